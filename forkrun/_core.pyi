@@ -33,6 +33,10 @@ def has_plain_trees_alone(path: str) -> bool:
     nothing but trees of numbers. Raises InputError if it cannot be opened."""
 
 # --- reading the input's shape (call in a helper process, never in the parent) --------------------
+def branch_accounts(path: str, tree: str) -> list[tuple[str, int, int, int]]:
+    """Name, bytes unpacked, bytes in the file and ROOT's number of the compression of each branch,
+    with those within it. Raises InputError."""
+
 def index_tree(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str, file_number: int = 0
 ) -> dict[str, Any]:

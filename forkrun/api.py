@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.arguments import check_flags, check_path, refused
+from forkrun.base.arguments import check_flags, check_path, check_text, refused
 from forkrun.base.caller import describing, handed_over
 from forkrun.base.notebook import run_shown
 from forkrun.base.plain_errors import show_errors_plainly
@@ -28,6 +28,7 @@ from forkrun.modules.program.handing_over import handing_over
 from forkrun.modules.program.state import running_here
 from forkrun.modules.program.used import of_program, used_values
 from forkrun.parent.result import Result
+from forkrun.schedule.input_columns import InputColumns, columns_of_input
 
 __all__ = ["LoadedJob", "load", "merge_files"]
 
@@ -97,6 +98,14 @@ class LoadedJob(Struct, frozen=True):
         arguments = ["--strict"] * strict + ["--blocks"] * blocks
         config = validate(self._raw(), "Job.check")
         _do_in_clean_parent(self.file, config, self.given, "check", arguments)
+
+    def columns(self, *patterns: str) -> InputColumns:
+        """The columns of the input, and branches that are none and why: a table. `patterns`:
+        "Muon_*", or a part of a name. Raises InputError for files that cannot be read."""
+        __tracebackhide__ = True
+        for pattern in patterns:
+            check_text("job.columns(…)", "a pattern", pattern)
+        return columns_of_input(self.config).matching(patterns)
 
     def _raw(self) -> dict[str, Any]:
         """The configuration, with digests of the values that this program has in its modules."""

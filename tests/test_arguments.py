@@ -139,6 +139,7 @@ ARGUMENTS: dict[str, Argument] = {
         (*CODE, "none", "integer", "negative", "float", "numpy"),
     ),
     "Job.output.label": Argument(lambda v: job().output(v), TEXTS),
+    "Job.columns.patterns": Argument(lambda v: job().columns(v), TEXTS, "pattern"),
     "Job.run.children": Argument(lambda v: run(children=v), ("none", "integer")),
     "Job.run.threads": Argument(lambda v: run(threads=v), ("none", "integer")),
     "Job.run.output": Argument(lambda v: run(output=v), (*PATHS, "none")),
@@ -221,7 +222,7 @@ def test_the_table_has_every_public_argument() -> None:
     wanted = {name for name in public() if name.rpartition(".")[2] not in NOT_TRIED}
     same = {f"LoadedJob.{name}" for name in (
         "run.children", "run.threads", "run.output", "run.force", "run.quiet", "run.plots",
-        "check.strict", "check.blocks",
+        "check.strict", "check.blocks", "columns.patterns",
     )}  # fmt: skip
     assert wanted - same == ARGUMENTS.keys()
 

@@ -101,6 +101,15 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
                               .cast<py::list>());
 }
 
+/// Name, bytes, bytes in the file and compression of each branch.
+py::list branch_accounts(const std::string& path, const std::string& tree) {
+  py::list accounts;
+  for (const auto& [name, sizes, compression] : root_io::branch_accounts(path, tree)) {
+    accounts.append(py::make_tuple(text(name), sizes.n_bytes, sizes.n_stored_bytes, compression));
+  }
+  return accounts;
+}
+
 py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,
                    std::int64_t last) {
   std::vector<Column> columns;
@@ -337,6 +346,7 @@ void register_files(py::module_& module) {
              py::call_guard<py::gil_scoped_release>());
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
+  module.def("branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"));
   py::class_<root_io::OpenTree>(module, "OpenTree")
       .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))
       .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import tomli_w
 
@@ -20,12 +21,19 @@ from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
 from forkrun.fork.command import is_clean_command
 from forkrun.parent.result import Result
+from forkrun.schedule.input_columns import InputColumns
 
 Files = str | Path | Sequence[str | Path]
 
 
 _CALL = "forkrun.Job(…)"
+_OF_INPUT = ("job", "source", "datasets")
+"""Sections that say what is read."""
 _FRIEND = 'a dict {"files": …, "tree": …, "prefix": …}, or several'
+
+
+reached: ContextVar[Callable[[Job], NoReturn] | None] = ContextVar("reached", default=None)
+"""What is done with a job instead of running it, while a script is read for its job."""
 
 
 def _friends(given: Any) -> list[dict[str, Any]]:
@@ -134,9 +142,18 @@ class Job(JobPath):
         __tracebackhide__ = True
         self._loaded("check").check(strict=strict, blocks=blocks)
 
+    def columns(self, *patterns: str) -> InputColumns:
+        """The columns of the input, and branches that are none and why: a table. `patterns`:
+        "Muon_*", or a part of a name. Raises InputError for files that cannot be read."""
+        __tracebackhide__ = True
+        sections = {key: value for key, value in self._raw().items() if key in _OF_INPUT}
+        return LoadedJob(validate(sections, Path(program()).name)).columns(*patterns)
+
     def _loaded(self, method: str, children: Any = None) -> LoadedJob:
         """`children`: some distributions need a number of them."""
         __tracebackhide__ = True
+        if stop := reached.get():
+            stop(self)
         if is_clean_command():
             raise ConfigError(
                 f"{program()}: importing a module of the job runs the job again; put"

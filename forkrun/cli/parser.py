@@ -14,6 +14,7 @@ COMMANDS = {
     "run": "run a job, or resume one",
     "resume": "resume a job that was interrupted",
     "check": "check a job without running it",
+    "columns": "list the columns of files, or of a job's input",
     "plan": "show the units of work without running them",
     "merge": "merge a run, or any ROOT files",
     "report": "print a job's report",
@@ -33,6 +34,8 @@ COMMANDS = {
     "completion": "print a script for completion in a shell",
     "manual": "print the man page",
 }
+_STUDIES = ("sample", "replay", "estimate", "workload", "measure")
+"""Commands in `studies/`."""
 _EPILOG = """exit codes: 0 done and verified; 1 internal error; 2 configuration or usage; 3 input;
 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
 events that crash a child; 9 out of time, to be resumed; 10 the batch system
@@ -62,7 +65,8 @@ def make_whole_parser() -> argparse.ArgumentParser:
 
 
 def _import(command: str) -> Any:
-    return importlib.import_module(f"forkrun.cli.{command.replace('-', '_')}")
+    folder = "studies." if command in _STUDIES else ""
+    return importlib.import_module(f"forkrun.cli.{folder}{command.replace('-', '_')}")
 
 
 class _Version(argparse.Action):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forkrun import _core
 from forkrun.errors import InputError
+from forkrun.formats.described import Described
 from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake, Range
 
 if TYPE_CHECKING:  # NumPy takes longer to load than most files to index
@@ -41,6 +42,14 @@ class Format:
     ) -> None:
         """Writes a file of the parts, one after the other. Raises OutputError."""
         raise NotImplementedError
+
+    def described(self, path: str, tree: str) -> list[Described]:
+        """Every branch of a file. Raises InputError."""
+        return [Described(name, kind) for name, kind, _ in self.index(path, tree)["branches"]]
+
+    def why_no_column(self, kind: str) -> str:
+        """Why a branch of this class, "other:CLASS" in the index, is no column."""
+        return "its values are not of a type that columns have"
 
     def opened(self, path: str, tree: str) -> Any:
         """Something with `read(names, first, last)`, for several calls."""

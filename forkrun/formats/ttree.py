@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from forkrun import _core
+from forkrun.errors import InputError
+from forkrun.formats.described import Described, why_no_column
 from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.format import Format
 
@@ -47,6 +49,21 @@ class TTreeFormat(Format):
         self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
     ) -> Any:
         return _core.read_columns(path, tree, names, first, last)
+
+    def described(self, path: str, tree: str) -> list[Described]:
+        index = self.index(path, tree)
+        if index["absent"]:
+            raise InputError(index["absent"])
+        accounts = _core.branch_accounts(path, tree)
+        return [
+            Described(name, kind, n_bytes, n_stored, _compression(number))
+            for (name, kind, _), (_, n_bytes, n_stored, number) in zip(
+                index["branches"], accounts, strict=True
+            )
+        ]
+
+    def why_no_column(self, kind: str) -> str:
+        return why_no_column(kind)
 
     def opened(self, path: str, tree: str) -> Any:
         return _core.OpenTree(path, tree)
@@ -111,6 +128,16 @@ class TTreeFormat(Format):
 
 
 TTREE = TTreeFormat()
+_ALGORITHMS = {0: "zlib", 1: "zlib", 2: "lzma", 3: "zlib", 4: "lz4", 5: "zstd"}
+"""By ROOT's number; 0 is what ROOT had before there were others."""
+
+
+def _compression(number: int) -> str:
+    """As outputs have it, of ROOT's number."""
+    algorithm, level = divmod(number, 100)
+    if level == 0:
+        return "none"
+    return f"{_ALGORITHMS[algorithm]}:{level}" if algorithm in _ALGORITHMS else ""
 
 
 def _to_make(output: OutputToMake) -> _core.OutputToMake:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from forkrun.config import IdBranches
+    from forkrun.index.column_names import ColumnNames
     from forkrun.index.files import find_files, input_files
     from forkrun.index.find import EventId, only_events
     from forkrun.index.friends import with_friends
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Branch": "model",
+    "ColumnNames": "column_names",
     "EventId": "find",
     "FileIndex": "model",
     "IdBranches": "read",
@@ -36,6 +38,7 @@ _MODULE_OF = {
 
 __all__ = [
     "Branch",
+    "ColumnNames",
     "EventId",
     "FileIndex",
     "IdBranches",

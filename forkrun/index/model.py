@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun.base.lumis import Integers
+from forkrun.formats.described import OTHER
 from forkrun.formats.events import Identity
 
 
@@ -89,7 +90,7 @@ class Branch(NamedTuple):
     @property
     def readable(self) -> bool:
         """Whether the branch can be read as a column."""
-        return not self.type.startswith("other:")
+        return not self.type.startswith(OTHER)
 
 
 class BesideEvents(NamedTuple):

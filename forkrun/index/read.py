@@ -12,6 +12,7 @@ from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
 from forkrun.fork import helper
 from forkrun.fork.helper import Answer, Request
+from forkrun.formats import Described
 from forkrun.index.cache import IndexCache
 from forkrun.index.model import NO_FILE, FileIndex
 
@@ -74,6 +75,17 @@ def try_index(
     return index, problems
 
 
+def describe_files(files: Sequence[str], tree: str) -> list[dict[str, Described]]:
+    """What each file says of its branches, by name. Raises InputError."""
+    requests = [{"path": file, "describe": tree} for file in files]
+    answers = {request["path"]: answer for request, answer in ask_workers(requests)}
+    problems = [f"{file}: {a['error']}" for file in files if "error" in (a := answers[file])]
+    if problems:
+        raise InputError("\n".join(problems))
+    described = [[Described(*each) for each in answers[file]["described"]] for file in files]
+    return [{each.name: each for each in reversed(of_file)} for of_file in described]
+
+
 def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
     text = message if file in message else f"{file}: {message}"
     if "no tree" in message:
@@ -82,7 +94,8 @@ def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
     if "branch" in message and any(name in message for name in branches):
         text += (
             "; name the id branches of your files with source.run_branch, source.lumi_branch and"
-            ' source.event_branch, or set all three to "" to take each file as one lumi of run 1'
+            ' source.event_branch, or set all three to "" to take each file as one lumi of run 1;'
+            f" all branches: forkrun columns {file}"
         )
     return text
 

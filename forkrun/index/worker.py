@@ -22,7 +22,7 @@ _S_PER_MB = 1.0  # a hundred times what the id branches take
 def answer(request: Request) -> Answer:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
     `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
-    that come again `{"again": …}`, or
+    that come again `{"again": …}`, of one for branches `{"described": …}`, or
     `{"error": message}`."""
     files = _paths(request)
     limit_cpu(cpu_limit_s(files, _S_PER_MB))
@@ -32,6 +32,8 @@ def answer(request: Request) -> Answer:
             from forkrun.index.same_ids import find_again
 
             return {"again": find_again(request)}
+        if "describe" in request:
+            return {"described": format_of(files[0]).described(files[0], request["describe"])}
         if "sum_of" in request:
             return {"sums": sums(request)}
         if "events" in request:

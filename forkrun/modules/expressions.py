@@ -104,7 +104,8 @@ class _Names(Mapping[str, Any]):
             raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
             close = suggestion(name, FUNCTIONS)
-            hint = close if "did you mean" in close and "did you mean" not in str(error) else ""
+            is_open = "neither" in str(error) and "did you mean" not in str(error)
+            hint = close if is_open and "did you mean" in close else ""
             raise NoSuchNameError(f"{error}{hint}") from None
 
     def _column(self, name: str) -> Any:

@@ -16,7 +16,7 @@ from forkrun.formats import EventSource
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems
-from forkrun.index import FileIndex
+from forkrun.index import ColumnNames, FileIndex
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.input_branches import InputBranches, disagreements
@@ -37,7 +37,9 @@ def build_schedule(given: ScheduleInput) -> JobSchedule:
     try:
         return _built(given)
     except ConfigError as error:
-        raise ConfigError(given.branches.explained(error.problems)) from None
+        names = given.branches.names(given.config.source.tree)
+        problems = [names.explained(problem) for problem in error.problems]
+        raise ConfigError(given.branches.explained(problems)) from None
 
 
 def _built(given: ScheduleInput) -> JobSchedule:
@@ -51,10 +53,10 @@ def _built(given: ScheduleInput) -> JobSchedule:
     each_output, of_outputs = with_variations(config.outputs, job.variations)
     problems += of_outputs
     config = config.model_copy(update={"outputs": tuple(each_output)})
-    cutflow = _add_paths(config, job, columns, problems)
+    cutflow = _add_paths(config, job, columns, branches, problems)
     outputs = add_outputs(config, job, branches, problems)
     if job.modules:
-        _describe_columns(job, columns, config.source)
+        _describe_columns(job, columns, config.source, branches.names(config.source.tree))
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     core = _compile(builder, problems)
     core.share_histograms(config.threads.n_filling)
@@ -70,12 +72,16 @@ def _built(given: ScheduleInput) -> JobSchedule:
 
 
 def _add_paths(
-    config: JobConfig, job: JobModules, columns: Mapping[str, str], problems: list[str]
+    config: JobConfig,
+    job: JobModules,
+    columns: Mapping[str, str],
+    branches: InputBranches,
+    problems: list[str],
 ) -> Cutflow:
     """Adds the paths, those of variations behind them."""
     failed = {entry.label for entry in config.modules if not is_cpp(entry)} - job.modules.keys()
     weight = config.monitoring.cutflow_weight
-    wrong_weight = weight_problems(weight, columns)
+    wrong_weight = weight_problems(weight, columns, branches.names(config.source.tree))
     problems += wrong_weight
     counted = "" if wrong_weight else weight
     return add_paths(job.builder, config, job.modules, job.variations, failed, counted)
@@ -117,13 +123,15 @@ def _check_histograms(
         raise ConfigError(problems)
 
 
-def _describe_columns(job: JobModules, types: Mapping[str, str], source: SourceConfig) -> None:
+def _describe_columns(
+    job: JobModules, types: Mapping[str, str], source: SourceConfig, names_there: ColumnNames
+) -> None:
     """Tells modules in Python which columns there are, and which of them they read."""
     from forkrun.modules.expression_functions import OF_AWKWARD
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.modules.objects.reading import ModuleColumns
 
-    known = Columns(types, NamingRule(source.collections, source.fields))
+    known = Columns(types, NamingRule(source.collections, source.fields), names_there)
     for module in (*job.added.values(), *job.again):
         is_found = module.module.consumes is None
         tried = job.found.n_tried if is_found else None

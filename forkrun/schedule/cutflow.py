@@ -9,8 +9,8 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.base.column_types import ColumnType
-from forkrun.base.nearest import suggestion
 from forkrun.config import JobConfig
+from forkrun.index import ColumnNames
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 from forkrun.schedule.variations import Variations
 
@@ -68,13 +68,13 @@ class Cutflow:
             counter.clear()
 
 
-def weight_problems(weight: str, columns: Mapping[str, str]) -> list[str]:
+def weight_problems(weight: str, columns: Mapping[str, str], names: ColumnNames) -> list[str]:
     """Why a column cannot be the weight. `columns`: types by name, of the input and produced."""
     where = "monitoring.cutflow_weight"
     if not weight:
         return []
     if weight not in columns:
-        return [f'{where}: unknown column "{weight}"{suggestion(weight, sorted(columns))}']
+        return [f"{where}: {names.missing(weight, sorted(columns))}"]
     if not ColumnType.of(columns[weight]).is_number:
         return [f'{where}: "{weight}" is {columns[weight]}; a weight has one value per event']
     return []

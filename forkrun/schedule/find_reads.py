@@ -16,7 +16,7 @@ from forkrun.errors import ConfigError, ModuleError
 from forkrun.fork.failure import from_record
 from forkrun.fork.helper import Ended, ask_helper
 from forkrun.modules.code_names import mentions
-from forkrun.modules.objects.collections import Columns, NamingRule
+from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial import Finding, Trial, TrialFailed
@@ -39,14 +39,14 @@ def find_reads(
     modules: Mapping[str, PythonModule],
     elsewhere: Iterable[str],
     versions: Versions,
-    types: Mapping[str, str],
+    known: Columns,
     first_of: FirstOf,
 ) -> int | None:
     """Completes modules that do not declare what they read. `elsewhere`: columns of C++ modules;
-    `versions`: of columns; `types`: of the input's columns. Gives the number of events that were
+    `versions`: of columns; `known`: the input's columns. Gives the number of events that were
     needed, None if nothing had to be found out. Raises ModuleError if a module fails with them,
     ConfigError if it asks for a column that there is not."""
-    _leave_out(modules, types)
+    _leave_out(modules, known.types)
     if all(module.is_declared for module in modules.values()):
         return None
     found: dict[str, Finding] = {}
@@ -55,14 +55,12 @@ def find_reads(
         tried = list(first_of(n_most))
         n, died = sum(len(events) for events, _ in tried), ""
         for events, iov in tried:
-            more, why = _try(config, modules, elsewhere, versions, events, iov)
+            more, why = _try(config, modules, elsewhere, versions, known, events, iov)
             found, died = _joined(found, more), died or why
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or all(events.is_all for events, _ in tried):
             break
-    _complete(
-        modules, found, types, NamingRule(config.source.collections, config.source.fields), died
-    )
+    _complete(modules, found, known, died)
     return n
 
 
@@ -93,12 +91,13 @@ def _try(
     modules: Mapping[str, PythonModule],
     elsewhere: Iterable[str],
     versions: Versions,
+    known: Columns,
     events: FirstEvents,
     iov: int,
 ) -> tuple[dict[str, Finding], str]:
     """What is found, and how the process died that looked for it, "" if it did not."""
     can_fork = config.forking.children > 0 or len(os.listdir("/proc/self/task")) == 1
-    work = partial(_work, config, modules, elsewhere, versions, events, iov, can_fork)
+    work = partial(_work, config, modules, elsewhere, versions, known, events, iov, can_fork)
     said: list[Any] = []
     died = ""
     if can_fork:
@@ -134,6 +133,7 @@ def _work(
     modules: Mapping[str, PythonModule],
     elsewhere: Iterable[str],
     versions: Versions,
+    known: Columns,
     events: FirstEvents,
     iov: int,
     with_callbacks: bool,
@@ -141,9 +141,8 @@ def _work(
 ) -> None:
     if with_callbacks:
         _begin(modules, events)
-    rule = NamingRule(config.source.collections, config.source.fields)
     trial = Trial(
-        modules, config.paths, elsewhere, versions, rule, events, iov,
+        modules, config.paths, elsewhere, versions, known, events, iov,
         lambda found: say(asdict(found)), with_callbacks,
     )  # fmt: skip
     try:
@@ -169,12 +168,11 @@ def _begin(modules: Mapping[str, PythonModule], events: FirstEvents) -> None:
 def _complete(
     modules: Mapping[str, PythonModule],
     found: Mapping[str, Finding],
-    types: Mapping[str, str],
-    rule: NamingRule,
+    of_input: Columns,
     died: str,
 ) -> None:
     made = {n: t for each in found.values() for n, t in (each.produces or {}).items()}
-    known = {**types, **made}
+    known = of_input.with_types({**of_input.types, **made})
     problems = []
     for label, module in modules.items():
         if module.is_declared:
@@ -189,14 +187,13 @@ def _complete(
             )
             problems.append(f'module "{label}": declare `produces`: {what}')
         else:
-            module.found_out(_named_in(module.names(), known, rule), None)
+            module.found_out(_named_in(module.names(), known), None)
     if problems:
         raise ConfigError(problems)
 
 
-def _named_in(names: set[str], types: Mapping[str, str], rule: NamingRule) -> list[str]:
+def _named_in(names: set[str], known: Columns) -> list[str]:
     """Columns that a module's code names: for one that none of the first events has reached."""
-    known = Columns(types, rule)
     collections = [known.collection(name) for name in names]
     fields = {
         column
@@ -205,4 +202,4 @@ def _named_in(names: set[str], types: Mapping[str, str], rule: NamingRule) -> li
         for field, column in collection.columns.items()
         if field in names
     }
-    return [name for name in types if name in names or name in fields]
+    return [name for name in known.types if name in names or name in fields]

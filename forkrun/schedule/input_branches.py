@@ -14,7 +14,7 @@ from forkrun.base.column_types import ColumnType
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.formats import Format
-from forkrun.index import Branch, FileIndex, format_of_input
+from forkrun.index import Branch, ColumnNames, FileIndex, format_of_input
 
 _SHOWN = 5
 _MOST_NAMED = 20
@@ -93,6 +93,11 @@ class InputBranches(Struct, frozen=True):
         """Name and type of those that can be read, and of those of friends."""
         own = [(b.name, b.type) for b in self.branches.values() if b.readable]
         return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
+
+    def names(self, tree: str) -> ColumnNames:
+        """What messages say of other names. `tree`: the job's."""
+        file = next((file for file in self.files if file.path and file.n_entries), None)
+        return ColumnNames.of(self.branches, self.format, file, tree)
 
     def explained(self, problems: Iterable[str]) -> list[str]:
         """Problems, with the reason where one is about a branch that is left out."""

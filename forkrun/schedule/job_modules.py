@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from forkrun import _core
 from forkrun.base.lasting import collector_paused
-from forkrun.base.nearest import suggestion
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.fork.steps import StepsInARow, step
+from forkrun.index import ColumnNames
 from forkrun.plan import Units
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut
@@ -79,7 +79,8 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         n_tried = n_tried if n_now is None else n_now
         sums = datasets.sums_of_weights if datasets else {}
         found = FoundOut.of(modules, undeclared, n_tried, given.branches.known, sums)
-        if wrong := _complete_replaced(versions, types, modules):
+        names = given.branches.names(config.source.tree)
+        if wrong := _complete_replaced(versions, types, modules, names):
             raise ConfigError(wrong)
     variations = Variations(versions, _wirings(config, modules, in_cpp), config.paths)
     added, again, more = _add_modules(builder, given, modules, variations)
@@ -169,6 +170,7 @@ def _find_reads(
     """Completes modules that do not declare what they read; see `find_reads`."""
     if all(module.is_declared for module in modules.values()):
         return None
+    from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.schedule.find_reads import find_reads
     from forkrun.schedule.first_events import FirstEvents, first_events
 
@@ -180,8 +182,9 @@ def _find_reads(
             found = first_events(config.source, branches, given.units, numbers, n_most, one_lumi)
             yield found, iov
 
-    types = dict(branches.columns)
-    return find_reads(config, modules, elsewhere, versions, types, first_of)
+    rule = NamingRule(config.source.collections, config.source.fields)
+    known = Columns(dict(branches.columns), rule, branches.names(config.source.tree))
+    return find_reads(config, modules, elsewhere, versions, known, first_of)
 
 
 def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:
@@ -197,7 +200,10 @@ def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]
 
 
 def _complete_replaced(
-    versions: Versions, types: Mapping[str, str], modules: Mapping[str, PythonModule]
+    versions: Versions,
+    types: Mapping[str, str],
+    modules: Mapping[str, PythonModule],
+    names: ColumnNames,
 ) -> list[str]:
     """A column that is replaced keeps its type, unless its module says another, and is read to see
     that its lists stay as long. `types`: of the input's columns. Gives what is wrong."""
@@ -212,10 +218,8 @@ def _complete_replaced(
     for label, declared in versions.modules.items():
         for name in declared.replaces:
             if name not in types:
-                problems.append(
-                    f'module "{label}": replaces "{name}", which neither the input nor another'
-                    f" module has{suggestion(name, types)}; a new column replaces nothing"
-                )
+                who = "a new column replaces nothing: neither the input nor another module has"
+                problems.append(f'module "{label}": replaces: {names.missing(name, types, who)}')
             elif module := modules.get(label):
                 module.produces.setdefault(name, types[name])
                 module.consumes = list(dict.fromkeys([*module.consumes, name]))

@@ -12,7 +12,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
-from forkrun.index import Branch
+from forkrun.index import Branch, ColumnNames
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches
 from forkrun.schedule.job_modules import JobModules
@@ -42,7 +42,8 @@ def add_outputs(
         outputs[output.label] = OutputContent(names, [*new, *decisions])
         known = [*columns, *dict(decisions), *friends]
         of_output = () if output.mode is OutputMode.FRIEND else branches
-        problems += pattern_problems(output, [*of_output, *known])
+        names_there = of_input.names(config.source.tree)
+        problems += pattern_problems(output, [*of_output, *known], names_there)
         problems += [*_decision_problems(output, config.paths), *_parquet_problems(output)]
         problems += _format_problems(output, of_input.format.name)
         products = [columns[name][0] if name in columns else name for name, _ in new]
@@ -129,11 +130,13 @@ def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
     ]
 
 
-def pattern_problems(output: OutputConfig, names: Sequence[str]) -> list[str]:
+def pattern_problems(
+    output: OutputConfig, names: Sequence[str], names_there: ColumnNames
+) -> list[str]:
     """Exact names in keep that do not exist, and outputs of which nothing is left."""
     where = f'outputs "{output.label}"'
     problems = [
-        f'{where}: keep: neither the input nor a module has "{name}"' + suggestion(name, names)
+        f"{where}: keep: {names_there.missing(name, names)}"
         for name in output.keep
         if not set(name) & set("*?[") and name not in names
     ]

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun.base.column_types import ColumnType
-from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import InputError
@@ -19,7 +18,6 @@ from forkrun.fork.failure import to_record
 from forkrun.formats.plain import Plain
 from forkrun.modules.objects.collections import (
     Columns,
-    NamingRule,
     NoSuchColumnError,
     NoSuchNameError,
 )
@@ -49,8 +47,9 @@ class Finding(Struct, frozen=True):
 
 class Trial:
     """`modules`: all in Python, in the order of the configuration; `paths`: labels by path;
-    `elsewhere`: columns of modules in C++, which are not called; `versions`: of columns; `say` is
-    told what is found; `with_callbacks`: those before the first block have been called."""
+    `elsewhere`: columns of modules in C++, which are not called; `versions`: of columns; `known`:
+    those of the input; `say` is told what is found; `with_callbacks`: those before the first block
+    have been called."""
 
     def __init__(
         self,
@@ -58,13 +57,13 @@ class Trial:
         paths: Mapping[str, Sequence[str]],
         elsewhere: Iterable[str],
         versions: Versions,
-        rule: NamingRule,
+        known: Columns,
         events: FirstEvents,
         iov: int,
         say: Callable[[Finding], None],
         with_callbacks: bool,
     ) -> None:
-        self._modules, self._paths, self._rule = modules, paths, rule
+        self._modules, self._paths = modules, paths
         self._elsewhere, self._versions = set(elsewhere), versions
         self._events, self._iov, self._say = events, iov, say
         self._columns: dict[str, Plain] = {}
@@ -76,7 +75,7 @@ class Trial:
         self._types = {**events.types}
         for module in modules.values():
             self._types |= module.produces
-        self._known = Columns(self._types, rule)
+        self._known = known.with_types(self._types)
         self._called: set[str] = set()
         self._with_callbacks = with_callbacks
 
@@ -173,7 +172,7 @@ class Trial:
         for name, column in made.items():
             self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
         self._types |= types
-        self._known = Columns(self._types, self._rule)
+        self._known = self._known.with_types(self._types)
         return dict(types)
 
     def _type(self, module: PythonModule, name: str, values: Any) -> str:
@@ -209,8 +208,7 @@ class Trial:
         if name in self._elsewhere:
             what = "comes from a C++ module, which is not called to find out what others read"
             raise NoSuchColumnError(f'"{name}" {what}; declare what the module reads: consumes')
-        what = f'neither the input nor a module has "{name}"'
-        raise NoSuchColumnError(what + suggestion(name, self._types))
+        raise NoSuchColumnError(self._known.names_there.missing(name, self._types))
 
 
 def _of_type(column: Plain, kind: str) -> Plain:

@@ -102,6 +102,15 @@ def test_a_skim_has_what_the_rows_say_for_any_number_of_children(
     assert len(made) == 1
 
 
+def test_its_columns_are_listed(tmp_path: Path, package: dict[str, str]) -> None:
+    write_events(tmp_path / "a.csv", 0, 10)
+    ended = forkrun("columns", "a.csv", "--tree", "", "x", cwd=tmp_path, env=package)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "name  type", "x     float32", "", f"1 column; sizes are those of {tmp_path / 'a.csv'}",
+    ]  # fmt: skip
+
+
 def test_files_are_merged(tmp_path: Path, package: dict[str, str]) -> None:
     first, second = (write_events(tmp_path / f"{n}.csv", n * 10, 10) for n in (0, 1))
     ended = forkrun("merge", tmp_path / "all.csv", first, second, cwd=tmp_path, env=package)

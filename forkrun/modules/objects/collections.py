@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    pass
+from forkrun.index import ColumnNames
 
 _ENERGIES = ("mass", "energy", "m", "M", "E", "e")
 _KINEMATICS = (
@@ -86,11 +84,29 @@ class Collection(Struct, frozen=True):
 class Columns:
     """All columns that modules of a job can see, with their types, and their collections."""
 
-    def __init__(self, types: Mapping[str, str], rule: NamingRule | None = None) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, str],
+        rule: NamingRule | None = None,
+        names_there: ColumnNames | None = None,
+    ) -> None:
+        """`names_there`: what messages say of other names."""
         self.types = types
+        self.names_there = names_there or ColumnNames()
         self._rule = rule or NamingRule()
         self._fields: dict[str, dict[str, str]] | None = None
         self._collections: dict[str, Collection | None] = {}
+
+    def with_types(self, types: Mapping[str, str]) -> Columns:
+        """Other columns, of the same input and rule."""
+        return Columns(types, self._rule, self.names_there)
+
+    def no_field(self, collection: str, field: str) -> str:
+        """What there is where a collection has no such field; "": nothing."""
+        for branch in self.names_there.others:
+            if self._rule.split(branch) == (collection, field):
+                return self.names_there.no_column(branch)
+        return ""
 
     @property
     def names(self) -> list[str]:

@@ -69,5 +69,8 @@ def why_not(objects: ak.Array, name: str) -> str:
             " the"
             f" module does not read {', '.join(missing)}: name them in `consumes`"
         )
+    reader = getattr(objects.attrs.get(BLOCK), "_reader", None)
+    if reader and (there := reader.known.no_field(collection.name, name)):
+        return str(there)
     known = [*collection.columns, *collection.links]
     return f"{collection.name} has no field {name!r}" + suggestion(name, known)

@@ -80,8 +80,7 @@ class ModuleColumns(Struct, frozen=True):
     def not_read(self, column: str, message: str) -> str:
         """What is said of a column that the module may not read."""
         if self.n_tried is None:
-            types = self.known.types
-            return f'"{column}" {explain_column(column, self.read, types)}' if types else message
+            return explain_column(column, self.read, self.known) if self.known.types else message
         return (
             f'"{column}" was not read with the first {self.n_tried:,} events, by which forkrun'
             f" finds out what a module reads; declare it: consumes = (…, {column!r})"
@@ -95,13 +94,15 @@ class ModuleColumns(Struct, frozen=True):
 def no_such_name(name: str, known: Columns) -> str:
     """What is said of a name that is neither a collection nor a column."""
     names = [*known.names, *known.types]
-    return f'neither the input nor a module has "{name}"' + suggestion(name, names)
+    return known.names_there.missing(name, names)
 
 
-def explain_column(name: str, consumes: Collection[str], available: Collection[str]) -> str:
-    """Why a module cannot have a column, and what to do; goes on after its name."""
-    if name in available:
+def explain_column(name: str, consumes: Collection[str], known: Columns) -> str:
+    """Why a module cannot have a column, and what to do."""
+    start, there = f'"{name}" is not in `consumes` of the module', known.names_there
+    if name in known.types:
         names = ", ".join(f'"{column}"' for column in [*sorted(consumes), name])
-        return f"is not in `consumes` of the module; write consumes = ({names},)"
-    hint = suggestion(name, consumes if close_to(name, consumes) else sorted(available))
-    return f"is not in `consumes` of the module, and no column of the input or of a module{hint}"
+        return f"{start}; write consumes = ({names},)"
+    is_near = close_to(name, consumes)
+    hint = suggestion(name, consumes) if is_near else there.hint(name, sorted(known.types))
+    return there.no_column(name) or f"{start}, and no column of the input or of a module{hint}"

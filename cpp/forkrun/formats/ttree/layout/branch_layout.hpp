@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,6 +30,24 @@ struct BranchLayout {
 
   /// The column type's name, or "other:<type_name>".
   [[nodiscard]] std::string described_type() const;
+};
+
+/// Bytes of a branch and of those within it, by the tree's own account.
+struct BranchSizes {
+  std::int64_t n_bytes{};         ///< of the baskets, unpacked
+  std::int64_t n_stored_bytes{};  ///< in the file; 0 while they are within the tree's record
+
+  BranchSizes& operator+=(const BranchSizes& other) {
+    n_bytes = wrapped(n_bytes, other.n_bytes);
+    n_stored_bytes = wrapped(n_stored_bytes, other.n_stored_bytes);
+    return *this;
+  }
+
+ private:
+  /// Of a damaged file, they may be any numbers.
+  static std::int64_t wrapped(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  }
 };
 
 /// Before the values of a std::vector: byte count, version, size.

@@ -23,7 +23,8 @@ struct TopBranch {
   std::int64_t n_entries{};
   std::int64_t n_least_entries{};  ///< of those within it that have some, or its own
   std::int64_t n_told_bytes{};     ///< of its values, uncompressed, by the tree's own account
-  int compression{};               ///< ROOT's number
+  BranchSizes sizes{};
+  int compression{};                           ///< ROOT's number
   std::vector<std::int64_t> largest_counts{};  ///< by leaf; 0: of one that does not count others
   bool is_plain{};                             ///< it has leaves
   std::map<int, BasketOfTree> of_tree{};       ///< baskets within the record, by number

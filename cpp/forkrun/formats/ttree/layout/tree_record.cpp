@@ -84,6 +84,7 @@ class TreeParser {
     bool has_branches{};
     bool has_offsets{};
     std::int64_t n_told_bytes{};
+    std::int64_t n_stored_bytes{};
     BranchMembers members;  ///< without texts and leaves
     BranchRecord record;
     BranchBaskets list;
@@ -213,6 +214,7 @@ class TreeParser {
   }
   void finish(std::size_t place, Branch branch, bool is_collection) {
     record_.most_entries = std::max(record_.most_entries, branch.list.n_entries);
+    sizes_ += {branch.n_told_bytes, branch.n_stored_bytes};
     if (depth_ > 1 && !branch.has_branches && branch.list.n_entries > 0) {
       least_within_ = std::min(least_within_, branch.list.n_entries);
     }
@@ -263,7 +265,7 @@ class TreeParser {
     branch.list.n_entries = from_.number<std::int64_t>();
     require(from_.number<std::int64_t>() == 0);  // first entry
     branch.n_told_bytes = from_.number<std::int64_t>();
-    from_.skip<std::int64_t>();
+    branch.n_stored_bytes = from_.number<std::int64_t>();
     branch.has_branches = branches() > 0;
     each([&] {
       branch.leaves.push_back(leaves_.next());
@@ -363,6 +365,7 @@ class TreeParser {
         branch.list.n_entries,
         branch.has_branches ? std::exchange(least_within_, no_entries) : branch.list.n_entries,
         branch.n_told_bytes,
+        std::exchange(sizes_, {}),
         branch.members.compression};
     top.form = digest_of(std::exchange(lines_, {}));
     top.of_tree = std::move(branch.of_tree);
@@ -393,6 +396,7 @@ class TreeParser {
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
   int depth_{};
   std::vector<std::string> lines_;  ///< of the top-level branch
+  BranchSizes sizes_;               ///< of the top-level branch
   static constexpr auto no_entries = std::numeric_limits<std::int64_t>::max();
   std::int64_t least_within_ = no_entries;  ///< entries of branches within the one of the tree
 };

@@ -108,14 +108,9 @@ class TreeOfRecord final : public InputTree {
     return *by_name_.at(place.name).at(place.number);
   }
   [[nodiscard]] StoredBranch stored(const TopBranch& top) const {
-    StoredBranch branch{this,
-                        top.layout,
-                        top.is_split,
-                        top.n_entries,
-                        top.n_least_entries,
-                        top.n_told_bytes,
-                        top.compression,
-                        top.largest_counts};
+    StoredBranch branch{this,          top.layout,          top.is_split,
+                        top.n_entries, top.n_least_entries, top.n_told_bytes,
+                        top.sizes,     top.compression,     top.largest_counts};
     branch.of_tree = top.of_tree;
     branch.form = top.form;
     if (!top.is_split) {

@@ -73,6 +73,7 @@ StoredBranch stored_branch(TBranch& branch, const InputTree& tree, const TreeFil
   stored.n_entries = branch.GetEntries();
   stored.n_least_entries = stored.is_split ? least_entries_within(branch) : stored.n_entries;
   stored.n_told_bytes = branch.GetTotBytes();
+  stored.sizes = {branch.GetTotBytes("*"), branch.GetZipBytes("*")};
   stored.compression = branch.GetCompressionSettings();
   stored.largest_counts = largest_told_counts(branch);
   if (has_baskets(branch)) {

@@ -22,7 +22,8 @@ struct StoredBranch {
   std::int64_t n_entries{};
   std::int64_t n_least_entries{};  ///< of those within it that have some, or its own
   std::int64_t n_told_bytes{};     ///< of its values, uncompressed, by the tree's own account
-  int compression{};               ///< ROOT's number
+  BranchSizes sizes{};
+  int compression{};                           ///< ROOT's number
   std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
   std::vector<StoredBasket> baskets{};
   std::map<int, BasketOfTree> of_tree{};  ///< by number

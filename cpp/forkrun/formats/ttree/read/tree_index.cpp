@@ -162,6 +162,18 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
   });
 }
 
+std::vector<BranchAccount> branch_accounts(const std::string& path, const std::string& tree) {
+  TreeFile file{path};
+  return naming_file(path, [&] {
+    const CapturedMessages messages;
+    std::vector<BranchAccount> accounts;
+    for (const auto& branch : file.input_tree(tree).branches()) {
+      accounts.push_back({branch.layout.name, branch.sizes, branch.compression});
+    }
+    return accounts;
+  });
+}
+
 EventDigest tree_digest(const std::string& path, const std::string& tree_name,
                         const IdBranches& ids) {
   TreeFile file{path};

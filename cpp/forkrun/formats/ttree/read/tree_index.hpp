@@ -54,6 +54,16 @@ struct TreeIndex {
 [[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
                                    const IdBranches& ids, std::uint32_t file_number);
 
+/// What a branch of the tree takes, and the compression that it has.
+struct BranchAccount {
+  std::string name;
+  BranchSizes sizes;
+  int compression{};  ///< ROOT's number
+};
+/// In their order. \throws InputError
+[[nodiscard]] std::vector<BranchAccount> branch_accounts(const std::string& path,
+                                                         const std::string& tree);
+
 /// Digest of all events of a tree; reads only the id branches. \throws InputError
 [[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree,
                                       const IdBranches& ids);

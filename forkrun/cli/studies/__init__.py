@@ -1,0 +1,1 @@
+"""Commands that study a job, or make input and modules for studies."""

@@ -1,0 +1,67 @@
+"""What a file holds, branch by branch, for people."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+OTHER = "other:"
+"""Before the class of a branch that is no column."""
+_COLUMNS = "columns are numbers, texts, and lists of them up to two deep"
+_MAPS = re.compile(r"(?:std::)?(?:unordered_)?(?:multi)?(map|set)<")
+_LISTS = re.compile(r"(?:std::|ROOT::)?(?:vector|VecOps::RVec|RVec|deque|list|array)<")
+
+
+class Described(NamedTuple):
+    """A branch of a file. `kind`: type of the column, or "other:CLASS"; `n_bytes`, `n_stored`:
+    unpacked and in the file, None if the format does not tell; `compression`: as outputs have it,
+    "" if it is not known."""
+
+    name: str
+    kind: str
+    n_bytes: int | None = None
+    n_stored: int | None = None
+    compression: str = ""
+
+
+def why_no_column(kind: str) -> str:
+    """Why values of a C++ class or leaf of ROOT are no column. `kind`: its name, or "TITLE/TYPE"
+    of leaves."""
+    *title, last = kind.split("/")
+    if title:
+        return _why_not_leaves("/".join(title), last)
+    return f"{_what_is(kind)}; {_COLUMNS}"
+
+
+def _why_not_leaves(title: str, kind: str) -> str:
+    if ":" in title:
+        leaf = re.split(r"[/\[]", title.split(":")[0])[0]
+        return (
+            "several leaves in one branch, which only ids of events can be taken from:"
+            f' source.event_branch = "BRANCH.{leaf}"'
+        )
+    return f"packed numbers of type {kind}; columns are numbers as C++ has them"
+
+
+def _what_is(kind: str) -> str:
+    if match := _MAPS.match(kind):
+        return f"a {match[1]}"
+    if not _LISTS.match(kind):
+        is_array = kind in ("TClonesArray", "TObjArray", "TList")
+        return "objects of a class" if is_array else "an object of a class"
+    inner, depth = kind, 0
+    while match := _LISTS.match(inner):
+        inner, depth = inner[match.end() :].rstrip("> "), depth + 1
+    if _MAPS.match(inner):
+        return "a list of maps"
+    if inner.endswith("*"):
+        return "a list of pointers"
+    if inner in _NUMBERS:
+        return f"lists {depth} deep" if depth > 2 else "a list, but not a vector"
+    return "a list of objects of a class"
+
+
+_NUMBERS = {
+    "bool", "char", "short", "int", "long", "Long64_t", "long long", "float", "double", "string",
+    *(f"unsigned {kind}" for kind in ("char", "short", "int", "long", "long long")), "ULong64_t",
+}  # fmt: skip

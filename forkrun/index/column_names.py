@@ -1,0 +1,72 @@
+"""What messages say of names that are no columns."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from forkrun.base.nearest import close_to, suggestion
+from forkrun.formats import OTHER, Format
+from forkrun.index.model import Branch, FileIndex
+
+_MOST_LISTED = 12
+_NOT_MADE = re.compile(r'(?P<asked>.*\bconsumes) "(?P<name>[^"]+)", which no module makes')
+
+
+class ColumnNames(Struct, frozen=True):
+    """`others`: by branch of the input that is no column, its class and why; `command`: lists what
+    there is; "" where no file is known."""
+
+    others: Mapping[str, str] = {}
+    command: str = ""
+
+    @classmethod
+    def of(
+        cls, branches: Mapping[str, Branch], form: Format, file: FileIndex | None, tree: str
+    ) -> ColumnNames:
+        """`branches`: of the input, by name; `file`: one of those that have them; `tree`: the
+        job's."""
+        others = {
+            name: f"of type {kind}, which is not a column ({form.why_no_column(kind)})"
+            for name, branch in branches.items()
+            if not branch.readable and (kind := branch.type.removeprefix(OTHER))
+        }
+        if file is None:
+            return cls(others)
+        of_tree = "" if tree == "Events" else f" --tree {shlex.quote(tree)}"
+        return cls(others, f"forkrun columns {shlex.quote(file.path)}{of_tree}")
+
+    def no_column(self, name: str) -> str:
+        """What there is of this name, or around it, and why it is no column; "": nothing."""
+        branch = name if name in self.others else name.partition(".")[0]
+        if branch not in self.others:
+            return ""
+        is_it = f'"{name}" exists' if branch == name else f'"{name}" may be within "{branch}"'
+        return f"{is_it}, {self.others[branch]}"
+
+    def missing(
+        self, name: str, known: Iterable[str], who: str = "neither the input nor a module has"
+    ) -> str:
+        """What is said of a name that is none of the `known` columns and collections."""
+        return self.no_column(name) or f'{who} "{name}"{self.hint(name, known)}'
+
+    def hint(self, name: str, known: Iterable[str]) -> str:
+        """The name that is probably meant, and what lists all of them."""
+        names = list(dict.fromkeys([*known, *self.others]))
+        if not self.command or (len(names) <= _MOST_LISTED and not close_to(name, names)):
+            return suggestion(name, names)
+        if close := close_to(name, names):
+            return f'; did you mean "{close}"? All there are: {self.command}'
+        return f"; all there are: {self.command}"
+
+    def explained(self, problem: str) -> str:
+        """A problem of the core, with what the input has instead of a column."""
+        match = _NOT_MADE.match(problem)
+        if match is None:
+            return problem
+        if text := self.no_column(match["name"]):
+            return f"{match['asked']} {text.replace(' exists, ', ', which exists and is ', 1)}"
+        return f"{problem} (all there are: {self.command})" if self.command else problem

@@ -1,0 +1,224 @@
+"""The columns of a job's input, and the branches that are none: a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from html import escape
+from typing import Any, overload
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from forkrun.base.nearest import suggestion
+from forkrun.base.quantities import plural, size
+from forkrun.config import IdBranches, JobConfig
+from forkrun.config.datasets import DatasetConfig
+from forkrun.errors import ConfigError, InputError
+from forkrun.formats import OTHER, Described
+from forkrun.index import FileIndex, input_files, try_index, with_friends
+from forkrun.index.datasets import with_datasets
+from forkrun.index.read import describe_files
+from forkrun.modules.objects.collections import Columns, NamingRule
+from forkrun.schedule.input_branches import InputBranches
+
+_HEAD = ("name", "type", "collection", "in", "unpacked", "in file", "compression")
+
+
+class InputColumn(Struct, frozen=True):
+    """A branch. `type`: of the column, or its class; `why_none`: why it is no column, "" if it is
+    one; `held_by`: files, datasets or the friend that have it, "" for all; `n_bytes`, `n_stored`:
+    unpacked and in the file, None where that is not known."""
+
+    name: str
+    type: str
+    collection: str = ""
+    held_by: str = ""
+    n_bytes: int | None = None
+    n_stored: int | None = None
+    compression: str = ""
+    why_none: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """As the table has them."""
+        how = f"not a column: {self.why_none}" if self.why_none else self.compression
+        sizes = (size(self.n_bytes), size(self.n_stored)) if self.n_bytes is not None else ("", "")
+        return (self.name, self.type, self.collection, self.held_by, *sizes, how)
+
+
+class InputColumns(Sequence[InputColumn]):
+    """What a job can read, in the order of its files; `print` shows a table, a notebook too."""
+
+    def __init__(self, columns: Iterable[InputColumn], measured: str = "") -> None:
+        """`measured`: of which files the sizes are."""
+        self._columns = list(columns)
+        self._measured = measured
+
+    @overload
+    def __getitem__(self, which: int | str) -> InputColumn: ...
+    @overload
+    def __getitem__(self, which: slice) -> Sequence[InputColumn]: ...
+    def __getitem__(self, which: int | str | slice) -> InputColumn | Sequence[InputColumn]:
+        """By number or by name. Raises KeyError with the nearest name."""
+        if not isinstance(which, str):
+            return self._columns[which]
+        found = [column for column in self._columns if column.name == which]
+        if not found:
+            names = [column.name for column in self._columns]
+            raise KeyError(f'no branch "{which}"{suggestion(which, names)}')
+        return found[0]
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def matching(self, patterns: Sequence[str]) -> InputColumns:
+        """Those whose names one of the patterns describes: "Muon_*", or a part of a name in letters
+        of any size; all without a pattern. Raises ConfigError if one matches nothing."""
+        names = [column.name for column in self._columns]
+        for pattern in patterns:
+            if not any(_is_like(name, pattern) for name in names):
+                raise ConfigError(f'no branch matches "{pattern}"{suggestion(pattern, names)}')
+        kept = [c for c in self if not patterns or any(_is_like(c.name, p) for p in patterns)]
+        return InputColumns(kept, self._measured)
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """For JSON."""
+        return [asdict(column) for column in self._columns]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths[-1] = 0
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([*lines, "", self._last_line])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """As notebooks show it."""
+        head, *rows = self._rows()
+        body = "".join(_html_row("td", row) for row in rows)
+        last = escape(self._last_line)
+        return f"<table>{_html_row('th', head)}{body}</table><p>{last}</p>"
+
+    def _rows(self) -> list[list[str]]:
+        """Without columns of the table that say nothing."""
+        rows = [_HEAD, *(column.cells() for column in self._columns)]
+        told = [number for number in range(len(_HEAD)) if any(row[number] for row in rows[1:])]
+        return [[row[number] for number in told or [0]] for row in rows]
+
+    @property
+    def _last_line(self) -> str:
+        n_none = sum(bool(column.why_none) for column in self._columns)
+        none = f", {n_none} more that cannot be columns" if n_none else ""
+        return f"{plural(len(self) - n_none, 'column')}{none}{self._measured}"
+
+
+def _is_like(name: str, pattern: str) -> bool:
+    if set(pattern) & set("*?["):
+        return fnmatchcase(name, pattern)
+    return pattern.casefold() in name.casefold()
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+
+def columns_of_input(config: JobConfig) -> InputColumns:
+    """Looks into all files of a job, in processes of their own; the sizes are those of the first
+    file that has events, of each dataset. Raises InputError."""
+    source = config.source
+    index = _indexed(input_files(source), source.ids)
+    index = with_datasets(index, config.datasets)
+    if source.friends:
+        index = with_friends(index, source)
+    of_input = InputBranches.of(index)
+    measured = list({file.dataset: file for file in reversed(index) if file.n_entries}.values())
+    measured = measured[::-1] or index[:1]
+    described = describe_files([file.path for file in measured], source.tree)
+    collections = _collections(of_input, NamingRule(source.collections, source.fields))
+    held = _held_by(index, config.datasets)
+    found = [
+        _column(name, branch.type, of_input, collections, held.get(name, ""), described)
+        for name, branch in of_input.branches.items()
+    ]
+    found += [
+        InputColumn(name, branch.type, collections.get(name, ""), f"friend {number + 1}")
+        for name, (number, branch) in of_input.friends.items()
+    ]
+    return InputColumns(found, _measured(measured, config.datasets))
+
+
+def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> str:
+    where = "the first file of each dataset" if len(datasets) > 1 else files[0].path
+    return f"; sizes are those of {where}" if where else ""
+
+
+def _indexed(files: Sequence[str], ids: IdBranches) -> list[FileIndex]:
+    """With the ids of the job; without, if there are no such branches."""
+    index, problems = try_index(files, ids)
+    if problems:
+        index, problems = try_index(files, IdBranches(ids.tree, "", "", ""))
+    if problems:
+        raise InputError("\n".join(problems))
+    return index
+
+
+def _column(
+    name: str,
+    kind: str,
+    of_input: InputBranches,
+    collections: Mapping[str, str],
+    held_by: str,
+    described: Sequence[Mapping[str, Described]],
+) -> InputColumn:
+    own = [each[name] for each in described if name in each]
+    n_bytes, n_stored = _total(e.n_bytes for e in own), _total(e.n_stored for e in own)
+    compression = ", ".join(dict.fromkeys(each.compression for each in own))
+    plain = kind.removeprefix(OTHER)
+    why = of_input.format.why_no_column(plain) if plain != kind else ""
+    collection = collections.get(name, "")
+    return InputColumn(name, plain, collection, held_by, n_bytes, n_stored, compression, why)
+
+
+def _total(numbers: Iterable[int | None]) -> int | None:
+    """None if some are not known, or there are none."""
+    known = list(numbers)
+    return sum(n or 0 for n in known) if known and None not in known else None
+
+
+def _collections(of_input: InputBranches, rule: NamingRule) -> dict[str, str]:
+    """By column, the collection whose field it is."""
+    known = Columns(dict(of_input.columns), rule)
+    found = ((name, known.collection(name)) for name in known.names)
+    return {
+        column: name
+        for name, collection in found
+        if collection
+        for column in collection.columns.values()
+    }
+
+
+def _held_by(index: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> dict[str, str]:
+    """By branch that not all files have, those that do: datasets, or how many files."""
+    files = [file for file in index if file.n_entries]
+    holders: dict[str, list[FileIndex]] = {}
+    for file in files:
+        for name in {branch.name for branch in file.branches}:
+            holders.setdefault(name, []).append(file)
+    return {
+        name: ", ".join(_names(held, files, datasets))
+        for name, held in holders.items()
+        if len(held) < len(files)
+    }
+
+
+def _names(
+    held: Sequence[FileIndex], files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]
+) -> Iterator[str]:
+    if len(datasets) < 2:
+        yield f"{len(held):,} of {len(files):,} files"
+    for number, dataset in enumerate(datasets if len(datasets) > 1 else ()):
+        n, n_all = (sum(file.dataset == number for file in each) for each in (held, files))
+        if n:
+            yield dataset.name if n == n_all else f"{dataset.name} ({n:,} of {n_all:,} files)"
