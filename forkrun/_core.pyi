@@ -378,12 +378,15 @@ class TreeSource(Source):
             tuple[str, Sequence[str], Sequence[tuple[str, int, tuple[str, int, int]]]]
         ] = ...,
         friend_columns: Mapping[str, tuple[int, str]] = ...,
+        n_kept_bytes: int = 0,
     ) -> None:
         """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
         modified_ns) per file as in the index; without these, files may change. `fills`: by column
         that files may lack, its value and the branch that counts its values. `friends`: tree,
         branches of event ids, and for each file where its entries are: path, first entry, identity;
-        `friend_columns`: by column, number of the friend and name of the branch. Opens nothing."""
+        `friend_columns`: by column, number of the friend and name of the branch; `n_kept_bytes`:
+        memory for baskets that stay unpacked, where entries are not read as they are stored. Opens
+        nothing."""
 
 def python_source(
     columns: Sequence[tuple[str, str]],
@@ -464,7 +467,7 @@ class UnitToDo:
         number: int,
         run: int,
         lumi: int,
-        ranges: Sequence[tuple[int, int, int]],
+        ranges: npt.NDArray[np.int64] | Sequence[tuple[int, int, int]],
         outputs: Mapping[str, str],
         iov: int = 0,
         alone: bool = False,

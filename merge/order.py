@@ -46,6 +46,10 @@ class PlannedUnits(Protocol):
     @property
     def last(self) -> Integers: ...
     @property
+    def go_back(self) -> bool:
+        """Whether entries of some file come in another order than that in which it holds them."""
+
+    @property
     def n_events(self) -> Integers:
         """(n_units,) number of events to be read of each."""
 

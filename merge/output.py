@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import IdBranches, JobConfig, OutputConfig
 
 Progress = Callable[[str, int], None]
+_MOST_KEPT_BYTES = 1 << 30
+"""What the merge keeps unpacked of an input whose entries it takes in another order."""
 
 
 class Planned(Struct, frozen=True):
@@ -48,7 +50,10 @@ class Planned(Struct, frozen=True):
     def source(self) -> EventSource:
         """The input, from which whole entries are taken: no column of it is asked for."""
         tree, ids, clusters = self.ids.tree, self.ids[1:], self.contents.clusters
-        return EventSource(self.files, tree, ids, (), clusters, self.identities, {}, (), {})
+        n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
+        return EventSource(
+            self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes
+        )
 
 
 class MergedOutput(Struct, frozen=True):

@@ -10,6 +10,7 @@
 #include <forkrun/core/run/processor.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 #include <forkrun/formats/ttree/read/tree_source.hpp>
+#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 #include <forkrun/pages/page_watch.hpp>
 
 #include "bindings.hpp"
@@ -39,14 +40,13 @@ using PartOfFriend = std::tuple<std::string, std::int64_t, Identity>;
 using Friend = std::tuple<std::string, std::array<std::string, 3>, std::vector<PartOfFriend>>;
 /// Number of the friend, and name of the branch.
 using ColumnOfFriend = std::pair<std::size_t, std::string>;
-using Range = std::tuple<std::uint32_t, std::int64_t, std::int64_t>;
 
 std::unique_ptr<TreeSource> make_source(
     const std::vector<std::string>& files, const std::string& tree, const std::string& run_branch,
     const std::string& lumi_branch, const std::string& event_branch, const NamesAndTypes& columns,
     const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
     const std::map<std::string, FillOfColumn>& fills, const std::vector<Friend>& friends,
-    const std::map<std::string, ColumnOfFriend>& friend_columns) {
+    const std::map<std::string, ColumnOfFriend>& friend_columns, std::size_t n_kept_bytes) {
   root_io::TreeSourceConfig config{
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
       {},    {}};
@@ -66,6 +66,9 @@ std::unique_ptr<TreeSource> make_source(
   }
   for (const auto& [column, from] : friend_columns) {
     config.friend_columns[column] = {from.first, from.second};
+  }
+  if (n_kept_bytes > 0) {
+    config.unpacked_room = std::make_shared<root_io::UnpackedRoom>(n_kept_bytes);
   }
   return std::make_unique<TreeSource>(std::move(config));
 }
@@ -110,6 +113,9 @@ std::unique_ptr<Processor> make_processor(Schedule& schedule, Source& source,
 
 using Paths = std::map<std::string, std::string>;
 
+/// File, first entry and the one behind the last: (n_ranges, 3).
+using Ranges = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
 /// Lumis of the events of a unit: runs, lumis and events up to the end of each; all of one length.
 using Lumis = std::array<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>, 3>;
 
@@ -124,21 +130,28 @@ void add_lumis(UnitOfWork& unit, const Lumis& lumis) {
   }
 }
 
+void add_ranges(UnitOfWork& unit, const Ranges& ranges) {
+  const auto n_ranges = ranges.size() / 3;
+  const auto* at = ranges.data();
+  unit.ranges.reserve(static_cast<std::size_t>(n_ranges));
+  for (py::ssize_t i = 0; i < n_ranges; ++i, at += 3) {
+    unit.ranges.push_back({static_cast<std::uint32_t>(at[0]), at[1], at[2]});
+  }
+}
+
 UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
-                   const std::vector<Range>& ranges, const Paths& outputs, std::uint32_t iov,
+                   const Ranges& ranges, const Paths& outputs, std::uint32_t iov,
                    bool alone, const std::optional<Lumis>& lumis, std::size_t block_size) {
   UnitOfWork unit{number, {run, lumi}, {}, iov, {}, block_size};
   if (lumis) {
     add_lumis(unit, *lumis);
   }
-  for (const auto& [file, first, last] : ranges) {
-    unit.ranges.push_back({file, first, last});
-  }
-  return {unit, outputs, alone};
+  add_ranges(unit, ranges);
+  return {std::move(unit), outputs, alone};
 }
 
 UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
-                   std::uint32_t lumi, const std::vector<Range>& ranges, const Paths& outputs,
+                   std::uint32_t lumi, const Ranges& ranges, const Paths& outputs,
                    std::uint32_t iov) {
   const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov, false, std::nullopt, 0);
   const py::gil_scoped_release release;
@@ -194,7 +207,8 @@ void register_processor(py::module_& module) {
            py::arg("identities") = std::vector<Identity>{},
            py::arg("fills") = std::map<std::string, FillOfColumn>{},
            py::arg("friends") = std::vector<Friend>{},
-           py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{});
+           py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{},
+           py::arg("n_kept_bytes") = 0);
   module.def(
       "python_source",
       [](const NamesAndTypes& columns, std::vector<std::vector<std::int64_t>> clusters,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+import numpy as np
 from msgspec import Struct
 
+from forkrun.base.lumis import Integers
 from forkrun.plan import EntryRange
 
 
@@ -58,6 +60,14 @@ def without(ranges: tuple[EntryRange, ...], bad: tuple[BadEvent, ...]) -> tuple[
                 first = entry + 1
         out.append(EntryRange(r.file, first, r.last))
     return tuple(r for r in out if r.first < r.last)
+
+
+def stretch_without(ranges: Integers, bad: tuple[BadEvent, ...]) -> Integers:
+    """The same of a stretch, whose ranges are the rows of an array."""
+    if not bad:
+        return ranges
+    left = without(tuple(map(EntryRange, *ranges.T.tolist())), bad)
+    return np.array(left, dtype=np.int64).reshape(-1, 3)
 
 
 def entry_at(ranges: tuple[EntryRange, ...], place: int) -> EntryRange | None:

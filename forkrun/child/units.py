@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from forkrun import _core
 from forkrun.base.cpus import CpuShare
-from forkrun.child.assignment import Assignment, BadEvent, without
+from forkrun.child.assignment import Assignment, BadEvent, stretch_without
 from forkrun.child.commit import commit_stretch
 from forkrun.child.pace import Pace
 from forkrun.child.work import Work
@@ -60,7 +60,7 @@ class ChildUnits:
         self._begin_s[number] = time.time()
         folder = self._work.files.folder(number)
         self._work.chaos.strike("begin", stretch.numbers, folder)
-        ranges = without(stretch.ranges, self._left_out(number))
+        ranges = stretch_without(stretch.ranges, self._left_out(number))
         lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
         is_apart = self._work.job.schedule.reads_ahead and self.pace.is_apart
         alone = is_apart or number in self._assignment.first

@@ -23,7 +23,8 @@ class EventSource(Struct, frozen=True):
     type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
     `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
     value and what counts its values; `friends`: tree, branches of ids, and where the entries of
-    each file are; `friend_columns`: by column, number of the friend and name there."""
+    each file are; `friend_columns`: by column, number of the friend and name there; `n_kept_bytes`:
+    memory for what stays unpacked, where entries are not read as they are stored."""
 
     files: Sequence[str]
     tree: str
@@ -34,6 +35,7 @@ class EventSource(Struct, frozen=True):
     fills: Mapping[str, tuple[float, str]]
     friends: Sequence[Any]
     friend_columns: Mapping[str, tuple[int, str]]
+    n_kept_bytes: int = 0
 
 
 Range = tuple[int, int, int]

@@ -79,6 +79,7 @@ class TTreeFormat(Format):
             fills=events.fills,
             friends=events.friends,
             friend_columns=events.friend_columns,
+            n_kept_bytes=events.n_kept_bytes,
         )
 
     def make_outputs(

@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import decode, encode
 
 from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
@@ -70,15 +71,15 @@ class IndexCache(Struct, frozen=True):
 
 def _read(place: Path | None) -> dict[str, Any] | None:
     try:
-        kept: dict[str, Any] | None = json.loads(place.read_bytes()) if place else None
-    except (OSError, ValueError):
+        kept: dict[str, Any] | None = decode(place.read_bytes()) if place else None
+    except (OSError, DecodeError):
         return None
     return kept
 
 
 def _write(place: Path, value: dict[str, Any]) -> None:
     with contextlib.suppress(OutputError):
-        write_bytes(place, json.dumps(value, separators=(",", ":")).encode(), durable=False)
+        write_bytes(place, encode(value), durable=False)
 
 
 def _is_of(index: dict[str, Any], path: str) -> bool:

@@ -147,8 +147,9 @@ def _may_come_again(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
     rises = np.array([file.rises for file in index], dtype=bool)
     least, most = np.array([file.events for file in index], dtype=np.uint64).T
     keys = ranges.lumi_key
-    held = np.unique(np.column_stack((keys, ranges.file.astype(keys.dtype))), axis=0)
-    lumi, file = held[:, 0], held[:, 1].astype(np.int64)
+    lumis, number = np.unique(keys, return_inverse=True)
+    held, file = np.divmod(np.unique(number * len(index) + ranges.file), len(index))
+    lumi = lumis[held]
     order = np.lexsort((least[file], lumi))
     shared = _overlapping(lumi[order], least[file[order]], most[file[order]])
     result: Flags = np.isin(keys, np.array(shared, dtype=keys.dtype)) | ~rises[ranges.file]

@@ -41,4 +41,4 @@ def _behind(units: Units, more: Units, n_files: int) -> Units:
 
 def _entries(units: Units) -> Integers:
     """(n, 3) file, first and last of each stretch of consecutive entries, in order."""
-    return np.array(units.stretch(0, len(units)).ranges, dtype=np.int64).reshape(-1, 3)
+    return units.stretch(0, len(units)).ranges

@@ -45,14 +45,14 @@ class Unit(NamedTuple):
 
 class Stretch(NamedTuple):
     """Consecutive units that a child takes, processes and commits together. `run`, `lumi`: the
-    first; `lumis`: run, lumi, and number of events up to its end, (n_lumis,) each, of one lumi
-    after the other."""
+    first; `ranges` : (n_ranges, 3) file, first entry and the one behind the last; `lumis`: run,
+    lumi, and number of events up to its end, (n_lumis,) each, of one lumi after the other."""
 
     first: int
     n_units: int
     run: int
     lumi: int
-    ranges: tuple[EntryRange, ...]
+    ranges: Integers
     lumis: tuple[Integers, Integers, Integers]
 
     @property
@@ -63,7 +63,7 @@ class Stretch(NamedTuple):
     @property
     def n_events(self) -> int:
         """Events in all ranges."""
-        return sum(r.last - r.first for r in self.ranges)
+        return int((self.ranges[:, 2] - self.ranges[:, 1]).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +95,13 @@ class Units(Sequence[Unit]):
         """(n_units,) events of each."""
         before = np.concatenate(([0], np.cumsum(self.last - self.first)))
         return np.diff(before[self.first_range])
+
+    @cached_property
+    def go_back(self) -> bool:
+        """Whether entries of some file come in another order than that in which it holds them."""
+        by_file = np.argsort(self.file, kind="stable")
+        file, first = self.file[by_file], self.first[by_file]
+        return bool(((file[1:] == file[:-1]) & (first[1:] < first[:-1])).any())
 
     def of_file(self, values: Sequence[int]) -> Integers:
         """(n_units,) what each unit's first file has of `values` : (n_files,); 0 for a unit without
@@ -159,14 +166,13 @@ class Units(Sequence[Unit]):
         lumis = (run[begins], lumi[begins], last)
         return Stretch(first, n_units, int(run[0]), int(lumi[0]), ranges, lumis)
 
-    def _joined_ranges(self, begin: int, end: int) -> tuple[EntryRange, ...]:
+    def _joined_ranges(self, begin: int, end: int) -> Integers:
         """Ranges [begin, end) of the plan; those that follow each other in a file are one."""
         if begin == end:
-            return ()
+            return np.empty((0, 3), dtype=np.int64)
         file, first, last = self.file[begin:end], self.first[begin:end], self.last[begin:end]
         begins, ends = _pieces((file[1:] != file[:-1]) | (first[1:] != last[:-1]))
-        columns = (file[begins].tolist(), first[begins].tolist(), last[ends].tolist())
-        return tuple(map(EntryRange, *columns))
+        return np.stack([file[begins], first[begins], last[ends]], axis=1)
 
     def columns(self) -> dict[str, Integers]:
         """The columns by name."""

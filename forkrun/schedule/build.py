@@ -17,6 +17,7 @@ from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems
 from forkrun.index import ColumnNames, FileIndex
+from forkrun.plan import Units
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.input_branches import InputBranches, disagreements
@@ -29,6 +30,10 @@ from forkrun.schedule.warnings import Described, find_warnings
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
+
+
+_MOST_KEPT_BYTES = 256 << 20
+"""What a child keeps unpacked of an input whose entries it reads in another order."""
 
 
 def build_schedule(given: ScheduleInput) -> JobSchedule:
@@ -62,10 +67,10 @@ def _built(given: ScheduleInput) -> JobSchedule:
     core.share_histograms(config.threads.n_filling)
     _check_histograms(core, job.modules, job.variations.of_analyzers)
     _check_files(branches, outputs, consumed)
+    source = _source(config.source, branches, given.units)
     return JobSchedule(
-        core, _source(config.source, branches), job.added, consumed, given.conditions, outputs,
-        job.columns_of, cutflow, job.variations.of_analyzers,
-        bool(job.added) and may_read_ahead(config),
+        core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
+        job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
         find_warnings(Described(config, job.modules, job.columns_of, outputs, branches)),
         config.outputs, job.found,
     )  # fmt: skip
@@ -159,7 +164,7 @@ def _check_files(
         raise InputError("\n".join(problems))
 
 
-def _source(source: SourceConfig, branches: InputBranches) -> _core.Source:
+def _source(source: SourceConfig, branches: InputBranches, units: Units) -> _core.Source:
     index = branches.files
     events = EventSource(
         files=[file.path for file in index],
@@ -171,6 +176,7 @@ def _source(source: SourceConfig, branches: InputBranches) -> _core.Source:
         fills=branches.fills,
         friends=_friends(index),
         friend_columns={n: (number, b.name) for n, (number, b) in branches.friends.items()},
+        n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
     )
     return branches.format.source(events)
 

@@ -17,7 +17,7 @@ from forkrun.cli import main
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange
-from forkrun.plan import Plan, make_plan
+from forkrun.plan import EntryRange, Plan, make_plan
 from forkrun.studies.simulation import costs
 from forkrun.studies.simulation.compare import Settings, Simulated, compare
 from forkrun.studies.simulation.cost_files import read_costs
@@ -121,7 +121,7 @@ def test_reads_are_counted_stretch_by_stretch_and_clusters_child_by_child(
     for first, end, child in stretches:
         ranges = plan.units.stretch(first, end - first).ranges
         n_reads += len(ranges)
-        for r in ranges:
+        for r in map(EntryRange, *ranges.T.tolist()):
             borders = pairwise(index[r.file].clusters)
             for cluster, (begin, last) in enumerate(borders):
                 if begin < r.last and r.first < last:

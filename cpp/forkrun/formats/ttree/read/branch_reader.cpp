@@ -7,6 +7,7 @@
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 
 namespace forkrun::root_io {
 
@@ -62,7 +63,14 @@ const Basket& BranchReader::basket_at(std::int64_t entry) {
   return basket_;
 }
 
+BranchReader::~BranchReader() {
+  if (n_kept_bytes_ > 0) {
+    file_.unpacked_room()->give_back(n_kept_bytes_);
+  }
+}
+
 void BranchReader::forget() {
+  put_away();
   loaded_ = static_cast<std::size_t>(-1);
   basket_ = {};
   record_ = {};
@@ -71,8 +79,36 @@ void BranchReader::forget() {
   nested_ = {};
 }
 
+/// Keeps the basket read last, if there is room.
+void BranchReader::put_away() {
+  auto* room = file_.unpacked_room();
+  if (room == nullptr || loaded_ == static_cast<std::size_t>(-1)) {
+    return;
+  }
+  const auto n_bytes = memory_.size() + basket_.offsets.size() * sizeof(std::int32_t);
+  if (const auto kept = put_away_.find(loaded_); kept != put_away_.end() || room->take(n_bytes)) {
+    n_kept_bytes_ += kept == put_away_.end() ? n_bytes : 0;
+    put_away_[loaded_] = {std::exchange(memory_, {}), std::exchange(basket_, {})};
+  }
+}
+
+bool BranchReader::take_out(std::size_t number) {
+  const auto found = put_away_.find(number);
+  if (found == put_away_.end()) {
+    return false;
+  }
+  memory_ = std::exchange(found->second.memory, {});
+  basket_ = std::exchange(found->second.basket, {});
+  loaded_ = number;
+  return true;
+}
+
 void BranchReader::load(std::size_t number) {
+  put_away();
   loaded_ = static_cast<std::size_t>(-1);
+  if (take_out(number)) {
+    return;
+  }
   const auto& stored = branch_.baskets[number];
   try {
     if (stored.seek == 0) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 
@@ -19,10 +20,13 @@ namespace forkrun::root_io {
 class BranchReader {
  public:
   BranchReader(StoredBranch branch, TreeFile& file);
+  BranchReader(const BranchReader&) = delete;
+  BranchReader& operator=(const BranchReader&) = delete;
+  ~BranchReader();
 
   [[nodiscard]] const StoredBranch& branch() const { return branch_; }
   [[nodiscard]] const BranchLayout& layout() const { return branch_.layout; }
-  /// Gives back the memory of the basket read last.
+  /// Gives back the memory of the basket read last, unless there is room to keep it.
   void forget();
   /// All baskets, in the order of their entries.
   [[nodiscard]] std::span<const StoredBasket> baskets() const { return branch_.baskets; }
@@ -37,6 +41,14 @@ class BranchReader {
   [[nodiscard]] std::int64_t basket_end(std::int64_t entry) const;
 
  private:
+  /// A basket with its memory.
+  struct Unpacked {
+    Bytes memory;
+    Basket basket;
+  };
+
+  void put_away();
+  [[nodiscard]] bool take_out(std::size_t number);
   [[nodiscard]] std::size_t find(std::int64_t entry) const;
   void load(std::size_t number);
   void load_from_file(const StoredBasket& stored);
@@ -64,6 +76,8 @@ class BranchReader {
   Bytes memory_;
   Basket basket_;
   std::size_t loaded_ = static_cast<std::size_t>(-1);
+  std::map<std::size_t, Unpacked> put_away_;  ///< by number
+  std::size_t n_kept_bytes_{};
 };
 
 }  // namespace forkrun::root_io

@@ -21,6 +21,7 @@
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 
 namespace forkrun::root_io {
 
@@ -198,6 +199,48 @@ TEST_F(TreeWithoutROOT, IsTheNewestOfItsName) {
   }
   TreeFile file{path};
   EXPECT_EQ(file.input_tree("Events").branch_names(), std::vector<std::string>{"x"});
+}
+
+/// The number in an entry.
+std::uint64_t number_at(BranchReader& reader, std::int64_t entry) {
+  Column column;
+  reader.read(entry, entry + 1, column);
+  return column.values<std::uint64_t>()[0];
+}
+
+TEST_F(TreeWithoutROOT, ReadsBasketsOnceThatHaveRoomToStayUnpacked) {
+  TreeFile file{write()};
+  file.keep_unpacked(std::make_shared<UnpackedRoom>(1 << 20));
+  BranchReader reader{file.input_tree("Events").branch("long"), file};
+  ASSERT_GT(reader.baskets().size(), 3U);
+  std::vector<std::int64_t> n_bytes_read;
+  for (int lumi = 0; lumi < 3; ++lumi) {
+    for (std::int64_t entry = lumi; entry < n_events; entry += 3) {
+      EXPECT_EQ(number_at(reader, entry), static_cast<std::uint64_t>(entry) << 40U);
+      reader.forget();
+    }
+    n_bytes_read.push_back(file.read_bytes());
+  }
+  EXPECT_EQ(n_bytes_read[1], n_bytes_read[0]);
+  EXPECT_EQ(n_bytes_read[2], n_bytes_read[0]);
+}
+
+TEST_F(TreeWithoutROOT, ReadsBasketsAgainThatHaveNoRoom) {
+  TreeFile file{write()};
+  const auto room = std::make_shared<UnpackedRoom>(600);
+  file.keep_unpacked(room);
+  {
+    BranchReader reader{file.input_tree("Events").branch("long"), file};
+    static_cast<void>(number_at(reader, 0));
+    static_cast<void>(number_at(reader, n_events / 2));
+    const auto n_bytes_read = file.read_bytes();
+    EXPECT_EQ(number_at(reader, 1), std::uint64_t{1} << 40U);
+    EXPECT_EQ(file.read_bytes(), n_bytes_read);
+    EXPECT_EQ(number_at(reader, n_events / 2), static_cast<std::uint64_t>(n_events / 2) << 40U);
+    EXPECT_GT(file.read_bytes(), n_bytes_read);
+    EXPECT_FALSE(room->take(600));
+  }
+  EXPECT_TRUE(room->take(600));
 }
 
 TEST_F(TreeWithoutROOT, IsReadByROOTWhereItIsUnusual) {

@@ -1,29 +1,25 @@
 #include <forkrun/formats/ttree/read/read_columns.hpp>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/read/branch_reader.hpp>
 
 namespace forkrun::root_io {
 
-namespace {
-
-Column read_column(const InputTree& tree, TreeFile& file, const std::string& name,
-                   std::int64_t first, std::int64_t last) {
-  BranchReader reader{tree.branch(name), file};
-  if (!reader.layout().column) {
-    throw InputError(file.path() + ": branch \"" + name + "\" is of type " +
-                     reader.layout().type_name +
-                     " and cannot be read as a column, only passed through to an output");
-  }
-  Column column;
-  reader.read(first, last, column);
-  return column;
-}
-
-}  // namespace
-
 OpenTree::OpenTree(const std::string& path, const std::string& tree)
     : file_{path}, tree_{file_.input_tree(tree)} {}
+
+/// Keeps it, so that entries that are asked for one after the other are unzipped once.
+BranchReader& OpenTree::reader(const std::string& name) {
+  auto& reader = readers_[name];
+  if (!reader) {
+    reader = std::make_unique<BranchReader>(tree_.branch(name), file_);
+  }
+  if (!reader->layout().column) {
+    throw InputError(file_.path() + ": branch \"" + name + "\" is of type " +
+                     reader->layout().type_name +
+                     " and cannot be read as a column, only passed through to an output");
+  }
+  return *reader;
+}
 
 std::vector<Column> OpenTree::read(const std::vector<std::string>& names, std::int64_t first,
                                    std::int64_t last) {
@@ -36,7 +32,7 @@ std::vector<Column> OpenTree::read(const std::vector<std::string>& names, std::i
     }
     std::vector<Column> columns;
     for (const auto& name : names) {
-      columns.push_back(read_column(tree_, file_, name, first, end));
+      reader(name).read(first, end, columns.emplace_back());
     }
     return columns;
   });

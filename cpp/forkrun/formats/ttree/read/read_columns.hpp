@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
@@ -22,8 +25,11 @@ class OpenTree {
                                          std::int64_t last);
 
  private:
+  BranchReader& reader(const std::string& name);
+
   TreeFile file_;
   const InputTree& tree_;
+  std::map<std::string, std::unique_ptr<BranchReader>> readers_;
 };
 
 }  // namespace forkrun::root_io

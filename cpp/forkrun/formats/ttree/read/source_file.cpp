@@ -16,6 +16,7 @@ SourceFile::SourceFile(const TreeSourceConfig& config, std::uint32_t number)
   if (!config_.identities.empty()) {
     file_->check_identity(config_.identities.at(number));
   }
+  file_->keep_unpacked(config_.unpacked_room);
   naming_file(file_->path(), [&] {
     tree_ = &file_->input_tree(config_.tree);
     if (tree_->n_entries() > 0) {  // without entries it may lack their branches
@@ -49,6 +50,7 @@ SourceFile::OpenFriend SourceFile::open_friend(const FriendTree& tree) const {
   if (part.file != file_->path()) {
     opened.own = std::make_unique<TreeFile>(part.file);
     opened.own->check_identity(part.identity);
+    opened.own->keep_unpacked(config_.unpacked_room);
     opened.file = opened.own.get();
   }
   opened.tree = &opened.file->input_tree(tree.tree);

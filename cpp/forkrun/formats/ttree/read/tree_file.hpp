@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/formats/root_file/input_file.hpp>
@@ -15,6 +16,7 @@ class TTree;
 namespace forkrun::root_io {
 
 class InputTree;
+class UnpackedRoom;
 
 /// The trees of a ROOT file that is opened for reading. What the file says of plain ones is read
 /// without ROOT.
@@ -44,11 +46,15 @@ class TreeFile : public InputFile {
   [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees() const;
   /// Whether it has nothing under the name of a tree, which may have folders before it.
   [[nodiscard]] bool lacks(const std::string& tree) const;
+  /// Where its baskets stay unpacked; null: nowhere.
+  [[nodiscard]] UnpackedRoom* unpacked_room() const { return unpacked_room_.get(); }
+  void keep_unpacked(std::shared_ptr<UnpackedRoom> room) { unpacked_room_ = std::move(room); }
 
  private:
   TreeFile(const std::string& path, WithoutRoot tag);
   [[nodiscard]] std::unique_ptr<InputTree> tree_without_root(const std::string& name) const;
 
+  std::shared_ptr<UnpackedRoom> unpacked_room_;
   mutable std::map<std::string, TTree*> of_root_;  ///< by path; the file owns them
   std::map<std::string, std::unique_ptr<InputTree>> trees_;
 };

@@ -13,6 +13,8 @@
 
 namespace forkrun::root_io {
 
+class UnpackedRoom;
+
 /// A tree whose entries belong to those of the source's tree, one to one.
 struct FriendTree {
   /// Where the entries of one file of the source are in it.
@@ -43,6 +45,7 @@ struct TreeSourceConfig {
   std::map<std::string, Fill> fills;     ///< by column, where files may lack its branch
   std::vector<FriendTree> friends{};
   std::map<std::string, FriendColumn> friend_columns{};  ///< by column
+  std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as they are stored
 };
 
 /// Reads one concurrent block of a tree: has its own files, trees and baskets.
