@@ -145,11 +145,9 @@ def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
 def _warnings(warnings: Sequence[str]) -> list[str]:
     lines = [
         ("  " if n else "") + line
-        for text in warnings[:MAX_WARNINGS_SHOWN]
+        for text in _some(warnings, MAX_WARNINGS_SHOWN)
         for n, line in enumerate(wrap(text, WIDTH - 14, break_long_words=False))
     ]
-    more = len(warnings) - MAX_WARNINGS_SHOWN
-    lines += [f"… {more} more in report.json"] if more > 0 else []
     return [_row("" if n else "Warnings", line) for n, line in enumerate(lines)]
 
 
@@ -246,21 +244,19 @@ def _children(children: Sequence[ChildSummary], balance: Balance) -> list[str]:
 
 
 def _recovery(recovered: Sequence[Recovered]) -> list[str]:
-    if not recovered:
-        return []
-    lines = [_row("Recovery", recovered[0].text)]
-    lines += [_row("", line.text) for line in recovered[1:MAX_RECOVERIES_SHOWN]]
-    more = len(recovered) - MAX_RECOVERIES_SHOWN
-    return [*lines, *([_row("", f"… {more} more in report.json")] if more > 0 else [])]
+    texts = _some([line.text for line in recovered], MAX_RECOVERIES_SHOWN)
+    return [_row("" if n else "Recovery", text) for n, text in enumerate(texts)]
 
 
 def _damaged(damaged: Sequence[str]) -> list[str]:
-    if not damaged:
-        return []
-    lines = [_row("Damaged", "records that could not be read are left out of this report:")]
-    lines += [_row("", text) for text in damaged[:MAX_DAMAGED_SHOWN]]
-    more = len(damaged) - MAX_DAMAGED_SHOWN
-    return [*lines, *([_row("", f"… {more} more in report.json")] if more > 0 else [])]
+    what = "records that could not be read are left out of this report:"
+    texts = [what, *_some(damaged, MAX_DAMAGED_SHOWN)] if damaged else []
+    return [_row("" if n else "Damaged", text) for n, text in enumerate(texts)]
+
+
+def _some(texts: Sequence[str], most: int) -> list[str]:
+    more = len(texts) - most
+    return [*texts[:most], *([f"… {more} more in report.json"] if more > 0 else [])]
 
 
 def _worth_showing(children: Sequence[ChildSummary]) -> Sequence[ChildSummary]:

@@ -54,7 +54,6 @@ CPP = {
     "process": {"core/data", "concurrency"},
     "core/run": {"core/schedule", "core/module", "core/data", "process", "concurrency", "random"},
     "core/testing": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
-    "core/bench": {"core/testing", "core/run", "core/schedule", "core/module", "core/data"},
     "conditions": {"module.hpp", "core/module", "core/data"},
     "modules": {"module.hpp", "core/module", "core/data", "random"},
     "replay": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},

@@ -37,7 +37,6 @@ set(FORKRUN_PUBLIC_HEADERS
   random/mixing.hpp
   random/philox.hpp
   random/poisson.hpp
-  random/random_key.hpp
 )
 foreach(header IN LISTS FORKRUN_PUBLIC_HEADERS)
   get_filename_component(folder "${header}" DIRECTORY)

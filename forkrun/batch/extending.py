@@ -23,21 +23,10 @@ from forkrun.plan.extend import extended, first_units
 from forkrun.plan.part import node_borders
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import differences
+from forkrun.rundir.fingerprint import FREE, differences
 from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.resume import check_extends
 from forkrun.schedule.found_out import FoundOut
-
-_MAY_CHANGE = {
-    "forking",
-    "recovery",
-    "limits",
-    "threads",
-    "merge",
-    "monitoring",
-    "prefetch",
-    "batch",
-}
 
 
 def extend_nodes(
@@ -99,7 +88,7 @@ def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
 
 
 def _described(config: JobConfig) -> dict[str, Any]:
-    raw: dict[str, Any] = config.model_dump(mode="json", exclude=_MAY_CHANGE)
+    raw: dict[str, Any] = config.model_dump(mode="json", exclude=FREE)
     raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
     for friend in raw["source"]["friends"]:
         del friend["files"]

@@ -8,7 +8,6 @@ import select
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -109,12 +108,7 @@ class SignalQueue:
         self._handlers = _Handlers((*wanted, signal.SIGCHLD), _do_nothing)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._handlers.restore()
 
     def wait(self, timeout_s: float) -> list[int]:

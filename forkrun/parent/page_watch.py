@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun import _core
@@ -32,29 +31,6 @@ from forkrun.rundir.directory import RunDirectory
 INTERPRETER = "(Python itself)"
 
 
-class UnsharedFiles(Struct, frozen=True):
-    """Files in RUNDIR/monitoring: pages of children, objects on pages, names, mappings of the
-    parent."""
-
-    run_dir: Path
-
-    @property
-    def pages(self) -> Path:
-        return RunDirectory(self.run_dir).unshared("pages.npz")
-
-    @property
-    def objects(self) -> Path:
-        return RunDirectory(self.run_dir).unshared("objects.npz")
-
-    @property
-    def names(self) -> Path:
-        return RunDirectory(self.run_dir).unshared("names.json")
-
-    @property
-    def maps(self) -> Path:
-        return RunDirectory(self.run_dir).unshared("maps.txt")
-
-
 @contextlib.contextmanager
 def watching(work: Work) -> Iterator[Work]:
     """Work whose children are watched, if the configuration asks for it; then their pages are
@@ -63,7 +39,7 @@ def watching(work: Work) -> Iterator[Work]:
         yield work
         return
     check_page_tables()
-    files = UnsharedFiles(work.files.run.path)
+    files = work.files.run
     _walk_in_child(work, files)
     watch = _core.PageWatch(len(work.shared.board))
     with _sleeping_process(work.files.run):
@@ -91,7 +67,7 @@ def check_page_tables() -> None:
         )
 
 
-def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
+def _walk_in_child(work: Work, files: RunDirectory) -> None:
     """Objects on pages, by a process whose own memory does not matter."""
     log = work.files.run.log("walk", os.getpid())
     ended = ask_helper(lambda _: _walk(work, files), log=log)
@@ -100,8 +76,8 @@ def _walk_in_child(work: Work, files: UnsharedFiles) -> None:
         raise JobError(f"measure unshared: looking at the Python objects failed: {why}; see {log}")
 
 
-def _walk(work: Work, files: UnsharedFiles) -> None:
-    write_text(files.maps, Path("/proc/self/maps").read_text())
+def _walk(work: Work, files: RunDirectory) -> None:
+    write_text(files.unshared_maps, Path("/proc/self/maps").read_text())
     pages = _core.ObjectPages()
     modules = {label: module.module for label, module in work.job.schedule.modules.items()}
     for label, value in work.job.schedule.conditions.loaded():
@@ -110,14 +86,14 @@ def _walk(work: Work, files: UnsharedFiles) -> None:
         pages.walk(f"module {label}", module)
     gc.unfreeze()
     pages.walk(INTERPRETER, gc.get_objects(), everything=True)
-    with published(files.objects) as temporary, open_new(temporary) as file:
+    with published(files.unshared_objects) as temporary, open_new(temporary) as file:
         np.savez(file, parts=pages.parts())
     names = {
         "owners": pages.owners,
         "types": pages.types,
         "nodes": work.job.schedule.core.node_labels(),
     }
-    write_json(files.names, names)
+    write_json(files.unshared_names, names)
 
 
 @contextlib.contextmanager
@@ -136,15 +112,15 @@ def _sleep() -> int:
         signal.pause()
 
 
-def _write_pages(watch: _core.PageWatch, work: Work, files: UnsharedFiles) -> None:
+def _write_pages(watch: _core.PageWatch, work: Work, files: RunDirectory) -> None:
     children = work.job.plan.busy_children()
     found = {f"child_{child}": watch.found(child) for child in children}
     at_fork = watch.pages_at_fork()
-    with published(files.pages) as temporary, open_new(temporary) as file:
+    with published(files.unshared_pages) as temporary, open_new(temporary) as file:
         np.savez_compressed(file, at_fork=at_fork, **found)  # type: ignore[arg-type]
 
 
-def read_names(files: UnsharedFiles) -> Mapping[str, Sequence[str]]:
+def read_names(files: RunDirectory) -> Mapping[str, Sequence[str]]:
     """Owners and types by their numbers, and labels of the schedule's nodes."""
-    names: Mapping[str, Sequence[str]] = json.loads(files.names.read_bytes())
+    names: Mapping[str, Sequence[str]] = json.loads(files.unshared_names.read_bytes())
     return names

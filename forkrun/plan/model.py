@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 from msgspec import Struct, convert
+from msgspec.structs import asdict
 
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
 from forkrun.formats.events import Identity
@@ -272,22 +273,7 @@ class Plan(Struct, frozen=True):
 
     def described(self) -> dict[str, Any]:
         """The same with arrays, which takes no time."""
-        return {
-            "distribution": self.distribution,
-            "order": self.order,
-            "order_reason": self.order_reason,
-            "children": self.children,
-            "n_events": self.n_events,
-            "n_lumis": self.n_lumis,
-            "n_units": len(self.units),
-            "files": self.files,
-            "digest": self.digest,
-            "identities": self.identities,
-            "warnings": self.warnings,
-            "notes": self.notes,
-            "n_dropped": self.n_dropped,
-            "units": self.units.columns(),
-        }
+        return {**asdict(self), "n_units": len(self.units), "units": self.units.columns()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Plan:

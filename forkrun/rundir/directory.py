@@ -215,10 +215,13 @@ class RunDirectory(Struct, frozen=True):
         """Trace files of all children's processes."""
         return sorted(self.monitoring.glob("trace-*.npy"))
 
-    def unshared(self, what: str) -> Path:
-        """A file for `measure unshared`: `pages.npz`, `objects.npz`, `names.json`, `maps.txt`."""
-        return self.monitoring / f"unshared-{what}"
-
+    unshared_pages = _Place("monitoring/unshared-pages.npz")
+    """For `measure unshared`: pages that became private, by child."""
+    unshared_objects = _Place("monitoring/unshared-objects.npz")
+    unshared_names = _Place("monitoring/unshared-names.json")
+    """Of owners and types of objects, by number."""
+    unshared_maps = _Place("monitoring/unshared-maps.txt")
+    """Mappings of the parent."""
     logs = _Place("logs")
     parent_log = _Place("logs/parent.log")
 

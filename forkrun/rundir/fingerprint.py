@@ -19,7 +19,7 @@ from forkrun.errors import InputError
 from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.shipped_code import shipped_digest
 
-_FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
+FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
 _OF_PROGRAM = {"code", "values", "place"}
 """Keys of a module that a running program gives: their content counts as code."""
@@ -46,7 +46,7 @@ def fingerprint(
     be read."""
     described = config.model_dump(
         mode="json",
-        exclude={**dict.fromkeys(_FREE, True), "modules": {"__all__": _OF_PROGRAM}},
+        exclude={**dict.fromkeys(FREE, True), "modules": {"__all__": _OF_PROGRAM}},
     )
     if may_grow:
         described["source"] = _without_files(described["source"])

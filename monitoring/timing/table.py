@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forkrun.base.quantities import duration
+from forkrun.monitoring.cutflow_table import format_table
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 MAX_MODULES = 12
@@ -15,12 +16,7 @@ def format_timing(timing: Timing) -> str:
     total_s = sum(module.total_s for module in timing.modules)
     modules = sorted(timing.modules, key=lambda module: -module.total_s)
     rows = [_HEAD, *(_row(module, total_s) for module in modules[:MAX_MODULES] if module.count)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
-    lines = ["Modules"]
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  " + "  ".join(cells))
+    lines = ["Modules", *format_table(rows, left={0})]
     if len(modules) > MAX_MODULES:
         lines.append(f"  … and {len(modules) - MAX_MODULES} more in timing.json")
     overhead = duration(timing.overhead_s_per_event)

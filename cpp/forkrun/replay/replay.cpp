@@ -2,11 +2,52 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
-#include <forkrun/replay/counting_source.hpp>
+#include <forkrun/concurrency/cache_lines.hpp>
+#include <forkrun/core/data/source.hpp>
 #include <forkrun/replay/replay_modules.hpp>
 
 namespace forkrun::replay {
+
+namespace {
+
+class CountingLane final : public SourceLane {
+ public:
+  std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& /*lumis*/) override {
+    const auto& [file, first, last] = block.front();
+    events_.resize(static_cast<std::size_t>(last - first));
+    std::iota(events_.begin(), events_.end(), static_cast<std::uint64_t>(first));
+    return events_;
+  }
+  void read(std::size_t /*column*/, Column& /*into*/) override {}
+
+ private:
+  CacheLineVector<std::uint64_t> events_;
+};
+
+/// Events that have a number and nothing else: entry i is event i.
+class CountingSource final : public Source {
+ public:
+  [[nodiscard]] std::span<const ColumnDescription> columns() const override { return {}; }
+  void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override {
+    const auto size = static_cast<std::int64_t>(block_size == 0 ? 1 : block_size);
+    for (const auto& range : unit.ranges) {
+      for (auto first = range.first; first < range.last; first += size) {
+        blocks.begin({range.file, first, std::min(first + size, range.last)});
+      }
+    }
+  }
+  [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override {
+    return std::make_unique<CountingLane>();
+  }
+};
+
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 struct Replay::Impl {
   Stage stage{};
@@ -33,14 +74,6 @@ Replay::Replay(const std::vector<ModuleDescription>& modules,
 }
 
 Replay::~Replay() = default;
-
-namespace {
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Result Replay::run(const Settings& settings, StatusSlot* status) {
   impl_->stage.begin(settings.processor.concurrent_blocks, settings.steps_per_s,

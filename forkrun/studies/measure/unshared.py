@@ -12,7 +12,8 @@ from msgspec import Struct, to_builtins
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.parent.page_watch import INTERPRETER, UnsharedFiles, read_names
+from forkrun.parent.page_watch import INTERPRETER, read_names
+from forkrun.rundir.directory import RunDirectory
 from forkrun.schedule.page_watch import Border
 from forkrun.studies.measure.attribution import Objects, Unshared, attribute, parse_maps
 
@@ -78,8 +79,8 @@ def _sums(rows: Iterable[Unshared]) -> tuple[float, float, str]:
 
 def read_unshared(run_dir: Path) -> UnsharedMemory:
     """Reads a run with `[monitoring] unshared = true`. Raises InputError if it was not watched."""
-    files = UnsharedFiles(run_dir)
-    if not files.pages.exists():
+    files = RunDirectory(run_dir)
+    if not files.unshared_pages.exists():
         raise InputError(
             f"{run_dir}: this run was not watched; run it with --set monitoring.unshared=true, or"
             " give measure unshared the configuration"
@@ -87,14 +88,16 @@ def read_unshared(run_dir: Path) -> UnsharedMemory:
     try:
         return _read(files)
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise InputError(f"{files.pages.parent}/unshared-*: cannot be read: {error}") from None
+        raise InputError(
+            f"{files.monitoring}/unshared-*: cannot be read: {error}"
+        ) from None
 
 
-def _read(files: UnsharedFiles) -> UnsharedMemory:
+def _read(files: RunDirectory) -> UnsharedMemory:
     names, page_size = read_names(files), _core.page_size()
     with (
-        np.load(files.pages, allow_pickle=False) as pages,
-        np.load(files.objects, allow_pickle=False) as objects,
+        np.load(files.unshared_pages, allow_pickle=False) as pages,
+        np.load(files.unshared_objects, allow_pickle=False) as objects,
     ):
         at_fork = pages["at_fork"]
         children = {
@@ -103,7 +106,7 @@ def _read(files: UnsharedFiles) -> UnsharedMemory:
         rows = attribute(
             at_fork,
             list(children.values()),
-            parse_maps(files.maps.read_text(encoding="utf-8")),
+            parse_maps(files.unshared_maps.read_text(encoding="utf-8")),
             Objects.of(objects["parts"]),
             names,
             {**_BORDERS, **{Border.FIRST_NODE + i: n for i, n in enumerate(names["nodes"])}},

@@ -16,9 +16,24 @@
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/core/run/block_deal.hpp>
 #include <forkrun/core/run/lane.hpp>
-#include <forkrun/core/run/stop_order.hpp>
+#include <forkrun/process/status_board.hpp>
 
 namespace forkrun {
+
+/// Whether the parent wants no further block to be begun.
+class StopOrder {
+ public:
+  /// `status` may be null: then never.
+  explicit StopOrder(const StatusSlot* status) : status_{status} {}
+  [[nodiscard]] bool is_given() const {
+    // Relaxed: a block more or less does not matter.
+    return status_ != nullptr && status_->order.load(std::memory_order_relaxed) >=
+                                     static_cast<std::uint32_t>(Order::end_after_block);
+  }
+
+ private:
+  const StatusSlot* status_;
+};
 
 /// A unit with the paths of its temporary files, by label of the output.
 struct UnitToDo {
