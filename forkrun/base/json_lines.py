@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +55,15 @@ def complete_lines(data: bytes) -> list[bytes]:
     return lines
 
 
-def read_json_lines(path: Path, damaged: list[str] | None = None) -> list[dict[str, Any]]:
+def read_json_lines(
+    path: Path,
+    damaged: list[str] | None = None,
+    read: Callable[[Path], bytes] = read_regular,
+) -> list[dict[str, Any]]:
     """Every complete line of a file that is a JSON object; none if there is no file. `damaged` gets
-    a text for the others; without it they raise ValueError."""
+    a text for the others; without it they raise ValueError. `read`: gives the file's content."""
     try:
-        data = read_regular(path)
+        data = read(path)
     except FileNotFoundError:
         return []
     values = []

@@ -6,11 +6,12 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from forkrun.base.durable import output_errors
 from forkrun.base.lasting import collector_paused
+from forkrun.batch.course import read_course
 from forkrun.batch.shipping import words_of_new_code
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
@@ -27,6 +28,7 @@ from forkrun.rundir.lock import RunLock, is_held
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.nodes import NodeRanges, read_commits
 from forkrun.rundir.opening import find_nodes, opened_nodes
+from forkrun.rundir.packed_batch import pack_batch
 from forkrun.rundir.packing import unpack_units
 from forkrun.rundir.start import check_owner, remove_results
 
@@ -53,25 +55,39 @@ def collect(
             missing = _missing(ranges, commits)
             if missing and not partial:
                 raise JobError(_words(folder, missing, len(ranges)))
-            _unpack(folder, lock, [n for n in range(len(ranges)) if n not in missing])
+            _unpack(folder, [n for n in range(len(ranges)) if n not in missing], lock.keep)
             _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
         if not missing:
             _stage_out(folder, config, lock, quiet)
             _remove_temporary(folder, config, lock, len(ranges))
+            if not config.merge.keep_temporary:
+                with lock.kept_by_thread():
+                    pack_batch(folder, _files_of_ended(folder, len(ranges)))
         return Result.read(folder.path), _set_apart(folder) if missing else []
 
 
-def _unpack(folder: RunDirectory, lock: RunLock, done: Sequence[int]) -> None:
+def _unpack(folder: RunDirectory, done: Sequence[int], keep: Callable[[], None]) -> None:
     """Has files of units where they were written. A node that is done may be packing them: while
-    the lock of the whole job is held no other one begins to."""
+    the lock of the whole job is held, or its outputs are made in parts, no other one begins to.
+    `keep`: called all the time."""
     until_s = time.monotonic() + _MOST_PACKING_S
     for number in done:
         node = folder.node(number)
         while is_held(node.lock) and time.monotonic() < until_s:
             time.sleep(_LOOK_EVERY_S)
-            lock.keep()
+            keep()
         unpack_units(node)
-        lock.keep()
+        keep()
+
+
+def _files_of_ended(folder: RunDirectory, n_nodes: int) -> Iterator[Path]:
+    """Files in `batch/` of nodes whose processes have ended, which write none any more; those of
+    the batch system, which are named by its own numbers, where all have."""
+    ended = [n for n in range(n_nodes) if read_course(folder, n).last_code is not None]
+    for number in ended:
+        yield from (folder.node_part(number), folder.node_ends(number), folder.batch_log(number))
+    if len(ended) == n_nodes:
+        yield from folder.batch_log(0).parent.glob("*-*-*_*.log")
 
 
 def _set_apart(folder: RunDirectory) -> list[Path]:
@@ -96,8 +112,9 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
     if missing := _missing(ranges, commits):
         raise JobError(_words(folder, missing, len(ranges)))
     if not folder.is_finished():
-        for node in range(len(ranges)):
-            unpack_units(folder.node(node))
+        with output_errors(folder.output_cuts):
+            folder.output_cuts.parent.mkdir(exist_ok=True)
+        _unpack(folder, range(len(ranges)), lambda: None)
         merge_part(folder, config, read_plan(folder), commits, number, n_parts, lambda: None)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, convert
 from msgspec.structs import asdict
 
-from forkrun.base.durable import output_errors
+from forkrun.base.durable import output_errors, write_bytes
 from forkrun.base.json_lines import JsonLines, read_json_lines
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.packed_batch import read_batch
 
 
 class Submission(Struct, frozen=True):
@@ -91,7 +93,17 @@ class NodeCourse(Struct, frozen=True):
 
 def note_start(folder: RunDirectory, number: int, n_units: int, host: str, job: str) -> None:
     """Notes that a parent begins, with so many units committed before."""
+    place = folder.node_ends(number)
+    if not place.exists():
+        with suppress(FileNotFoundError):
+            write_bytes(place, read_batch(place), durable=False)
     line = {"event": "start", "time_s": time.time(), "n_units": n_units, "host": host, "job": job}
+    _append(place, line, folder)
+
+
+def note_end(folder: RunDirectory, number: int, code: int) -> None:
+    """Notes how a parent ended, as scripts of nodes do."""
+    line = {"event": "end", "time_s": time.time(), "code": code}
     _append(folder.node_ends(number), line, folder)
 
 
@@ -99,7 +111,7 @@ def read_course(folder: RunDirectory, number: int) -> NodeCourse:
     """What has happened to a node."""
     starts: list[dict[str, Any]] = []
     codes: list[int | None] = []
-    for line in read_json_lines(folder.node_ends(number), []):
+    for line in read_json_lines(folder.node_ends(number), [], read_batch):
         if line.get("event") == "start":
             starts.append(line)
             codes.append(None)

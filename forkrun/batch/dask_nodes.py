@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from forkrun.base.durable import open_to_append
 from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
+from forkrun.batch.course import note_end
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
@@ -170,6 +171,7 @@ def run_node_here(path: str, number: int) -> tuple[int, str]:
     with os.fdopen(open_to_append(log), "a", encoding="utf-8") as file:
         file.write(done.stderr)
     code = OutOfTimeError.exit_code if done.returncode == -signal.SIGTERM else done.returncode
+    note_end(folder, number, code)
     return code, done.stderr.strip()[-1000:]
 
 

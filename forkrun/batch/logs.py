@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun.base.regular_file import open_regular
 from forkrun.batch.course import Submission
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.packed_batch import find_in_batch, read_batch
 
 _TAIL_BYTES = 16_384
 _OUT_OF_MEMORY = re.compile(
@@ -29,20 +28,18 @@ def mark_of(submission: Submission) -> str:
 
 def logs_of(folder: RunDirectory, number: int, submission: Submission | None) -> list[Path]:
     """Logs of a node that exist: its own, then that of the batch system for this job of it."""
-    logs = [folder.batch_log(number)]
+    own = folder.batch_log(number)
+    logs = find_in_batch(own.parent, own.name)
     if submission and number in submission.nodes:
         place = submission.nodes.index(number)
         name = f"{submission.on}-{submission.number}-*_{place}.log"
-        found = folder.batch_log(number).parent.glob(name)
-        logs += sorted(found, key=lambda log: log.stat().st_mtime)[-1:]
-    return [log for log in logs if log.exists()]
+        logs += find_in_batch(own.parent, name)[-1:]
+    return logs
 
 
 def tail(log: Path, n_lines: int) -> list[str]:
-    """The last lines of a file."""
-    with os.fdopen(open_regular(log), "rb") as file:
-        file.seek(max(os.fstat(file.fileno()).st_size - _TAIL_BYTES, 0))
-        return file.read().decode(errors="replace").splitlines()[-n_lines:]
+    """The last lines of a file, which may be packed."""
+    return read_batch(log, _TAIL_BYTES).decode(errors="replace").splitlines()[-n_lines:]
 
 
 def _last(log: Path, submission: Submission | None, n_lines: int) -> list[str]:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import NodeCourse, note_start, read_course
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
 from forkrun.batch.shipping import take_shipped
@@ -34,6 +33,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.opening import find_nodes, opened_to_begin
+from forkrun.rundir.packed_batch import read_batch
 from forkrun.rundir.packing import pack_records, pack_units, unpack_units
 from forkrun.rundir.progress import read_progress
 from forkrun.rundir.start import check_owner
@@ -95,12 +95,12 @@ def _unpack(node: RunDirectory) -> None:
 
 
 def _pack(folder: RunDirectory, node: RunDirectory, n_units: int) -> None:
-    """Packs the files of a node that is done; those of its units not while they are collected:
-    `collect` waits for nodes that were done, and held their locks, when it had taken its own."""
+    """Packs the files of a node that is done; those of its units not while they are collected, all
+    or in parts: who does that says so first, then waits for nodes that hold their locks."""
     with opened_to_begin(node):
         if read_progress(node).n_units >= n_units:
             pack_records(node)
-            if not is_held(folder.lock):
+            if not is_held(folder.lock) and not folder.output_cuts.parent.exists():
                 pack_units(node)
 
 
@@ -142,7 +142,7 @@ def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int |
 def _read_part(folder: RunDirectory, number: int) -> Part:
     place = folder.node_part(number)
     try:
-        return Part.from_json(json.loads(read_regular(place)))
+        return Part.from_json(json.loads(read_batch(place)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise OutputError(f"{place}: cannot be read: {error}; submit to another folder") from None
 

@@ -15,6 +15,7 @@ from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened_nodes
+from forkrun.rundir.packed_batch import unpack_batch
 from forkrun.rundir.start import write_config
 
 
@@ -66,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
             if settings or options.on:
                 config = note_on(config, on)
                 write_config(folder, config)  # for the next time
+            if needs:
+                unpack_batch(folder)
             said = list(submit_nodes(folder, config, on, needs))
     if not options.quiet:
         print(*said, sep="\n", end="\n" if said else "")

@@ -120,6 +120,8 @@ class RunDirectory(Struct, frozen=True):
         """What the processes of a node said."""
         return self.batch / "logs" / f"{number:04d}.log"
 
+    packed_nodes = _Place("batch/nodes.tar")
+    """Parts, ends and logs of nodes of a job that was collected, in one file."""
     merge_log = _Place("batch/logs/merge.log")
     """What jobs said that merge the outputs."""
     staged_out = _Place("batch/staged-out.json")
