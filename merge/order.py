@@ -47,7 +47,7 @@ class PlannedUnits(Protocol):
     def last(self) -> Integers: ...
     @property
     def go_back(self) -> bool:
-        """Whether entries of some file come in another order than that in which it holds them."""
+        """Whether a file comes again after another one, or an entry after one behind it."""
 
     @property
     def n_events(self) -> Integers:

@@ -99,10 +99,12 @@ class Units(Sequence[Unit]):
 
     @cached_property
     def go_back(self) -> bool:
-        """Whether entries of some file come in another order than that in which it holds them."""
-        by_file = np.argsort(self.file, kind="stable")
-        file, first = self.file[by_file], self.first[by_file]
-        return bool(((file[1:] == file[:-1]) & (first[1:] < first[:-1])).any())
+        """Whether a file comes again after another one, or an entry after one behind it."""
+        _, seen, number = np.unique(self.file, return_index=True, return_inverse=True)
+        turn = np.argsort(np.argsort(seen))[number]
+        is_same = turn[1:] == turn[:-1]
+        is_back = np.where(is_same, self.first[1:] < self.first[:-1], turn[1:] < turn[:-1])
+        return bool(is_back.any())
 
     def of_file(self, values: Sequence[int]) -> Integers:
         """(n_units,) what each unit's first file has of `values` : (n_files,); 0 for a unit without

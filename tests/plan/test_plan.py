@@ -220,6 +220,21 @@ def test_lumis_that_are_whole_in_the_input_have_the_same_units_in_both_orders(
     assert make_plan(config, index_of(sizes)).units == gathered.units
 
 
+@pytest.mark.parametrize(
+    ("sizes", "goes_back"),
+    [
+        ([[(1, 1, 5), (1, 2, 5)], [(1, 3, 5)]], False),
+        ([[(1, 1, 5), (1, 2, 5), (1, 1, 5)]], True),
+        ([[(1, 1, 5), (1, 2, 5)], [(1, 1, 5)]], True),
+    ],
+    ids=["as stored", "within a file", "another file in between"],
+)
+def test_a_plan_says_whether_it_goes_back_in_the_input(sizes: Sizes, goes_back: bool) -> None:
+    index = index_of(sizes)
+    assert make_plan(ordered("lumi"), index).units.go_back == goes_back
+    assert not make_plan(ordered("input"), index).units.go_back
+
+
 def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:
     index = [
         replace(file, path=str(tmp_path / file.path))

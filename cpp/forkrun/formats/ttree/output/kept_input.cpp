@@ -41,23 +41,32 @@ bool is_written_anew(TBranch& top, const TreeFile& file) {
 
 SharedInput::SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
                          std::function<void(std::size_t)> on_open)
-    : source_{source},
-      check_{check},
-      on_open_{std::move(on_open)},
-      lane_{source},
-      first_file_{source} {}
+    : source_{source}, check_{check}, on_open_{std::move(on_open)}, first_file_{source} {}
+
+std::size_t SharedInput::most_open() const {
+  constexpr std::size_t most_in_turn = 64;
+  return source_.unpacked_room ? most_in_turn : 1;
+}
 
 void SharedInput::open(std::uint32_t file) {
-  if (lane_.generation() > 0 && file == file_) {
+  const auto found = files_.find(file);
+  if (found != files_.end() && file_ == &found->second) {
     return;
   }
   if (on_open_) {
     on_open_(file);
   }
-  readers_.clear();
-  lane_.open(file);
-  tree_of_root_.reset();
-  file_ = file;
+  if (found != files_.end()) {
+    file_ = &found->second;
+    return;
+  }
+  if (files_.size() >= most_open()) {
+    files_.clear();
+  }
+  file_ = nullptr;
+  auto& opened = files_.try_emplace(file, ++n_opened_, source_).first->second;
+  opened.lane.open(file);
+  file_ = &opened;
 }
 
 /// Of files without events branches may be missing, and the tree.
@@ -72,19 +81,23 @@ std::uint32_t SharedInput::first_with_events() const {
 
 TreeLane& SharedInput::first_file() {
   const auto first = first_with_events();
-  if (lane_.generation() > 0 && file_ != first) {
+  if (const auto found = files_.find(first); found != files_.end()) {
+    return found->second.lane;
+  }
+  if (file_ != nullptr) {
     first_file_.open(first);
     return first_file_;
   }
   open(first);
-  return lane_;
+  return file_->lane;
 }
 
 std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
-  const auto [at, is_new] = readers_.try_emplace(top);
+  const auto [at, is_new] = file_->readers.try_emplace(top);
   if (is_new) {
-    auto& file = lane_.file();
-    const auto& tree = lane_.input_tree();
+    auto& lane = file_->lane;
+    auto& file = lane.file();
+    const auto& tree = lane.input_tree();
     tree.require(top);
     if (tree.is_plain(top)) {
       auto reader = std::make_unique<BranchReader>(tree.branch(top), file);
@@ -92,12 +105,12 @@ std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
       at->second.push_back({std::move(reader), std::move(form)});
       return at->second;
     }
-    if (!tree_of_root_) {
-      tree_of_root_ = tree_of_root(lane_.tree(), tree.name(), file);
+    if (!file_->tree_of_root) {
+      file_->tree_of_root = tree_of_root(lane.tree(), tree.name(), file);
     }
-    for (auto* filled : all_branches(*branch_at(lane_.tree(), top)).filled) {
+    for (auto* filled : all_branches(*branch_at(lane.tree(), top)).filled) {
       at->second.push_back(
-          {std::make_unique<BranchReader>(stored_branch(*filled, *tree_of_root_, file), file),
+          {std::make_unique<BranchReader>(stored_branch(*filled, *file_->tree_of_root, file), file),
            described(*filled)});
     }
   }
@@ -105,7 +118,7 @@ std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
 }
 
 void SharedInput::forget() {
-  for (auto& [branch, readers] : readers_) {
+  for (auto& [branch, readers] : file_->readers) {
     for (auto& reader : readers) {
       reader.reader->forget();
     }
@@ -117,6 +130,7 @@ void KeptInput::set_kept(std::vector<KeptBranch> kept, bool compares_forms) {
     kept_ = std::move(kept);
     compares_forms_ = compares_forms;
     generation_ = 0;
+    files_.clear();
   }
 }
 
@@ -126,8 +140,18 @@ void KeptInput::open(std::uint32_t file) {
     return;
   }
   generation_ = generation();
-  readers_.clear();
-  check_.reset();
+  if (files_.size() > input_.most_open()) {
+    files_.clear();
+  }
+  const auto [at, is_new] = files_.try_emplace(generation_);
+  file_ = &at->second;
+  if (is_new) {
+    find_readers();
+    check_places();
+  }
+}
+
+void KeptInput::find_readers() {
   std::span<const KeptReader> within;
   for (const auto& kept : kept_) {
     if (kept.number == 0) {
@@ -139,9 +163,8 @@ void KeptInput::open(std::uint32_t file) {
                        " has another form than in the first file (" + kept.form +
                        "); process such files apart");
     }
-    readers_.push_back(&within[kept.number]);
+    file_->readers.push_back(&within[kept.number]);
   }
-  check_places();
 }
 
 /// That readers are those of the branches' places, which another way through the tree finds.
@@ -160,7 +183,7 @@ void KeptInput::check_places() const {
       auto* branch = this->tree().GetListOfBranches()->At(static_cast<int>(at));
       within = all_branches(static_cast<TBranch&>(*branch)).filled;
     }
-    const auto& read = readers_[i]->reader->branch();
+    const auto& read = file_->readers[i]->reader->branch();
     if (!(tree.is_plain(top) ? are_same(read, tree.branch(at)) : are_same(read, *within[number]))) {
       throw WrittenOtherwise(file().path() + ": branch \"" + top.name +
                              "\" is taken for another one; please report it, with the input");
@@ -169,15 +192,15 @@ void KeptInput::check_places() const {
 }
 
 const BasketCheck& KeptInput::check() {
-  if (!check_) {
+  if (!file_->check) {
     BranchLayouts layouts;
-    for (const auto* kept : readers_) {
+    for (const auto* kept : file_->readers) {
       layouts.push_back(kept->reader->layout());
     }
-    check_.emplace(std::make_shared<BranchLayouts>(std::move(layouts)), TreeBaskets{},
-                   input_.lane().input_tree().name(), file(), input_.check());
+    file_->check.emplace(std::make_shared<BranchLayouts>(std::move(layouts)), TreeBaskets{},
+                         input_.lane().input_tree().name(), file(), input_.check());
   }
-  return *check_;
+  return *file_->check;
 }
 
 }  // namespace forkrun::root_io

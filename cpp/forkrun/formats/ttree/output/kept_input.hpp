@@ -39,7 +39,8 @@ struct KeptReader {
 /// else in another place, or in another file.
 [[nodiscard]] bool is_written_anew(TBranch& top, const TreeFile& file);
 
-/// The input of the outputs that are made together, file after file: one of them is open at a time.
+/// The input of the outputs that are made together. One file is open at a time, or a few where
+/// entries are not taken as they are stored, so that files take turns.
 class SharedInput {
  public:
   /// `on_open` gets the number of each file just before it is opened.
@@ -53,9 +54,12 @@ class SharedInput {
   [[nodiscard]] std::uint32_t first_with_events() const;
   /// \throws InputError
   void open(std::uint32_t file);
-  /// Changes whenever another file is opened.
-  [[nodiscard]] std::uint64_t generation() const { return lane_.generation(); }
-  [[nodiscard]] const TreeLane& lane() const { return lane_; }
+  /// Of the file that was opened last: another one for each time that it was really opened.
+  [[nodiscard]] std::uint64_t generation() const {
+    return file_ == nullptr ? 0 : file_->generation;
+  }
+  [[nodiscard]] std::size_t most_open() const;
+  [[nodiscard]] const TreeLane& lane() const { return file_->lane; }
   /// Those of the branches with baskets within a top-level branch of the file that is open.
   /// \throws InputError
   [[nodiscard]] std::span<const KeptReader> readers(const BranchPlace& top);
@@ -63,14 +67,23 @@ class SharedInput {
   void forget();
 
  private:
+  struct OpenFile {
+    OpenFile(std::uint64_t number, const TreeSourceConfig& source)
+        : generation{number}, lane{source} {}
+
+    std::uint64_t generation;
+    TreeLane lane;
+    std::unique_ptr<InputTree> tree_of_root{};  ///< if it was needed
+    std::map<BranchPlace, std::vector<KeptReader>> readers{};
+  };
+
   const TreeSourceConfig& source_;
   BasketCheck::Depth check_;
   std::function<void(std::size_t)> on_open_;
-  TreeLane lane_;
-  TreeLane first_file_;  ///< opened if `lane_` has another file
-  std::uint32_t file_{};
-  std::unique_ptr<InputTree> tree_of_root_;  ///< of the file that is open, if it was needed
-  std::map<BranchPlace, std::vector<KeptReader>> readers_;
+  TreeLane first_file_;  ///< opened if another file is open
+  std::map<std::uint32_t, OpenFile> files_;
+  OpenFile* file_ = nullptr;  ///< the one that was opened last
+  std::uint64_t n_opened_ = 0;
 };
 
 /// What one output keeps of it.
@@ -92,22 +105,28 @@ class KeptInput {
   [[nodiscard]] std::int64_t n_entries() const { return input_.lane().input_tree().n_entries(); }
   [[nodiscard]] TreeFile& file() const { return input_.lane().file(); }
   /// Of a kept branch, in the file that is open.
-  [[nodiscard]] BranchReader& reader(std::size_t kept) { return *readers_[kept]->reader; }
+  [[nodiscard]] BranchReader& reader(std::size_t kept) { return *file_->readers[kept]->reader; }
   [[nodiscard]] const StoredBranch& branch(std::size_t kept) const {
-    return readers_[kept]->reader->branch();
+    return file_->readers[kept]->reader->branch();
   }
   /// Of baskets that are copied as they are; `branch` in a place is the number of a kept one.
   [[nodiscard]] const BasketCheck& check();
 
  private:
+  struct OpenFile {
+    std::vector<const KeptReader*> readers{};
+    std::optional<BasketCheck> check{};  ///< made when it is first asked for
+  };
+
+  void find_readers();
   void check_places() const;
 
   SharedInput& input_;
   std::vector<KeptBranch> kept_;
   bool compares_forms_{};
   std::uint64_t generation_{};
-  std::vector<const KeptReader*> readers_;
-  std::optional<BasketCheck> check_;  ///< made when it is first asked for
+  std::map<std::uint64_t, OpenFile> files_;  ///< by generation
+  OpenFile* file_ = nullptr;
 };
 
 }  // namespace forkrun::root_io
