@@ -375,6 +375,19 @@ class JobConfig(Section):
     batch: BatchConfig = _DEFAULTS
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Says which columns are left as they are in data."""
+        chosen = self.source.datasets
+        data = [d.name for d in self.datasets if d.is_data and (not chosen or d.name in chosen)]
+        names = dict.fromkeys(n for m in self.modules if not m.on_data for n in m.replaces)
+        if not data or not names:
+            return ()
+        return (
+            f"{', '.join(names)}: replaced and varied in simulation alone; data ({', '.join(data)})"
+            " are left as they are (on_data=True in job.vary and job.redefine: data as well)",
+        )
+
+    @property
     def run_directory(self) -> Path:
         """The one that a job has if none is named: NAME-run in the current directory."""
         return Path(f"{self.job.name}-run")

@@ -39,7 +39,6 @@ from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
-from forkrun.schedule.datasets import data_notes
 from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job import Job
@@ -150,10 +149,7 @@ class PlannedJob(Struct, frozen=True):
 
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
-        index = [
-            replace(file, dataset=part.datasets.get(n, 0))
-            for n, file in enumerate(index_files(part.plan.files, config.source.ids))
-        ]
+        index = _indexed(part.plan.files, config, part.datasets)
         index = with_known_friends(index, part.friends, config.source)
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
@@ -189,13 +185,14 @@ class PlannedJob(Struct, frozen=True):
         Raises ConfigError or InputError."""
         config, index = self.config, self.index
         all_branches = known.branches if known else None
-        branches = InputBranches.of(self._as_read(), config.source.branches, all_branches)
+        source = config.source
+        branches = InputBranches.of(self._as_read(), source.branches, all_branches, source.tree)
         wanted = ScheduleInput(config, branches, conditions, self.plan.units, known)
         schedule = build_schedule(wanted)
         plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
         if plan is not self.plan:
             conditions.reorder(plan.units.lumis, plan.units.n_events)
-        plan = replace(plan, notes=(*plan.notes, *data_notes(config)))
+        plan = replace(plan, notes=(*plan.notes, *config.notes))
         config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,
@@ -241,8 +238,14 @@ def index_input(config: JobConfig) -> list[FileIndex]:
     return with_friends(index, config.source)
 
 
-def _indexed(files: Sequence[str], config: JobConfig) -> list[FileIndex]:
-    return with_datasets(index_files(files, config.source.ids), config.datasets)
+def _indexed(
+    files: Sequence[str], config: JobConfig, datasets: Mapping[int, int] | None = None
+) -> list[FileIndex]:
+    """`datasets`: those of files by number, where they are known."""
+    index = index_files(files, config.source.ids)
+    if datasets is None:
+        return with_datasets(index, config.datasets)
+    return [replace(file, dataset=datasets.get(n, 0)) for n, file in enumerate(index)]
 
 
 class JobInput(Struct, frozen=True):

@@ -42,7 +42,7 @@ def build_schedule(given: ScheduleInput) -> JobSchedule:
     try:
         return _built(given)
     except ConfigError as error:
-        names = given.branches.names(given.config.source.tree)
+        names = given.branches.names
         problems = [names.explained(problem) for problem in error.problems]
         raise ConfigError(given.branches.explained(problems)) from None
 
@@ -61,7 +61,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
     cutflow = _add_paths(config, job, columns, branches, problems)
     outputs = add_outputs(config, job, branches, problems)
     if job.modules:
-        _describe_columns(job, columns, config.source, branches.names(config.source.tree))
+        _describe_columns(job, columns, config.source, branches.names)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     core = _compile(builder, problems)
     core.share_histograms(config.threads.n_filling)
@@ -86,7 +86,7 @@ def _add_paths(
     """Adds the paths, those of variations behind them."""
     failed = {entry.label for entry in config.modules if not is_cpp(entry)} - job.modules.keys()
     weight = config.monitoring.cutflow_weight
-    wrong_weight = weight_problems(weight, columns, branches.names(config.source.tree))
+    wrong_weight = weight_problems(weight, columns, branches.names)
     problems += wrong_weight
     counted = "" if wrong_weight else weight
     return add_paths(job.builder, config, job.modules, job.variations, failed, counted)

@@ -29,19 +29,6 @@ def find_datasets(
     return datasets
 
 
-def data_notes(config: JobConfig) -> tuple[str, ...]:
-    """Says which columns are left as they are in data."""
-    chosen = config.source.datasets
-    data = [d.name for d in config.datasets if d.is_data and (not chosen or d.name in chosen)]
-    names = dict.fromkeys(n for m in config.modules if not m.on_data for n in m.replaces)
-    if not data or not names:
-        return ()
-    return (
-        f"{', '.join(names)}: replaced and varied in simulation alone; data ({', '.join(data)}) are"
-        " left as they are (on_data=True in job.vary and job.redefine: data as well)",
-    )
-
-
 def _dataset(config: JobConfig, given: DatasetConfig, sums: Mapping[str, float]) -> Dataset:
     return Dataset(
         given.name, given.cross_section, given.is_data, given.metadata,

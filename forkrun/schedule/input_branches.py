@@ -46,6 +46,8 @@ class InputBranches(Struct, frozen=True):
     left_out: Sequence[str] = ()
     friends: Mapping[str, tuple[int, Branch]] = {}
     is_checked: bool = False
+    tree: str = ""
+    """That of the events, as messages name it."""
 
     @classmethod
     def of(
@@ -53,6 +55,7 @@ class InputBranches(Struct, frozen=True):
         index: Sequence[FileIndex],
         rule: FilledBranches | str = "same",
         known: KnownBranches | None = None,
+        tree: str = "",
     ) -> InputBranches:
         """`rule`: source.branches; `known`: of the whole input, if `index` is of a part. Raises
         ConfigError for values that columns cannot hold."""
@@ -66,16 +69,17 @@ class InputBranches(Struct, frozen=True):
         if known is not None:
             branches = {branch.name: branch for branch in known.branches}
             lacking = [branches[name] for name in known.filled]
-            return cls(index, branches, _fills(lacking, values), known.left_out, friends, True)
+            fills = _fills(lacking, values)
+            return cls(index, branches, fills, known.left_out, friends, True, tree)
         branches = all_branches(index)
         if values:
             fills = _fills(_lacking(files, branches), values)
-            return cls(index, branches, fills, friends=friends)
+            return cls(index, branches, fills, friends=friends, tree=tree)
         if rule == "common":
             common = _common(files, branches)
             left_out = [name for name in branches if name not in common]
-            return cls(index, common, {}, left_out, friends)
-        return cls(index, branches, friends=friends)
+            return cls(index, common, {}, left_out, friends, tree=tree)
+        return cls(index, branches, friends=friends, tree=tree)
 
     @property
     def known(self) -> KnownBranches:
@@ -94,10 +98,11 @@ class InputBranches(Struct, frozen=True):
         own = [(b.name, b.type) for b in self.branches.values() if b.readable]
         return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
 
-    def names(self, tree: str) -> ColumnNames:
-        """What messages say of other names. `tree`: the job's."""
+    @property
+    def names(self) -> ColumnNames:
+        """What messages say of other names."""
         file = next((file for file in self.files if file.path and file.n_entries), None)
-        return ColumnNames.of(self.branches, self.format, file, tree)
+        return ColumnNames.of(self.branches, self.format, file, self.tree)
 
     def explained(self, problems: Iterable[str]) -> list[str]:
         """Problems, with the reason where one is about a branch that is left out."""

@@ -79,7 +79,7 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         n_tried = n_tried if n_now is None else n_now
         sums = datasets.sums_of_weights if datasets else {}
         found = FoundOut.of(modules, undeclared, n_tried, given.branches.known, sums)
-        names = given.branches.names(config.source.tree)
+        names = given.branches.names
         if wrong := _complete_replaced(versions, types, modules, names):
             raise ConfigError(wrong)
     variations = Variations(versions, _wirings(config, modules, in_cpp), config.paths)
@@ -183,7 +183,7 @@ def _find_reads(
             yield found, iov
 
     rule = NamingRule(config.source.collections, config.source.fields)
-    known = Columns(dict(branches.columns), rule, branches.names(config.source.tree))
+    known = Columns(dict(branches.columns), rule, branches.names)
     return find_reads(config, modules, elsewhere, versions, known, first_of)
 
 

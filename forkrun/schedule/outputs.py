@@ -42,7 +42,7 @@ def add_outputs(
         outputs[output.label] = OutputContent(names, [*new, *decisions])
         known = [*columns, *dict(decisions), *friends]
         of_output = () if output.mode is OutputMode.FRIEND else branches
-        names_there = of_input.names(config.source.tree)
+        names_there = of_input.names
         problems += pattern_problems(output, [*of_output, *known], names_there)
         problems += [*_decision_problems(output, config.paths), *_parquet_problems(output)]
         problems += _format_problems(output, of_input.format.name)

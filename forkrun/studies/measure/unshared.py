@@ -88,9 +88,7 @@ def read_unshared(run_dir: Path) -> UnsharedMemory:
     try:
         return _read(files)
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise InputError(
-            f"{files.monitoring}/unshared-*: cannot be read: {error}"
-        ) from None
+        raise InputError(f"{files.monitoring}/unshared-*: cannot be read: {error}") from None
 
 
 def _read(files: RunDirectory) -> UnsharedMemory:
