@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forkrun.analysis.job import Job
     from forkrun.api import LoadedJob, load, merge_files
+    from forkrun.batch.submission import Submission
     from forkrun.conditions import BinnedTable, ConditionsProvider, Iov, OnnxModel
     from forkrun.errors import (
         ConfigError,
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "forkrun.analysis.job": ("Job",),
     "forkrun.api": ("LoadedJob", "load", "merge_files"),
+    "forkrun.batch.submission": ("Submission",),
     "forkrun.conditions": ("BinnedTable", "ConditionsProvider", "Iov", "OnnxModel"),
     "forkrun.errors": (
         "ConfigError",
@@ -76,6 +78,7 @@ __all__ = [
     "Producer",
     "Result",
     "StoppedError",
+    "Submission",
     "VerificationError",
     "load",
     "merge_files",

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from msgspec import Struct
 
 from forkrun.base.arguments import check_flags, check_path, check_text, refused
 from forkrun.base.caller import describing, handed_over
+from forkrun.base.nearest import suggestion
 from forkrun.base.notebook import run_shown
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.progress import in_notebook
 from forkrun.base.quantities import plural
-from forkrun.config import JobConfig, read_config, validate
+from forkrun.batch.submission import Submission
+from forkrun.config import BatchSystem, JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
+from forkrun.config.datasets import files_of
 from forkrun.errors import ConfigError
 from forkrun.fork.command import CleanCommand
 from forkrun.merge import merge_files
 from forkrun.modules.program.given import Given, giving
 from forkrun.modules.program.handing_over import handing_over
 from forkrun.modules.program.state import running_here
+from forkrun.modules.program.taking import offer
 from forkrun.modules.program.used import of_program, used_values
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns, columns_of_input
@@ -65,6 +71,7 @@ class LoadedJob(Struct, frozen=True):
         the job runs, in so many parts as `nodes` says, else as it has workers; they have to see the
         run directory. Raises the same errors as the command stops with."""
         __tracebackhide__ = True  # in notebooks
+        offer(self, children=children, threads=threads, output=output)
         call = "job.run(…)"
         check_flags(call, force=force, quiet=quiet, plots=plots is None or plots)
         if not _is_count(children) and not (isinstance(children, str) and children == AUTO):
@@ -94,6 +101,7 @@ class LoadedJob(Struct, frozen=True):
         the job can run. Raises every problem it finds, at once. `strict`: warnings are problems;
         `blocks`: so are results that depend on the size of blocks."""
         __tracebackhide__ = True
+        offer(self)
         check_flags("job.check(…)", strict=strict, blocks=blocks)
         arguments = ["--strict"] * strict + ["--blocks"] * blocks
         config = validate(self._raw(), "Job.check")
@@ -106,6 +114,19 @@ class LoadedJob(Struct, frozen=True):
         for pattern in patterns:
             check_text("job.columns(…)", "a pattern", pattern)
         return columns_of_input(self.config).matching(patterns)
+
+    def submit(self, on: str | None = None, **how: Any) -> Submission:
+        """Does what `forkrun submit` does: checks and plans the job, and submits it to a batch
+        system, "slurm", "htcondor" or "local". `how`: its options as keywords: nodes,
+        events_per_node or time_per_node; output, profile, merge, extend, dry_run, quiet. Raises the
+        same errors as the command stops with."""
+        __tracebackhide__ = True
+        offer(self, on=on, **{key: how[key] for key in how if key not in _FLAGS_OF_SUBMIT})
+        words = _words_of_submit({"on": on, **how})
+        folder = check_path(_SUBMIT, "output", how.get("output") or self.config.run_directory)
+        arguments = [*words, "-o", str(folder.absolute())]
+        _do_in_clean_parent(self.file, self._with(None, None), self.given, "submit", arguments)
+        return Submission(folder.absolute())
 
     def _raw(self) -> dict[str, Any]:
         """The configuration, with digests of the values that this program has in its modules."""
@@ -129,6 +150,48 @@ class LoadedJob(Struct, frozen=True):
                 raw["forking"]["children"] = AUTO  # as many as fit, with these threads
             raw["threads"]["per_child"] = threads
         return validate(raw, "Job.run")
+
+
+_SUBMIT = "job.submit(…)"
+_FLAGS_OF_SUBMIT = ("merge", "extend", "dry_run", "quiet")
+_KEYS_OF_SUBMIT = ("on", "nodes", "events_per_node", "time_per_node", "profile", "output")
+
+
+def _words_of_submit(how: Mapping[str, Any]) -> list[str]:
+    """Options of the command. Raises ConfigError for others, and for values that they cannot
+    have."""
+    known = (*_KEYS_OF_SUBMIT, *_FLAGS_OF_SUBMIT)
+    if unknown := [key for key in how if key not in known]:
+        raise ConfigError(f"{_SUBMIT}: {unknown[0]} is no keyword{suggestion(unknown[0], known)}")
+    on, systems = how["on"], [system.value for system in BatchSystem]
+    if on is not None and on not in systems:
+        raise refused(_SUBMIT, "on", " or ".join(f'"{name}"' for name in systems), on)
+    for key in ("nodes", "events_per_node"):
+        if not _is_count(how.get(key)):
+            raise refused(_SUBMIT, key, "a number", how[key])
+    flags = {key: how[key] for key in _FLAGS_OF_SUBMIT if key in how}
+    check_flags(_SUBMIT, **flags)
+    given = [key for key in _KEYS_OF_SUBMIT if how.get(key) is not None and key != "output"]
+    return [
+        *(f"--{key.replace('_', '-')}={how[key]}" for key in given),
+        *(f"--{key.replace('_', '-')}" for key, value in flags.items() if value),
+    ]
+
+
+def become(job: LoadedJob, words: Sequence[str], children: Any, threads: Any) -> NoReturn:
+    """Replaces this process by that of a command with the job: its exit code and its signals are
+    those of this one."""
+    raw = job._with(children, threads).model_dump(mode="json")
+    if raw["datasets"] and raw["source"]["files"] == files_of(raw["datasets"]):
+        raw["source"]["files"] = []  # --dataset chooses others
+    own = {kind: each for kind, each in job.given.items() if kind.startswith("given:")}
+    with handing_over(own, json.dumps(raw).encode()) as handed:
+        for descriptor in handed.descriptors:
+            os.set_inheritable(descriptor, True)
+        environment = {**os.environ, **handed.environment, **handed_over(job.file)}
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(sys.executable, [sys.executable, "-m", "forkrun", *words], environment)
 
 
 def load(file: str | Path, **sections: Any) -> LoadedJob:

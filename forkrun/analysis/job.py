@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import tomli_w
 
@@ -16,10 +15,13 @@ from forkrun.api import LoadedJob
 from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.quantities import plural
+from forkrun.batch.submission import Submission
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
 from forkrun.fork.command import is_clean_command
+from forkrun.modules.program.received import STATE, received
+from forkrun.modules.program.taking import note_job
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns
 
@@ -30,10 +32,6 @@ _CALL = "forkrun.Job(…)"
 _OF_INPUT = ("job", "source", "datasets")
 """Sections that say what is read."""
 _FRIEND = 'a dict {"files": …, "tree": …, "prefix": …}, or several'
-
-
-reached: ContextVar[Callable[[Job], NoReturn] | None] = ContextVar("reached", default=None)
-"""What is done with a job instead of running it, while a script is read for its job."""
 
 
 def _friends(given: Any) -> list[dict[str, Any]]:
@@ -89,6 +87,12 @@ class Job(JobPath):
         if not isinstance(friends, tuple) or friends:
             self._sections["source"]["friends"] = _friends(friends)
         self.configure(**sections)
+        note_job(self)
+
+    @property
+    def job_name(self) -> str:
+        """Name of the job, `name` is that of its own path."""
+        return str(self._sections["job"].get("name", "job"))
 
     def configure(self, **sections: Any) -> Self:
         """Sets keys of the configuration: `job.configure(threads={"per_child": 2})`."""
@@ -131,7 +135,7 @@ class Job(JobPath):
         its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
         if the job took a minute or more. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
-        return self._loaded("run", children).run(
+        return self.loaded("run", children).run(
             children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
         )
 
@@ -140,7 +144,7 @@ class Job(JobPath):
         that the job can run. Raises every problem it finds, at once. `strict`: warnings are
         problems; `blocks`: so are results that depend on the size of blocks."""
         __tracebackhide__ = True
-        self._loaded("check").check(strict=strict, blocks=blocks)
+        self.loaded("check").check(strict=strict, blocks=blocks)
 
     def columns(self, *patterns: str) -> InputColumns:
         """The columns of the input, and branches that are none and why: a table. `patterns`:
@@ -149,12 +153,37 @@ class Job(JobPath):
         sections = {key: value for key, value in self._raw().items() if key in _OF_INPUT}
         return LoadedJob(validate(sections, Path(program()).name)).columns(*patterns)
 
-    def _loaded(self, method: str, children: Any = None) -> LoadedJob:
-        """`children`: some distributions need a number of them."""
+    def submit(
+        self,
+        on: str | None = None,
+        *,
+        nodes: int | None = None,
+        events_per_node: int | None = None,
+        time_per_node: str | None = None,
+        output: str | Path | None = None,
+        profile: str | None = None,
+        merge: bool = False,
+        extend: bool = False,
+        dry_run: bool = False,
+        quiet: bool = False,
+    ) -> Submission:
+        """Checks and plans the job, and submits it to a batch system, "slurm", "htcondor" or
+        "local", in so many `nodes`, or as many as have so many events, or take so much time ("2h").
+        `output`: the run directory, NAME-run if not given; `merge`: a job merges when all nodes are
+        done; `extend`: adds new input files to what was submitted. As `forkrun submit`. Raises the
+        errors of `forkrun.errors`."""
         __tracebackhide__ = True
-        if stop := reached.get():
-            stop(self)
-        if is_clean_command():
+        return self.loaded("submit").submit(
+            on, nodes=nodes, events_per_node=events_per_node, time_per_node=time_per_node,
+            output=output, profile=profile, merge=merge, extend=extend, dry_run=dry_run,
+            quiet=quiet,
+        )  # fmt: skip
+
+    def loaded(self, method: str = "run", children: Any = None) -> LoadedJob:
+        """The job as it is now, with its functions. `method`: to be called, for messages;
+        `children`: some distributions need a number of them."""
+        __tracebackhide__ = True
+        if is_clean_command() or received(STATE):
             raise ConfigError(
                 f"{program()}: importing a module of the job runs the job again; put"
                 f' job.{method}(…) under `if __name__ == "__main__":`'

@@ -18,9 +18,10 @@ from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.batch.course import note_end
 from forkrun.batch.known_progress import KnownProgress
+from forkrun.batch.submission import run_command
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
-from forkrun.fork.command import CleanCommand, end_with_parent
+from forkrun.fork.command import end_with_parent
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
@@ -51,7 +52,7 @@ def run_on_cluster(
         n_nodes = n_nodes or max(len(client.scheduler_info()["workers"]), 1)
         _submit_nothing(config, folder, n_nodes)
     _run_nodes(folder, client, config.batch.retries, quiet)
-    _command("collect", str(folder.path), "--quiet")
+    run_command("collect", str(folder.path), "--quiet")
     return Result.read(folder.path)
 
 
@@ -61,7 +62,7 @@ def _submit_nothing(config: JobConfig, folder: RunDirectory, n_nodes: int) -> No
         file = Path(scratch, "config.json")
         file.write_text(json.dumps(config.model_dump(mode="json")))
         place = ("-o", str(folder.path), "--nodes", str(n_nodes))
-        _command("submit", str(file), *place, "--on", "local", "--dry-run", "--quiet")
+        run_command("submit", str(file), *place, "--on", "local", "--dry-run", "--quiet")
 
 
 def _run_nodes(folder: RunDirectory, client: Client, retries: int, quiet: bool) -> None:
@@ -173,11 +174,3 @@ def run_node_here(path: str, number: int) -> tuple[int, str]:
     code = OutOfTimeError.exit_code if done.returncode == -signal.SIGTERM else done.returncode
     note_end(folder, number, code)
     return code, done.stderr.strip()[-1000:]
-
-
-def _command(*arguments: str) -> None:
-    """Runs a command of forkrun in a clean process. Raises its error."""
-    with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
-        clean = CleanCommand(arguments, Path(scratch, "failure.json"))
-        done = subprocess.run(clean.words, env=clean.environment, stdin=subprocess.DEVNULL)
-        clean.check(done.returncode, f"forkrun {arguments[0]}")

@@ -23,7 +23,7 @@ from forkrun.plan.extend import extended, first_units
 from forkrun.plan.part import node_borders
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import FREE, differences
+from forkrun.rundir.fingerprint import FREE, OF_PROGRAM, differences
 from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.resume import check_extends
 from forkrun.schedule.found_out import FoundOut
@@ -44,11 +44,11 @@ def extend_nodes(
     if not new:
         return config, range(0)
     before, known = take_shipped(folder), read_found(folder)
-    job = _extended(_with_friends(config, given), plan, new, ranges, split, known)
+    job = _extended(_as_given(config, given), plan, new, ranges, split, known)
     check_extends(before, job.job.fingerprint)
     _check_friends(job.index[: len(plan.files)], before)
     _check_found(folder, job, known)
-    kept: dict[str, Any] = {n: before[n] for n in ("shipped", "mended") if n in before}
+    kept: dict[str, Any] = {n: before[n] for n in ("shipped", "mended", "program") if n in before}
     whole = replace(job.job, fingerprint={**job.job.fingerprint, **kept})
     job = replace(job, job=whole)
     _write(folder, job, len(ranges))
@@ -88,17 +88,20 @@ def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
 
 
 def _described(config: JobConfig) -> dict[str, Any]:
-    raw: dict[str, Any] = config.model_dump(mode="json", exclude=FREE)
+    """Without what code is: the fingerprint says which of it has changed."""
+    without: Any = {**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}}
+    raw: dict[str, Any] = config.model_dump(mode="json", exclude=without)
     raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
     for friend in raw["source"]["friends"]:
         del friend["files"]
     return raw
 
 
-def _with_friends(config: JobConfig, given: JobConfig) -> JobConfig:
-    """With the friends that are given now, which may have more files."""
+def _as_given(config: JobConfig, given: JobConfig) -> JobConfig:
+    """With the friends that are given now, which may have more files, and the modules with what a
+    program in Python has of them."""
     source = config.source.model_copy(update={"friends": given.source.friends})
-    return config.model_copy(update={"source": source})
+    return config.model_copy(update={"source": source, "modules": given.modules})
 
 
 def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> None:

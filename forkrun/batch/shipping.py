@@ -1,5 +1,6 @@
 """Code of a job, as it was when the job was submitted: copies in `batch/code/`, named by their
-SHA-256. Which file is which copy says the fingerprint, so that both change at once."""
+SHA-256, and functions of the program in Python that submitted it, in `batch/program`. Which file is
+which copy says the fingerprint, so that both change at once."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from forkrun.base.durable import read_json, write_bytes, write_json
 from forkrun.base.quantities import count
+from forkrun.batch.program import keep_program
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, OutputError
 from forkrun.parent.job import write_found
@@ -42,7 +44,8 @@ def ship_code(folder: RunDirectory, fingerprint: Fingerprint) -> Fingerprint:
             raise ConfigError(f"{path}: it was changed while the job was submitted; submit again")
         if not (folder.code / digest).exists():
             write_bytes(folder.code / digest, data, mode=0o600)
-    return {**fingerprint, "shipped": shipped}
+    program = keep_program(folder.program)
+    return {**fingerprint, "shipped": shipped, **({"program": program} if program else {})}
 
 
 def _with_neighbours(code: Mapping[str, str]) -> dict[str, str]:

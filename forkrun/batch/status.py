@@ -86,6 +86,11 @@ class JobStatus(Struct, frozen=True):
         return sum(node.state in states for node in self.nodes)
 
     @property
+    def is_over(self) -> bool:
+        """Whether no node and no merge runs or waits, as far as is known."""
+        return not (self.merges or self.count(State.RUNNING, State.WAITING, State.UNKNOWN))
+
+    @property
     def time_left_s(self) -> float | None:
         """Until all nodes are done, if those at work keep their speed; None: not known."""
         rate = self.total("rate")

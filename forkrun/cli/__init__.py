@@ -16,11 +16,12 @@ from typing import NoReturn
 from forkrun.base.refusals import refusal
 from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
+from forkrun.cli.program import become_command, is_program, split_at_dashes
 from forkrun.errors import ConfigError, ForkrunError, OutputError
 from forkrun.fork.command import leave_error
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import need_of_root, starting
-from forkrun.modules.program import STATE_DESCRIPTOR
+from forkrun.modules.program.received import STATE
 
 _WRONG_PLACES = (errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM)
 _TELLING = ("status", "logs", "plan", "report", "manual", "completion", "estimate", "replay")
@@ -57,17 +58,20 @@ def main_inner(arguments: Sequence[str]) -> int:
     """Runs a command. Raises ForkrunError for users' errors."""
     limit_library_threads()
     arguments = list(arguments)
-    if STATE_DESCRIPTOR in os.environ:
+    if STATE in os.environ:
         from forkrun.modules.program.state import receive_state  # for programs in Python alone
 
         receive_state()
     problems = [f"an argument: {what}" for text in arguments if (what := text_problem(text))]
     if problems:
         raise ConfigError(problems)
-    with starting(need_of_root(arguments)):
+    own, of_program = split_at_dashes(arguments)
+    with starting(need_of_root(own)):
         from forkrun.cli.parser import parse_arguments  # imports NumPy
 
-        options = parse_arguments(arguments)
+        options = parse_arguments(own)
+    if is_program(options):
+        become_command(options, own, of_program)
     code: int = options.run(options)
     sys.stdout.flush()
     return code

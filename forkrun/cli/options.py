@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import whole_number
-from forkrun.config import Distribution, Executor, JobConfig, read_config
+from forkrun.config import Distribution, Executor, JobConfig, read_config, with_settings
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError
+from forkrun.modules.program.received import CONFIG, received
 
 _FLAGS = {
     "children": "forking.children",
@@ -37,7 +39,8 @@ def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = 
         "config",
         metavar="CONFIG",
         nargs=None if needs_config else "?",
-        help="job configuration, a TOML or JSON file",
+        help="job configuration, a TOML or JSON file; or a program in Python that makes a"
+        " forkrun.Job: it is run up to its first job.run(), whose job is taken",
     )
     parser.add_argument(
         "files",
@@ -46,6 +49,9 @@ def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = 
         help="input files, globs or URLs that replace source.files (relative to this directory)",
     )
     add_overrides(parser)
+    parser.add_argument(
+        "--job", metavar="NAME", help="the forkrun.Job to take of a program that makes several"
+    )
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
@@ -96,8 +102,14 @@ def _number_of_children(text: str) -> int | str:
 
 
 def config_of(options: argparse.Namespace) -> JobConfig:
-    """Configuration of the file with the command line applied."""
-    return read_config(options.config, settings_of(options))
+    """Configuration of the file, or of the program in Python that has run, with the command line
+    applied."""
+    settings = settings_of(options)
+    if content := received(CONFIG):
+        return with_settings(json.loads(content), file_of_job(options.config), settings)
+    if getattr(options, "job", None):
+        raise ConfigError(f"--job {options.job}: {options.config} is no program in Python")
+    return read_config(options.config, settings)
 
 
 def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:

@@ -47,8 +47,7 @@ def run(options: argparse.Namespace) -> int:
         _print(options, folder, status)
         if not options.follow:
             return 0
-        is_over = not status.count(State.RUNNING, State.WAITING, State.UNKNOWN)
-        if is_over and not status.merges:
+        if status.is_over:
             is_lacking = status.wants_merge and not status.is_collected
             return JobError.exit_code if status.count(*MISSING) or is_lacking else 0
         time.sleep(_FOLLOW_EVERY_S)

@@ -26,7 +26,7 @@ from forkrun.config.model import (
     ThreadsConfig,
 )
 from forkrun.config.modules import AxisConfig, ModuleConfig
-from forkrun.config.read import default_config, read_config, validate
+from forkrun.config.read import default_config, read_config, validate, with_settings
 
 __all__ = [
     "ArrayConfig",
@@ -61,4 +61,5 @@ __all__ = [
     "default_config",
     "read_config",
     "validate",
+    "with_settings",
 ]

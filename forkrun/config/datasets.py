@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,13 +51,18 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     chosen = _chosen(given, source.get("datasets") or ())
     source["tree"] = _tree(given, source)
     if not source.get("files"):
-        source["files"] = [file for dataset in chosen for file in _listed(dataset.get("files"))]
+        source["files"] = files_of(chosen)
     modules = raw.get("modules") or []
     job = raw.get("job") or {}
     if job.get("luminosity") and all(m.get("label") != WEIGHT for m in modules):
         modules = [{"label": WEIGHT, "type": _WEIGHT_TYPE}, *modules]
     merge = {"carry": len(chosen) < 2, **(raw.get("merge") or {})}
     return {**raw, "source": source, "modules": list(modules), "merge": merge}
+
+
+def files_of(datasets: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """Files of raw datasets, in input order."""
+    return [file for dataset in datasets for file in _listed(dataset.get("files"))]
 
 
 def _chosen(given: Any, names: Any) -> list[Mapping[str, Any]]:

@@ -28,18 +28,22 @@ def read_config(file: Path | str, settings: Sequence[tuple[str, Any]] = ()) -> J
     """The configuration in a TOML or JSON file, with `settings` (dotted key, value) replacing
     what it says. Raises ConfigError with every problem found."""
     path = Path(file)
-    raw = with_labels(anchor_all(_parse(path), path.resolve().parent))
+    return with_settings(anchor_all(_parse(path), path.resolve().parent), str(file), settings)
+
+
+def with_settings(
+    raw: Mapping[str, Any], file: str, settings: Sequence[tuple[str, Any]]
+) -> JobConfig:
+    """The model of a raw configuration with `settings` applied. Raises ConfigError."""
+    changed = with_labels(raw)
     for key, value in settings:
-        apply_setting(raw, key, value)
-    return validate(raw, str(file), [key for key, _ in settings])
+        apply_setting(changed, key, value)
+    return validate(changed, file, [key for key, _ in settings])
 
 
 def default_config(settings: Sequence[tuple[str, Any]] = ()) -> JobConfig:
     """The configuration of a job without a file, with `settings` applied. Raises ConfigError."""
-    raw: dict[str, Any] = {}
-    for key, value in settings:
-        apply_setting(raw, key, value)
-    return validate(raw, "command line", [key for key, _ in settings])
+    return with_settings({}, "command line", settings)
 
 
 def _parse(path: Path) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from forkrun.errors import EVENTS_LEFT_OUT, ForkrunError, JobError
 from forkrun.fork.failure import from_record, to_record
 
 _FAILURE_FILE = "FORKRUN_FAILURE_FILE"
+_failure_file = os.environ.pop(_FAILURE_FILE, "")
+"""Of this process alone: what it starts, such as nodes of a job, has none."""
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
@@ -40,14 +42,14 @@ class CleanCommand:
 
 def leave_error(error: ForkrunError) -> bool:
     """Leaves the error for the program that has started this process so; False: none has."""
-    if place := os.environ.get(_FAILURE_FILE):
-        Path(place).write_text(json.dumps(to_record(error)), encoding="utf-8")
-    return bool(place)
+    if _failure_file:
+        Path(_failure_file).write_text(json.dumps(to_record(error)), encoding="utf-8")
+    return bool(_failure_file)
 
 
 def is_clean_command() -> bool:
     """Whether this process was started so."""
-    return _FAILURE_FILE in os.environ
+    return bool(_failure_file)
 
 
 def end_with_parent() -> None:

@@ -21,7 +21,7 @@ from forkrun.rundir.shipped_code import shipped_digest
 
 FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: what of them matters is in the plan."""
-_OF_PROGRAM = {"code", "values", "place"}
+OF_PROGRAM = {"code", "values", "place"}
 """Keys of a module that a running program gives: their content counts as code."""
 BUILD = "build"
 """Key of the build of forkrun. Another build of the same release resumes a run, and says so."""
@@ -46,7 +46,7 @@ def fingerprint(
     be read."""
     described = config.model_dump(
         mode="json",
-        exclude={**dict.fromkeys(FREE, True), "modules": {"__all__": _OF_PROGRAM}},
+        exclude={**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}},
     )
     if may_grow:
         described["source"] = _without_files(described["source"])

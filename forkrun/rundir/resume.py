@@ -93,7 +93,7 @@ def _changed(whole: Fingerprint, part: Fingerprint) -> str:
     """Some of what differs between a job and a part of it; "" if nothing does."""
     changed = [
         text
-        for name in part.keys() - {"units of work", "shipped", "mended", BUILD}
+        for name in part.keys() - {"units of work", "shipped", "mended", "program", BUILD}
         for text in _differences_of_part(name, whole.get(name), part[name])
     ]
     return "; ".join(changed[:5])

@@ -1,13 +1,11 @@
 """Functions and classes that a running program gives to its job, by the type in the configuration:
 "given:FILE:NAME".
 
-A clean parent process gets them from the program that started it, through an anonymous file; never
-from a file on disk, which somebody else could have written."""
+Other processes get them from that program (`received.py`)."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,9 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.errors import ConfigError
-
-DESCRIPTOR = "FORKRUN_GIVEN"
-"""Environment variable: the descriptor of the anonymous file."""
+from forkrun.modules.program.received import GIVEN, received
 
 
 class Given(Struct, frozen=True):
@@ -50,8 +46,8 @@ def giving(given: Mapping[str, Given]) -> Iterator[None]:
 
 def find_given(kind: str, where: str) -> Given:
     """What is given under a type. Raises ConfigError."""
-    if kind not in _given and (descriptor := os.environ.pop(DESCRIPTOR, "")):
-        _given.update(_received(int(descriptor)))
+    if kind not in _given and (content := received(GIVEN)):
+        _given.update(pickle.loads(content))
     if kind not in _given:
         _, home, name = kind.split(":")
         raise ConfigError(
@@ -64,10 +60,3 @@ def find_given(kind: str, where: str) -> Given:
 def is_given(kind: str) -> bool:
     """Whether this process's own program gives it."""
     return kind in _given
-
-
-def _received(descriptor: int) -> dict[str, Given]:
-    with os.fdopen(descriptor, "rb") as file:
-        file.seek(0)
-        given: dict[str, Given] = pickle.load(file)
-    return given

@@ -18,10 +18,10 @@ from msgspec import Struct
 
 from forkrun.base.streams import open_standard_descriptors
 from forkrun.errors import ConfigError
-from forkrun.modules.program import STATE_DESCRIPTOR
 from forkrun.modules.program.encoded import pickled
-from forkrun.modules.program.given import DESCRIPTOR, Given
+from forkrun.modules.program.given import Given
 from forkrun.modules.program.own_modules import installed_paths
+from forkrun.modules.program.received import CONFIG, GIVEN, STATE
 from forkrun.modules.program.state import ProgramState
 
 
@@ -33,12 +33,15 @@ class HandedOver(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
-    """Keeps the anonymous files while the process runs. Raises ConfigError for what cannot be
-    handed over."""
-    contents = {STATE_DESCRIPTOR: pickle.dumps(ProgramState.taken())}
+def handing_over(given: Mapping[str, Given], config: bytes = b"") -> Iterator[HandedOver]:
+    """Keeps the anonymous files while the process runs. `config`: the configuration in JSON, for a
+    process that reads it in the place of a file. Raises ConfigError for what cannot be handed
+    over."""
+    contents = {STATE: pickle.dumps(ProgramState.taken())}
     if given:
-        contents[DESCRIPTOR] = _pickled(given)
+        contents[GIVEN] = _pickled(given)
+    if config:
+        contents[CONFIG] = config
     with contextlib.ExitStack() as opened:
         descriptors = {name: _anonymous_file(held, opened) for name, held in contents.items()}
         numbers = {name: str(descriptor) for name, descriptor in descriptors.items()}

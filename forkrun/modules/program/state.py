@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import pickle
 import sys
 import warnings
@@ -24,9 +23,9 @@ from msgspec import Struct
 
 from forkrun.base import user_code
 from forkrun.errors import ConfigError
-from forkrun.modules.program import STATE_DESCRIPTOR
 from forkrun.modules.program.encoded import Encoded, decode, encode
 from forkrun.modules.program.own_modules import names_by_file, own_modules
+from forkrun.modules.program.received import STATE, received
 from forkrun.modules.program.values import Values, settle, values_of
 
 _WITHOUT = ("awkward", "forkrun")
@@ -178,11 +177,10 @@ def running_here() -> Iterator[None]:
 
 
 def receive_state() -> None:
-    """In a clean parent process, before it imports anything of the user's; nothing in others."""
-    if descriptor := os.environ.pop(STATE_DESCRIPTOR, ""):
-        with os.fdopen(int(descriptor), "rb") as file:
-            file.seek(0)
-            state: ProgramState = pickle.load(file)
+    """In a clean parent process or a node, before it imports anything of the user's; nothing in
+    others."""
+    if content := received(STATE):
+        state: ProgramState = pickle.loads(content)
         state.set_up()
         if "numpy" in sys.modules:
             state.imported(importlib.import_module("numpy"))

@@ -1,0 +1,53 @@
+"""What a job on many nodes has of the program in Python that submitted it: its functions and the
+values of its modules, in the file `batch/program`, which is code that nodes run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from pathlib import Path
+
+import msgspec
+
+from forkrun.base.durable import write_bytes
+from forkrun.base.regular_file import open_regular
+from forkrun.errors import OutputError
+from forkrun.modules.program.received import GIVEN, STATE, have, received
+from forkrun.modules.program.state import receive_state
+
+
+def keep_program(place: Path) -> str:
+    """Keeps what this process was given, in a file that its user alone reads and writes; gives its
+    SHA-256, "" if that is nothing."""
+    kept = {name: content for name in (STATE, GIVEN) if (content := received(name))}
+    if not kept:
+        return ""
+    data = msgspec.msgpack.encode(kept)
+    write_bytes(place, data, mode=0o600)
+    return hashlib.sha256(data).hexdigest()
+
+
+def take_program(place: Path, digest: str) -> None:
+    """From now on this process has what was kept with this SHA-256. Raises OutputError for a file
+    of another user, one that others may write, and for other content."""
+    try:
+        with os.fdopen(open_regular(place), "rb") as file:
+            found, data = os.fstat(file.fileno()), file.read()
+    except OSError as error:
+        raise OutputError(f"{place}: cannot be read: {error}; submit to another folder") from None
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+        raise OutputError(
+            f"{place}: it holds functions that are run, and others than the user who runs this node"
+            " own it or may write it; submit to another folder"
+        )
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise OutputError(
+            f"{place}: these are not the functions with which the job was submitted; submit to"
+            " another folder"
+        )
+    have(msgspec.msgpack.decode(data, type=dict[str, bytes]))
+    own = list(sys.path)
+    receive_state()
+    sys.path += [path for path in own if path not in sys.path]  # of another environment, perhaps

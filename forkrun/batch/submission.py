@@ -1,0 +1,99 @@
+"""A job on many nodes, as a program in Python or a notebook has it."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from forkrun.base.arguments import check_path
+from forkrun.base.progress import make_progress
+from forkrun.batch.status import JobStatus, read_status
+from forkrun.batch.status_text import status_lines
+from forkrun.errors import OutOfTimeError
+from forkrun.fork.command import CleanCommand
+from forkrun.parent.result import Result
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges
+from forkrun.rundir.opening import find_nodes
+
+_LOOK_EVERY_S = 1.0
+
+
+class Submission(Struct, frozen=True):
+    """What `job.submit` gives, or the job that was submitted to a run directory before:
+    `forkrun.Submission.read("zmumu-run")`; printed, it says how it stands."""
+
+    run_directory: Path
+
+    @classmethod
+    def read(cls, run_directory: str | Path) -> Submission:
+        """The job in a run directory. Raises ConfigError or OutputError if none was submitted."""
+        path = check_path("Submission.read(…)", "run_directory", run_directory).absolute()
+        find_nodes(path, "status")
+        return cls(path)
+
+    def status(self) -> JobStatus:
+        """How each node stands now."""
+        return read_status(*self._found())
+
+    def __str__(self) -> str:
+        folder, ranges = self._found()
+        return "\n".join(status_lines(folder, read_status(folder, ranges)))
+
+    def resubmit(
+        self, nodes: Sequence[int] | None = None, *, on: str | None = None, quiet: bool = False
+    ) -> Submission:
+        """Submits what nobody will bring to its end, or these nodes; gives the same object. Raises
+        JobError if nodes have had all their retries."""
+        numbers = [] if nodes is None else ["--nodes", ",".join(map(str, nodes))]
+        system = [] if on is None else ["--on", on]
+        self._command("resubmit", *numbers, *system, *(["--quiet"] if quiet else []))
+        return self
+
+    def wait(self, timeout_s: float | None = None, *, quiet: bool = False) -> JobStatus:
+        """Until no node and no merge runs or waits; gives how nodes stand then. Raises
+        OutOfTimeError if that takes longer."""
+        folder, ranges = self._found()
+        end_s = None if timeout_s is None else time.monotonic() + timeout_s
+        progress = make_progress(sum(ranges.n_events), "events", quiet)
+        try:
+            while not (status := read_status(folder, ranges)).is_over:
+                progress.update(int(status.total("n_events")))
+                if end_s is not None and time.monotonic() > end_s:
+                    raise OutOfTimeError(f"{folder.path}: nodes run or wait after {timeout_s:g} s")
+                time.sleep(_LOOK_EVERY_S)
+            progress.update(int(status.total("n_events")))
+        finally:
+            progress.close()
+        return status
+
+    def collect(self, *, quiet: bool = False) -> Result:
+        """Merges and verifies what all nodes have made: the result of `job.run()`. Raises JobError
+        if nodes are not done."""
+        self._command("collect", *(["--quiet"] if quiet else []))
+        return Result.read(self.run_directory)
+
+    def kill(self, nodes: Sequence[int] | None = None) -> None:
+        """Asks the nodes that run or wait to end, all or these."""
+        numbers = [] if nodes is None else ["--nodes", ",".join(map(str, nodes))]
+        self._command("kill", *numbers)
+
+    def _found(self) -> tuple[RunDirectory, NodeRanges]:
+        return find_nodes(self.run_directory, "status")
+
+    def _command(self, command: str, *options: str) -> None:
+        """Has a clean process do it. Raises its error."""
+        run_command(command, str(self.run_directory), *options)
+
+
+def run_command(*arguments: str) -> None:
+    """Runs a command of forkrun in a clean process. Raises its error."""
+    with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
+        clean = CleanCommand(arguments, Path(scratch, "failure.json"))
+        done = subprocess.run(clean.words, env=clean.environment, stdin=subprocess.DEVNULL)
+        clean.check(done.returncode, f"forkrun {arguments[0]}")
