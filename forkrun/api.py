@@ -36,7 +36,7 @@ from forkrun.modules.program.used import of_program, used_values
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns, columns_of_input
 
-__all__ = ["LoadedJob", "load", "merge_files"]
+__all__ = ["LoadedJob", "Submission", "load", "merge_files"]
 
 
 class LoadedJob(Struct, frozen=True):

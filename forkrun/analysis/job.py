@@ -11,11 +11,10 @@ import tomli_w
 
 from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
-from forkrun.api import LoadedJob
+from forkrun.api import LoadedJob, Submission
 from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.quantities import plural
-from forkrun.batch.submission import Submission
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
