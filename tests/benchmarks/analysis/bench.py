@@ -34,11 +34,20 @@ def main() -> None:
     python = _coffea_environment(args.environment)
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
+        for text in args.filesets:
+            fileset, what = _fileset(Path(args.keep or name), text)
+            for n_processes in (1, 2):
+                case = _Case(fileset, what, n_processes, python, Path(name))
+                results += case.measure(args.repeats)
+                print(format_table(results[-2:]), flush=True)
+            if not args.keep:
+                shutil.rmtree(fileset.parent)
         for n_events in args.events:
             for per_lumi in args.per_lumi:
                 file = _sample(Path(args.keep or name), n_events, per_lumi)
                 for n_processes in (1, 2):
-                    case = _Case(file, n_events, per_lumi, n_processes, python, Path(name))
+                    what = f"{n_events:,} events, lumis of {per_lumi:,}"
+                    case = _Case(file, what, n_processes, python, Path(name))
                     results += case.measure(args.repeats)
                     print(format_table(results[-2:]), flush=True)
                 if not args.keep:
@@ -48,8 +57,13 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--events", type=int, nargs="*", default=[100_000, 1_000_000])
     parser.add_argument("--per-lumi", type=int, nargs="+", default=[5000], help="events of a lumi")
+    parser.add_argument(
+        "--filesets", nargs="*", default=["20x50x20000", "20x50x500"], metavar="NxNxN",
+        help="datasets, files of each, and events of a file, in lumis of 100 that have the same"
+        " numbers in each dataset",
+    )  # fmt: skip
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
     parser.add_argument("--keep", type=Path, help="keep samples here, and use those that are there")
@@ -87,23 +101,51 @@ def _sample(folder: Path, n_events: int, per_lumi: int) -> Path:
     return file
 
 
-class _Case:
-    """One input, and one number of processes."""
+def _fileset(folder: Path, text: str) -> tuple[Path, str]:
+    """The fileset in JSON, and what it is."""
+    n_datasets, n_files, n_events = map(int, text.split("x"))
+    folder /= f"fileset-{text}"
+    fileset = folder / "fileset.json"
+    if not fileset.exists():
+        print(
+            f"writing {n_datasets} datasets of {n_files} files of {n_events:,} events", flush=True
+        )
+        files = {
+            f"dataset_{number}": _dataset(folder / f"dataset_{number}", n_files, n_events, number)
+            for number in range(n_datasets)
+        }
+        fileset.write_text(json.dumps(files))
+    what = f"{n_datasets} datasets of {n_files} files of {n_events:,} events, lumis of 100"
+    return fileset, what
 
-    def __init__(
-        self, file: Path, n_events: int, per_lumi: int, n_processes: int, coffea: Path, folder: Path
-    ) -> None:
+
+def _dataset(folder: Path, n_files: int, n_events: int, seed: int) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    n_all = n_files * n_events
+    write_sample(
+        folder / "sample.root",
+        SampleSettings(
+            n_events=n_all, n_runs=1, lumis_per_run=n_all // 100, n_files=n_files,
+            cluster=min(n_events, 10_000), seed=seed + 1,
+        ),
+    )  # fmt: skip
+    return sorted(str(file) for file in folder.glob("*.root"))
+
+
+class _Case:
+    """One input, a file or a fileset, and one number of processes."""
+
+    def __init__(self, file: Path, what: str, n_processes: int, coffea: Path, folder: Path) -> None:
         self._file, self._n_processes, self._coffea, self._folder = (
             file, n_processes, coffea, folder,
         )  # fmt: skip
-        what = f"{n_events:,} events, lumis of {per_lumi:,}, {n_processes} process"
-        self._name = what + ("es" if n_processes > 1 else "")
+        self._name = f"{what}, {n_processes} process" + ("es" if n_processes > 1 else "")
         self._loops: dict[str, list[Cost]] = {}
 
     def measure(self, repeats: int) -> list[Result]:
         """Whole commands, and the event loops alone."""
         timers = {"forkrun": self._forkrun, "coffea": self._with_coffea}
-        if self._n_processes == 1:
+        if self._n_processes == 1 and not self._is_fileset:
             timers["loop of uproot"] = self._with_uproot
         costs = measure(timers, repeats)
         notes = {"histograms": self._compared()}
@@ -113,10 +155,19 @@ class _Case:
             Result(f"{self._name}: event loop alone", "coffea", loops),
         ]
 
+    @property
+    def _is_fileset(self) -> bool:
+        return self._file.suffix == ".json"
+
     def _forkrun(self) -> Cost:
         run = self._folder / "run"
         shutil.rmtree(run, ignore_errors=True)
-        command = [sys.executable, "-m", "forkrun", "run", HERE / "job.toml", self._file,
+        job, files = HERE / "job.toml", [self._file]
+        if self._is_fileset:
+            job, files = self._folder / "job.toml", []
+            text = (HERE / "job.toml").read_text().replace("python:", f"python:{HERE}/")
+            job.write_text(f'datasets = "{self._file}"\n{text}')
+        command = [sys.executable, "-m", "forkrun", "run", job, *files,
                    "-o", run, "--quiet", "--children", str(self._n_processes)]  # fmt: skip
         cost = timed(lambda: subprocess.run(command, check=True))
         phases = json.loads((run / "report.json").read_text())["phases"]
@@ -154,10 +205,12 @@ class _Case:
         theirs = pickle.loads((self._folder / "coffea.pkl").read_bytes())
         with uproot.open(self._folder / "run" / "output" / "histograms.root") as ours:
             for name, histogram in theirs.items():
+                values = ours[f"dimuons/{name}"].values(flow=True)
+                if values.ndim > 1:  # by dataset
+                    values = values.sum(axis=1)
                 np.testing.assert_allclose(
-                    ours[f"dimuons/{name}"].values(flow=True), histogram.values(flow=True),
-                    rtol=1e-9, err_msg=name,
-                )  # fmt: skip
+                    values, histogram.values(flow=True), rtol=1e-9, err_msg=name
+                )
         return f"{len(theirs)}, equal to coffea's in every bin"
 
 

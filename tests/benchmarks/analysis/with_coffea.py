@@ -4,6 +4,7 @@ the event loop [s] and writes the histograms. Runs in coffea's own environment."
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 import time
 from pathlib import Path
@@ -29,7 +30,7 @@ class Dimuons(processor.ProcessorABC):
 
 
 def main() -> None:
-    """Runs it over one file."""
+    """Runs it over one file, or a fileset in JSON."""
     parser = argparse.ArgumentParser()
     parser.add_argument("file")
     parser.add_argument("out", type=Path)
@@ -41,7 +42,9 @@ def main() -> None:
         executor = processor.FuturesExecutor(workers=args.workers, compression=None, status=False)
     run = processor.Runner(executor, schema=BaseSchema, chunksize=100_000)
     start_s = time.perf_counter()
-    histograms = run({"sample": [args.file]}, Dimuons(), treename="Events")
+    is_fileset = args.file.endswith(".json")
+    fileset = json.loads(Path(args.file).read_text()) if is_fileset else {"sample": [args.file]}
+    histograms = run(fileset, Dimuons(), treename="Events")
     print(time.perf_counter() - start_s)
     args.out.write_bytes(pickle.dumps(histograms))
 
