@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.durable import published, published_folder, write_json
-from forkrun.formats import EventSource, Format, OutputToMake, format_named
+from forkrun.formats import EventSource, Format, OutputToMake, format_named, format_of
+from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
 from forkrun.merge.order import PlannedUnits
-from forkrun.merge.parquet import write_parquet
 from forkrun.merge.parts import check_part
 from forkrun.merge.positions import Entries
 from forkrun.merge.verify import branches_of, check_merged, total_digest
@@ -49,11 +50,13 @@ class Planned(Struct, frozen=True):
     @property
     def source(self) -> EventSource:
         """The input, from which whole entries are taken: no column of it is asked for."""
-        tree, ids, clusters = self.ids.tree, self.ids[1:], self.contents.clusters
+        first, clusters = self.files[self.contents.first_file], self.contents.clusters
+        tree, ids = self.ids.tree, self.ids[1:]
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
-            self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes
-        )
+            self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
+            format_of(first),
+        )  # fmt: skip
 
 
 class MergedOutput(Struct, frozen=True):
@@ -89,22 +92,46 @@ def merge_outputs(
         return []
     with ExitStack() as files:
         makings = [
-            files.enter_context(_making(folder, config, output, commits, planned, progress))
+            files.enter_context(_making(folder, config, output, form, commits, planned, progress))
             for output in config.outputs
+            for form in _formats(output)
         ]
-        anew = [making for making in makings if making.output.label not in joined]
-        n_events = format_named(config.outputs[0].format).make_outputs(
-            [making.to_make for making in anew],
-            planned.source,
-            merge_threads(config.forking.children, config.threads.per_child),
-            config.merge.verify,
-            on_open,
-        )
-        made = {making.output.label: n for making, n in zip(anew, n_events, strict=True)}
+        made: dict[tuple[str, str], Sequence[int]] = {}
+        for form in dict.fromkeys(making.form for making in makings):
+            anew = [m for m in makings if m.form is form and not _is_joined(m, joined)]
+            n_events = form.make_outputs(
+                [making.to_make for making in anew],
+                planned.source,
+                merge_threads(config.forking.children, config.threads.per_child),
+                config.merge.verify,
+                on_open,
+            )
+            made |= {making.key: n for making, n in zip(anew, n_events, strict=True)}
         for making in makings:
-            if parts := joined.get(making.output.label):
-                made[making.output.label] = [_join(parts, making.targets[0].path, config)]
-        return [_finished(making, made[making.output.label], config, planned) for making in makings]
+            if _is_joined(making, joined):
+                parts = joined[making.output.label]
+                made[making.key] = [_join(parts, making.targets[0].path, config)]
+        merged = [_finished(making, made[making.key], config, planned) for making in makings]
+    return _with_sizes_beside(merged)
+
+
+def _formats(output: OutputConfig) -> list[Format]:
+    """Its format, and Parquet if that was asked for as well."""
+    return [format_named(output.format), *([PARQUET] if output.parquet else [])]
+
+
+def _is_joined(making: _Making, joined: Mapping[str, Sequence[Path]]) -> bool:
+    return making.form is TTREE and bool(joined.get(making.output.label))
+
+
+def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
+    """One for each label, which knows the size of the Parquet file beside it."""
+    by_label: dict[str, MergedOutput] = {}
+    for output in merged:
+        if first := by_label.get(output.label):
+            output = replace(first, n_bytes_parquet=output.n_bytes)
+        by_label[output.label] = output
+    return list(by_label.values())
 
 
 def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
@@ -119,10 +146,15 @@ class _Making(Struct, frozen=True):
     """An output while it is made. `written`: events that children have selected for it."""
 
     output: OutputConfig
+    form: Format
     final: Path
     targets: list[_Target]
     written: _core.EventDigest
     to_make: OutputToMake
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.output.label, self.form.name
 
 
 @contextmanager
@@ -130,6 +162,7 @@ def _making(
     folder: Path,
     config: JobConfig,
     output: OutputConfig,
+    form: Format,
     commits: Sequence[Commit],
     planned: Planned,
     progress: Progress | None,
@@ -139,16 +172,14 @@ def _making(
     n_units = sum(commit.n_units for commit in commits)
 
     def show(n_events: int) -> None:
-        if progress is not None:
+        if progress is not None and form.name == output.format:
             progress(output.label, n_units * n_events // written.count)
 
-    final = RunDirectory(folder).merged(
-        output.label, output.per_lumi, format_named(output.format).suffix
-    )
-    with _files_to_make(final, output, commits, planned) as targets:
+    final = RunDirectory(folder).merged(output.label, output.per_lumi, form.suffix)
+    with _files_to_make(final, output, form.suffix, commits, planned) as targets:
         files = [(str(target.path), target.entries) for target in targets]
         making = to_make(folder, config, output, commits, planned, files, show)
-        yield _Making(output, final, targets, written, making)
+        yield _Making(output, form, final, targets, written, making)
 
 
 def to_make(
@@ -187,7 +218,7 @@ def _finished(
     making: _Making, n_events: Sequence[int], config: JobConfig, planned: Planned
 ) -> MergedOutput:
     """Adds to the files what is not of events, and verifies them."""
-    output, written, form = making.output, making.written, format_named(making.output.format)
+    output, written, form = making.output, making.written, making.form
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
@@ -196,11 +227,7 @@ def _finished(
     digest = check_merged(making.final, files, sum(n_events), written, config.source, form)
     anew = _written_anew(form, files[0], config, planned)
     n_bytes = sum(file.stat().st_size for file in files)
-    parquet = RunDirectory.parquet_of(making.final)
-    n_parquet = write_parquet(files[0], config.source.output_tree, parquet) if output.parquet else 0
-    return MergedOutput(
-        output.label, str(making.final), written.count, digest, n_bytes, anew, n_parquet
-    )
+    return MergedOutput(output.label, str(making.final), written.count, digest, n_bytes, anew)
 
 
 class _Target(Struct, frozen=True):
@@ -214,14 +241,13 @@ class _Target(Struct, frozen=True):
 
 @contextmanager
 def _files_to_make(
-    final: Path, output: OutputConfig, commits: Sequence[Commit], planned: Planned
+    final: Path, output: OutputConfig, suffix: str, commits: Sequence[Commit], planned: Planned
 ) -> Iterator[list[_Target]]:
     """Files under temporary names, which become final if the body ends well."""
     if not output.per_lumi:
         with published(final) as temporary:
             yield [_Target(temporary, [])]
         return
-    suffix = format_named(output.format).suffix
     with published_folder(final) as temporary:
         yield [
             _Target(temporary / f"run{run:06d}_lumi{lumi:05d}{suffix}", entries, run, lumi)

@@ -292,9 +292,11 @@ class OutputConfig(Section):
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()
     format: str = "ttree"
-    """Format of the file, that of the input: "ttree", or one that an installed package adds."""
+    """Format of the file: "ttree", "parquet", or one that an installed package adds; "ttree" is for
+    input in trees alone."""
     parquet: Flag = False
-    """Write the same rows to output/LABEL.parquet as well, without branches of objects."""
+    """Older form: the same rows in output/LABEL.parquet as well; format = "parquet" writes these
+    alone."""
     decisions: Flag = False
     """New columns forkrun_paths_NAME, one for each path of the job: which events it accepts."""
     variations: Literal["all"] | Texts = ()

@@ -36,6 +36,8 @@ class EventSource(Struct, frozen=True):
     friends: Sequence[Any]
     friend_columns: Mapping[str, tuple[int, str]]
     n_kept_bytes: int = 0
+    form: Any = None
+    """The files' format; None: that of the outputs."""
 
 
 Range = tuple[int, int, int]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.formats.described import Described
+from forkrun.formats.described import OTHER, Described
 from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake, Range
 
 if TYPE_CHECKING:  # NumPy takes longer to load than most files to index
@@ -71,11 +71,17 @@ class Format:
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
-        """Makes the files of outputs; gives the number of events in each file, by output. Raises
-        InputError, OutputError."""
-        known = self._types(events.files[0], events.tree)
+        """Makes the files of outputs of an input of any format; gives the number of events in each
+        file, by output. Raises InputError, OutputError."""
+        from forkrun.formats.selection import OpenFiles
+
+        with_events = (n for n, clusters in enumerate(events.clusters) if len(clusters) > 1)
+        first = events.files[next(with_events, 0)]
+        of_input = events.form or self
+        known = of_input._types(first, events.tree)
+        opened = OpenFiles(of_input, events, on_open or (lambda _: None))
         return [
-            [self._make_file(output, *file, events, known) for file in output.files]
+            [self._make_file(output, *file, opened, known) for file in output.files]
             for output in outputs
         ]
 
@@ -84,26 +90,33 @@ class Format:
         output: OutputToMake,
         path: str,
         entries: Sequence[Range],
-        events: EventSource,
+        opened: Callable[[int], Any],
         known: Mapping[str, str],
     ) -> int:
         """`known`: types of the input's columns."""
         from forkrun.formats.selection import selected_columns
 
         kept = set(output.branches)
-        types = {name: kind for name, kind in known.items() if name in kept}
-        types.update(output.products)
+        types = {n: kind for n, kind in known.items() if n in kept and not kind.startswith(OTHER)}
+        names = list(types)
+        types.update(self.new_columns(output.products, types))
         n_events = 0
 
         def counted() -> Iterator[Mapping[str, Plain]]:
             nonlocal n_events
-            for n, part in selected_columns(self.read, output, entries, events):
+            for n, part in selected_columns(opened, names, output, entries):
                 n_events += n
                 yield part
                 output.progress(n_events)
 
         self.write(path, types, counted())
         return n_events
+
+    def new_columns(
+        self, products: Sequence[tuple[str, str]], kept: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Types of columns that an output has beside those `kept`, by name, in their order."""
+        return dict(products)
 
     def carry(
         self,
@@ -121,6 +134,8 @@ class Format:
         refused = [name for name in ("trees", "compression", "keep_first") if options.get(name)]
         if refused:
             raise InputError(f"merge: files of format {self.name} have no {', '.join(refused)}")
+        from forkrun.formats.plain import n_events_of
+
         first, *others = [self._types(path) for path in inputs]
         for path, types in zip(inputs[1:], others, strict=True):
             if types != first:
@@ -131,7 +146,7 @@ class Format:
             nonlocal n_events
             for path in inputs:
                 part = self.read(path, "", list(first))
-                n_events += _n_events(part)
+                n_events += n_events_of(next(iter(part.values())))
                 yield part
 
         self.write(output, first, parts())
@@ -162,11 +177,6 @@ class Format:
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
         """Whether ROOT's interpreter is needed to read a file, or to make outputs of it."""
         return False
-
-
-def _n_events(part: Mapping[str, Plain]) -> int:
-    column = next(iter(part.values()))
-    return len(column[0]) - 1 if isinstance(column, tuple) else len(column)
 
 
 class _Opened:

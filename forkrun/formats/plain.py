@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from forkrun.formats.column_types import ColumnType
+
 Plain: TypeAlias = Any
 
 
@@ -36,3 +38,30 @@ def part_of(column: Plain, first: int, last: int) -> Plain:
     inner = part_of(inner_of(column), int(offsets[first]), int(offsets[last]))
     begun = offsets[first : last + 1] - offsets[first]
     return (begun, *inner) if isinstance(inner, tuple) else (begun, inner)
+
+
+def rows_of(column: Plain, rows: Any) -> Plain:
+    """Values of some events. `rows`: (n,) their places."""
+    if not isinstance(column, tuple):
+        return column[rows]
+    begins = column[0][:-1][rows]
+    counts = np.diff(column[0])[rows]
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    inner = rows_of(
+        inner_of(column), np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], counts)
+    )
+    return (offsets, *inner) if isinstance(inner, tuple) else (offsets, inner)
+
+
+def empty_column(kind: str) -> Plain:
+    """Column of a type without events."""
+    of = ColumnType.of(kind)
+    offsets = [np.zeros(1, np.int64)] * of.n_levels
+    values = np.empty((0, *of.dimensions), of.dtype)
+    return (*offsets, values) if offsets else values
+
+
+def n_events_of(column: Plain) -> int:
+    """Number of events of a column."""
+    return len(column[0]) - 1 if isinstance(column, tuple) else len(column)

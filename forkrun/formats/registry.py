@@ -1,5 +1,5 @@
-"""The formats there are: trees of ROOT, and what installed packages add as entry points of the
-group `forkrun.formats`, each of which gives an instance of `Format`."""
+"""The formats there are: trees of ROOT, Parquet for outputs, and what installed packages add as
+entry points of the group `forkrun.formats`, each of which gives an instance of `Format`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.errors import ConfigError
 from forkrun.formats.format import Format
+from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ def format_named(name: str) -> Format:
     """The format of this name. Raises ConfigError."""
     if name == TTREE.name:
         return TTREE
+    if name == PARQUET.name:
+        return PARQUET
     if name not in _added():
-        known = ", ".join([TTREE.name, *_added()])
+        known = ", ".join([TTREE.name, PARQUET.name, *_added()])
         raise ConfigError(f'unknown format "{name}"; the formats are {known}')
     return _loaded(name)
 

@@ -2,62 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun import _core
-from forkrun.formats.plain import Plain, joined, part_of
+from forkrun.formats.events import EventSource, OutputToMake, Range
+from forkrun.formats.plain import Plain, joined, rows_of
 
-if TYPE_CHECKING:
-    from forkrun.formats.events import EventSource, OutputToMake, Range, Read
+Integers = npt.NDArray[np.int64]
+_SPAN = 1 << 13
+"""Entries of a file that are read at a time, the selected ones of which are taken."""
+Open = Callable[[int], Any]
+"""Gives, by number of the file, something with `read(names, first, last)`."""
 
-Run = tuple["Range", Mapping[str, Plain]]
-"""Entries that follow each other, with their new columns."""
+
+class _Selected(Struct, frozen=True):
+    """Events of a group of fragments, in the order of the output. `file`, `entry`, `row`: (n,)
+    where each is in the input, and in the new `columns`."""
+
+    file: Integers
+    entry: Integers
+    row: Integers
+    columns: Mapping[str, Plain]
+
+    def at(self, places: Any) -> _Selected:
+        """Some of them."""
+        return _Selected(self.file[places], self.entry[places], self.row[places], self.columns)
 
 
 def selected_columns(
-    read: Read, output: OutputToMake, entries: Sequence[Range], events: EventSource
+    opened: Open, names: Sequence[str], output: OutputToMake, entries: Sequence[Range]
 ) -> Iterator[tuple[int, Mapping[str, Plain]]]:
-    """Number of events and columns of consecutive selected events, of the `entries` of a file."""
+    """Number of events and columns of consecutive selected events, of the `entries` of a file.
+    `names`: of columns of the input."""
     for number, (_, fragments) in enumerate(output.fragments):
         output.before_group(number)
-        runs = [run for path in fragments for run in _runs(path)]
+        pieces = [piece for path in fragments for piece in _core.read_fragment(path)]
+        if not pieces:
+            continue
+        selected = _selected(pieces)
         if len(fragments) > 1:
-            runs.sort(key=lambda run: run[0])
-        wanted = [part for run in runs for part in _within(*run, entries)]
-        if wanted:
-            yield _columns(read, output, wanted, events)
+            selected = selected.at(np.lexsort((selected.entry, selected.file)))
+        if entries:
+            selected = selected.at(_is_within(selected, entries))
+        for span in _spans(selected):
+            yield len(span.row), _columns(opened, names, span)
 
 
-def _runs(path: str) -> Iterator[Run]:
-    for ranges, columns in _core.read_fragment(path):
-        first = 0
-        for file, begin, end in ranges:
-            n = end - begin
-            yield (
-                (file, begin, end),
-                {name: part_of(column, first, first + n) for name, column in columns.items()},
-            )
-            first += n
+def _selected(pieces: Sequence[Any]) -> _Selected:
+    ranges = np.array([r for entries, _ in pieces for r in entries], np.int64).reshape(-1, 3)
+    file, first, last = ranges.T
+    n = last - first
+    row = np.arange(n.sum())
+    entry = row + np.repeat(first - (np.cumsum(n) - n), n)
+    columns = {name: joined([new[name] for _, new in pieces]) for name in pieces[0][1]}
+    return _Selected(np.repeat(file, n), entry, row, columns)
 
 
-def _within(run: Range, columns: Mapping[str, Plain], entries: Sequence[Range]) -> Iterator[Run]:
-    file, first, last = run
-    for its_file, begin, end in entries or [run]:
-        begun, ended = max(first, begin), min(last, end)
-        if its_file == file and begun < ended:
-            cut = {name: part_of(c, begun - first, ended - first) for name, c in columns.items()}
-            yield (file, begun, ended), cut
+def _is_within(selected: _Selected, entries: Sequence[Range]) -> npt.NDArray[np.bool_]:
+    within = np.zeros(len(selected.row), dtype=np.bool_)
+    for file, first, last in entries:
+        in_range = (selected.entry >= first) & (selected.entry < last)
+        within |= (selected.file == file) & in_range
+    return within
 
 
-def _columns(
-    read: Read, output: OutputToMake, runs: Sequence[Run], events: EventSource
-) -> tuple[int, Mapping[str, Plain]]:
-    kept = [
-        read(events.files[file], events.tree, output.branches, first, last)
-        for (file, first, last), _ in runs
-    ]
-    columns = {name: joined([part[name] for part in kept]) for name in output.branches}
-    for name, _ in output.products:
-        columns[name] = joined([new[name] for _, new in runs])
-    return sum(last - first for (_, first, last), _ in runs), columns
+def _spans(selected: _Selected) -> Iterator[_Selected]:
+    """Rising entries of one file, near each other."""
+    span = selected.entry // _SPAN
+    is_new = (np.diff(selected.file) != 0) | (np.diff(span) != 0) | (np.diff(selected.entry) < 0)
+    borders = [0, *(np.flatnonzero(is_new) + 1).tolist(), len(span)]
+    for first, last in pairwise(borders):
+        if first < last:
+            yield selected.at(slice(first, last))
+
+
+def _columns(opened: Open, names: Sequence[str], span: _Selected) -> dict[str, Plain]:
+    first, last = int(span.entry[0]), int(span.entry[-1]) + 1
+    read = opened(int(span.file[0])).read(names, first, last) if names else {}
+    kept = {name: rows_of(read[name], span.entry - first) for name in names}
+    return kept | {name: rows_of(column, span.row) for name, column in span.columns.items()}
+
+
+class OpenFiles:
+    """Files of the input, of which the last one stays open. `on_open` gets the number of each."""
+
+    def __init__(self, form: Any, events: EventSource, on_open: Callable[[int], None]) -> None:
+        self._format, self._events, self._on_open = form, events, on_open
+        self._number, self._opened = -1, None
+
+    def __call__(self, number: int) -> Any:
+        if number != self._number:
+            self._on_open(number)
+            self._opened = self._format.opened(self._events.files[number], self._events.tree)
+            self._number = number
+        return self._opened

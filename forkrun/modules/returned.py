@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.awkward_array import ak, is_awkward, with_none
-from forkrun.base.column_types import ColumnType
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
 from forkrun.base.user_code import place_of, unpartial
+from forkrun.formats.column_types import ColumnType
 from forkrun.modules.returned_lists import plain_of
 
 Values = npt.NDArray[Any]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.awkward_array import ak
-from forkrun.base.column_types import ColumnType
+from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
 
 

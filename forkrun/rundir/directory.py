@@ -31,8 +31,10 @@ _ENTRIES = frozenset((
 ))  # fmt: skip
 
 
-_BESIDE_OUTPUTS = {".json", ".parquet", ".part"}
-"""Suffixes of what is in the folder of merged files and is none."""
+def _is_beside_output(file: Path) -> bool:
+    """Whether a file among the merged ones is none, or the Parquet file of another."""
+    is_second = file.suffix == ".parquet" and file.with_suffix(".root").exists()
+    return file.suffix in (".json", ".part") or is_second
 
 
 class _Place:
@@ -172,7 +174,7 @@ class RunDirectory(Struct, frozen=True):
 
     def merged_files(self) -> list[Path]:
         """Merged files that exist, and folders of files by lumi."""
-        files = (p for p in self.output.glob("*.*") if p.suffix not in _BESIDE_OUTPUTS)
+        files = (p for p in self.output.glob("*.*") if not _is_beside_output(p))
         return sorted([*files, *(p.parent for p in self.lists_of_files())])
 
     def lists_of_files(self) -> list[Path]:

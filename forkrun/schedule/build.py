@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.base.awkward_array import load_awkward
-from forkrun.base.column_types import ColumnType
 from forkrun.base.lasting import collector_paused
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.steps import step
 from forkrun.formats import EventSource
+from forkrun.formats.column_types import ColumnType
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems

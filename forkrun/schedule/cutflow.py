@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forkrun import _core
-from forkrun.base.column_types import ColumnType
 from forkrun.config import JobConfig
+from forkrun.formats.column_types import ColumnType
 from forkrun.index import ColumnNames
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 from forkrun.schedule.variations import Variations

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from forkrun.base.column_types import ColumnType
 from forkrun.config import SourceConfig
 from forkrun.errors import InputError
 from forkrun.formats import format_named
+from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, joined
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange

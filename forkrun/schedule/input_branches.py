@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 import numpy as np
 from msgspec import Struct
 
-from forkrun.base.column_types import ColumnType
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.formats import Format
+from forkrun.formats.column_types import ColumnType
 from forkrun.index import Branch, ColumnNames, FileIndex, format_of_input
 
 _SHOWN = 5

@@ -107,13 +107,14 @@ def _parquet_problems(output: OutputConfig) -> Iterator[str]:
     where = f'outputs "{output.label}": parquet'
     if output.parquet and output.per_lumi:
         yield f"{where}: there is one file for all lumis; leave per_lumi out"
-    if output.parquet and importlib.util.find_spec("pyarrow") is None:
+    is_wanted = output.parquet or output.format == "parquet"
+    if is_wanted and importlib.util.find_spec("pyarrow") is None:
         yield f'{where}: the Python package pyarrow is needed: pip install "forkrun[parquet]"'
 
 
 def _format_problems(output: OutputConfig, wanted: str) -> Iterator[str]:
-    """An output of another format than the input."""
-    if output.format != wanted:
+    """An output in trees of ROOT of other input, which cannot be made."""
+    if output.format != wanted and output.format == "ttree":
         yield (
             f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
             f' "{wanted}"; write format = "{wanted}"'

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from forkrun.base.column_types import ColumnType
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import InputError
 from forkrun.fork.failure import to_record
+from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
 from forkrun.modules.objects.collections import (
     Columns,

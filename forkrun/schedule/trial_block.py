@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
-from forkrun.base.column_types import ColumnType
+from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
 from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
 from forkrun.modules.objects.reading import no_such_name

@@ -39,6 +39,7 @@ def find_warnings(job: Described) -> list[str]:
         *(text for output in job.config.outputs for text in _idle_patterns(output, job)),
         *(text for label, module in job.modules.items() for text in _not_booked(label, module)),
         *_stored_friends(job),
+        *_older_forms(job.config.outputs),
     ]
 
 
@@ -50,6 +51,15 @@ def _stored_friends(job: Described) -> Iterator[str]:
             " tree, is kept only where an output has all entries of a single file; it does not fit"
             " other entries. Name it in source.friends to have its columns"
         )
+
+
+def _older_forms(outputs: Sequence[OutputConfig]) -> Iterator[str]:
+    for output in outputs:
+        if output.parquet:
+            yield (
+                f'outputs "{output.label}": parquet = true is an older form: an output of its own,'
+                ' with format = "parquet", is written without the ROOT file, also for each lumi'
+            )
 
 
 def _idle_producers(job: Described) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from forkrun.merge.parquet import write_parquet
+from forkrun.formats.parquet import PARQUET, groups
+from forkrun.formats.ttree import TTREE
 from forkrun.parent.result import Result
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
@@ -17,6 +19,10 @@ from tests.support.jobs import forkrun, jets_job, write_job
 pq = pytest.importorskip("pyarrow.parquet")
 
 OUTPUT = {"label": "events", "paths": ["skim"], "parquet": True}
+
+
+def report_text(run: Path) -> str:
+    return " ".join((run / "report.txt").read_text().split())
 
 
 def job(folder: Path, **output: Any) -> Path:
@@ -29,6 +35,7 @@ def test_rows_are_those_of_the_root_file_in_its_order(tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     file = tmp_path / "run/output/events.parquet"
     assert str(file) in ended.out
+    assert 'outputs "events": parquet = true is an older form' in report_text(tmp_path / "run")
     assert file in Result.read(tmp_path / "run").files
     import uproot
 
@@ -64,25 +71,59 @@ def test_bytes_are_the_same_for_any_children_and_it_is_made_again_if_it_is_lost(
 
 def test_many_rows_are_written_in_groups_and_none_as_columns(tmp_path: Path) -> None:
     many = write_events(tmp_path / "many.root", [(1, 1, 3000)])
-    write_parquet(many, "Events", tmp_path / "many.parquet")
+    types = {"event": "uint64", "Jet_pt": "float32[]"}
+    PARQUET.write(
+        str(tmp_path / "many.parquet"), types, [TTREE.read(str(many), "Events", list(types))]
+    )
     file = pq.ParquetFile(tmp_path / "many.parquet")
     assert file.metadata.num_rows == 3000
     assert file.read().column("event").to_pylist() == list(range(1, 3001))
-    none = write_events(tmp_path / "none.root", [])
-    write_parquet(none, "Events", tmp_path / "none.parquet")
+    PARQUET.write(str(tmp_path / "none.parquet"), types, [])
     file = pq.ParquetFile(tmp_path / "none.parquet")
     assert file.metadata.num_rows == 0
     assert "Jet_pt" in file.schema_arrow.names
 
 
-def test_groups_cover_all_rows_once() -> None:
-    from forkrun.merge.parquet import _groups
+@pytest.mark.parametrize("size", [1, 700, 1024, 5000, 10_000])
+def test_groups_cover_all_rows_once_and_do_not_depend_on_parts(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forkrun.formats.parquet._GROUP_BYTES", 8 * 2000)
+    numbers = np.arange(10_000)
+    parts = [{"n": numbers[first : first + size]} for first in range(0, len(numbers), size)]
+    found = [group["n"] for group in groups(parts)]
+    assert np.concatenate(found).tolist() == numbers.tolist()
+    assert {len(group) for group in found[:-1]} == {2048}
+    assert list(groups([])) == []
 
-    groups = list(_groups(10_000, 1 << 30))
-    assert [first for first, _ in groups] == list(range(0, 10_000, 1 << 10))
-    assert [last for _, last in groups[:-1]] == [first for first, _ in groups[1:]]
-    assert groups[-1][1] == 10_000
-    assert list(_groups(0, 100)) == [(0, 0)]
+
+def test_an_output_may_be_parquet_alone_also_by_lumi(tmp_path: Path) -> None:
+    outputs = [
+        {"label": "rows", "paths": ["skim"], "format": "parquet", "drop": ["Jet_*"]},
+        {"label": "lumis", "paths": ["skim"], "format": "parquet", "per_lumi": True},
+        {"label": "events", "paths": ["skim"]},
+    ]
+    events = write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 5)])
+    file = write_job(tmp_path, jets_job([events], outputs=outputs))
+    ended = forkrun("run", file, "-o", "run", "--children", 2, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    made = tmp_path / "run/output"
+    assert not (made / "rows.root").exists()
+    assert Result.read(tmp_path / "run").outputs["rows"] == made / "rows.parquet"
+    import uproot
+
+    with uproot.open(made / "events.root") as root:
+        expected = root["Events"].arrays()
+    rows = ak.from_parquet(made / "rows.parquet")
+    assert rows.event.tolist() == expected.event.tolist()
+    assert not any(name.startswith("Jet_") for name in rows.fields)
+    lumis = json.loads((made / "lumis/files.json").read_bytes())
+    parts = [ak.from_parquet(made / "lumis" / each["file"]) for each in lumis]
+    assert [each["n_events"] for each in lumis] == [len(part) for part in parts]
+    assert ak.concatenate(parts).Jet_pt.tolist() == expected.Jet_pt.tolist()
+    again = forkrun("resume", tmp_path / "run", cwd=tmp_path)
+    assert again.code == 0, again.err
+    assert "already done" in again.err
 
 
 def test_files_by_lumi_have_none(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 import uproot
 
 from forkrun import _core
-from forkrun.base.column_types import ColumnType
 from forkrun.errors import InputError, JobError
+from forkrun.formats.column_types import ColumnType
 from forkrun.modules.columns import as_array
 from tests.support.shapes_file import SHAPES, write_shapes_file
 

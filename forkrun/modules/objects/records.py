@@ -11,7 +11,7 @@ import awkward as ak
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.column_types import ColumnType
+from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, inner_of
 from forkrun.modules.columns import layout_of
 from forkrun.modules.objects.collections import Collection

@@ -1,0 +1,172 @@
+"""Outputs as Parquet files, for what does not read ROOT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from forkrun.errors import InputError
+from forkrun.formats.events import NO_IDS, Ids
+from forkrun.formats.format import Format
+
+if TYPE_CHECKING:
+    from forkrun.formats.plain import Plain
+
+    Part = Mapping[str, Plain]
+
+_GROUP_BYTES = 128 << 20
+"""Approximate size of columns in memory that are written as one row group."""
+_MOST_ROWS, _STEP = 1 << 20, 1 << 10
+"""Rows of a group, and what they are a multiple of: where groups end does not depend on the parts
+in which rows come."""
+
+
+class ParquetFormat(Format):
+    """A jagged column as lists, texts as strings, arrays of fixed size as lists of fixed size;
+    branches of objects are left out. The bytes depend on the rows and on pyarrow alone."""
+
+    name = "parquet"
+    suffix = ".parquet"
+
+    def is_of(self, path: str) -> bool:
+        """It is for outputs."""
+        return False
+
+    def index(
+        self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
+    ) -> dict[str, Any]:
+        """The columns alone."""
+        import pyarrow.parquet as pq
+
+        return {"branches": [(each.name, str(each.type), "") for each in pq.read_schema(path)]}
+
+    def read(
+        self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
+    ) -> Part:
+        """Columns of one number per event."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            table = file.read(list(names), use_threads=False)
+        if nested := [each.name for each in table.schema if each.type.num_fields]:
+            raise InputError(f"{path}: {nested[0]}: only numbers are read of Parquet files")
+        end = table.num_rows if last < 0 else last
+        return {name: table[name].to_numpy()[first:end] for name in names}
+
+    def new_columns(
+        self, products: Sequence[tuple[str, str]], kept: Mapping[str, str]
+    ) -> dict[str, str]:
+        """With the counters that trees of ROOT have for jagged ones: "nMuon" for "Muon_pt"."""
+        from forkrun.formats.column_types import ColumnType
+
+        types: dict[str, str] = {}
+        for name, kind in products:
+            of = ColumnType.of(kind)
+            if of.n_levels == 1 and not of.is_text and counter_of(name) not in kept:
+                types.setdefault(counter_of(name), "int32")
+            types[name] = kind
+        return types
+
+    def write(self, path: str, types: Mapping[str, str], parts: Iterable[Part]) -> None:
+        import pyarrow.parquet as pq
+
+        from forkrun.formats.plain import empty_column
+
+        nothing = {name: empty_column(kind) for name, kind in types.items()}
+        with pq.ParquetWriter(path, _table(nothing, types).schema, compression="zstd") as writer:
+            is_empty = True
+            for group in groups(parts):
+                table = _table(group, types)
+                writer.write_table(table, row_group_size=table.num_rows)
+                is_empty = False
+            if is_empty:  # one group without rows, for its columns
+                writer.write_table(_table(nothing, types))
+
+
+PARQUET = ParquetFormat()
+
+
+def counter_of(name: str) -> str:
+    """Name of the counter that a jagged column has in a tree of ROOT."""
+    return f"n{name.partition('_')[0]}"
+
+
+def groups(parts: Iterable[Part]) -> Iterator[Part]:
+    """The rows in groups, which end where there are enough bytes or rows."""
+    group: list[Part] = []
+    n_bytes = 0
+    for step in _steps(parts):
+        group.append(step)
+        n_bytes += sum(_n_bytes(column) for column in step.values())
+        if n_bytes >= _GROUP_BYTES or len(group) * _STEP >= _MOST_ROWS:
+            yield _joined(group)
+            group, n_bytes = [], 0
+    if group:
+        yield _joined(group)
+
+
+def _steps(parts: Iterable[Part]) -> Iterator[Part]:
+    """The rows in pieces of `_STEP` each, the last one of fewer."""
+    from forkrun.formats.plain import n_events_of, part_of
+
+    n_before = 0
+
+    def pieces() -> Iterator[tuple[int, Part]]:
+        nonlocal n_before
+        for part in parts:
+            n, first = n_events_of(next(iter(part.values()))), 0
+            while first < n:
+                step = n_before // _STEP
+                last = min(n, first + (step + 1) * _STEP - n_before)
+                yield step, {name: part_of(column, first, last) for name, column in part.items()}
+                n_before += last - first
+                first = last
+
+    for _, of_step in groupby(pieces(), lambda piece: piece[0]):
+        yield _joined([piece for _, piece in of_step])
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    from forkrun.formats.plain import joined
+
+    if len(parts) == 1:
+        return parts[0]
+    return {name: joined([part[name] for part in parts]) for name in parts[0]}
+
+
+def _n_bytes(column: Plain) -> int:
+    return sum(each.nbytes for each in column) if isinstance(column, tuple) else int(column.nbytes)
+
+
+def _table(part: Part, types: Mapping[str, str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: _array(_column(name, part)) for name in types})
+
+
+def _column(name: str, part: Part) -> Plain:
+    """The column, or what counts the values of those that have no other counter."""
+    if name in part:
+        return part[name]
+    import numpy as np
+
+    counted = next(c for n, c in part.items() if counter_of(n) == name and isinstance(c, tuple))
+    return np.diff(counted[0]).astype(np.int32)
+
+
+def _array(column: Plain) -> Any:
+    """Arrow array of a plain column: a text is a string, an array of fixed size a list of fixed
+    size."""
+    import pyarrow as pa
+
+    if not isinstance(column, tuple):
+        array = pa.array(column.ravel())
+        for size in reversed(column.shape[1:]):
+            array = pa.FixedSizeListArray.from_arrays(array, size)
+        return array
+    offsets = pa.array(column[0].astype("int32"))
+    if len(column) == 2 and column[1].dtype.kind == "S":
+        buffers = offsets.buffers()[1], pa.py_buffer(column[1])
+        return pa.StringArray.from_buffers(len(offsets) - 1, *buffers)
+    return pa.ListArray.from_arrays(offsets, _array(column[1] if len(column) == 2 else column[1:]))
