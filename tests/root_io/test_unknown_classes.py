@@ -10,7 +10,7 @@ import uproot
 from forkrun import _core
 from forkrun.merge import merge_files
 from tests.support.jobs import forkrun, write_job
-from tests.support.unknown_classes import write_links, write_pointers
+from tests.support.unknown_classes import write_links, write_pointers, write_tokens
 
 
 def test_objects_that_root_cannot_write_are_refused_before_any_event(tmp_path: Path) -> None:
@@ -61,3 +61,21 @@ def test_lists_without_objects_have_the_type_of_those_with_some(
         with uproot.open(path) as file:
             links = file["Events"]["links"].array(library="np")
             assert [len(each) for each in links] == sizes
+
+
+def test_pointers_to_objects_of_a_class_that_no_file_describes_stay_in_their_baskets(
+    tmp_path: Path,
+) -> None:
+    """Each entry names the class where it was met first: by its place in the basket."""
+    files = write_tokens(tmp_path)
+    write_job(
+        tmp_path,
+        {"source": {"files": [str(path) for path in files]}, "outputs": [{"label": "all"}]},
+    )
+    checked = forkrun("check", "job.json", cwd=tmp_path)
+    assert checked.code == 3
+    assert 'objects of branch "tokens" cannot be written to outputs' in checked.err
+    merge_files(files, tmp_path / "m.root")
+    with uproot.open(tmp_path / "m.root") as file:
+        tokens = file["Events"]["tokens"].array(library="np")
+        assert [len(each) for each in tokens] == [e % 4 for e in range(10)] * 2

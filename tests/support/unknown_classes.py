@@ -25,7 +25,12 @@ void write_pointers(const char* path) {
   for (int e = 0; e < 10; ++e) { event = x = e; tree.Fill(); }
   tree.Write();
 }"""
-_LINK = "#pragma once\nstruct Link { unsigned key = 0; unsigned index = 0; };\n"
+_LINK = """#pragma once
+#include <TObject.h>
+#include <vector>
+struct Link { unsigned key = 0; unsigned index = 0; };
+class Token : public TObject { public: int number = 0; ClassDef(Token, 1) };
+"""
 _LINKS = """
 void write_links(const char* path, int first, bool is_full) {
   TFile file(path, "recreate", "", 0);
@@ -40,6 +45,26 @@ void write_links(const char* path, int first, bool is_full) {
   for (int e = 0; e < 10; ++e) {
     event = first + e;
     links.assign(e % 3, std::vector<Link>(is_full ? 2 : 0, Link{7, (unsigned)e}));
+    tree.Fill();
+  }
+  tree.Write();
+}"""
+
+_TOKENS = """
+void write_tokens(const char* path, int first) {
+  TFile file(path, "recreate", "", 0);
+  TTree tree("Events", "");
+  UInt_t run = 1, lumi = 1;
+  ULong64_t event;
+  std::vector<Token*> tokens;
+  tree.Branch("run", &run);
+  tree.Branch("luminosityBlock", &lumi);
+  tree.Branch("event", &event, "event/l");
+  tree.Branch("tokens", &tokens);
+  for (int e = 0; e < 10; ++e) {
+    event = first + e;
+    tokens.assign(e % 4, nullptr);
+    for (auto& token : tokens) { token = new Token; token->number = e; }
     tree.Fill();
   }
   tree.Write();
@@ -72,7 +97,38 @@ def write_links(folder: Path) -> tuple[Path, Path]:
     return empty, full
 
 
+def write_tokens(folder: Path) -> list[Path]:
+    """Files with vectors of pointers to objects of a class that they do not describe, as in files
+    of POOL."""
+    files = [folder / f"tokens{number}.root" for number in range(2)]
+    call_root(write_lists, str(folder), *map(str, files))
+    for path in files:
+        content = path.read_bytes()
+        assert content.count(b"\x05Token") > 0
+        path.write_bytes(content.replace(b"\x05Token", b"\x05Tokem"))
+    return files
+
+
+def write_lists(folder: str, *paths: str) -> None:
+    import ROOT
+
+    declare_links(folder, "vector<Token*>;Token")
+    ROOT.gInterpreter.Declare(_TOKENS)
+    for number, path in enumerate(paths):
+        ROOT.write_tokens(path, 100 * number)
+
+
 def write_both(folder: str, empty: str, full: str) -> None:
+    import ROOT
+
+    declare_links(folder, "vector<vector<Link> >;vector<Link>;Link")
+    ROOT.gInterpreter.Declare(_LINKS)
+    ROOT.write_links(empty, 0, False)
+    ROOT.write_links(full, 100, True)
+
+
+def declare_links(folder: str, classes: str) -> None:
+    """Makes dictionaries of these classes, separated by `;`."""
     import os
 
     import ROOT
@@ -80,7 +136,5 @@ def write_both(folder: str, empty: str, full: str) -> None:
     Path(folder, "Link.h").write_text(_LINK)
     os.chdir(folder)
     ROOT.gInterpreter.AddIncludePath(folder)
-    assert ROOT.gInterpreter.GenerateDictionary("vector<vector<Link> >;vector<Link>;Link", "Link.h")
-    ROOT.gInterpreter.Declare('#include "Link.h"\n' + _LINKS)
-    ROOT.write_links(empty, 0, False)
-    ROOT.write_links(full, 100, True)
+    assert ROOT.gInterpreter.GenerateDictionary(classes, "Link.h")
+    ROOT.gInterpreter.Declare('#include "Link.h"')

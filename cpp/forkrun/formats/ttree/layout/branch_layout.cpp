@@ -6,11 +6,8 @@
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TClass.h>
-#include <TClassEdit.h>
-#include <TEnum.h>
 #include <TLeaf.h>
 #include <TLeafObject.h>
-#include <TROOT.h>
 #include <TTree.h>
 #include <TVirtualCollectionProxy.h>
 
@@ -80,16 +77,6 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   if (!layout.column) {
     layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();
   }
-}
-
-/// ROOT takes a class that no file has described yet for a number, which depends on the files that
-/// were opened before.
-bool holds_numbers(const TVirtualCollectionProxy& collection) {
-  std::string name{collection.GetCollectionClass()->GetName()};
-  name =
-      TClassEdit::ShortType(name.substr(0, name.rfind('>')).substr(name.find('<') + 1).c_str(), 0);
-  return form_of_class("vector<" + name + ">").column.has_value() ||
-         gROOT->GetType(name.c_str()) != nullptr || TEnum::GetEnum(name.c_str()) != nullptr;
 }
 
 /// Of a branch that holds an object of this class and is not split.

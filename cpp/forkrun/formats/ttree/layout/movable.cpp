@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string>
 #include <string_view>
 
+#include <ESTLType.h>
 #include <TBranchElement.h>
 #include <TClass.h>
+#include <TClassEdit.h>
+#include <TEnum.h>
+#include <TROOT.h>
 #include <TStreamerElement.h>
 #include <TStreamerInfo.h>
 #include <TVirtualCollectionProxy.h>
+
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 
 namespace forkrun::root_io {
 
@@ -37,8 +44,10 @@ class Search {
       return true;
     }
     if (TVirtualCollectionProxy* collection = type->GetCollectionProxy()) {
-      return !collection->HasPointers() &&
-             (collection->GetValueClass() == nullptr || is_movable(collection->GetValueClass()));
+      TClass* values = collection->GetValueClass();
+      const bool is_of_numbers = collection->GetCollectionType() == ROOT::kSTLbitset ||
+                                 (values == nullptr && holds_numbers(*collection));
+      return !collection->HasPointers() && (is_of_numbers || is_movable(values));
     }
     const bool has_own_streaming =
         type->IsLoaded() && (type->HasCustomStreamerMember() || type->GetStreamer() != nullptr);
@@ -98,6 +107,14 @@ class Search {
 };
 
 }  // namespace
+
+bool holds_numbers(const TVirtualCollectionProxy& collection) {
+  std::string name{collection.GetCollectionClass()->GetName()};
+  name =
+      TClassEdit::ShortType(name.substr(0, name.rfind('>')).substr(name.find('<') + 1).c_str(), 0);
+  return form_of_class("vector<" + name + ">").column.has_value() ||
+         gROOT->GetType(name.c_str()) != nullptr || TEnum::GetEnum(name.c_str()) != nullptr;
+}
 
 bool has_movable_entries(TBranchElement& branch) {
   constexpr int clones = 3, collection = 4;

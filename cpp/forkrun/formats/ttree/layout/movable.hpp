@@ -1,8 +1,14 @@
 #pragma once
 
 class TBranchElement;
+class TVirtualCollectionProxy;
 
 namespace forkrun::root_io {
+
+/// Whether a collection that has no class of its values is of numbers: ROOT takes a class that no
+/// file has described, and pointers to one, for numbers, which depends on the files that were
+/// opened before.
+[[nodiscard]] bool holds_numbers(const TVirtualCollectionProxy& collection);
 
 /// Whether entries of a branch of objects are ranges of bytes that mean the same in any basket.
 /// Those that hold pointers to objects refer to places in their basket: the name of a class is
