@@ -113,6 +113,12 @@ ARGUMENTS: dict[str, Argument] = {
     "Job.define.what": Argument(lambda v: job().define("x", v), CODE),
     "Job.redefine.name": Argument(lambda v: job().redefine(v, "MET_pt"), (*TEXTS, "none")),
     "Job.redefine.what": Argument(lambda v: job().redefine("MET_pt", v), CODE),
+    "Job.redefine.on_data": Argument(
+        lambda v: job().redefine("MET_pt", "2 * MET_pt", on_data=v), ("true",)
+    ),
+    "Job.vary.on_data": Argument(
+        lambda v: job().vary("MET_pt", "jes", up="MET_pt", on_data=v), ("true",)
+    ),
     "Job.vary.column": Argument(lambda v: job().vary(v, "jes", up="MET_pt"), NAMES),
     "Job.vary.variation": Argument(lambda v: job().vary("MET_pt", v, up="MET_pt"), TEXTS),
     "Job.vary.directions": Argument(lambda v: job().vary("MET_pt", "jes", up=v), CODE, "up"),
@@ -313,15 +319,56 @@ def test_other_parameters_are_refused(given: Any) -> None:
         forkrun.Job(FILE).filter(lambda block, cut: block["MET_pt"] > cut, label="f", cut=given)
 
 
+TABLES: dict[tuple[str, ...], dict[str, Any]] = {
+    ("source", "friends"): {},
+    ("datasets",): {"name": "d", "files": ["x.root"]},
+    ("conditions",): {"label": "c", "type": "python:m.py:Load"},
+    ("conditions", "iovs"): {"since": "1"},
+    ("conditions", "arrays"): {},
+    ("modules",): {"label": "m", "type": "expression:x", "kind": "histogram", "axes": [{
+        "bins": 5, "low": 0, "high": 1}]},
+    ("modules", "axes"): {"bins": 5, "low": 0, "high": 1},
+    ("outputs",): {"label": "o"},
+}  # fmt: skip
+"""What an entry of each list of tables, or of tables by name, has at least."""
+
+
 def keys(model: type[BaseModel], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for name, field in model.model_fields.items():
         inner = [k for k in (field.annotation, *get_args(field.annotation)) if inspect.isclass(k)]
         sections = [kind for kind in inner if issubclass(kind, BaseModel)]
-        is_table = sections and sections[0] is field.annotation
-        if is_table:
+        if sections:
             yield from keys(sections[0], (*before, name))
-        elif not sections:
+        else:
             yield (*before, name)
+
+
+def place(raw: Any, key: tuple[str, ...]) -> Any:
+    """The table of a configuration, or of a part of it, that has this key: made where `raw` is a
+    dictionary."""
+    path: tuple[str, ...] = ()
+    for section in key[:-1]:
+        path = (*path, section)
+        if not isinstance(raw, dict):
+            raw = getattr(raw, section)
+        elif path in TABLES:
+            made = dict(TABLES[path])
+            raw[section] = {"a": made} if path[-1] == "arrays" else [made]
+            raw = made
+            continue
+        else:
+            raw = raw.setdefault(section, {})
+        raw = raw[0] if isinstance(raw, tuple) else raw["a"] if path[-1] == "arrays" else raw
+    return raw
+
+
+def test_each_list_of_tables_is_tried() -> None:
+    tried = {key[:n] for key in keys(JobConfig) for n in range(1, len(key))}
+    assert TABLES.keys() <= tried
+    model, lists = JobConfig.model_json_schema(), set()
+    for name, field in model["properties"].items():
+        lists |= {(name,)} if "$ref" in field.get("items", {}) else set()
+    assert lists <= TABLES.keys()
 
 
 JSON: dict[str, Any] = {
@@ -334,17 +381,30 @@ JSON: dict[str, Any] = {
 def test_a_key_of_the_configuration_is_used_or_refused(key: tuple[str, ...]) -> None:
     for value in JSON.values():
         raw: dict[str, Any] = {"source": {"files": ["x.root"]}}
-        inner = raw
-        for section in key[:-1]:
-            inner = inner.setdefault(section, {})
-        inner[key[-1]] = value
+        place(raw, key)[key[-1]] = value
         try:
             config: Any = validate(raw, "job.toml")
         except forkrun.ConfigError as error:
             problem = str(error)
         else:
-            problem, found = "", functools.reduce(getattr, key, config)
+            problem, found = "", getattr(place(config, key), key[-1])
         assert key[-1] in problem or is_same(found, value), problem or f"{value!r} became {found!r}"
+
+
+WRONG: list[dict[str, Any]] = [
+    *({"datasets": [{"name": "d", "files": value}]} for value in (3, True, {"x": 1})),
+    *({"source": {"datasets": value}} for value in (3, True, {"d": 1})),
+    *({"source": {"tree": value}} for value in (3, ["x"])),
+    *({name: 3} for name in ("source", "job", "merge", "modules")),
+    {"modules": [3], "job": {"luminosity": 3}},
+]
+
+
+@pytest.mark.parametrize("given", WRONG, ids=str)
+def test_what_has_not_the_form_of_its_key_is_refused_beside_datasets(given: dict[str, Any]) -> None:
+    raw = {"datasets": [{"name": "d", "files": ["x.root"]}], **given}
+    with pytest.raises(forkrun.ConfigError, match=next(iter(given))):
+        validate(raw, "job.toml")
 
 
 def is_same(found: Any, given: Any) -> bool:
@@ -352,4 +412,6 @@ def is_same(found: Any, given: Any) -> bool:
         return bool(list(found) == (given if isinstance(given, list) else [given]))
     if isinstance(found, Mapping):
         return bool(dict(found) == given)
+    if isinstance(found, str) and type(given) is int:  # a run, as a bound of an interval
+        return found == str(given)
     return bool(found == given) and isinstance(found, bool) == isinstance(given, bool)

@@ -31,7 +31,8 @@ def refusal(error: BaseException) -> ForkrunError | None:
         return None
     if isinstance(error, NotRegularError):
         return OutputError(f"{error.filename}: {error.strerror}")
-    where = f"{error.filename}: " if error.filename else ""
+    has_place = error.filename and error.filename != error.strerror  # where C++ says what it was
+    where = f"{error.filename}: " if has_place else ""
     if error.errno in _NO_SPACE:
         remedy = "free space, or choose another place with -o"
         return OutputError(f"{where}cannot write: {error.strerror}; {remedy}")

@@ -45,7 +45,7 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     alone if it names some. Trees like Runs, whose sums are of one dataset, are not carried to the
     outputs of several. Raises ValueError."""
     given = raw.get("datasets")
-    if not isinstance(given, list | tuple) or not all(isinstance(d, Mapping) for d in given):
+    if not _are_tables(given) or not _have_form(raw, given):
         return dict(raw)
     source = dict(raw.get("source") or {})
     chosen = _chosen(given, source.get("datasets") or ())
@@ -63,6 +63,22 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
 def files_of(datasets: Iterable[Mapping[str, Any]]) -> list[Any]:
     """Files of raw datasets, in input order."""
     return [file for dataset in datasets for file in _listed(dataset.get("files"))]
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(each, Mapping) for each in value)
+
+
+def _have_form(raw: Mapping[str, Any], given: Any) -> bool:
+    """Whether what the datasets change is as it has to be; what is not is refused later."""
+    sections = [raw.get(name) or {} for name in ("source", "job", "merge")]
+    if not _are_tables(sections) or not _are_tables(raw.get("modules") or []):
+        return False
+    lists = [dataset.get("files") or [] for dataset in given] + [sections[0].get("datasets") or []]
+    trees = [table.get("tree") or "" for table in (*given, sections[0])]
+    return all(isinstance(each, str | list | tuple) for each in lists) and all(
+        isinstance(tree, str) for tree in trees
+    )
 
 
 def _chosen(given: Any, names: Any) -> list[Mapping[str, Any]]:

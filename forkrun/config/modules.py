@@ -14,6 +14,7 @@ MOST_IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
 ModuleType = Annotated[
     str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:[\w.-]+|expression:[^\x00]+)$")
 ]
+Integer = Annotated[int, Field(strict=True)]
 VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT]
 NOMINAL = "nominal"
@@ -39,10 +40,10 @@ class AxisConfig(Section):
     log: Flag = False
     """Bins of equal width in the logarithm."""
     edges: tuple[Number, ...] = ()
-    start: int | None = None
-    stop: int | None = None
+    start: Integer | None = None
+    stop: Integer | None = None
     """Integers from start to stop - 1."""
-    categories: tuple[str, ...] | tuple[int, ...] = ()
+    categories: tuple[str, ...] | tuple[Integer, ...] = ()
     growth: Flag = False
     """Other categories get bins of their own."""
     name: str = ""
