@@ -13,6 +13,7 @@ import pytest
 from forkrun.formats.parquet import PARQUET, groups
 from forkrun.formats.ttree import TTREE
 from forkrun.parent.result import Result
+from tests.schedule.test_input_branches import FILL, write_eras
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 
@@ -124,6 +125,53 @@ def test_an_output_may_be_parquet_alone_also_by_lumi(tmp_path: Path) -> None:
     again = forkrun("resume", tmp_path / "run", cwd=tmp_path)
     assert again.code == 0, again.err
     assert "already done" in again.err
+
+
+def check_same(run: Path, one: str = "events", other: str = "rows") -> None:
+    """The rows of a ROOT file, and of a Parquet file that was made beside it."""
+    import uproot
+
+    rows = ak.from_parquet(run / f"output/{other}.parquet")
+    with uproot.open(run / f"output/{one}.root") as root:
+        tree = root["Events"]
+        assert rows.fields == tree.keys()
+        for name in rows.fields:
+            assert rows[name].tolist() == tree[name].array().tolist(), name
+
+
+BOTH = [
+    {"label": "events", "paths": ["skim"], "decisions": True},
+    {"label": "rows", "paths": ["skim"], "decisions": True, "format": "parquet"},
+]
+
+
+@pytest.mark.parametrize("distribution", ["guided", "contiguous", "round-robin"])
+@pytest.mark.parametrize("order", ["auto", "sorted"])
+def test_rows_are_the_same_however_events_are_shared_and_ordered(
+    tmp_path: Path, distribution: str, order: str
+) -> None:
+    lumis = [(1, lumi % 3 + 1, 40) for lumi in range(6)]
+    files = [write_events(tmp_path / f"{n}.root", lumis, 1000 * n) for n in (2, 1)]
+    sharing = {"distribution": distribution, "events_per_turn": 7, "max_unit_events": 11}
+    described = jets_job(
+        files, outputs=BOTH, forking=sharing, source={"order": order}, merge={"carry": False}
+    )
+    ended = forkrun(
+        "run", write_job(tmp_path, described), "-o", "run", "--children", 3, cwd=tmp_path
+    )
+    assert ended.code == 0, ended.err
+    check_same(tmp_path / "run")
+
+
+def test_branches_that_files_lack_are_filled(tmp_path: Path) -> None:
+    described = {
+        "source": {"files": write_eras(tmp_path), "branches": FILL},
+        "outputs": [{"label": "events"}, {"label": "rows", "format": "parquet"}],
+        "merge": {"carry": False},
+    }
+    ended = forkrun("run", write_job(tmp_path, described), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    check_same(tmp_path / "run")
 
 
 def test_files_by_lumi_have_none(tmp_path: Path) -> None:
