@@ -98,7 +98,7 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 def run_memory(options: argparse.Namespace) -> int:
     """`forkrun measure memory`."""
     from forkrun.studies.measure.memory import measure_memory
-    from forkrun.studies.measure.memory_report import print_memory
+    from forkrun.studies.measure.report import print_memory
 
     with _folder(options.output) as folder:
         config, reference = _job(options, Path(folder))
@@ -108,9 +108,9 @@ def run_memory(options: argparse.Namespace) -> int:
     print_memory(measurement, _console())
     _write_json(options.json, measurement.to_json())
     if options.plots is not None:
-        from forkrun.studies.measure.memory_plots import write_plots  # matplotlib
+        from forkrun.studies.measure.plots import plot_memory  # matplotlib
 
-        print(*write_plots(measurement, options.plots), sep="\n")
+        print(*plot_memory(measurement, options.plots), sep="\n")
     return 0
 
 
@@ -135,8 +135,8 @@ def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | No
 
 def run_unshared(options: argparse.Namespace) -> int:
     """`forkrun measure unshared`."""
+    from forkrun.studies.measure.report import print_unshared
     from forkrun.studies.measure.unshared import read_unshared
-    from forkrun.studies.measure.unshared_report import print_unshared
 
     with _folder(options.output) as folder:
         run_dir = Path(options.config)
@@ -148,9 +148,9 @@ def run_unshared(options: argparse.Namespace) -> int:
     print_unshared(unshared, options.rows, _console())
     _write_json(options.json, unshared.to_json())
     if options.plots is not None:
-        from forkrun.studies.measure.unshared_plots import write_plots  # matplotlib
+        from forkrun.studies.measure.plots import plot_unshared  # matplotlib
 
-        print(*write_plots(unshared, options.plots), sep="\n")
+        print(*plot_unshared(unshared, options.plots), sep="\n")
     return 0
 
 

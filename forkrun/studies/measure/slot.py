@@ -23,12 +23,10 @@ class Limit(Struct, frozen=True):
 
 
 class Slot(Struct, frozen=True):
-    """The smallest limits, and all that were found."""
+    """The smallest limits."""
 
     cores: Limit
     memory: Limit
-    all_cores: tuple[Limit, ...]
-    all_memory: tuple[Limit, ...]
 
     @property
     def n_cores(self) -> int:
@@ -55,8 +53,6 @@ def find_slot(
     return Slot(
         _asked(cores) or min(n_cores, key=lambda limit: limit.value),
         _asked(memory_bytes) or min(memory, key=lambda limit: limit.value),
-        tuple(n_cores),
-        tuple(memory),
     )
 
 

@@ -1,31 +1,41 @@
-"""Plots of a memory measurement. Loads matplotlib."""
+"""Plots of measured memory, and of what became private. Loads matplotlib."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from forkrun.base.quantities import percent
+from forkrun.base.quantities import megabytes, percent
 from forkrun.monitoring.plots.style import GRID, INK, MUTED, RUN_SHADES, SHARED, new_figure, save
 from forkrun.studies.measure.memory import MemoryMeasurement
+from forkrun.studies.measure.report import NO_OWNER
 from forkrun.studies.measure.samples import Moment
+from forkrun.studies.measure.unshared import UnsharedMemory
 
 _GB = 1e9
 _MB = 1e6
 _PRIVATE = RUN_SHADES[1][0]
 _FORKED = RUN_SHADES[0][0]
+_N_ROWS = 12
 
 
-def write_plots(measurement: MemoryMeasurement, folder: Path) -> list[Path]:
+def plot_memory(measurement: MemoryMeasurement, folder: Path) -> list[Path]:
     """`memory-processes` and `memory-total` as PNG and SVG. Raises OutputError."""
-    figures = {
-        "memory-processes": _draw_processes(measurement),
-        "memory-total": _draw_total(measurement),
-    }
+    processes, total = _draw_processes(measurement), _draw_total(measurement)
+    return _write({"memory-processes": processes, "memory-total": total}, folder)
+
+
+def plot_unshared(unshared: UnsharedMemory, folder: Path) -> list[Path]:
+    """`unshared` as PNG and SVG. Raises OutputError."""
+    return _write({"unshared": _draw_unshared(unshared)}, folder)
+
+
+def _write(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
     files = [folder / f"{name}.{ending}" for name in figures for ending in ("png", "svg")]
     for file in files:
         save(figures[file.stem], file)
@@ -91,4 +101,31 @@ def _draw_total(measurement: MemoryMeasurement) -> Figure:
     axes.set_ylim(0, None)
     axes.grid(axis="y", color=GRID)
     axes.legend(frameon=False, fontsize=8.5, labelcolor=INK)
+    return figure
+
+
+def _draw_unshared(unshared: UnsharedMemory) -> Figure:
+    """A bar for each of the largest rows; colours say what the memory became private after."""
+    rows = [row for row in unshared.rows[:_N_ROWS] if row.private_bytes][::-1]
+    subtitle = (
+        f"{megabytes(unshared.private_bytes)} per child, of {megabytes(unshared.at_fork_bytes)};"
+        " colours: after what"
+    )
+    height = 1.6 + 0.36 * max(len(rows), 1)
+    figure, axes = new_figure(9, height, "Memory that became private", subtitle)
+    borders = sorted({border for row in rows for border in row.after})
+    left = [0.0] * len(rows)
+    for i, border in enumerate(borders):
+        widths = [row.after.get(border, 0.0) / _MB for row in rows]
+        colour = colormaps["tab20"](i % 20)
+        axes.barh(range(len(rows)), widths, left=left, color=colour, label=border, height=0.7)
+        left = [a + b for a, b in zip(left, widths, strict=True)]
+    labels = [
+        " · ".join(filter(None, (row.owner or NO_OWNER, row.type, row.where))) for row in rows
+    ]
+    axes.set_yticks(range(len(rows)), labels, fontsize=8)
+    axes.set_xlabel("private memory per child [MB]", color=INK)
+    axes.grid(axis="x", color=GRID)
+    if borders:
+        axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower right")
     return figure
