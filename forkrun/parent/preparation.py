@@ -192,7 +192,8 @@ class PlannedJob(Struct, frozen=True):
         plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
         if plan is not self.plan:
             conditions.reorder(plan.units.lumis, plan.units.n_events)
-        plan = replace(plan, notes=(*plan.notes, *config.notes))
+        of_order = plan.notes_on_order(bool(config.outputs))
+        plan = replace(plan, notes=(*plan.notes, *config.notes, *of_order))
         config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,

@@ -53,6 +53,7 @@ def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileInd
         identities=tuple(file.identity for file in index),
         order=order.value,
         order_reason=reason,
+        n_pieces=int(changes(lumis).sum()),
     )
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
+from forkrun.base.quantities import plural
 from forkrun.formats.events import Identity
 from forkrun.index.ranges import Flags
 
@@ -222,6 +223,21 @@ class Plan(Struct, frozen=True):
     """What of it is worth a line."""
     n_dropped: int = 0
     """Events that are left out because they are in the input before."""
+    n_pieces: int = 0
+    """Of consecutive entries of one lumi in the input."""
+
+    def notes_on_order(self, has_outputs: bool) -> tuple[str, ...]:
+        """Says of lumis that are scattered over the input what becomes of them."""
+        if self.n_pieces <= 2 * self.n_lumis:
+            return ()
+        held = f"the input has its {plural(self.n_lumis, 'lumi')} in {self.n_pieces:,} pieces"
+        if self.order != "input":
+            return (f"{held}, which are gathered",)
+        advice = (
+            'source.order = "lumi" writes each in one, for programs that play outputs back lumi by'
+            " lumi"
+        )
+        return (f"{held}, and so have the outputs; {advice}",) if has_outputs else ()
 
     @property
     def is_shared(self) -> bool:

@@ -22,7 +22,7 @@ SCATTERED: list[list[Lumi]] = [
     [(1, 1 + (5 * n) % 7, 1) for n in range(120)],
     [(1, 1 + (3 * n) % 7, 1) for n in range(60)],
 ]
-"""Lumis of which each event lies somewhere else."""
+"""Lumis of which each event lies somewhere else, but for one pair over the end of a file."""
 
 CUTS = """
 import awkward as ak
@@ -192,3 +192,16 @@ def test_a_skim_of_many_files_with_few_events_is_right(tmp_path: Path) -> None:
     n_events = sum(n for of_file in lumis for _, _, n in of_file)
     assert rows(tmp_path / "run/output/skim.root") == expected(range(1, n_events + 1), lumis)
     assert len(blocks(tmp_path)) < 12
+
+
+def test_what_becomes_of_scattered_lumis_is_said(tmp_path: Path) -> None:
+    skim(tmp_path, SCATTERED)
+    words = {
+        "input": "the input has its 7 lumis in 179 pieces, and so have the outputs; source.order =",
+        "lumi": "the input has its 7 lumis in 179 pieces, which are gathered",
+    }
+    for order, text in words.items():
+        ended = run(tmp_path, "run", "--force", "--set", f"source.order={order}")
+        assert ended.code == 0, ended.err
+        notes = json.loads((tmp_path / "run/report.json").read_text())["notes"]
+        assert any(note.startswith(text) for note in notes)
