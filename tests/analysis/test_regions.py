@@ -1,0 +1,94 @@
+"""A Z → μμ over data and three simulations, with a signal and a control region, runs from one
+program here and on many nodes, and equals a plain program in every bin, yield and event."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uproot
+
+import forkrun
+from tests.analysis import plain_regions
+from tests.analysis.zmumu_files import N_FILES, write_all
+from tests.support.jobs import PATIENCE_S, ROOT, environment, output_digests
+from tests.support.jobs import forkrun as command
+
+PROGRAM = ROOT / "configs/zmumu/regions.py"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("regions")
+    write_all(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def here(folder: Path) -> forkrun.Result:
+    """The job on this machine, as `python PROGRAM FOLDER` runs it."""
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), str(folder)], cwd=folder, env=environment(), text=True,
+        capture_output=True, timeout=PATIENCE_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Muon_pt, weight: replaced and varied in simulation alone" in done.stderr
+    return forkrun.Result.read(folder / "regions-run")
+
+
+@pytest.fixture(scope="module")
+def plain(folder: Path) -> dict[str, Any]:
+    return plain_regions.run(folder)
+
+
+def test_every_bin_of_every_dataset_and_variation_is_that_of_the_plain_program(
+    here: forkrun.Result, plain: dict[str, Any]
+) -> None:
+    for region, histograms in plain["histograms"].items():
+        for name, expected in histograms.items():
+            found = here.histograms[f"{region}_{name}/{name}"]
+            assert [list(axis) for axis in found.axes[1:]] == [list(a) for a in expected.axes[1:]]
+            for quantity in ("values", "variances"):
+                given, wanted = (getattr(h, quantity)(flow=True) for h in (found, expected))
+                np.testing.assert_allclose(given, wanted, rtol=1e-12, atol=1e-12)
+            data = found[:, "data", :].values()
+            assert data.sum() > 0
+            assert (data == data[:, :1]).all()
+
+
+def test_yields_and_cutflows_are_those_of_the_plain_program(
+    here: forkrun.Result, plain: dict[str, Any]
+) -> None:
+    for region, expected in plain["cutflow"].items():
+        assert [cut["n_events"] for cut in here.cutflow[region]] == expected.tolist()
+        yields = here.histograms[f"{region}_met/met"].project("dataset", "variation").values()
+        wanted = plain["histograms"][region]["met"].project(1, 2).values()
+        np.testing.assert_allclose(yields, wanted, rtol=1e-12)
+
+
+def test_outputs_have_the_events_of_the_plain_program(
+    here: forkrun.Result, plain: dict[str, Any]
+) -> None:
+    for region, expected in plain["events"].items():
+        place = here.outputs[region]
+        files = [place / f"{name}.root" for name in N_FILES] if place.is_dir() else [place]
+        found = [uproot.open(file)["Events"]["event"].array(library="np") for file in files]
+        wanted = [event for events in expected.values() for event in events]
+        assert np.concatenate(found).tolist() == wanted
+        assert all(expected.values())
+
+
+def test_the_same_program_gives_the_same_bytes_on_three_nodes(
+    folder: Path, here: forkrun.Result
+) -> None:
+    ended = command("submit", PROGRAM, "--on", "local", "--nodes", 3, "-o", "many", "-q",
+                    "--set", "batch.at_once=2", "--", folder, cwd=folder)  # fmt: skip
+    assert ended.code == 0, ended.err
+    made = forkrun.Submission.read(folder / "many")
+    assert [str(node.state) for node in made.wait(quiet=True).nodes] == ["done"] * 3
+    made.collect(quiet=True)
+    assert output_digests(folder / "many") == output_digests(here.run_directory)
