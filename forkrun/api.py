@@ -118,8 +118,8 @@ class LoadedJob(Struct, frozen=True):
     def submit(self, on: str | None = None, **how: Any) -> Submission:
         """Does what `forkrun submit` does: checks and plans the job, and submits it to a batch
         system, "slurm", "htcondor" or "local". `how`: its options as keywords: nodes,
-        events_per_node or time_per_node; output, profile, merge, extend, dry_run, quiet. Raises the
-        same errors as the command stops with."""
+        events_per_node or time_per_node; output, profile, merge, extend, new_code, dry_run, quiet.
+        Raises the same errors as the command stops with."""
         __tracebackhide__ = True
         offer(self, on=on, **{key: how[key] for key in how if key not in _FLAGS_OF_SUBMIT})
         words = _words_of_submit({"on": on, **how})
@@ -153,7 +153,7 @@ class LoadedJob(Struct, frozen=True):
 
 
 _SUBMIT = "job.submit(…)"
-_FLAGS_OF_SUBMIT = ("merge", "extend", "dry_run", "quiet")
+_FLAGS_OF_SUBMIT = ("merge", "extend", "new_code", "dry_run", "quiet")
 _KEYS_OF_SUBMIT = ("on", "nodes", "events_per_node", "time_per_node", "profile", "output")
 
 

@@ -163,19 +163,21 @@ class Job(JobPath):
         profile: str | None = None,
         merge: bool = False,
         extend: bool = False,
+        new_code: bool = False,
         dry_run: bool = False,
         quiet: bool = False,
     ) -> Submission:
         """Checks and plans the job, and submits it to a batch system, "slurm", "htcondor" or
         "local", in so many `nodes`, or as many as have so many events, or take so much time ("2h").
         `output`: the run directory, NAME-run if not given; `merge`: a job merges when all nodes are
-        done; `extend`: adds new input files to what was submitted. As `forkrun submit`. Raises the
+        done; `extend`: adds new input files to what was submitted; `new_code`: submits what is
+        missing of it again, with the functions as they are now. As `forkrun submit`. Raises the
         errors of `forkrun.errors`."""
         __tracebackhide__ = True
         return self.loaded("submit").submit(
             on, nodes=nodes, events_per_node=events_per_node, time_per_node=time_per_node,
-            output=output, profile=profile, merge=merge, extend=extend, dry_run=dry_run,
-            quiet=quiet,
+            output=output, profile=profile, merge=merge, extend=extend, new_code=new_code,
+            dry_run=dry_run, quiet=quiet,
         )  # fmt: skip
 
     def loaded(self, method: str = "run", children: Any = None) -> LoadedJob:

@@ -66,12 +66,7 @@ def _check_fragments(folder: RunDirectory, config: JobConfig) -> None:
 
 def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
     """Raises ConfigError unless only files were added; to friends, behind those that they have."""
-    before, now = (_described(each) for each in (config, given))
-    changed = differences(before, now)
-    if changed:
-        raise ConfigError(
-            f"submit --extend: only the input may grow; what has changed: {'; '.join(changed[:5])}"
-        )
+    check_unchanged(config, given, "submit --extend: only the input may grow")
     for number, (old, new) in enumerate(
         zip(config.source.friends, given.source.friends, strict=True)
     ):
@@ -85,6 +80,12 @@ def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
         raise ConfigError(f"submit --extend: {min(lost)} is not in the input any more")
     if given.source.skip_events or given.source.max_events is not None:
         raise ConfigError("submit --extend: source.skip_events and max_events are of a fixed input")
+
+
+def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
+    """Raises ConfigError that begins with the rule, if anything but input and code differs."""
+    if changed := differences(_described(config), _described(given)):
+        raise ConfigError(f"{rule}; what has changed: {'; '.join(changed[:5])}")
 
 
 def _described(config: JobConfig) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def run_node(
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
             submitted = take_shipped(folder)
             if program := submitted.get("program"):
-                take_program(folder.program, program)
+                take_program(folder.code, program)
             config = _config(folder, left_s, memory_bytes)
             run_job(
                 config, own.path, quiet=quiet, plots=False, part=part, whole=folder,

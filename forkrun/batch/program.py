@@ -1,5 +1,5 @@
 """What a job on many nodes has of the program in Python that submitted it: its functions and the
-values of its modules, in the file `batch/program`, which is code that nodes run."""
+values of its modules, in a file among the copies of code, which nodes run."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ from forkrun.modules.program.received import GIVEN, STATE, have, received
 from forkrun.modules.program.state import receive_state
 
 
-def keep_program(place: Path) -> str:
-    """Keeps what this process was given, in a file that its user alone reads and writes; gives its
-    SHA-256, "" if that is nothing."""
+def keep_program(copies: Path) -> str:
+    """Keeps what this process was given, in a file that its user alone reads and writes and whose
+    name is its SHA-256, which is given; "" if that is nothing."""
     kept = {name: content for name in (STATE, GIVEN) if (content := received(name))}
     if not kept:
         return ""
     data = msgspec.msgpack.encode(kept)
-    write_bytes(place, data, mode=0o600)
-    return hashlib.sha256(data).hexdigest()
+    digest = hashlib.sha256(data).hexdigest()
+    write_bytes(copies / digest, data, mode=0o600)
+    return digest
 
 
-def take_program(place: Path, digest: str) -> None:
+def take_program(copies: Path, digest: str) -> None:
     """From now on this process has what was kept with this SHA-256. Raises OutputError for a file
     of another user, one that others may write, and for other content."""
+    place = copies / digest
     try:
         with os.fdopen(open_regular(place), "rb") as file:
             found, data = os.fstat(file.fileno()), file.read()

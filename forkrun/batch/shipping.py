@@ -1,6 +1,6 @@
 """Code of a job, as it was when the job was submitted: copies in `batch/code/`, named by their
-SHA-256, and functions of the program in Python that submitted it, in `batch/program`. Which file is
-which copy says the fingerprint, so that both change at once."""
+SHA-256, among them functions of the program in Python that submitted it. Which file is which copy
+says the fingerprint, so that both change at once."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from forkrun.base.quantities import count
 from forkrun.batch.program import keep_program
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, OutputError
+from forkrun.modules.program.received import STATE, received
 from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
 from forkrun.plan.stored import read_plan
@@ -44,7 +45,7 @@ def ship_code(folder: RunDirectory, fingerprint: Fingerprint) -> Fingerprint:
             raise ConfigError(f"{path}: it was changed while the job was submitted; submit again")
         if not (folder.code / digest).exists():
             write_bytes(folder.code / digest, data, mode=0o600)
-    program = keep_program(folder.program)
+    program = keep_program(folder.code)
     return {**fingerprint, "shipped": shipped, **({"program": program} if program else {})}
 
 
@@ -80,6 +81,11 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
     ConfigError or OutputError if it would make other outputs, or something else has changed as
     well: the job then is as it was."""
     before = read_json(folder.fingerprint)
+    if before.get("program") and not received(STATE):
+        raise ConfigError(
+            "resubmit --new-code: a program in Python has submitted this job, which knows its"
+            f" functions: forkrun submit PROGRAM.py --new-code -o {folder.quoted}"
+        )
     job = _prepared_anew(folder, config)
     now = job.fingerprint
     check_extends({**before, "code": now["code"]}, now)

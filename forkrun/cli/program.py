@@ -47,5 +47,7 @@ def become_command(
 def _is_open(options: argparse.Namespace, name: str) -> bool:
     """Whether the command has this option, and it was not given."""
     how_many = ("nodes", "events_per_node", "time_per_node")
+    if name in how_many and any(getattr(options, key, False) for key in ("extend", "new_code")):
+        return False  # the call says it of all nodes
     names = how_many if name in how_many else (name,)
     return hasattr(options, name) and not any(getattr(options, each) for each in names)

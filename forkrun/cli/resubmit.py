@@ -7,6 +7,7 @@ from pathlib import Path
 
 from forkrun.base.quantities import plural
 from forkrun.base.user_text import short
+from forkrun.batch.extending import check_unchanged
 from forkrun.batch.shipping import changed_code, take_new_code
 from forkrun.batch.status import JobStatus, State, read_status
 from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
@@ -46,12 +47,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Prints what the batch system says. Raises JobError if nodes have had all their retries."""
+    return resubmit(options)
+
+
+def resubmit(options: argparse.Namespace, given: JobConfig | None = None) -> int:
+    """The same. `given`: the job as it is now, whose code and functions are taken."""
     settings = [parse_setting(text) for text in options.settings]
     wrong = [key for key, _ in settings if not key.startswith("batch.")]
     if wrong:
         raise ConfigError(f"resubmit --set {wrong[0]}: only [batch] may change; submit anew")
     with opened_nodes(options.run_directory, "resubmit") as (folder, ranges, lock):
         config = read_config(folder.config, settings)
+        if given is not None:
+            check_unchanged(config, given, "submit --new-code: only code may change")
+            config = config.model_copy(update={"modules": given.modules})
         on = BatchSystem(options.on) if options.on else config.batch.on
         if on is None:
             raise ConfigError("resubmit: name a batch system with --on")
@@ -64,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             else:
                 named = numbers_of(options.nodes, len(ranges))
                 needs, problem = named_needs(folder, config, status, named), ""
-            if settings or options.on:
+            if settings or options.on or given:
                 config = note_on(config, on)
                 write_config(folder, config)  # for the next time
             if needs:

@@ -6,7 +6,7 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forkrun.base.quantities import parse_duration, plural, whole_number
 from forkrun.batch.extending import extend_nodes
@@ -20,6 +20,7 @@ from forkrun.batch.preparing import (
 from forkrun.batch.profiles import with_profile
 from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
 from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.cli.resubmit import resubmit
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -62,6 +63,12 @@ def add_parser(subparsers: Subparsers) -> None:
         "--extend", action="store_true", help="add new input files to a submitted job"
     )
     parser.add_argument(
+        "--new-code",
+        action="store_true",
+        help="submit what is missing of a submitted job again, with the present code and functions,"
+        " as forkrun resubmit --new-code does",
+    )
+    parser.add_argument(
         "--dry-run", action="store_true", help="write and show the scripts without submitting"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
@@ -79,6 +86,9 @@ def run(options: argparse.Namespace) -> int:
     folder = RunDirectory((options.output or config.run_directory).absolute())
     if options.extend:
         return _extend(options, config, folder.path)
+    if options.new_code:
+        again: dict[str, Any] = {"run_directory": folder.path, "nodes": None, "settings": []}
+        return resubmit(argparse.Namespace(**{**vars(options), **again}), config)
     check_can_submit(folder)
     with naming(options.config):
         planned = prepare_nodes(config, _split(options, config))

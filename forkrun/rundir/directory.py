@@ -107,8 +107,6 @@ class RunDirectory(Struct, frozen=True):
 
     code = _Place("batch/code")
     """Copies of the job's code."""
-    program = _Place("batch/program")
-    """What the job has of the program in Python that submitted it: its functions."""
     found_out = _Place("batch/found.json")
     """What was found out of modules when the job was submitted."""
     submissions = _Place("batch/submitted.jsonl")

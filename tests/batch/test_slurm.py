@@ -14,7 +14,8 @@ import pytest
 from forkrun.base.durable import read_json
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.batch.slurm_cluster import Cluster, cluster, wait_long, why_not
-from tests.support.jobs import Ended, environment, forkrun
+from tests.batch.test_submission import run_program, write_files
+from tests.support.jobs import Ended, environment, forkrun, output_digests
 
 pytestmark = [
     pytest.mark.slow,
@@ -168,3 +169,15 @@ def test_jobs_that_wait_for_the_nodes_make_parts_and_merge(slurm: Cluster, job: 
     wait_long(lambda: (run / "report.json").exists())
     assert problem_of(run, job.truth) == ""
     assert [(run / f"batch/logs/merge.log.{n}").exists() for n in range(3)] == [True, True, False]
+
+
+def test_a_program_in_python_submits_its_functions(slurm: Cluster, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    run_program(tmp_path, 'job().run(children=1, output="one", quiet=True, plots=False)')
+    run_program(
+        tmp_path,
+        'made = job().submit(on="slurm", nodes=2, output="many", quiet=True)\n'
+        "    assert made.wait(300, quiet=True).answers\n"
+        "    made.collect(quiet=True)",
+    )
+    assert output_digests(tmp_path / "many") == output_digests(tmp_path / "one")

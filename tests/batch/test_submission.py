@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import forkrun
+from forkrun.base.durable import read_json
 from tests.support.files import write_events
 from tests.support.jobs import PATIENCE_S, environment, output_digests
 from tests.support.jobs import forkrun as command
@@ -58,10 +59,15 @@ def is_even(block):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    for n in range(3):
-        write_events(tmp_path / f"{n}.root", [(1, 4 * n + k, 10) for k in range(4)], 1 + 40 * n)
-    (tmp_path / "cuts.py").write_text(CUTS)
+    write_files(tmp_path)
     return tmp_path
+
+
+def write_files(folder: Path) -> None:
+    """Three files of events 1 to 120, and the module that the program imports."""
+    for n in range(3):
+        write_events(folder / f"{n}.root", [(1, 4 * n + k, 10) for k in range(4)], 1 + 40 * n)
+    (folder / "cuts.py").write_text(CUTS)
 
 
 def run_program(folder: Path, call: str) -> str:
@@ -130,6 +136,11 @@ def submitted(folder: Path, n_nodes: int = 2) -> forkrun.Submission:
     return job_here().submit("local", nodes=n_nodes, output="run", dry_run=True, **QUIET)
 
 
+def program_file(folder: Path) -> Path:
+    digest = str(read_json(folder / "run/fingerprint.json")["program"])
+    return folder / "run/batch/code" / digest
+
+
 @pytest.mark.slow
 def test_a_job_that_was_not_submitted_whole_is_resubmitted_from_python(folder: Path) -> None:
     made = submitted(folder)
@@ -146,7 +157,7 @@ def test_a_job_that_was_not_submitted_whole_is_resubmitted_from_python(folder: P
 
 def test_functions_are_in_a_file_of_their_user_that_nobody_has_changed(folder: Path) -> None:
     made = submitted(folder)
-    place = folder / "run/batch/program"
+    place = program_file(folder)
     assert place.stat().st_mode & 0o777 == 0o600
     content = place.read_bytes()
     place.write_bytes(content[:-1] + b"\0")
@@ -166,7 +177,7 @@ def test_functions_are_in_a_file_of_their_user_that_nobody_has_changed(folder: P
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a file to another user")
 def test_functions_of_another_user_are_not_run(folder: Path) -> None:
     submitted(folder)
-    os.chown(folder / "run/batch/program", 12345, 12345)
+    os.chown(program_file(folder), 12345, 12345)
     ended = command("node", "run", 0, "-q", cwd=folder)
     assert ended.code == 4
     assert "others than the user who runs this node own it" in ended.err
@@ -174,7 +185,7 @@ def test_functions_of_another_user_are_not_run(folder: Path) -> None:
 
 def test_functions_in_the_place_of_a_link_are_not_run(folder: Path) -> None:
     submitted(folder)
-    place = folder / "run/batch/program"
+    place = program_file(folder)
     place.rename(folder / "elsewhere")
     place.symlink_to(folder / "elsewhere")
     ended = command("node", "run", 0, "-q", cwd=folder)
@@ -199,6 +210,35 @@ def test_other_functions_add_no_files(folder: Path) -> None:
     other.hist("event", (200, 0, 200))
     with pytest.raises(forkrun.ForkrunError, match=r"have changed: code: .*:least"):
         other.submit("local", output="run", extend=True, dry_run=True, **QUIET)
+
+
+def test_missing_nodes_are_given_the_functions_of_now(folder: Path) -> None:
+    made = forkrun.Job("*.root", name="here")
+
+    def least(block: Any) -> Any:
+        assert not (folder / "fails").exists()
+        return block.event > 0
+
+    made.filter(least)
+    made.hist("event", (200, 0, 200))
+    made.submit("local", nodes=2, output="run", dry_run=True, **QUIET)
+    assert command("node", "run", 0, "-q", cwd=folder).code == 0
+    (folder / "fails").touch()
+    assert command("node", "run", 1, "-q", cwd=folder).code == 5
+    ended = command("resubmit", "run", "--new-code", "--on", "local", cwd=folder)
+    assert (ended.code, "forkrun submit PROGRAM.py --new-code" in ended.err) == (2, True)
+    other = forkrun.Job("*.root", name="here").filter("event > 1", label="least")
+    with pytest.raises(forkrun.ConfigError, match="only code may change; what has changed: modul"):
+        other.submit("local", output="run", new_code=True, **QUIET)
+    mended = forkrun.Job("*.root", name="here")
+    mended.filter(lambda block: block.event != 61, label="least")
+    mended.hist("event", (200, 0, 200))
+    again = mended.submit("local", nodes=7, output="run", new_code=True, **QUIET)
+    assert [str(node.state) for node in again.wait(**QUIET).nodes] == ["done", "done"]
+    result = again.collect(**QUIET)
+    assert result.histograms["event"].sum().value == 119
+    (warning,) = [text for text in result.report["warnings"] if "before the code" in text]
+    assert ":least" in warning
 
 
 @pytest.mark.parametrize(
