@@ -162,8 +162,8 @@ def _output(records: RunRecords, label: str) -> OutputCounts:
 
 def _compression(records: RunRecords, label: str) -> str:
     outputs = records.config.get("outputs", [])
-    chosen = (output.get("compression") for output in outputs if output["label"] == label)
-    return next(chosen, None) or "auto"
+    output: dict[str, Any] = next((each for each in outputs if each["label"] == label), {})
+    return "zstd" if output.get("format") == "parquet" else output.get("compression") or "auto"
 
 
 def _agree(merged: Written, n_events: int, digest: str) -> bool:

@@ -44,7 +44,9 @@ def add_outputs(
         of_output = () if output.mode is OutputMode.FRIEND else branches
         names_there = of_input.names
         problems += pattern_problems(output, [*of_output, *known], names_there)
-        problems += [*_decision_problems(output, config.paths), *_parquet_problems(output)]
+        has_columns = bool(new or decisions) or any(branches[n].readable for n in names)
+        problems += _decision_problems(output, config.paths)
+        problems += _parquet_problems(output, has_columns)
         problems += _format_problems(output, of_input.format.name)
         products = [columns[name][0] if name in columns else name for name, _ in new]
         paths = varied_of(output, job.variations)
@@ -103,13 +105,18 @@ def _decision_problems(output: OutputConfig, paths: Collection[str]) -> Iterator
             yield f'{where}: path "{path}": "{_DECISION}{path}" {what}'
 
 
-def _parquet_problems(output: OutputConfig) -> Iterator[str]:
+def _parquet_problems(output: OutputConfig, has_columns: bool) -> Iterator[str]:
     where = f'outputs "{output.label}": parquet'
     if output.parquet and output.per_lumi:
         yield f"{where}: there is one file for all lumis; leave per_lumi out"
-    is_wanted = output.parquet or output.format == "parquet"
-    if is_wanted and importlib.util.find_spec("pyarrow") is None:
+    if not output.parquet and output.format != "parquet":
+        return
+    if importlib.util.find_spec("pyarrow") is None:
         yield f'{where}: the Python package pyarrow is needed: pip install "forkrun[parquet]"'
+    if output.format == "parquet" and output.compression:
+        yield f"{where}: its columns are packed by zstd; leave compression out"
+    if not has_columns:
+        yield f"{where}: nothing that is kept is a column; it has no branches of objects"
 
 
 def _format_problems(output: OutputConfig, wanted: str) -> Iterator[str]:

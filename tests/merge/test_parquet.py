@@ -111,6 +111,7 @@ def test_an_output_may_be_parquet_alone_also_by_lumi(tmp_path: Path) -> None:
     made = tmp_path / "run/output"
     assert not (made / "rows.root").exists()
     assert Result.read(tmp_path / "run").outputs["rows"] == made / "rows.parquet"
+    assert "compression zstd · ✓ merged file agrees" in report_text(tmp_path / "run")
     import uproot
 
     with uproot.open(made / "events.root") as root:
@@ -125,6 +126,19 @@ def test_an_output_may_be_parquet_alone_also_by_lumi(tmp_path: Path) -> None:
     again = forkrun("resume", tmp_path / "run", cwd=tmp_path)
     assert again.code == 0, again.err
     assert "already done" in again.err
+
+
+def test_what_it_cannot_hold_is_said_before_the_first_event(tmp_path: Path) -> None:
+    outputs = [
+        {"label": "packed", "format": "parquet", "compression": "zlib:5"},
+        {"label": "none", "format": "parquet", "keep": ["nothing"]},
+    ]
+    events = write_events(tmp_path / "a.root", [(1, 1, 40)])
+    file = write_job(tmp_path, jets_job([events], outputs=outputs))
+    ended = forkrun("check", file, cwd=tmp_path)
+    assert ended.code == 2
+    assert 'outputs "packed": parquet: its columns are packed by zstd' in ended.err
+    assert 'outputs "none": parquet: nothing that is kept is a column' in ended.err
 
 
 def check_same(run: Path, one: str = "events", other: str = "rows") -> None:
