@@ -17,7 +17,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.packed_batch import read_batch
 
 
-class Submission(Struct, frozen=True):
+class NodeJobs(Struct, frozen=True):
     """Jobs that were given to a batch system together. `name`: of them, there; `problem`: why they
     were refused; `time_limit_s`, `memory_bytes`: of each, None: as the batch system gives;
     `n_merge_parts`: jobs that make parts of the outputs before the merge joins them, 0: it makes
@@ -35,25 +35,25 @@ class Submission(Struct, frozen=True):
     n_merge_parts: int = 0
 
 
-def read_submissions(folder: RunDirectory) -> list[Submission]:
+def read_submissions(folder: RunDirectory) -> list[NodeJobs]:
     """All of them, in order. One that was not answered counts as accepted."""
     known: dict[int, dict[str, Any]] = {}
     for line in read_json_lines(folder.submissions, []):
         known.setdefault(int(line["number"]), {}).update(line)
-    return [convert(line, Submission) for line in known.values()]
+    return [convert(line, NodeJobs) for line in known.values()]
 
 
-def accepted_submissions(folder: RunDirectory) -> list[Submission]:
+def accepted_submissions(folder: RunDirectory) -> list[NodeJobs]:
     """Those that were not refused."""
     return [submission for submission in read_submissions(folder) if not submission.problem]
 
 
-def note_submission(folder: RunDirectory, submission: Submission) -> None:
+def note_submission(folder: RunDirectory, submission: NodeJobs) -> None:
     """Notes what is about to be submitted."""
     _append(folder.submissions, asdict(submission), folder)
 
 
-def note_refusal(folder: RunDirectory, submission: Submission, problem: str) -> None:
+def note_refusal(folder: RunDirectory, submission: NodeJobs, problem: str) -> None:
     """Notes that none of these jobs exists."""
     _append(folder.submissions, {"number": submission.number, "problem": problem}, folder)
 
@@ -130,6 +130,6 @@ def read_course(folder: RunDirectory, number: int) -> NodeCourse:
     )
 
 
-def next_number(submissions: Sequence[Submission]) -> int:
+def next_number(submissions: Sequence[NodeJobs]) -> int:
     """Number of the next submission."""
     return max((s.number for s in submissions), default=-1) + 1

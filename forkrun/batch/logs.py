@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.packed_batch import find_in_batch, read_batch
 
@@ -21,12 +21,12 @@ _ENDS_OF_HTCONDOR = ("007 ", "009 ", "012 ", "021 ", "022 ", "024 ")
 """Its log's events: shadow exception, removed, held, remote error, disconnected, lost."""
 
 
-def mark_of(submission: Submission) -> str:
+def mark_of(submission: NodeJobs) -> str:
     """The line with which a node's log begins to be of a submission."""
     return f"{_MARK}{submission.number}"
 
 
-def logs_of(folder: RunDirectory, number: int, submission: Submission | None) -> list[Path]:
+def logs_of(folder: RunDirectory, number: int, submission: NodeJobs | None) -> list[Path]:
     """Logs of a node that exist: its own, then that of the batch system for this job of it."""
     own = folder.batch_log(number)
     logs = find_in_batch(own.parent, own.name)
@@ -42,7 +42,7 @@ def tail(log: Path, n_lines: int) -> list[str]:
     return read_batch(log, _TAIL_BYTES).decode(errors="replace").splitlines()[-n_lines:]
 
 
-def _last(log: Path, submission: Submission | None, n_lines: int) -> list[str]:
+def _last(log: Path, submission: NodeJobs | None, n_lines: int) -> list[str]:
     """Last lines of the last process of this submission."""
     lines = tail(log, _MOST_LINES)
     marks = [number for number, line in enumerate(lines) if line.startswith(_MARK)]
@@ -54,7 +54,7 @@ def _last(log: Path, submission: Submission | None, n_lines: int) -> list[str]:
 
 
 def last_words(
-    folder: RunDirectory, number: int, submission: Submission | None, *, errors_alone: bool = False
+    folder: RunDirectory, number: int, submission: NodeJobs | None, *, errors_alone: bool = False
 ) -> str:
     """Why a node failed, as its last error or the batch system says, or else its last line; "" if
     nobody does. `errors_alone`: what it has printed while it worked is no reason."""
@@ -91,7 +91,7 @@ def error_of_merge(folder: RunDirectory) -> str:
     return (errors or lines)[-1].removeprefix("forkrun: ") if lines else ""
 
 
-def speaks_of_memory(folder: RunDirectory, number: int, submission: Submission | None) -> bool:
+def speaks_of_memory(folder: RunDirectory, number: int, submission: NodeJobs | None) -> bool:
     """Whether a log says that memory was exceeded."""
     logs = logs_of(folder, number, submission)
     return any(_OUT_OF_MEMORY.search(line) for log in logs for line in _last(log, submission, 20))

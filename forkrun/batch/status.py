@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from forkrun.batch.course import (
     NodeCourse,
-    Submission,
+    NodeJobs,
     read_course,
     read_kills,
     read_submissions,
@@ -85,6 +85,12 @@ class JobStatus(Struct, frozen=True):
         """Nodes in these states."""
         return sum(node.state in states for node in self.nodes)
 
+    def __repr__(self) -> str:
+        states = [(self.count(state), state) for state in State]
+        nodes = ", ".join(f"{n:,} {state}" for n, state in states if n)
+        done, planned = (int(self.total(name)) for name in ("n_events", "n_events_planned"))
+        return f"<JobStatus: nodes: {nodes or 'none'}; {done:,} of {planned:,} events>"
+
     @property
     def is_over(self) -> bool:
         """Whether no node and no merge runs or waits, as far as is known."""
@@ -121,7 +127,7 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
     return JobStatus(nodes, answers, is_collected, bool(merging), bool(merges))
 
 
-def _merges(folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+def _merges(folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
     """Whether a merge of these waits or runs; None if a batch system does not answer."""
     said = [
         system_of(on).merges(folder, [s for s in submissions if s.on == on])
@@ -130,7 +136,7 @@ def _merges(folder: RunDirectory, submissions: Sequence[Submission]) -> bool | N
     return True if True in said else None if None in said else False
 
 
-def _lives(folder: RunDirectory, submissions: Sequence[Submission]) -> Mapping[int, Alive] | None:
+def _lives(folder: RunDirectory, submissions: Sequence[NodeJobs]) -> Mapping[int, Alive] | None:
     """States of all nodes that a batch system knows; None if one does not answer."""
     lives: dict[int, Alive] = {}
     for on in sorted({submission.on for submission in submissions}):
@@ -146,7 +152,7 @@ def _node(
     folder: RunDirectory,
     ranges: NodeRanges,
     number: int,
-    submission: Submission | None,
+    submission: NodeJobs | None,
     lives: Mapping[int, Alive] | None,
     known: KnownProgress,
     killed_s: float,
@@ -178,7 +184,7 @@ def _reason(
     folder: RunDirectory,
     number: int,
     state: State,
-    submission: Submission | None,
+    submission: NodeJobs | None,
     lives: Mapping[int, Alive] | None,
     course: NodeCourse,
 ) -> str:
@@ -198,7 +204,7 @@ def _state(
     is_done: bool,
     is_alive: bool,
     number: int,
-    submission: Submission | None,
+    submission: NodeJobs | None,
     lives: Mapping[int, Alive] | None,
     course: NodeCourse,
     killed_s: float,
@@ -217,12 +223,12 @@ def _state(
     return _ended(course, submission, killed_s)
 
 
-def _has_begun(course: NodeCourse, submission: Submission) -> bool:
+def _has_begun(course: NodeCourse, submission: NodeJobs) -> bool:
     """Whether a parent has begun since it was submitted."""
     return bool(course.starts) and course.starts[-1] >= submission.time_s - _CLOCKS_S
 
 
-def _ended(course: NodeCourse, submission: Submission, killed_s: float) -> State:
+def _ended(course: NodeCourse, submission: NodeJobs, killed_s: float) -> State:
     if not _has_begun(course, submission):
         return State.ENDED_EARLY if killed_s >= submission.time_s else State.LOST
     if course.last_code is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_text
 from forkrun.batch.course import (
-    Submission,
+    NodeJobs,
     accepted_submissions,
     next_number,
     note_refusal,
@@ -63,7 +63,7 @@ def _submissions(
     on: BatchSystem,
     needs: dict[int, Need],
     most: int,
-) -> Iterator[Submission]:
+) -> Iterator[NodeJobs]:
     """One for all nodes that need the same, as far as the batch system takes so many."""
     number = next_number(read_submissions(folder))
     n_parts = _n_merge_parts(folder, config.batch, most)
@@ -72,7 +72,7 @@ def _submissions(
         nodes = list(group)
         for first in range(0, len(nodes), most):
             name = f"forkrun-{config.job.name}-{secrets.token_hex(4)}"
-            yield Submission(
+            yield NodeJobs(
                 number, on.value, name, tuple(nodes[first : first + most]), *need, time.time(),
                 socket.gethostname(), n_merge_parts=n_parts,
             )  # fmt: skip
@@ -85,7 +85,7 @@ def _n_merge_parts(folder: RunDirectory, batch: BatchConfig, most: int) -> int:
     return n_parts if batch.merge and n_parts > 1 else 0
 
 
-def write_scripts(folder: RunDirectory, config: JobConfig, submission: Submission) -> list[Path]:
+def write_scripts(folder: RunDirectory, config: JobConfig, submission: NodeJobs) -> list[Path]:
     """Writes what a submission needs; gives the places."""
     with output_errors(folder.batch):
         for place in (folder.batch_log(0), folder.node_ends(0)):
@@ -154,9 +154,9 @@ def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:
     return list(named)
 
 
-def _accepted(folder: RunDirectory) -> dict[int, list[Submission]]:
+def _accepted(folder: RunDirectory) -> dict[int, list[NodeJobs]]:
     """By node, in order."""
-    by_node: dict[int, list[Submission]] = {}
+    by_node: dict[int, list[NodeJobs]] = {}
     for submission in accepted_submissions(folder):
         for node in submission.nodes:
             by_node.setdefault(node, []).append(submission)
@@ -164,7 +164,7 @@ def _accepted(folder: RunDirectory) -> dict[int, list[Submission]]:
 
 
 def _need(
-    folder: RunDirectory, config: JobConfig, node: NodeStatus, submissions: Sequence[Submission]
+    folder: RunDirectory, config: JobConfig, node: NodeStatus, submissions: Sequence[NodeJobs]
 ) -> Need:
     """What the node had, and more of what it lacked; at least what the configuration says.
     `submissions`: those of the node."""

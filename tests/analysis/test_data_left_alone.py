@@ -106,6 +106,36 @@ def test_a_column_of_another_type_has_that_type_in_data_as_well(folder: Path) ->
     assert held.tolist() == [*X.astype(np.float64), *(X.astype(np.float64) / 3)]
 
 
+def test_what_functions_read_is_found_out_with_data_and_with_simulation(folder: Path) -> None:
+    write(folder, "data_1", ("genWeight",), sums=False)
+    made = forkrun.Job(DATASETS, source=FILL)
+
+    @made.define
+    def weight(block: Any) -> Any:
+        if block.dataset.is_data:
+            return np.asarray(block["HLT_New"]) * 3.0
+        return np.asarray(block["genWeight"]) * 2.0
+
+    made.hist("x", (1, 0, 1), weight="weight")
+    result = made.run(children=1, **QUIET)
+    weights = 3.0 * (N_EVENTS / 4), 2.0 * (1.5 * N_EVENTS)
+    assert result.histograms["x"].values()[0].tolist() == list(weights)
+
+
+@pytest.mark.parametrize("name", ["data", "mc"])
+def test_functions_are_not_called_where_all_events_are_data(folder: Path, name: str) -> None:
+    made = forkrun.Job(DATASETS, source=FILL | {"datasets": [name]})
+
+    @made.redefine
+    def x(block: Any) -> Any:
+        assert not block.dataset.is_data
+        return 2 * block.x
+
+    result = made.output("all", keep=["x"]).run(children=1, **QUIET)
+    held = uproot.open(result.outputs["all"])["Events"]["x"].array(library="np")
+    assert held.tolist() == (X if name == "data" else 2 * X).tolist()
+
+
 def test_a_configuration_says_it_too(folder: Path) -> None:
     made = forkrun.Job(DATASETS, source=FILL).redefine("x", "2 * x").output("all", keep=["x"])
     assert "on_data = false" in made.to_toml()

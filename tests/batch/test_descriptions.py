@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.batch.logs import last_words, speaks_of_memory
 from forkrun.batch.systems.htcondor import HTCondor, description
 from forkrun.config.batch import BatchConfig
@@ -17,8 +17,8 @@ from forkrun.rundir.directory import RunDirectory
 HERE = RunDirectory(Path("/shared/a run $1"))
 
 
-def submission(*nodes: int) -> Submission:
-    return Submission(3, "htcondor", "forkrun-job-0a1b2c3d", nodes, 90.5, 2 << 30, 1.0, "host")
+def submission(*nodes: int) -> NodeJobs:
+    return NodeJobs(3, "htcondor", "forkrun-job-0a1b2c3d", nodes, 90.5, 2 << 30, 1.0, "host")
 
 
 def test_htcondor_is_given_a_job_for_each_node() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.batch.course import Submission, note_submission
+from forkrun.batch.course import NodeJobs, note_submission
 from forkrun.batch.profiles import with_profile
 from forkrun.config import read_config
 from forkrun.errors import ConfigError
@@ -196,7 +196,7 @@ def test_a_batch_system_that_is_not_there_is_an_error_and_nothing_is_lost(
 def test_nodes_of_a_batch_system_that_does_not_answer_are_unknown(tmp_path: Path, job: Job) -> None:
     run = tmp_path / "run"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
-    submission = Submission(0, "slurm", "name", (0, 1), None, None, 0.0, "host")
+    submission = NodeJobs(0, "slurm", "name", (0, 1), None, None, 0.0, "host")
     note_submission(RunDirectory(run), submission)
     without = environment(PATH="/nowhere")  # where squeue is not
     ended = forkrun("status", run, "--json", cwd=tmp_path, env=without)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.batch.course import Submission, note_submission
+from forkrun.batch.course import NodeJobs, note_submission
 from forkrun.batch.logs import last_words, logs_of, mark_of, speaks_of_memory
 from forkrun.batch.status import State, read_status
 from forkrun.batch.status_text import status_lines
@@ -28,8 +28,8 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return Job.make(tmp_path_factory.mktemp("job"), n_lumis=6)
 
 
-def submission(number: int, *nodes: int) -> Submission:
-    return Submission(number, "slurm", f"name-{number}", nodes, None, None, 1e9, "host")
+def submission(number: int, *nodes: int) -> NodeJobs:
+    return NodeJobs(number, "slurm", f"name-{number}", nodes, None, None, 1e9, "host")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.batch.course import Submission, note_submission
+from forkrun.batch.course import NodeJobs, note_submission
 from forkrun.batch.status import State, read_status
 from forkrun.batch.submit import Need, missing_needs
 from forkrun.config import default_config
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> RunDirectory:
     """Four nodes that were submitted once to a queue that has ended, none of them done."""
     write_run(tmp_path, 4, 10)
     made = RunDirectory(tmp_path)
-    note_submission(made, Submission(0, "local", "name", (0, 1, 2, 3), 100, 1000, 1e9, "host"))
+    note_submission(made, NodeJobs(0, "local", "name", (0, 1, 2, 3), 100, 1000, 1e9, "host"))
     return made
 
 
@@ -68,7 +68,7 @@ def test_a_batch_system_that_says_out_of_memory_is_believed(folder: RunDirectory
 
 def test_nodes_without_retries_are_named_and_the_others_submitted(folder: RunDirectory) -> None:
     write_course(folder, 0, 5)
-    again = Submission(1, "local", "again", (0,), 100, 1000, 1e9, "host")
+    again = NodeJobs(1, "local", "again", (0,), 100, 1000, 1e9, "host")
     note_submission(folder, again)
     needs, problem = needs_of(folder, retries=1)
     assert sorted(needs) == [1, 2, 3]
@@ -77,7 +77,7 @@ def test_nodes_without_retries_are_named_and_the_others_submitted(folder: RunDir
 
 def test_a_submission_that_was_refused_is_no_try(folder: RunDirectory) -> None:
     note_submission(
-        folder, Submission(1, "local", "again", (0,), 100, 1000, 1e9, "host", "no partition")
+        folder, NodeJobs(1, "local", "again", (0,), 100, 1000, 1e9, "host", "no partition")
     )
     assert sorted(needs_of(folder, retries=1)[0]) == [0, 1, 2, 3]
 

@@ -146,6 +146,7 @@ def test_a_job_that_was_not_submitted_whole_is_resubmitted_from_python(folder: P
     made = submitted(folder)
     states = [str(node.state) for node in made.status().nodes]
     assert states == ["not submitted", "not submitted"]
+    assert repr(made.status()) == "<JobStatus: nodes: 2 not submitted; 0 of 120 events>"
     with pytest.raises(forkrun.JobError, match="2 of 2 nodes are not done"):
         made.collect(**QUIET)
     assert made.resubmit(on="local", **QUIET) is made

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from forkrun.base.durable import write_text
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.batch.systems.commands import SUBMIT_S, call
 from forkrun.batch.systems.script import merge_script, merge_scripts, part_script
 from forkrun.config import BatchConfig
@@ -31,7 +31,7 @@ def can_merge() -> bool:
 
 
 def merge_files(
-    folder: RunDirectory, submission: Submission, batch: BatchConfig, common: Sequence[str]
+    folder: RunDirectory, submission: NodeJobs, batch: BatchConfig, common: Sequence[str]
 ) -> Mapping[Path, str]:
     """What the merge of a submission needs, by place, if it is asked for. `common`: lines of the
     descriptions of jobs."""
@@ -44,7 +44,7 @@ def merge_files(
 
 
 def _job(
-    script: Path, submission: Submission, batch: BatchConfig, common: Sequence[str], n_parts: int
+    script: Path, submission: NodeJobs, batch: BatchConfig, common: Sequence[str], n_parts: int
 ) -> Iterator[str]:
     yield "# Written by forkrun submit."
     yield f"executable = {script}"
@@ -56,7 +56,7 @@ def _job(
     yield f"queue part in ({', '.join(map(str, range(n_parts)))})" if n_parts else "queue"
 
 
-def submit_merge(folder: RunDirectory, submission: Submission, constraint: str) -> str:
+def submit_merge(folder: RunDirectory, submission: NodeJobs, constraint: str) -> str:
     """Gives the graph to DAGMan. `constraint`: of jobs that are waited for. Raises BatchError: the
     nodes are submitted all the same."""
     waits, graph = _place(folder, submission, "waits.sh"), _place(folder, submission, "dag")
@@ -85,7 +85,7 @@ def _without(folder: RunDirectory, why: str) -> str:
     )
 
 
-def _graph(folder: RunDirectory, submission: Submission, waits: Path) -> Iterator[str]:
+def _graph(folder: RunDirectory, submission: NodeJobs, waits: Path) -> Iterator[str]:
     """A merge whose parts failed makes these itself: it is the final job, which begins anyhow."""
     n_parts = submission.n_merge_parts
     merge = merge_script(folder, submission).with_suffix(".sub")
@@ -97,5 +97,5 @@ def _graph(folder: RunDirectory, submission: Submission, waits: Path) -> Iterato
     yield f"SCRIPT DEFER {_WAIT_CODE} {_ASK_EVERY_S} PRE {first} {waits}"
 
 
-def _place(folder: RunDirectory, submission: Submission, what: str) -> Path:
+def _place(folder: RunDirectory, submission: NodeJobs, what: str) -> Path:
     return folder.batch / f"htcondor-merge-{submission.number}.{what}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
 from forkrun.batch.systems.dagman import can_merge, merge_files, submit_merge
 from forkrun.batch.systems.script import node_script, node_script_text
@@ -61,7 +61,7 @@ class HTCondor:
             )
 
     def scripts(
-        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+        self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
         """The submit description, what its jobs execute, and the script of its nodes."""
         job = _JOB.format(
@@ -76,21 +76,19 @@ class HTCondor:
             node_script(folder, submission): node_script_text(folder, submission, batch),
         }
 
-    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+    def submit(self, folder: RunDirectory, submission: NodeJobs) -> str:
         """Gives the description to condor_submit."""
         file = str(description_file(folder, submission))
         said = call("htcondor", ["condor_submit", file], SUBMIT_S)
         return said.strip().splitlines()[-1] if said.strip() else "submitted"
 
-    def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
-    ) -> str:
+    def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
         """DAGMan waits until all jobs of nodes have ended, however."""
         waited_for = f"{_of(alive)} && ForkrunNode >= 0"
         return submit_merge(folder, submission, waited_for)
 
     def lives(
-        self, folder: RunDirectory, submissions: Sequence[Submission]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
         """What condor_q says of the jobs of these names."""
         if not submissions:
@@ -103,7 +101,7 @@ class HTCondor:
             return None
         return dict(_lives(lines))
 
-    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+    def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
         """Whether condor_q knows DAGMan's job of the merge."""
         names = ",".join(f"{each.name}-merge" for each in submissions)
         wanted = ["-allusers", "-constraint", f'stringListMember(JobBatchName, "{names}")']
@@ -113,7 +111,7 @@ class HTCondor:
             return None
 
     def kill(
-        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
         """Removes them: HTCondor sends SIGTERM, later SIGKILL."""
         numbers = ",".join(map(str, nodes))
@@ -133,26 +131,26 @@ def _lives(lines: Sequence[str]) -> Iterator[tuple[int, Alive]]:
             yield int(number), Alive(_LIVES[state], f"htcondor: {why}; {_ASK}" if is_told else "")
 
 
-def _of(submissions: Sequence[Submission]) -> str:
+def _of(submissions: Sequence[NodeJobs]) -> str:
     names = ",".join(submission.name for submission in submissions)
     return f'stringListMember(ForkrunName, "{names}")'
 
 
-def description_file(folder: RunDirectory, submission: Submission) -> Path:
+def description_file(folder: RunDirectory, submission: NodeJobs) -> Path:
     """The place of a submission's description."""
     return folder.batch / f"htcondor-{submission.number}.sub"
 
 
-def _job_script(folder: RunDirectory, submission: Submission) -> Path:
+def _job_script(folder: RunDirectory, submission: NodeJobs) -> Path:
     return folder.batch / f"htcondor-{submission.number}.sh"
 
 
-def description(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> str:
+def description(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> str:
     """What condor_submit is given."""
     return "\n".join(["# Written by forkrun submit.", *_lines(folder, submission, batch), ""])
 
 
-def _lines(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
+def _lines(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
     said = (
         _path(folder.batch_log(0).parent / f"htcondor-{submission.number}-")
         + "$(ClusterId)_$(ProcId)"
@@ -173,7 +171,7 @@ def _lines(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> 
     yield "queue node in (" + ", ".join(map(str, submission.nodes)) + ")"
 
 
-def _of_job(submission: Submission, batch: BatchConfig) -> Iterator[str]:
+def _of_job(submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
     """What any job of a submission asks for."""
     yield "universe = vanilla"
     # The run directory is on a shared file system, whatever the site calls its domain.

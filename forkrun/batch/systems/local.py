@@ -15,7 +15,7 @@ from pathlib import Path
 
 from forkrun.base.durable import open_to_append, read_json, write_bytes
 from forkrun.base.regular_file import read_regular
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.batch.systems.script import merge_scripts, node_script, node_script_text
 from forkrun.batch.systems.system import Alive, Life
 from forkrun.config import BatchConfig
@@ -38,7 +38,7 @@ class Local:
         """What a batch system needs is not used here."""
 
     def scripts(
-        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+        self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
         """The script of its nodes, and how many run at the same time."""
         return merge_scripts(folder, submission, batch) | {
@@ -46,7 +46,7 @@ class Local:
             at_once_file(folder, submission.number): f"{batch.at_once or 1}\n",
         }
 
-    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+    def submit(self, folder: RunDirectory, submission: NodeJobs) -> str:
         """Starts the queue."""
         command = [sys.executable, "-m", "forkrun.batch.systems.local_queue"]
         arguments = [str(folder.path), str(submission.number)]
@@ -65,14 +65,12 @@ class Local:
             return f"queue of {len(submission.nodes)} nodes: done"
         raise BatchError(f"local: the queue did not begin; its log: {log}")
 
-    def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
-    ) -> str:
+    def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
         """The queue does it at its end."""
         return "the queue merges when its nodes have ended"
 
     def lives(
-        self, folder: RunDirectory, submissions: Sequence[Submission]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
         """What the queues have noted that still live."""
         lives: dict[int, Alive] = {}
@@ -83,12 +81,12 @@ class Local:
                 lives |= dict.fromkeys(map(int, state.get("running", ())), Alive(Life.RUNNING))
         return lives
 
-    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+    def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
         """Whether a queue lives that merges at its end."""
         return any(is_held(lock_file(folder, each.number)) for each in submissions)
 
     def kill(
-        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
         """Asks the queues to end these nodes; where a queue is dead, its nodes."""
         for submission in submissions:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from forkrun.base.durable import open_to_append, write_bytes
-from forkrun.batch.course import Submission, read_submissions
+from forkrun.batch.course import NodeJobs, read_submissions
 from forkrun.batch.systems.local import at_once_file, lock_file, state_file, take_orders
 from forkrun.batch.systems.script import merge_script, node_script, part_script
 from forkrun.errors import OutOfTimeError
@@ -28,7 +28,7 @@ _GRACE_S = 30.0
 class Queue:
     """Nodes of one submission. One that is out of time is put at the end of the queue."""
 
-    def __init__(self, folder: RunDirectory, submission: Submission) -> None:
+    def __init__(self, folder: RunDirectory, submission: NodeJobs) -> None:
         self._folder, self._submission = folder, submission
         self._at_once = int(at_once_file(folder, submission.number).read_text())
         self._waiting = list(submission.nodes)

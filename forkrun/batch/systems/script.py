@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.batch.logs import mark_of
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
@@ -33,12 +33,12 @@ end $?
 """
 
 
-def node_script(folder: RunDirectory, submission: Submission) -> Path:
+def node_script(folder: RunDirectory, submission: NodeJobs) -> Path:
     """Its place."""
     return folder.batch / f"node-{submission.number}.sh"
 
 
-def node_script_text(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> str:
+def node_script_text(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> str:
     """Its content: set-up, the parent, and how it ended."""
     options = ""
     if submission.time_limit_s is not None:
@@ -74,19 +74,19 @@ _WAIT = " --wait 10m"
 """For whoever submits, or looks at the run directory, when the last node ends."""
 
 
-def merge_script(folder: RunDirectory, submission: Submission) -> Path:
+def merge_script(folder: RunDirectory, submission: NodeJobs) -> Path:
     """The place of the script that merges after a submission."""
     return folder.batch / f"merge-{submission.number}.sh"
 
 
-def part_script(folder: RunDirectory, submission: Submission) -> Path:
+def part_script(folder: RunDirectory, submission: NodeJobs) -> Path:
     """The place of the script that makes one part of the outputs after a submission."""
     return folder.batch / f"merge-part-{submission.number}.sh"
 
 
 def merge_scripts(
     folder: RunDirectory,
-    submission: Submission,
+    submission: NodeJobs,
     batch: BatchConfig,
     directives: str = "",
     of_parts: str = "",

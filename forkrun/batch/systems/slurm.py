@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
 from forkrun.batch.systems.script import (
     merge_script,
@@ -68,7 +68,7 @@ class Slurm:
         """Whatever is in [batch] may be meant for Slurm."""
 
     def scripts(
-        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+        self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
         """The script of the array, and that of its nodes."""
         directives = [f"#SBATCH {text}" for text in _directives(folder, submission, batch)]
@@ -86,14 +86,12 @@ class Slurm:
             node_script(folder, submission): node_script_text(folder, submission, batch),
         }
 
-    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+    def submit(self, folder: RunDirectory, submission: NodeJobs) -> str:
         """Gives the array to sbatch."""
         script = str(_script(folder, submission))
         return call("slurm", ["sbatch", script], SUBMIT_S).strip()
 
-    def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
-    ) -> str:
+    def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
         """A job that begins when all arrays have ended, however; with parts an array before it."""
         names = f"--name={','.join(each.name for each in alive)}"
         ids = call("slurm", ["squeue", "--noheader", names, "--format=%F"], ASK_S).split()
@@ -107,7 +105,7 @@ class Slurm:
         )
 
     def lives(
-        self, folder: RunDirectory, submissions: Sequence[Submission]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
         """What squeue says of the jobs of these names."""
         by_name = {submission.name: submission for submission in submissions}
@@ -121,7 +119,7 @@ class Slurm:
             return None
         return dict(_lives(lines, by_name))
 
-    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+    def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
         """Whether squeue knows a job of the merge."""
         names = f"--name={','.join(f'{each.name}-merge' for each in submissions)}"
         try:
@@ -131,7 +129,7 @@ class Slurm:
         return bool(set(states) - _OVER)
 
     def kill(
-        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
         """Cancels them: Slurm sends SIGTERM, later SIGKILL."""
         wanted = set(nodes)
@@ -143,7 +141,7 @@ class Slurm:
                 call("slurm", ["scancel", *ids], SUBMIT_S)
 
 
-def _submit_merge(submission: Submission, script: Path, after: Sequence[str], *options: str) -> str:
+def _submit_merge(submission: NodeJobs, script: Path, after: Sequence[str], *options: str) -> str:
     """Gives the id of the job, which waits until those of `after` have ended."""
     wait = [f"--dependency=afterany:{':'.join(after)}"] if after else []
     name = f"--job-name={submission.name}-merge"
@@ -151,7 +149,7 @@ def _submit_merge(submission: Submission, script: Path, after: Sequence[str], *o
     return call("slurm", command, SUBMIT_S).strip().partition(";")[0]
 
 
-def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[tuple[int, Alive]]:
+def _lives(lines: Sequence[str], by_name: Mapping[str, NodeJobs]) -> Iterator[tuple[int, Alive]]:
     """Node and state of each line `name|place in the array|state|reason`."""
     for line in lines:
         name, place, state, why = (*line.strip().split("|"), "", "", "")[:4]
@@ -162,11 +160,11 @@ def _lives(lines: Sequence[str], by_name: Mapping[str, Submission]) -> Iterator[
             yield submission.nodes[int(place)], Alive(life, f"slurm: {why}" if is_told else "")
 
 
-def _script(folder: RunDirectory, submission: Submission) -> Path:
+def _script(folder: RunDirectory, submission: NodeJobs) -> Path:
     return folder.batch / f"slurm-{submission.number}.sh"
 
 
-def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig) -> Iterator[str]:
+def _directives(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
     logs = str(folder.batch_log(0).parent).replace("%", "%%")
     logs += f"/slurm-{submission.number}-%A_%a.log"
     running = f"%{batch.at_once}" if batch.at_once else ""
@@ -178,7 +176,7 @@ def _directives(folder: RunDirectory, submission: Submission, batch: BatchConfig
     yield from _of_job(submission, batch)
 
 
-def _of_job(submission: Submission, batch: BatchConfig) -> Iterator[str]:
+def _of_job(submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
     """What any job of a submission asks for."""
     yield "--nodes=1"
     yield "--ntasks=1"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from forkrun.batch.course import Submission
+from forkrun.batch.course import NodeJobs
 from forkrun.config import BatchConfig
 from forkrun.rundir.directory import RunDirectory
 
@@ -36,28 +36,26 @@ class System(Protocol):
         """Raises ConfigError if [batch] asks for what it does not have."""
 
     def scripts(
-        self, folder: RunDirectory, submission: Submission, batch: BatchConfig
+        self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
         """The files that a submission needs, by path."""
 
-    def submit(self, folder: RunDirectory, submission: Submission) -> str:
+    def submit(self, folder: RunDirectory, submission: NodeJobs) -> str:
         """Submits; returns what the batch system says."""
 
-    def merge(
-        self, folder: RunDirectory, submission: Submission, alive: Sequence[Submission]
-    ) -> str:
+    def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
         """Submits the merge of a submission's scripts, which waits for the jobs of those that are
         `alive`, and before it the jobs that make parts; returns what the batch system says."""
 
     def lives(
-        self, folder: RunDirectory, submissions: Sequence[Submission]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
         """The nodes that it knows; None if it does not answer."""
 
-    def merges(self, folder: RunDirectory, submissions: Sequence[Submission]) -> bool | None:
+    def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
         """Whether a merge of these, which have one, waits or runs; None if it does not answer."""
 
     def kill(
-        self, folder: RunDirectory, submissions: Sequence[Submission], nodes: Sequence[int]
+        self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
         """Ends the jobs of these nodes, as if they were evicted; they do not start again."""
