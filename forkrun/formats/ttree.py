@@ -56,7 +56,7 @@ class TTreeFormat(Format):
             raise InputError(index["absent"])
         accounts = _core.branch_accounts(path, tree)
         return [
-            Described(name, kind, n_bytes, n_stored, _compression(number))
+            Described(name, kind, n_bytes, n_stored, _compression(number, n_stored < n_bytes))
             for (name, kind, _), (_, n_bytes, n_stored, number) in zip(
                 index["branches"], accounts, strict=True
             )
@@ -133,11 +133,11 @@ _ALGORITHMS = {0: "zlib", 1: "zlib", 2: "lzma", 3: "zlib", 4: "lz4", 5: "zstd"}
 """By ROOT's number; 0 is what ROOT had before there were others."""
 
 
-def _compression(number: int) -> str:
-    """As outputs have it, of ROOT's number."""
+def _compression(number: int, is_smaller: bool) -> str:
+    """As outputs have it, of ROOT's number. Other writers leave it away."""
     algorithm, level = divmod(number, 100)
     if level == 0:
-        return "none"
+        return "not said" if is_smaller else "none"
     return f"{_ALGORITHMS[algorithm]}:{level}" if algorithm in _ALGORITHMS else ""
 
 

@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import uproot
 
 import forkrun
 from forkrun.errors import ConfigError
@@ -70,6 +72,14 @@ def test_sizes_of_plain_trees_are_those_of_root(tmp_path: Path) -> None:
     assert {c.name: [c.n_bytes, c.n_stored] for c in columns} == expected
     assert [c.compression for c in columns] == ["zstd:1"] * len(expected)
     assert (columns["Jet_pt"].collection, columns["event"].collection) == ("Jet", "")
+
+
+def test_a_compression_that_the_file_does_not_say_is_not_called_none(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root", compression=uproot.ZLIB(1)) as file:
+        names = ("run", "luminosityBlock", "event")
+        file["Events"] = {name: np.ones(1000, np.uint32) for name in names}
+    found = forkrun.Job(tmp_path / "a.root").columns()
+    assert {column.compression for column in found} == {"not said"}
 
 
 def test_leaves_are_told_apart_from_classes(tmp_path: Path) -> None:
