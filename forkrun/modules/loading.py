@@ -21,15 +21,6 @@ from forkrun.modules.base import Module, Producer
 from forkrun.modules.python_module import KINDS, METHODS, PythonModule, variations_of
 
 
-def load_module(
-    label: str, name: str, params: Mapping[str, Any], conditions: Conditions
-) -> PythonModule:
-    """Constructs a module. `name`: `FILE.py:Class` or `package.module:Class`. Raises ConfigError,
-    with the place in the user's own code where that fails."""
-    where = f'module "{label}"'
-    return construct(find_class(name, where), params, conditions, where)
-
-
 def construct(
     kind: type[Module], params: Mapping[str, Any], conditions: Conditions, where: str
 ) -> PythonModule:

@@ -11,7 +11,7 @@ from forkrun.conditions import Conditions
 from forkrun.errors import ConfigError
 from forkrun.modules.base import Analyzer
 from forkrun.modules.block import EventBlock
-from forkrun.modules.loading import load_module
+from forkrun.modules.loading import construct, find_class
 from forkrun.modules.python_module import PythonModule
 
 SOURCE = """
@@ -60,7 +60,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def load(file: Path, name: str, **params: Any) -> PythonModule:
-    return load_module("m", f"{file}:{name}", params, Conditions.of_values({"scale": 1.5}))
+    where, conditions = 'module "m"', Conditions.of_values({"scale": 1.5})
+    return construct(find_class(f"{file}:{name}", where), params, conditions, where)
 
 
 def test_a_module_gets_its_parameters_and_conditions(file: Path) -> None:

@@ -21,7 +21,7 @@ from forkrun.errors import JobError
 from forkrun.index import FileIndex
 from forkrun.modules.base import Filter, Producer
 from forkrun.modules.block import EventBlock
-from forkrun.modules.loading import load_module
+from forkrun.modules.loading import construct, find_class
 from forkrun.modules.python_module import PythonModule
 from tests.support.files import write_events
 from tests.support.jobs import PATIENCE_S, ROOT, environment
@@ -108,7 +108,8 @@ def dimuon(language: str, **cuts: float) -> Callable[[Job], None]:
                 job.builder.add_cpp_module(label, name, cuts)
             else:
                 where = f"{ROOT / 'configs/modules.py'}:{name}"
-                job.add(label, load_module(label, where, cuts, Conditions.of_values({})))
+                kind = find_class(where, label)
+                job.add(label, construct(kind, cuts, Conditions.of_values({}), label))
 
     return add
 
