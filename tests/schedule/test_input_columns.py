@@ -77,7 +77,9 @@ def test_sizes_of_plain_trees_are_those_of_root(tmp_path: Path) -> None:
 def test_a_compression_that_the_file_does_not_say_is_not_called_none(tmp_path: Path) -> None:
     with uproot.recreate(tmp_path / "a.root", compression=uproot.ZLIB(1)) as file:
         names = ("run", "luminosityBlock", "event")
-        file["Events"] = {name: np.ones(1000, np.uint32) for name in names}
+        columns = {name: np.ones(1000, np.uint32) for name in names}
+        file.mktree("Events", {name: column.dtype for name, column in columns.items()})
+        file["Events"].extend(columns)
     found = forkrun.Job(tmp_path / "a.root").columns()
     assert {column.compression for column in found} == {"not said"}
 
