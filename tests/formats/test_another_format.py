@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from forkrun.formats import format_of
+from tests.support.files import write_events as write_root_events
 from tests.support.jobs import Ended, forkrun, write_job
 
 TOY = Path(__file__).with_name("csv_columns.py")
@@ -100,6 +101,32 @@ def test_a_skim_has_what_the_rows_say_for_any_number_of_children(
         assert again.code == 0, again.err
         assert skim.read_bytes() in made
     assert len(made) == 1
+
+
+def test_outputs_of_a_job_may_be_of_several_formats(
+    tmp_path: Path, package: dict[str, str]
+) -> None:
+    events = write_root_events(tmp_path / "a.root", [(1, 1, 30), (1, 2, 20)])
+    keep = ["run", "luminosityBlock", "event"]
+    of_root = {
+        "source": {"files": [str(events)]},
+        "outputs": [
+            {"label": "trees", "keep": keep},
+            {"label": "lines", "keep": keep, "format": "csv"},
+        ],
+    }
+    file = write_job(tmp_path, of_root)
+    ended = forkrun("run", file, "-o", "of_root", "--children", 2, cwd=tmp_path, env=package)
+    assert ended.code == 0, ended.err
+    rows = [["1", str(1 + (i > 30)), str(i)] for i in range(1, 51)]
+    assert rows_of(tmp_path / "of_root/output/lines.csv")[1:] == rows
+    pq = pytest.importorskip("pyarrow.parquet")
+    write_events(tmp_path / "a.csv", 0, 330)
+    file = job(tmp_path, format="parquet")
+    ended = forkrun("run", file, "-o", "of_csv", "--children", 2, cwd=tmp_path, env=package)
+    assert ended.code == 0, ended.err
+    table = pq.read_table(tmp_path / "of_csv/output/skim.parquet")
+    assert table["event"].to_pylist() == [i for i in range(330) if i % 70 > 49]
 
 
 def test_its_columns_are_listed(tmp_path: Path, package: dict[str, str]) -> None:
