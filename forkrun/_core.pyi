@@ -187,6 +187,8 @@ class ScheduleBuilder:
         of paths, behind these. Its units' files are fragments, for `make_outputs`."""
     def add_path_decision(self, label: str, path: str) -> None:
         """Adds an analyzer for the end of a path. Outputs with `has_decisions` are added later."""
+    def add_dataset_column(self, name: str, of_file: Sequence[int]) -> None:
+        """Adds a producer of a column, int32, with what each event's file has in `of_file`."""
     def produced_columns(self) -> list[tuple[str, str]]: ...
     def columns_by_module(self) -> dict[str, list[str]]: ...
     def products_by_module(self) -> dict[str, tuple[str, list[str], list[str]]]:
@@ -708,6 +710,9 @@ def read_fragment(
 
 def events_of_fragment(path: str) -> int:
     """Number of events in a fragment, all of which is read. Raises InputError."""
+
+def add_text(output: str, name: str, text: str) -> None:
+    """Adds a text, a TObjString of this name, to a file that was just made. Raises OutputError."""
 
 def carry_objects(
     inputs: Sequence[str],

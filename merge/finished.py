@@ -28,12 +28,15 @@ def merge_problem(folder: RunDirectory, config: JobConfig) -> str | None:
 
 def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]) -> str | None:
     outputs = {output["label"]: output for output in summary["outputs"]}
-    if list(outputs) != [output.label for output in config.outputs if summary["outputs"]]:
+    wanted = config.destinations if outputs else []
+    if list(outputs) != [destination.name for destination in wanted]:
         return f"{folder.merge_summary.name} is about other outputs"
-    for output in config.outputs if outputs else ():
+    for destination in wanted:
+        output = config.output_of[destination.label]
         form = format_named(output.format)
-        merged = folder.merged(output.label, output.per_lumi, form.suffix)
-        problem = _output_problem(merged, form, output.per_lumi, config, outputs[output.label])
+        merged = folder.merged(destination.name, output.per_lumi, form.suffix)
+        found = outputs[destination.name]
+        problem = _output_problem(merged, form, output.per_lumi, config, found)
         if problem:
             return problem
     if n_bytes := summary.get("n_bytes_accumulators", 0):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
+from forkrun.base.destinations import NAMES, TOGETHER, Destination
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.formats import EventSource, Format, OutputToMake, format_named, format_of
 from forkrun.formats.parquet import PARQUET
@@ -23,7 +26,7 @@ from forkrun.merge.positions import Entries
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
-from forkrun.rundir.output_content import OutputContents
+from forkrun.rundir.output_content import OutputContents, first_file
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import IdBranches, JobConfig, OutputConfig
@@ -33,7 +36,7 @@ _MOST_KEPT_BYTES = 1 << 30
 """What the merge keeps unpacked of an input whose entries it takes in another order."""
 
 
-class Planned(Struct, frozen=True):
+class Planned(Struct, frozen=True, dict=True):
     """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
     `is_whole`: every unit has to be there, else what is there is merged."""
 
@@ -46,22 +49,49 @@ class Planned(Struct, frozen=True):
     contents: OutputContents
     ids: IdBranches
     is_whole: bool = True
+    datasets: Sequence[int] = ()
+    """(n_files,) number of the dataset of each file; none: the job has no datasets."""
 
-    @property
-    def source(self) -> EventSource:
-        """The input, from which whole entries are taken: no column of it is asked for."""
-        first, clusters = self.files[self.contents.first_file], self.contents.clusters
-        tree, ids = self.ids.tree, self.ids[1:]
-        n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
+    @cached_property
+    def sources(self) -> dict[int | None, EventSource]:
+        """The input, from which whole entries are taken: no column of it is asked for. By number of
+        a dataset its files alone, if they have events; None: all."""
+        return {
+            each: self._source(each) for each in (None, *range(1 + max(self.datasets, default=0)))
+        }
+
+    def _source(self, dataset: int | None) -> EventSource:
+        tree, ids, clusters = self.ids.tree, self.ids[1:], self._clusters(dataset)
+        n_kept_bytes = _MOST_KEPT_BYTES if self._goes_back else 0
         return EventSource(
             self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
-            format_of(first),
+            format_of(self.first_file(dataset)),
         )  # fmt: skip
+
+    @cached_property
+    def _goes_back(self) -> bool:
+        return self.units.go_back
+
+    def _clusters(self, dataset: int | None) -> list[Sequence[int]]:
+        known = self.contents.clusters
+        own = {n for n in self.files_of(dataset) if len(known[n]) > 1}
+        return [each if n in own or not own else () for n, each in enumerate(known)]
+
+    def files_of(self, dataset: int | None) -> list[int]:
+        """Numbers of the files of this dataset, or of all."""
+        numbers = range(len(self.files))
+        if dataset is None or not self.datasets:
+            return list(numbers)
+        return [n for n in numbers if self.datasets[n] == dataset]
+
+    def first_file(self, dataset: int | None) -> str:
+        """That whose tree gives outputs of this dataset their structure."""
+        return self.files[first_file(self._clusters(dataset))]
 
 
 class MergedOutput(Struct, frozen=True):
-    """`file`: or a folder of files, one for each lumi; `digest`: read back; None if the output does
-    not hold the event ids."""
+    """`label`: or LABEL/DATASET, of the events of one dataset; `file`: or a folder of files, one
+    for each lumi; `digest`: read back; None if the output does not hold the event ids."""
 
     label: str
     file: str
@@ -83,25 +113,26 @@ def merge_outputs(
     on_open: Callable[[int], None] | None,
     joined: Mapping[str, Sequence[Path]],
 ) -> list[MergedOutput]:
-    """Makes the outputs of the events in `commits`, which are in the order of the plan: all of them
-    at the same time, so that what they take from the input is read once; those in `joined` of
-    their parts, by label. `progress` gets an output's label and the number of units whose events it
-    has, `on_open` the number of each input file just before it is opened. Raises VerificationError,
-    InputError or OutputError; no output then has its name."""
+    """Makes the outputs of the events in `commits`, which are in the order of the plan: all that
+    have the same datasets at the same time, so that what they take from the input is read once;
+    those in `joined` of their parts, by name. `progress` gets an output's name and the number of
+    units whose events it has, `on_open` the number of each input file just before it is opened.
+    Raises VerificationError, InputError or OutputError; no output then has its name."""
     if not commits or not config.outputs:
         return []
     with ExitStack() as files:
         makings = [
-            files.enter_context(_making(folder, config, output, form, commits, planned, progress))
-            for output in config.outputs
-            for form in _formats(output)
+            files.enter_context(_making(folder, config, each, form, commits, planned, progress))
+            for each in config.destinations
+            for form in _formats(config.output_of[each.label])
         ]
         made: dict[tuple[str, str], Sequence[int]] = {}
-        for form in dict.fromkeys(making.form for making in makings):
-            anew = [m for m in makings if m.form is form and not _is_joined(m, joined)]
+        for form, dataset in dict.fromkeys(making.goes_with for making in makings):
+            own = [m for m in makings if m.goes_with == (form, dataset)]
+            anew = [making for making in own if not _is_joined(making, joined)]
             n_events = form.make_outputs(
                 [making.to_make for making in anew],
-                planned.source,
+                planned.sources[dataset],
                 merge_threads(config.forking.children, config.threads.per_child),
                 config.merge.verify,
                 on_open,
@@ -109,7 +140,7 @@ def merge_outputs(
             made |= {making.key: n for making, n in zip(anew, n_events, strict=True)}
         for making in makings:
             if _is_joined(making, joined):
-                parts = joined[making.output.label]
+                parts = joined[making.destination.name]
                 made[making.key] = [_join(parts, making.targets[0].path, config)]
         merged = [_finished(making, made[making.key], config, planned) for making in makings]
     return _with_sizes_beside(merged)
@@ -121,7 +152,7 @@ def _formats(output: OutputConfig) -> list[Format]:
 
 
 def _is_joined(making: _Making, joined: Mapping[str, Sequence[Path]]) -> bool:
-    return making.form is TTREE and bool(joined.get(making.output.label))
+    return making.form is TTREE and bool(joined.get(making.destination.name))
 
 
 def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
@@ -146,6 +177,7 @@ class _Making(Struct, frozen=True):
     """An output while it is made. `written`: events that children have selected for it."""
 
     output: OutputConfig
+    destination: Destination
     form: Format
     final: Path
     targets: list[_Target]
@@ -154,32 +186,39 @@ class _Making(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.output.label, self.form.name
+        return self.destination.name, self.form.name
+
+    @property
+    def goes_with(self) -> tuple[Format, int | None]:
+        """Others that have the same are made at the same time."""
+        return self.form, self.destination.dataset
 
 
 @contextmanager
 def _making(
     folder: Path,
     config: JobConfig,
-    output: OutputConfig,
+    destination: Destination,
     form: Format,
     commits: Sequence[Commit],
     planned: Planned,
     progress: Progress | None,
 ) -> Iterator[_Making]:
-    parts = [commit.outputs[output.label] for commit in commits]
+    output = config.output_of[destination.label]
+    own = [commit for commit in commits if destination.has(commit.dataset)]
+    parts = [commit.outputs[output.label] for commit in own]
     written = total_digest((part.n_events, part.digest) for part in parts)
-    n_units = sum(commit.n_units for commit in commits)
+    n_units = sum(commit.n_units for commit in own)
 
     def show(n_events: int) -> None:
         if progress is not None and form.name == output.format:
-            progress(output.label, n_units * n_events // written.count)
+            progress(destination.name, n_units * n_events // written.count)
 
-    final = RunDirectory(folder).merged(output.label, output.per_lumi, form.suffix)
-    with _files_to_make(final, output, form.suffix, commits, planned) as targets:
+    final = RunDirectory(folder).merged(destination.name, output.per_lumi, form.suffix)
+    with _files_to_make(final, output, form.suffix, own, planned) as targets:
         files = [(str(target.path), target.entries) for target in targets]
-        making = to_make(folder, config, output, commits, planned, files, show)
-        yield _Making(output, form, final, targets, written, making)
+        making = to_make(folder, config, output, own, planned, files, show)
+        yield _Making(output, destination, form, final, targets, written, making)
 
 
 def to_make(
@@ -193,8 +232,8 @@ def to_make(
     first: int = 0,
 ) -> OutputToMake:
     """What the core is told of an output, or of a part of it: that of `commits`, the first of which
-    is number `first` of all. `files`: paths with the entries whose events they get; `show` gets the
-    number of events written, after each cluster."""
+    is number `first` of all of its datasets. `files`: paths with the entries whose events they get;
+    `show` gets the number of events written, after each cluster."""
     groups = _groups(output.label, commits, config.forking.distribution.value)
 
     def check(number: int) -> None:
@@ -222,12 +261,15 @@ def _finished(
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
-    elif config.merge.carry and output.mode == "full":
-        _carry(form, files[0], config, planned)
+    elif output.label in config.carrying:
+        _carry(form, files[0], config, planned, making.destination.dataset)
+    if output.datasets == TOGETHER:
+        form.add_text(str(files[0]), NAMES, json.dumps([each.name for each in config.datasets]))
     digest = check_merged(making.final, files, sum(n_events), written, config.source, form)
-    anew = _written_anew(form, files[0], config, planned)
+    anew = _written_anew(form, files[0], config, planned.first_file(making.destination.dataset))
     n_bytes = sum(file.stat().st_size for file in files)
-    return MergedOutput(output.label, str(making.final), written.count, digest, n_bytes, anew)
+    name = making.destination.name
+    return MergedOutput(name, str(making.final), written.count, digest, n_bytes, anew)
 
 
 class _Target(Struct, frozen=True):
@@ -278,22 +320,24 @@ def _groups(
     if distribution != "round-robin":
         groups = [[commit.outputs[label]] for commit in commits]
     else:
-        lumis = groupby(commits, lambda commit: (commit.run, commit.lumi))
+        lumis = groupby(commits, lambda commit: (commit.dataset, commit.run, commit.lumi))
         groups = [[commit.outputs[label] for commit in of_lumi] for _, of_lumi in lumis]
     with_events = [[part for part in group if part.n_events] for group in groups]
     return [(number, group) for number, group in enumerate(with_events) if group]
 
 
-def _carry(form: Format, file: Path, config: JobConfig, planned: Planned) -> None:
-    same = [(uuid, n_bytes, 0) for uuid, n_bytes, _ in planned.identities]  # copies will do
-    inputs, source = list(planned.files), config.source
+def _carry(
+    form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
+) -> None:
+    own, source = planned.files_of(dataset), config.source
+    same = [(*planned.identities[n][:2], 0) for n in own]  # copies will do
+    inputs = [planned.files[n] for n in own]
     by_entry = [source.output_tree, *(friend.tree for friend in source.friends if not friend.files)]
     common = source.branches == "common"
     form.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
-def _written_anew(form: Format, file: Path, config: JobConfig, planned: Planned) -> list[str]:
+def _written_anew(form: Format, file: Path, config: JobConfig, first: str) -> list[str]:
     source = config.source
     kept = branches_of(str(file), source.output_tree, form)
-    first = planned.files[planned.contents.first_file]
     return [b for b in form.written_anew(first, source.tree) if b in kept]

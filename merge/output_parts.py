@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
+from forkrun.base.destinations import Destination
 from forkrun.base.durable import published_folder, read_json, write_json
 from forkrun.errors import LockedError, VerificationError
 from forkrun.formats import OutputToMake
@@ -30,12 +31,12 @@ from forkrun.rundir.lock import RunLock
 from forkrun.rundir.nodes import NodeRanges
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import JobConfig, OutputConfig
+    from forkrun.config import JobConfig
 
 _LOOK_EVERY_S = 1.0
 _RECORD = "made.json"
 Cuts = Mapping[str, Sequence[Cut]]
-"""By label of the output, one for each part."""
+"""By name of the output, one for each part."""
 
 
 class Merging(Struct, frozen=True):
@@ -47,16 +48,28 @@ class Merging(Struct, frozen=True):
     commits: Sequence[Commit]
 
     @property
-    def outputs(self) -> list[OutputConfig]:
+    def destinations(self) -> list[Destination]:
         """Those that can be made in parts: trees of one file, in which ROOT writes no branch
         anew."""
-        trees = [o for o in self.config.outputs if o.format == TTREE.name and not o.per_lumi]
-        if not trees:
-            return []
-        first = self.planned.files[self.planned.contents.first_file]
-        by_root = set(TTREE.written_anew(first, self.config.source.tree))
-        kept = self.planned.contents.by_label
-        return [output for output in trees if not by_root & set(kept[output.label].branches)]
+        outputs, kept = self.config.outputs, self.planned.contents.by_label
+        trees = {o.label for o in outputs if o.format == TTREE.name and not o.per_lumi}
+        found = [each for each in self.config.destinations if each.label in trees]
+        by_root = {
+            dataset: set(TTREE.written_anew(self.planned.first_file(dataset), self.tree))
+            for dataset in {each.dataset for each in found}
+        }
+        return [
+            each for each in found if not by_root[each.dataset] & set(kept[each.label].branches)
+        ]
+
+    @property
+    def tree(self) -> str:
+        """That of the input."""
+        return self.config.source.tree
+
+    def commits_to(self, destination: Destination) -> list[Commit]:
+        """Those whose events may go there."""
+        return [commit for commit in self.commits if destination.has(commit.dataset)]
 
 
 def make_part(
@@ -67,12 +80,12 @@ def make_part(
     of = _digest(merging, n_parts)
     if _record(merging.folder, number, of) is not None:
         return
-    by_label = {label: each[number] for label, each in _cuts(merging, n_parts, of).items()}
+    by_name = {name: each[number] for name, each in _cuts(merging, n_parts, of).items()}
     with published_folder(merging.folder.output_part(number)) as temporary:
-        _make(merging, by_label, temporary, on_open)
+        _make(merging, by_name, temporary, on_open)
         files = {
-            label: _described(merging.folder, number, temporary / f"{label}.root", len(cut.sizes))
-            for label, cut in by_label.items()
+            name: _described(merging.folder, number, _file(temporary, name), len(cut.sizes))
+            for name, cut in by_name.items()
         }
         write_json(temporary / _RECORD, {"of": of, "files": files})
 
@@ -80,7 +93,7 @@ def make_part(
 def parts_to_join(
     merging: Merging, on_open: Callable[[int], None] | None = None
 ) -> dict[str, list[Path]]:
-    """By label the files of outputs that are to be joined of parts; none if no job has made some.
+    """By name the files of outputs that are to be joined of parts; none if no job has made some.
     Parts that are missing, or not as they were written, are made here."""
     n_parts = read_json(merging.folder.output_cuts).get("n_parts", 0)
     if not n_parts or not merging.planned.is_whole:
@@ -91,25 +104,25 @@ def parts_to_join(
         make_part(merging, number, n_parts, on_open)
         records.append(_record(merging.folder, number, of) or {})
     found = {}
-    for label in records[0]:
-        files = [record.get(label) for record in records]
+    for output in records[0]:
+        files = [record.get(output) for record in records]
         if None not in files and any(files):
-            found[label] = [merging.folder.path / name for names in files for name in names or ()]
+            found[output] = [merging.folder.path / name for names in files for name in names or ()]
     return found
 
 
 def _record(folder: RunDirectory, number: int, of: str) -> dict[str, list[str] | None] | None:
-    """Files of a part, by label; None if it is not there, of other commits or damaged."""
+    """Files of a part, by name; None if it is not there, of other commits or damaged."""
     known = read_json(folder.output_part(number) / _RECORD)
     if known.get("of") != of:
         return None
     files: dict[str, list[str] | None] = {}
     try:
-        for label, described in known["files"].items():
+        for name, described in known["files"].items():
             parts = None if described is None else [OutputPart(**each) for each in described]
             for part in parts or ():
                 check_part(folder.path, part)
-            files[label] = None if parts is None else [part.file for part in parts]
+            files[name] = None if parts is None else [part.file for part in parts]
     except (LookupError, TypeError, ValueError, AttributeError, VerificationError):
         return None
     return files
@@ -131,36 +144,49 @@ def _described(
 
 def _make(
     merging: Merging,
-    by_label: Mapping[str, Cut],
+    by_name: Mapping[str, Cut],
     folder: Path,
     on_open: Callable[[int], None] | None,
 ) -> None:
-    """Writes LABEL.root for each output that has events here. One whose clusters end elsewhere than
+    """Writes the file of each output that has events here. One whose clusters end elsewhere than
     expected is removed."""
     positions = Positions(merging.planned.units)
-    ends: dict[str, list[int]] = {label: [] for label, cut in by_label.items() if cut.sizes}
-    makings = [
-        _to_make(merging, output, by_label[output.label], positions, folder, ends[output.label])
-        for output in merging.config.outputs
-        if output.label in ends
-    ]
     config = merging.config
     n_threads = merge_threads(config.forking.children, config.threads.per_child)
-    source = merging.planned.source
-    made = TTREE.make_outputs(makings, source, n_threads, config.merge.verify, on_open)
-    for label, n_events in zip(ends, made, strict=True):
-        expected = list(accumulate(by_label[label].sizes, initial=n_events[0]))[1:]
-        begin, end = n_events[0], n_events[0] + n_events[1]
-        found = [n for n in ends[label] if begin < n <= end]
-        for extra in folder.glob(f"{label}.root.*"):
-            extra.unlink()
-        if found != expected:
-            (folder / f"{label}.root").unlink()
+    wanted = [each for each in config.destinations if each.name in by_name]
+    wanted = [each for each in wanted if by_name[each.name].sizes]
+    for dataset in dict.fromkeys(each.dataset for each in wanted):
+        own = [each for each in wanted if each.dataset == dataset]
+        ends: list[list[int]] = [[] for _ in own]
+        makings = [
+            _to_make(merging, each, by_name[each.name], positions, folder, its_ends)
+            for each, its_ends in zip(own, ends, strict=True)
+        ]
+        source = merging.planned.sources[dataset]
+        made = TTREE.make_outputs(makings, source, n_threads, config.merge.verify, on_open)
+        for each, n_events, its_ends in zip(own, made, ends, strict=True):
+            _keep_expected(_file(folder, each.name), by_name[each.name], n_events, its_ends)
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"{name.replace('/', '@')}.root"
+
+
+def _keep_expected(file: Path, cut: Cut, n_events: Sequence[int], ends: Sequence[int]) -> None:
+    """Removes what is before and behind the part; and the part, if its clusters end elsewhere than
+    expected. `n_events`: before it and in it; `ends`: of clusters, counted from what is before."""
+    expected = list(accumulate(cut.sizes, initial=n_events[0]))[1:]
+    begin, end = n_events[0], n_events[0] + n_events[1]
+    found = [n for n in ends if begin < n <= end]
+    for extra in file.parent.glob(f"{file.name}.*"):
+        extra.unlink()
+    if found != expected:
+        file.unlink()
 
 
 def _to_make(
     merging: Merging,
-    output: OutputConfig,
+    destination: Destination,
     cut: Cut,
     positions: Positions,
     folder: Path,
@@ -168,10 +194,11 @@ def _to_make(
 ) -> OutputToMake:
     """The part between what the fragments of its commits have before and behind it. `ends` gets the
     number of events at the end of each cluster."""
-    places = commits_of(cut, merging.commits, positions)
-    commits = merging.commits[places.start : places.stop]
+    own = merging.commits_to(destination)
+    places = commits_of(cut, own, positions)
+    commits = own[places.start : places.stop]
     begin, end = positions.of_unit(commits[0].unit), positions.of_unit(commits[-1].units.stop)
-    file = folder / f"{output.label}.root"
+    file, output = _file(folder, destination.name), merging.config.output_of[destination.label]
     files = [
         (f"{file}.before", positions.entries(begin, cut.begin) or _NOTHING),
         (str(file), positions.entries(cut.begin, cut.end)),
@@ -200,8 +227,8 @@ def _cuts(merging: Merging, n_parts: int, of: str) -> Cuts:
             continue
         time.sleep(_LOOK_EVERY_S)
     return {
-        label: [Cut(begin, end, tuple(sizes)) for begin, end, sizes in listed]
-        for label, listed in known["cuts"].items()
+        name: [Cut(begin, end, tuple(sizes)) for begin, end, sizes in listed]
+        for name, listed in known["cuts"].items()
     }
 
 
@@ -211,15 +238,17 @@ def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
     units = [ranges.first_unit[len(ranges) * n // n_parts] for n in range(n_parts + 1)]
     borders = [positions.of_unit(unit) for unit in units]
     found = {}
-    for output in merging.outputs:
-        scratch = merging.folder.output_cuts.with_suffix(f".{output.label}.part")
+    for each in merging.destinations:
+        scratch = merging.folder.output_cuts.with_suffix(f".{each.name.replace('/', '@')}.part")
+        own, output = merging.commits_to(each), merging.config.output_of[each.label]
         whole = to_make(
-            merging.folder.path, merging.config, output, merging.commits, merging.planned,
+            merging.folder.path, merging.config, output, own, merging.planned,
             [(str(scratch), [])], lambda _: None,
         )  # fmt: skip
-        clusters = TTREE.cluster_begins(whole, merging.planned.source)
-        found[output.label] = [
-            (cut.begin, cut.end, cut.sizes) for cut in cuts(clusters, positions, borders)
+        clusters = TTREE.cluster_begins(whole, merging.planned.sources[each.dataset])
+        end = positions.of_unit(own[-1].units.stop) if own else positions.n_events
+        found[each.name] = [
+            (cut.begin, cut.end, cut.sizes) for cut in cuts(clusters, positions, borders, end)
         ]
     return {"of": of, "n_parts": n_parts, "cuts": found}
 

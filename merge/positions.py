@@ -69,15 +69,16 @@ class Cut(Struct, frozen=True):
 
 
 def cuts(
-    clusters: Sequence[tuple[int, int, int]], positions: Positions, borders: Sequence[int]
+    clusters: Sequence[tuple[int, int, int]], positions: Positions, borders: Sequence[int], end: int
 ) -> list[Cut]:
     """Parts of an output, one for each pair of neighbouring `borders`, which are positions: the
-    clusters that begin between them. `clusters`: file, entry and events of each, in order."""
+    clusters that begin between them. `clusters`: file, entry and events of each, in order; `end`:
+    position behind all events that the output could have."""
     columns = np.asarray(clusters, np.int64).reshape(-1, 3)
     at = positions.of_entries(columns[:, 0], columns[:, 1])
     places = np.searchsorted(at, borders).tolist()
     places[-1] = len(at)
-    begins = [*at.tolist(), positions.n_events]
+    begins = [*at.tolist(), end]
     sizes = columns[:, 2].tolist()
     return [Cut(begins[i], begins[j], tuple(sizes[i:j])) for i, j in pairwise(places)]
 

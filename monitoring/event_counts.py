@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct, convert
 
 from forkrun.base.lumis import distinct, lumi_keys
+from forkrun.base.destinations import Destination, destinations_in
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
 
@@ -16,7 +17,8 @@ DIGEST_MODULUS = 1 << 128
 
 
 class OutputCounts(Struct, frozen=True):
-    """One output: what the units committed, and what the merged file holds (None: not merged)."""
+    """One output, or what it has of one dataset (`label`: LABEL/DATASET): what the units committed,
+    and what the merged file holds (None: not merged)."""
 
     label: str
     n_events_written: int
@@ -110,7 +112,7 @@ def count_events(records: RunRecords) -> EventCounts:
             if planned is None or _is_partial(n_units, plan.get("n_units"))
             else (planned, n_planned) == (covered, n_read + len(left_out))
         ),
-        outputs=tuple(_output(records, label) for label in _labels(records)),
+        outputs=tuple(_output(records, each) for each in _destinations(records)),
         not_finite=_not_finite(records),
     )
 
@@ -134,20 +136,23 @@ def add_digests(digests: Iterable[str]) -> str:
     return f"{sum(int(digest, 16) for digest in digests) % DIGEST_MODULUS:032x}"
 
 
-def _labels(records: RunRecords) -> list[str]:
-    """Labels of outputs in the configuration's order, then those only a ledger knows."""
-    configured = [str(output["label"]) for output in records.config.get("outputs", [])]
-    written = [label for line in records.ledger for label in line.outputs]
-    return list(dict.fromkeys(configured + written))
+def _destinations(records: RunRecords) -> list[Destination]:
+    """Outputs in the configuration's order, then those only a ledger knows."""
+    configured = destinations_in(records.config)
+    known = {each.label for each in configured}
+    written = dict.fromkeys(label for line in records.ledger for label in line.outputs)
+    return configured + [Destination(label, label) for label in written if label not in known]
 
 
-def _output(records: RunRecords, label: str) -> OutputCounts:
-    parts = [line.outputs[label] for line in records.ledger if label in line.outputs]
+def _output(records: RunRecords, destination: Destination) -> OutputCounts:
+    label = destination.label
+    lines = [line for line in records.ledger if destination.has(line.dataset)]
+    parts = [line.outputs[label] for line in lines if label in line.outputs]
     n_events = sum(part.n_events for part in parts)
     digest = add_digests(part.digest for part in parts if part.digest)
-    merged = _merged(records).get(label)
+    merged = _merged(records).get(destination.name)
     return OutputCounts(
-        label=label,
+        label=destination.name,
         n_events_written=n_events,
         digest_written=digest,
         n_bytes_written=sum(part.n_bytes for part in parts),

@@ -373,6 +373,8 @@ void register_files(py::module_& module) {
   module.def("read_fragment", &read_fragment, py::arg("path"));
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());
+  module.def("add_text", &root_io::add_text, py::arg("output"), py::arg("name"), py::arg("text"),
+             py::call_guard<py::gil_scoped_release>());
   module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
              py::arg("exclude"), py::arg("keep_first") = false,
              py::arg("identities") = std::vector<Identity>{}, py::arg("common_branches") = false);

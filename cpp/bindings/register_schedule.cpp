@@ -7,6 +7,7 @@
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
+#include <forkrun/fragments/dataset_column.hpp>
 #include <forkrun/fragments/fragment_output.hpp>
 
 #include "bindings.hpp"
@@ -80,6 +81,13 @@ class JobScheduleBuilder {
   void add_path_decision(const std::string& label, const std::string& path) {
     builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
       return std::make_unique<PathDecision>(construction, decisions_, path);
+    });
+  }
+
+  /// A column with the number of the dataset of each event's file.
+  void add_dataset_column(const std::string& name, const std::vector<std::int32_t>& of_file) {
+    builder_.add_module({name + " of events", Parameters{}}, [&](Construction& construction) {
+      return std::make_unique<DatasetColumn>(construction, name, of_file);
     });
   }
 
@@ -267,6 +275,8 @@ void register_schedule(py::module_& module) {
            py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false)
       .def("add_path_decision", &JobScheduleBuilder::add_path_decision, py::arg("label"),
            py::arg("path"))
+      .def("add_dataset_column", &JobScheduleBuilder::add_dataset_column, py::arg("name"),
+           py::arg("of_file"))
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("columns_by_module", &JobScheduleBuilder::columns_by_module)
       .def("products_by_module", &JobScheduleBuilder::products_by_module)

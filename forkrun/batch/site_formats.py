@@ -13,7 +13,8 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.durable import output_errors, write_json, write_text
+from forkrun.base.destinations import destinations_in
+from forkrun.base.durable import output_errors, read_json, write_json, write_text
 from forkrun.base.lumis import Keys
 from forkrun.batch.course import read_course
 from forkrun.errors import EVENTS_LEFT_OUT
@@ -127,10 +128,14 @@ def _job_report(
         if n_events:
             _input_file(root, path, plan.identities[number][0], n_events, plan, of_range[own])
     events = {output["label"]: output for output in report["events"]["outputs"]}
-    for name, known in sums.items():
-        label = Path(name).parts[1].removesuffix(".root")
-        if label in events:
-            _output_file(root, folder.path / name, label, events[label], known, plan, done)
+    wanted = {each.name: each.dataset for each in destinations_in(read_json(folder.config))}
+    for file, known in sums.items():
+        inside = Path(file).relative_to(folder.output.name)
+        names = (str(inside.with_suffix("")), str(inside.parent))
+        name = next((name for name in names if name in events), None)
+        if name is not None:
+            texts = {"PFN": str(folder.path / file), "ModuleLabel": name}
+            _output_file(root, texts, events[name], known, plan, done, wanted[name])
     if report["job"]["outcome"] != "done":
         code, text = _failure(folder), report["job"]["problem"] or report["job"]["outcome"]
         failed = Xml.SubElement(root, "FrameworkError", ExitStatus=str(code), Type="forkrun")
@@ -162,26 +167,28 @@ def _input_file(
 
 def _output_file(
     root: Xml.Element,
-    path: Path,
-    label: str,
+    texts: Mapping[str, str],
     events: Mapping[str, Any],
     known: Mapping[str, Any],
     plan: Plan,
     done: Flags,
+    dataset: int | None,
 ) -> None:
+    """`texts`: where it is, and its name; `dataset`: the only one whose events it has."""
     file = Xml.SubElement(root, "File")
-    texts = {
-        "LFN": "", "PFN": str(path), "Catalog": "", "ModuleLabel": label,
+    _add(file, {
+        "LFN": "", "PFN": texts["PFN"], "Catalog": "", "ModuleLabel": texts["ModuleLabel"],
         "OutputModuleClass": "forkrun", "TotalEvents": str(events["n_events_merged"]),
         "Size": str(known["n_bytes"]),
-    }  # fmt: skip
-    _add(file, texts)
+    })  # fmt: skip
     for kind in ("adler32", "sha256"):
         Xml.SubElement(file, "Checksum", Algorithm=kind).text = str(known[kind])
-    _add_lumis(file, _lumis(plan.units, done))
+    own = done if dataset is None else done & (plan.dataset_of_units == dataset)
+    _add_lumis(file, _lumis(plan.units, own))
     inputs = Xml.SubElement(file, "Inputs")
-    for source in plan.files:
-        _add(Xml.SubElement(inputs, "Input"), {"LFN": _logical(source), "PFN": source})
+    for number, source in enumerate(plan.files):
+        if dataset is None or plan.datasets[number] == dataset:
+            _add(Xml.SubElement(inputs, "Input"), {"LFN": _logical(source), "PFN": source})
 
 
 def _logical(path: str) -> str:

@@ -64,6 +64,7 @@ def commit_stretch(
         cutflow=cutflow,
         accumulators=accumulators,
         build=build_identity(),
+        dataset=work.job.plan.dataset_of(stretch),
     )
 
 

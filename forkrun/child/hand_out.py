@@ -42,7 +42,8 @@ class HandOut:
         joins_previous: Flags | None = None,
         at_cluster: Flags | None = None,
     ) -> None:
-        self._piece = np.cumsum(changes(plan.units.lumi_key))
+        begins_lumi = changes(plan.units.lumi_key) | changes(plan.dataset_of_units)
+        self._piece = np.cumsum(begins_lumi)
         self._goes_on = joins_previous
         children, n_events = plan.busy_children(), plan.units.n_events
 

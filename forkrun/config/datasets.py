@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from forkrun.base.destinations import APART
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import parse_json
 from forkrun.config.anchor import anchored
@@ -42,9 +43,9 @@ class DatasetConfig(Section):
 
 def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration whose source reads the files of its datasets, those of `source.datasets`
-    alone if it names some. Trees like Runs, whose sums are of one dataset, are not carried to the
-    outputs of several. Raises ValueError."""
-    given = raw.get("datasets")
+    alone if it names some; outputs of several datasets keep them apart where nothing else is said.
+    Raises ValueError."""
+    given: Any = raw.get("datasets")
     if not _are_tables(given) or not _have_form(raw, given):
         return dict(raw)
     source = dict(raw.get("source") or {})
@@ -56,8 +57,14 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     job = raw.get("job") or {}
     if job.get("luminosity") and all(m.get("label") != WEIGHT for m in modules):
         modules = [{"label": WEIGHT, "type": _WEIGHT_TYPE}, *modules]
-    merge = {"carry": len(chosen) < 2, **(raw.get("merge") or {})}
-    return {**raw, "source": source, "modules": list(modules), "merge": merge}
+    return {**raw, "source": source, "modules": list(modules), **_outputs(raw, len(given))}
+
+
+def _outputs(raw: Mapping[str, Any], n_datasets: int) -> dict[str, Any]:
+    outputs: Any = raw.get("outputs")
+    if n_datasets < 2 or not _are_tables(outputs):
+        return {}
+    return {"outputs": [{"datasets": APART, **each} for each in outputs]}
 
 
 def files_of(datasets: Iterable[Mapping[str, Any]]) -> list[Any]:
@@ -71,7 +78,7 @@ def _are_tables(value: Any) -> bool:
 
 def _have_form(raw: Mapping[str, Any], given: Any) -> bool:
     """Whether what the datasets change is as it has to be; what is not is refused later."""
-    sections = [raw.get(name) or {} for name in ("source", "job", "merge")]
+    sections = [raw.get(name) or {} for name in ("source", "job")]
     if not _are_tables(sections) or not _are_tables(raw.get("modules") or []):
         return False
     lists = [dataset.get("files") or [] for dataset in given] + [sections[0].get("datasets") or []]

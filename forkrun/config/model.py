@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from forkrun.base.destinations import APART, Destination, destinations
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
 from forkrun.config.branches import BranchesRule
@@ -288,6 +289,10 @@ class OutputConfig(Section):
     """Write events that one of these paths accepts; none: every event."""
     per_lumi: Flag = False
     """A file for each lumi, in output/LABEL/, with a list of them."""
+    datasets: Literal["apart", "together"] | None = None
+    """Where the job has [[datasets]]: a file for each, output/LABEL/DATASET.root, or one for all
+    with a column `dataset`, a number whose name its object `datasets` says; not given: apart if
+    there are several."""
     keep: Texts = ("*",)
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()
@@ -317,8 +322,9 @@ class MergeConfig(Section):
     """Keep RUNDIR/units after a verified merge."""
     when_stopped: Flag = False
     """Merge what has been committed also when the job was stopped before its end."""
-    carry: Flag = True
-    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged."""
+    carry: Flag | None = None
+    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged; not
+    given: to outputs of one dataset each."""
     verify: Flag = False
     """Unzip also baskets that are kept whole, and check what they hold."""
     keep_first: Flag = False
@@ -393,6 +399,28 @@ class JobConfig(Section):
     def run_directory(self) -> Path:
         """The one that a job has if none is named: NAME-run in the current directory."""
         return Path(f"{self.job.name}-run")
+
+    @property
+    def output_of(self) -> dict[str, OutputConfig]:
+        """By label."""
+        return {output.label: output for output in self.outputs}
+
+    @property
+    def carrying(self) -> list[str]:
+        """Labels of outputs that get what the input has beside its events."""
+        is_one, carry = len(self.source.datasets or self.datasets) < 2, self.merge.carry
+        return [
+            output.label
+            for output in self.outputs
+            if output.mode is OutputMode.FULL and not output.per_lumi
+            if (carry if carry is not None else is_one or output.datasets == APART)
+        ]
+
+    @property
+    def destinations(self) -> list[Destination]:
+        """Where events of the outputs go."""
+        labels = {output.label: output.datasets for output in self.outputs}
+        return destinations(labels, [d.name for d in self.datasets], self.source.datasets)
 
     @model_validator(mode="before")
     @classmethod

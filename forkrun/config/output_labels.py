@@ -1,4 +1,5 @@
-"""Labels of outputs become names of files: no two of them may be the same one."""
+"""Labels of outputs, and names of datasets, become names of files: no two of them may be the same
+one."""
 
 from __future__ import annotations
 
@@ -16,27 +17,34 @@ LONGEST_LABEL_BYTES = _LONGEST_NAME_BYTES - _SUFFIX_BYTES
 def output_label_problems(labels: Sequence[object]) -> Iterator[tuple[int, str]]:
     """Number of an output, and what is wrong with its label. Labels that are the same to the
     letter, or are no texts, are left to others."""
-    first: dict[str, str] = {}
     for number, label in enumerate(labels):
-        if not isinstance(label, str):
-            continue
-        n_bytes = len(label.encode(errors="replace"))
-        if n_bytes > LONGEST_LABEL_BYTES:
-            yield number, _too_long(label, n_bytes)
-        if label.casefold() == HISTOGRAMS:
+        if isinstance(label, str) and label.casefold() == HISTOGRAMS:
             yield number, _reserved(label)
-        other = first.setdefault(label.casefold(), label)
-        if other != label:
+    yield from file_name_problems(labels, "output", "label")
+
+
+def file_name_problems(names: Sequence[object], of: str, word: str) -> Iterator[tuple[int, str]]:
+    """Number of a name, and what is wrong with it as that of a file. `of`: what they are names of;
+    `word`: what they are called there."""
+    first: dict[str, str] = {}
+    for number, name in enumerate(names):
+        if not isinstance(name, str):
+            continue
+        n_bytes = len(name.encode(errors="replace"))
+        if n_bytes > LONGEST_LABEL_BYTES:
+            yield number, _too_long(word, name, n_bytes)
+        other = first.setdefault(name.casefold(), name)
+        if other != name:
             yield (
                 number,
-                f'the outputs "{other}" and "{label}" share a file where upper and lower case are'
+                f'the {of}s "{other}" and "{name}" share a file where upper and lower case are'
                 " the same (macOS, Windows, some network file systems); rename one of them",
             )
 
 
-def _too_long(label: str, n_bytes: int) -> str:
+def _too_long(word: str, label: str, n_bytes: int) -> str:
     return (
-        f'the label "{label[:20]}…" has {n_bytes} bytes; it becomes a name of files, and'
+        f'the {word} "{label[:20]}…" has {n_bytes} bytes; it becomes a name of files, and'
         f" {LONGEST_LABEL_BYTES} bytes at most leave room for their suffixes"
     )
 

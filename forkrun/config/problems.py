@@ -8,11 +8,12 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import short
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
-from forkrun.config.output_labels import output_label_problems
+from forkrun.config.output_labels import file_name_problems, output_label_problems
 
 Location = tuple[int | str, ...]
 Raw = Mapping[str, Any]
@@ -92,6 +93,7 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
                 yield ("paths", path, number), what + suggestion(label, list(modules))
     for index, what in output_label_problems([t.get("label") for t in _tables(raw, "outputs")]):
         yield ("outputs", index, "label"), what
+    yield from _dataset_problems(raw)
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:
@@ -102,6 +104,20 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     for index, condition in enumerate(_tables(raw, "conditions")):
         for place, what in condition_problems(condition):
             yield ("conditions", index, *place), what
+
+
+def _dataset_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
+    outputs, datasets = _tables(raw, "outputs"), _tables(raw, "datasets")
+    if any(output.get("datasets", APART) == APART for output in outputs):
+        names = [dataset.get("name") for dataset in datasets]
+        for index, what in file_name_problems(names, "dataset", "name"):
+            yield ("datasets", index, "name"), what
+    for index, output in enumerate(outputs):
+        if output.get("datasets") is not None and not raw.get("datasets"):
+            yield ("outputs", index, "datasets"), "the job has no [[datasets]]; leave this out"
+        if output.get("datasets") == TOGETHER and output.get("per_lumi"):
+            what = f'lumis of different datasets are never one; write datasets = "{APART}"'
+            yield ("outputs", index, "per_lumi"), what
 
 
 def _duplicates(section: str, raw: Raw) -> Iterator[tuple[Location, str]]:

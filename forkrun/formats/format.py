@@ -129,6 +129,9 @@ class Format:
     ) -> None:
         """Adds what the inputs have beside their events to an output. Raises InputError."""
 
+    def add_text(self, output: str, name: str, text: str) -> None:
+        """Adds a text beside the events of an output. Raises OutputError."""
+
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         """Joins files in the given order; gives entries by table. Raises InputError."""
         refused = [name for name in ("trees", "compression", "keep_first") if options.get(name)]

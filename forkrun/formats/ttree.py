@@ -110,6 +110,9 @@ class TTreeFormat(Format):
     ) -> None:
         _core.carry_objects(inputs, output, exclude, keep_first, identities, common_branches)
 
+    def add_text(self, output: str, name: str, text: str) -> None:
+        _core.add_text(output, name, text)
+
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         return _core.merge_trees(inputs, output, **options)
 

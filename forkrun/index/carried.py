@@ -6,18 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from forkrun.config import JobConfig, OutputMode
+from forkrun.config import JobConfig
 from forkrun.errors import InputError
 from forkrun.index.model import FileIndex
 from forkrun.index.read import ask_workers
 
 
 def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
-    """Joins the first file of each kind, as the merge will do with all, in a helper process. Files
-    that are alike, as most are, are not looked at, unless their objects may refer to others.
-    Raises InputError with what does not fit and what to do."""
-    if not _carries(config):
-        return
+    """Joins the first file of each kind, as the merge will do with all, in a helper process: of
+    each dataset, where an output has only these. Files that are alike, as most are, are not looked
+    at, unless their objects may refer to others. Raises InputError with what does not fit and what
+    to do."""
+    for dataset in {d.dataset for d in config.destinations if d.label in config.carrying}:
+        _check([file for file in index if dataset in (None, file.dataset)], config)
+
+
+def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
     problems = [f"{file.path}: {line}" for file in index for line in file.beside.problems]
     if problems:
         remedy = "make outputs without what the input has beside events: merge.carry = false"
@@ -25,12 +29,6 @@ def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
     files = _first_of_each_kind(index, config.merge.keep_first)
     if len(files) > 1 or any(file.beside.may_refer for file in index):
         _join(files, config)
-
-
-def _carries(config: JobConfig) -> bool:
-    return config.merge.carry and any(
-        output.mode is OutputMode.FULL and not output.per_lumi for output in config.outputs
-    )
 
 
 def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[str]:

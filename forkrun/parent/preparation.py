@@ -57,8 +57,6 @@ class PreparedJob(Job, frozen=True):
     input_lumis: LumiCounts
     clusters: Sequence[Sequence[int]]
     """For each file of the input the first entry of each cluster."""
-    datasets: Sequence[int]
-    """(n_files,) number of the dataset of each file."""
     start_s: float
     index_done_s: float
     modules_built_s: float
@@ -70,9 +68,8 @@ class PreparedJob(Job, frozen=True):
         units, iov = self.plan.units, self.schedule.conditions.table.of_unit
         joined = np.zeros(len(units), dtype=np.bool_)
         joined[1:] = iov[1:] == iov[:-1]
-        if self.config.datasets:
-            dataset = units.of_file(self.datasets)
-            joined[1:] &= dataset[1:] == dataset[:-1]
+        dataset = self.plan.dataset_of_units
+        joined[1:] &= dataset[1:] == dataset[:-1]
         if self.schedule.core.wants_one_lumi:
             joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
         return joined
@@ -149,7 +146,7 @@ class PlannedJob(Struct, frozen=True):
 
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
-        index = _indexed(part.plan.files, config, part.datasets)
+        index = _indexed(part.plan.files, config, part.plan.datasets)
         index = with_known_friends(index, part.friends, config.source)
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
@@ -209,7 +206,6 @@ class PlannedJob(Struct, frozen=True):
             ),
             self.input_lumis,
             [file.clusters for file in index],
-            [file.dataset for file in index],
             self.start_s,
             self.done_s,
             time.time(),
@@ -240,13 +236,13 @@ def index_input(config: JobConfig) -> list[FileIndex]:
 
 
 def _indexed(
-    files: Sequence[str], config: JobConfig, datasets: Mapping[int, int] | None = None
+    files: Sequence[str], config: JobConfig, datasets: Sequence[int] = ()
 ) -> list[FileIndex]:
-    """`datasets`: those of files by number, where they are known."""
+    """`datasets` : (n_files,) number of that of each file, where they are known."""
     index = index_files(files, config.source.ids)
-    if datasets is None:
+    if not datasets:
         return with_datasets(index, config.datasets)
-    return [replace(file, dataset=datasets.get(n, 0)) for n, file in enumerate(index)]
+    return [replace(file, dataset=each) for file, each in zip(index, datasets, strict=True)]
 
 
 class JobInput(Struct, frozen=True):

@@ -11,10 +11,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.arguments import check_path
+from forkrun.base.arguments import check_path, check_texts
+from forkrun.base.destinations import Destination, destinations_in
+from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
-from forkrun.errors import InputError
+from forkrun.errors import ConfigError, InputError
 from forkrun.formats import format_named
 from forkrun.histograms.finished import Histograms
 from forkrun.monitoring.cutflow_table import Cuts
@@ -23,9 +25,9 @@ from forkrun.rundir.nodes import read_commits
 
 
 class Result(Struct, frozen=True, dict=True):
-    """`outputs`: by label the merged file, or the folder of files by lumi; `histogram_file`: that
-    of the booked ones, None if nothing was booked; `report`: as in report.json, empty if there is
-    none."""
+    """`outputs`: by label the merged file, or the folder of files by lumi or by dataset, of which
+    `output(label, dataset)` gives one; `histogram_file`: that of the booked ones, None if nothing
+    was booked; `report`: as in report.json, empty if there is none."""
 
     run_directory: Path
     outputs: dict[str, Path]
@@ -45,14 +47,35 @@ class Result(Struct, frozen=True, dict=True):
         commits = read_commits(RunDirectory(self.run_directory))
         return sum(len(commit.skipped) for commit in commits)
 
+    @cached_property
+    def _merged(self) -> dict[str, Path]:
+        """By name: LABEL, or LABEL/DATASET."""
+        files = _files(RunDirectory(self.run_directory))
+        return {each.name: file for each, file in files.items() if file.exists()}
+
     @property
     def files(self) -> list[Path]:
         """All that the job has written for its user."""
         accumulators = RunDirectory(self.run_directory).accumulators
         others = [self.histogram_file, accumulators if accumulators.exists() else None]
-        parquet = [RunDirectory.parquet_of(file) for file in self.outputs.values()]
+        merged = list(self._merged.values())
+        parquet = [RunDirectory.parquet_of(file) for file in merged]
         made = [file for file in parquet if file.exists()]
-        return [*self.outputs.values(), *made, *filter(None, others)]
+        return [*merged, *made, *filter(None, others)]
+
+    def output(self, label: str, dataset: str | None = None) -> Path:
+        """The merged file of an output, or of one dataset of it, or the folder of its files by
+        lumi. Raises ConfigError with the names there are."""
+        call = "result.output(…)"
+        check_texts(call, label=label, dataset=dataset)
+        name = label if dataset is None else f"{label}/{dataset}"
+        found = {**self.outputs, **self._merged}
+        if name not in found:
+            known = ", ".join(f'"{each}"' for each in found) or "none"
+            raise ConfigError(
+                f'{call}: there is no "{name}"{suggestion(name, list(found))}; there are {known}'
+            )
+        return found[name]
 
     @property
     def accumulators(self) -> dict[str, dict[str, Any]]:
@@ -93,21 +116,28 @@ class Result(Struct, frozen=True, dict=True):
         folder = RunDirectory(check_path("Result.read(…)", "run_directory", run_directory))
         if not folder.config.exists():
             raise InputError(f"{folder.path}: no job has run here: it has no {folder.config.name}")
-        config = _read(folder.config)
-        files = {
-            output["label"]: folder.merged(
-                output["label"],
-                output.get("per_lumi", False),
-                format_named(output.get("format", "ttree")).suffix,
-            )
-            for output in config.get("outputs", [])
-        }
+        outputs = {}
+        for destination, file in _files(folder).items():
+            outputs[destination.label] = file if destination.dataset is None else file.parent
         return cls(
             folder.path,
-            {label: file for label, file in files.items() if file.exists()},
+            {label: file for label, file in outputs.items() if file.exists()},
             folder.histograms if folder.histograms.exists() else None,
             _read(folder.report_json),
         )
+
+
+def _files(folder: RunDirectory) -> dict[Destination, Path]:
+    """The merged file of each destination, or its folder of files by lumi; there or not."""
+    config = _read(folder.config)
+    described = {output["label"]: output for output in config.get("outputs", [])}
+
+    def file(destination: Destination) -> Path:
+        output = described[destination.label]
+        suffix = format_named(output.get("format", "ttree")).suffix
+        return folder.merged(destination.name, output.get("per_lumi", False), suffix)
+
+    return {each: file(each) for each in destinations_in(config)}
 
 
 def _read(path: Path) -> dict[str, Any]:

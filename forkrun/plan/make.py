@@ -51,6 +51,7 @@ def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileInd
         units=pieces.units(selected, ranks),
         digest=selected.digest,
         identities=tuple(file.identity for file in index),
+        datasets=tuple(file.dataset for file in index) if config.datasets else (),
         order=order.value,
         order_reason=reason,
         n_pieces=int(changes(lumis).sum()),

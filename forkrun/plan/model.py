@@ -213,6 +213,8 @@ class Plan(Struct, frozen=True):
     digest: str | None
     identities: tuple[Identity, ...] = ()
     """Identity of each input file, to check that it is still the one that was indexed."""
+    datasets: tuple[int, ...] = ()
+    """(n_files,) number of the dataset of each; none: the job has no datasets."""
     order: str = "input"
     """`source.order`, as it was chosen."""
     order_reason: str = ""
@@ -243,6 +245,16 @@ class Plan(Struct, frozen=True):
     def is_shared(self) -> bool:
         """Whether units go to any idle child."""
         return bool((self.units.child == ANY_CHILD).all())
+
+    @property
+    def dataset_of_units(self) -> Integers:
+        """(n_units,) number of the dataset that all events of a unit belong to."""
+        return self.units.of_file(self.datasets or [0] * len(self.files))
+
+    def dataset_of(self, stretch: Stretch) -> int:
+        """Number of the dataset that all of its events belong to."""
+        has_some = self.datasets and len(stretch.ranges)
+        return self.datasets[stretch.ranges[0, 0]] if has_some else 0
 
     def units_of(self, child: int) -> Integers:
         """Numbers of the units that one child may do, in this order; of `ANY_CHILD`, of those that

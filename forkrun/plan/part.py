@@ -23,13 +23,12 @@ _NEAR = 0.1
 class Part(Struct, frozen=True):
     """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
     paths of others are "". `input_lumis`: events in the whole input of the lumis of these units;
-    `friends`: where the entries of its files are in friend trees; `datasets`: by number of each of
-    its files, that of its dataset; `copies`: by path of a file, where to read it instead."""
+    `friends`: where the entries of its files are in friend trees; `copies`: by path of a file,
+    where to read it instead."""
 
     plan: Plan
     input_lumis: LumiCounts
     friends: Sequence[KnownFriend] = ()
-    datasets: Mapping[int, int] = {}
     copies: Mapping[str, str] = {}
 
     @property
@@ -48,13 +47,13 @@ class Part(Struct, frozen=True):
         plan, own = self.plan.to_json(), self.own_files
         plan["files"] = {n: self.plan.files[n] for n in own}
         plan["identities"] = {n: self.plan.identities[n] for n in own}
+        plan["datasets"] = {n: self.plan.datasets[n] for n in own if self.plan.datasets}
         n_files = len(self.plan.files)
         return {
             "n_files": n_files,
             "plan": plan,
             "lumis": self.input_lumis.to_json(),
             "friends": [asdict(friend) for friend in self.friends],
-            "datasets": self.datasets,
         }
 
     @classmethod
@@ -64,10 +63,12 @@ class Part(Struct, frozen=True):
         files = [plan["files"].get(str(n), "") for n in numbers]
         identities = [plan["identities"].get(str(n), ("", 0, 0)) for n in numbers]
         lumis = {name: np.asarray(column, np.int64) for name, column in data["lumis"].items()}
-        whole = Plan.from_json({**plan, "files": files, "identities": identities})
+        known = plan["datasets"]
+        datasets = [known.get(str(n), 0) for n in numbers] if known else []
+        columns = {"files": files, "identities": identities, "datasets": datasets}
+        whole = Plan.from_json({**plan, **columns})
         friends = tuple(KnownFriend.from_json(friend) for friend in data["friends"])
-        datasets = {int(n): int(dataset) for n, dataset in data["datasets"].items()}
-        return cls(whole, LumiCounts(**lumis), friends, datasets)
+        return cls(whole, LumiCounts(**lumis), friends)
 
 
 def node_borders(units: Units, n_nodes: int) -> list[int]:
@@ -96,7 +97,7 @@ def parts_of(
     plan: Plan, lumis: LumiCounts, borders: Sequence[int], index: Sequence[FileIndex] = ()
 ) -> Iterator[Part]:
     """A part for each pair of neighbouring borders. `lumis`, `index`: of the whole input; without
-    an index it has no friends and no datasets."""
+    an index it has no friends."""
     keys = lumi_keys(lumis.run, lumis.lumi)
     order = np.argsort(keys)
     for first, end in pairwise(borders):
@@ -105,8 +106,7 @@ def parts_of(
         places = order[np.searchsorted(keys, own, sorter=order)] if len(keys) else order
         counts = LumiCounts(*(column[np.sort(places)] for column in asdict(lumis).values()))
         files = np.unique(units.file).tolist()
-        datasets = {n: index[n].dataset for n in files if index}
-        yield Part(_plan(plan, units), counts, known_friends(index, files), datasets)
+        yield Part(_plan(plan, units), counts, known_friends(index, files))
 
 
 def _plan(plan: Plan, units: Units) -> Plan:

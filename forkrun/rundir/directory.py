@@ -172,12 +172,11 @@ class RunDirectory(Struct, frozen=True):
 
     def merged_files(self) -> list[Path]:
         """Merged files that exist, and folders of files by lumi."""
-        files = (p for p in self.output.glob("*.*") if not _is_beside_output(p))
-        return sorted([*files, *(p.parent for p in self.lists_of_files())])
-
-    def lists_of_files(self) -> list[Path]:
-        """Lists of the files of outputs that have one for each lumi."""
-        return list(self.output.glob("*/files.json"))
+        lists = (p for depth in ("*", "*/*") for p in self.output.glob(f"{depth}/files.json"))
+        by_lumi = {file.parent for file in lists}
+        files = [p for depth in ("*.*", "*/*.*") for p in self.output.glob(depth) if p.is_file()]
+        own = [p for p in files if p.parent not in by_lumi and not _is_beside_output(p)]
+        return sorted([*own, *by_lumi])
 
     report_json = _Place("report.json")
     report_text = _Place("report.txt")

@@ -103,7 +103,8 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     `n_events` and `digest`: what was read; `skipped`: events of it
     that were left out, with their digest; times in seconds since the epoch; checksums are
     CRC-32C; `block_size`: events that a block had at most, 0: as the source chose; `cutflow`: by
-    path what its filters left, None: not counted; `build`: of the forkrun that processed it."""
+    path what its filters left, None: not counted; `build`: of the forkrun that processed it;
+    `dataset`: number of the one that all events belong to."""
 
     unit: int
     child: int
@@ -127,6 +128,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     cutflow: dict[str, list[CutCount]] | None = None
     accumulators: AccumulatorPart | None = None
     build: str = ""
+    dataset: int = 0
 
     @property
     def units(self) -> range:

@@ -27,13 +27,13 @@ class OutputContents(Struct, frozen=True):
     by_label: Mapping[str, OutputContent]
     clusters: Sequence[Sequence[int]]
 
-    @property
-    def first_file(self) -> int:
-        """Number of the file whose tree gives outputs their structure: the first with events; if
-        none has any, the first whose tree has branches."""
-        with_events = (n for n, clusters in enumerate(self.clusters) if len(clusters) > 1)
-        with_branches = (n for n, clusters in enumerate(self.clusters) if clusters)
-        return next(with_events, next(with_branches, 0))
+
+def first_file(clusters: Sequence[Sequence[int]]) -> int:
+    """Number of the file whose tree gives outputs their structure: the first with events; if none
+    has any, the first whose tree has branches."""
+    with_events = (n for n, of_file in enumerate(clusters) if len(of_file) > 1)
+    with_branches = (n for n, of_file in enumerate(clusters) if of_file)
+    return next(with_events, next(with_branches, 0))
 
 
 def read_contents(folder: RunDirectory) -> OutputContents:

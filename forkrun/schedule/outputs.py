@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from forkrun import _core
+from forkrun.base.destinations import APART, DATASET, TOGETHER
 from forkrun.base.nearest import suggestion
 from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
@@ -29,16 +30,21 @@ def add_outputs(
     """Adds the outputs to the schedule, and what is wrong with them to `problems`. Gives what each
     holds: a column that is replaced is a new one."""
     outputs = {}
+    together, more = _add_dataset_column(config, job.builder, of_input)
+    problems += more
     for output in config.outputs:
         varied = job.variations.columns.get(output.variation, {})
         apart = {*job.versions.replaced, *varied}
         branches = {n: each for n, each in of_input.branches.items() if n not in apart}
         friends = {n: each.type for n, (_, each) in of_input.friends.items() if n not in apart}
         columns = _columns_of(job.builder, varied)
+        if together and output.datasets != TOGETHER:
+            del columns[DATASET]
         decisions = [(f"{_DECISION}{path}", "bool") for path in config.paths if output.decisions]
         names, filled = _of_input(output, config.source.ids, branches, of_input.fills)
         new = [*filled, *_of_friends(output, friends)]
-        new += [(name, columns[name][1]) for name in kept(columns, output)]
+        wanted = {*kept(columns, output), *([DATASET] if together else [])}
+        new += [(name, kind) for name, (_, kind) in columns.items() if name in wanted]
         outputs[output.label] = OutputContent(names, [*new, *decisions])
         known = [*columns, *dict(decisions), *friends]
         of_output = () if output.mode is OutputMode.FRIEND else branches
@@ -52,6 +58,24 @@ def add_outputs(
         paths = varied_of(output, job.variations)
         job.builder.add_output(output.label, paths, names, products, output.decisions)
     return outputs
+
+
+def _add_dataset_column(
+    config: JobConfig, builder: _core.ScheduleBuilder, of_input: InputBranches
+) -> tuple[bool, list[str]]:
+    """Adds the column that says in outputs of all datasets which one an event is of. Gives whether
+    some have it, and what is wrong."""
+    labels = [output.label for output in config.outputs if output.datasets == TOGETHER]
+    if not labels:
+        return False, []
+    others = {name for name, _ in builder.produced_columns()} | {*of_input.columns}
+    if DATASET in others:
+        return False, [
+            f'outputs.{labels[0]}: datasets = "{TOGETHER}" adds a column "{DATASET}", which the'
+            f' input or a module has as well; write datasets = "{APART}", or rename that'
+        ]
+    builder.add_dataset_column(DATASET, [file.dataset for file in of_input.files])
+    return True, []
 
 
 def _columns_of(

@@ -6,51 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import forkrun
-from forkrun import _core
 from forkrun.config import read_config
+from tests.support.datasets import with_runs, write
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command
 
 QUIET: dict[str, Any] = {"quiet": True, "plots": False}
 N_EVENTS = {"a1": 30, "a2": 11, "b": 20, "data": 9}
 SUMS = {"a1": [10.0, 5.0], "a2": [25.0], "b": [8.0]}
-
-
-def write(path: Path, n_events: int, sums: list[float] | None) -> None:
-    """Events of lumis 1 and 2 of run 1, in each file alike; x is 0.5."""
-    columns = [
-        ("run", "uint32"),
-        ("luminosityBlock", "uint32"),
-        ("event", "uint64"),
-        ("x", "float32"),
-    ]
-    columns += [("genWeight", "float32")] if sums else []
-    writer = _core.TreeWriter(str(path), "Events", columns, "none")
-    values = {
-        "run": np.ones(n_events, np.uint32),
-        "luminosityBlock": (1 + np.arange(n_events) // (n_events // 2 + 1)).astype(np.uint32),
-        "event": np.arange(n_events, dtype=np.uint64),
-        "x": np.full(n_events, 0.5, np.float32),
-        "genWeight": np.full(n_events, 2, np.float32),
-    }
-    writer.write({name: values[name] for name, _ in columns})
-    writer.close()
-
-
-def with_runs(path: Path, sums: list[float]) -> None:
-    """The file with a tree Runs as NanoAOD has it."""
-    import uproot
-
-    with uproot.open(path) as file:
-        events = file["Events"].arrays(library="np")
-    with uproot.recreate(path) as file:
-        for name, columns in (("Events", events), ("Runs", {"genEventSumw": np.array(sums)})):
-            file.mktree(name, {key: values.dtype for key, values in columns.items()})
-            file[name].extend(columns)
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ def test_what_all_files_have_is_what_nodes_keep(folder: Path, tmp_path: Path) ->
     assert submit(file, tmp_path / "many", "--nodes", 5).code == 0
     finish(tmp_path / "many", 5)
     assert output_digests(tmp_path / "many") == truth
-    with uproot.open(Result.read(tmp_path / "many").outputs["all"]) as output:
+    with uproot.open(Result.read(tmp_path / "many").output("all", "data")) as output:
         assert output["Events"].keys() == [*list(COLUMNS)[:4], "lumi_weight"]
 
 
@@ -159,7 +159,7 @@ def test_a_node_opens_no_file_of_others(folder: Path, tmp_path: Path) -> None:
             place.unlink()
     ended = forkrun("node", "run", 0, "-q", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert part["datasets"] == {"0": 0}
+    assert part["plan"]["datasets"] == {"0": 0}
 
 
 @pytest.mark.parametrize(

@@ -270,13 +270,14 @@ def test_what_follows_from_the_number_of_children_needs_one(distribution: str) -
 
 def test_datasets_give_files_tree_weights_and_what_is_carried() -> None:
     datasets = [{"name": "dy", "files": ["a", "b"], "tree": "T"}, {"name": "data", "files": "c"}]
-    raw = with_datasets({"datasets": datasets, "job": {"luminosity": 3.0}})
+    outputs = [{"label": "skim"}, {"label": "all", "datasets": "together"}]
+    raw = with_datasets({"datasets": datasets, "job": {"luminosity": 3.0}, "outputs": outputs})
     assert raw["source"] == {"tree": "T", "files": ["a", "b", "c"]}
     assert [module["label"] for module in raw["modules"]] == ["lumi_weight"]
-    assert raw["merge"] == {"carry": False}
+    assert [output["datasets"] for output in raw["outputs"]] == ["apart", "together"]
     one = with_datasets({"datasets": datasets, "source": {"datasets": "data"}})
     assert one["source"]["files"] == ["c"]
-    assert one["merge"] == {"carry": True}
+    assert "outputs" not in one
     assert one["modules"] == []
 
 

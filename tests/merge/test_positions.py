@@ -56,7 +56,7 @@ def test_each_cluster_is_in_the_part_with_the_border_before_it(
     borders = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=3))), n]
     whole = every_entry(positions.entries(0, n))
     clusters = [(*whole[begin], 1 + number) for number, begin in enumerate(begins)]
-    found = cuts(clusters, positions, borders)
+    found = cuts(clusters, positions, borders, n)
     assert [size for cut in found for size in cut.sizes] == [size for _, _, size in clusters]
     for cut, (low, high) in zip(found, pairwise(borders), strict=True):
         own = [begin for begin in begins if low <= begin < high]

@@ -167,8 +167,9 @@ def ledger_units(run: Path) -> list[int]:
 
 
 def output_digests(run: Path) -> dict[str, str]:
-    """SHA-256 of the merged files, by name."""
-    return {file.name: sha256(file) for file in sorted((run / "output").glob("*.root"))}
+    """SHA-256 of the merged files, by name; those of lumis and datasets in their folders."""
+    output = run / "output"
+    return {str(file.relative_to(output)): sha256(file) for file in sorted(output.rglob("*.root"))}
 
 
 def sha256(file: Path) -> str:

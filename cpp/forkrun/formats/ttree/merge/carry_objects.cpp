@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include <TFile.h>
+#include <TObjString.h>
+
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/merge/common_branches.hpp>
 #include <forkrun/formats/ttree/merge/plain_merger.hpp>
@@ -128,6 +131,24 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
     return {trees->begin(), trees->end()};
   }
   return carry_with_root(carried, output_path, OutputMode::update, if_they_differ, {});
+}
+
+void add_text(const std::string& output, const std::string& name, const std::string& text) {
+  if (const auto plain = reopen_with_trees(output)) {
+    plain->add(name, "TObjString", "Collectable string class", [&](ObjectWriter& to) {
+      to.object(1, [&] {
+        to.base();
+        to.text(text);
+      });
+    });
+    plain->close();
+    return;
+  }
+  OutputFile file{output, TreeFile{output}.compression(), OutputMode::update};
+  file.file().cd();
+  const TObjString object{text.c_str()};
+  object.Write(name.c_str());
+  file.close();
 }
 
 void check_carried(const std::vector<std::string>& inputs, const std::string& scratch,

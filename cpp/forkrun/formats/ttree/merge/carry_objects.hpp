@@ -19,6 +19,10 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
                                        BranchesThatDiffer branches = BranchesThatDiffer::error,
                                        const std::vector<FileIdentity>& identities = {});
 
+/// Adds a text to a file that was just made: a TObjString with a key of this name.
+/// \throws OutputError
+void add_text(const std::string& output, const std::string& name, const std::string& text);
+
 /// Whether what these files hold beside the objects of these names can be joined: it is, in a file
 /// at `scratch`. \throws InputError as `carry_objects`, OutputError
 void check_carried(const std::vector<std::string>& inputs, const std::string& scratch,
