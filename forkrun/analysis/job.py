@@ -15,11 +15,11 @@ from forkrun.api import LoadedJob, Submission
 from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.quantities import plural
+from forkrun.base.received import STATE, received
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError
 from forkrun.fork.command import is_clean_command
-from forkrun.modules.program.received import STATE, received
 from forkrun.modules.program.taking import note_job
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns

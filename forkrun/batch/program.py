@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from forkrun.base.durable import write_bytes
+from forkrun.base.received import GIVEN, STATE, have, received
 from forkrun.base.regular_file import open_regular
 from forkrun.errors import OutputError
-from forkrun.modules.program.received import GIVEN, STATE, have, received
 from forkrun.modules.program.state import receive_state
 
 

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from forkrun.base.durable import read_json, write_bytes, write_json
 from forkrun.base.quantities import count
+from forkrun.base.received import STATE, received
 from forkrun.batch.program import keep_program
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, OutputError
-from forkrun.modules.program.received import STATE, received
 from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
 from forkrun.plan.stored import read_plan

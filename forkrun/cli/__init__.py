@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
+from forkrun.base.received import STATE
 from forkrun.base.refusals import refusal
 from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
@@ -21,7 +22,6 @@ from forkrun.errors import ConfigError, ForkrunError, OutputError
 from forkrun.fork.command import leave_error
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import need_of_root, starting
-from forkrun.modules.program.received import STATE
 
 _WRONG_PLACES = (errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM)
 _TELLING = ("status", "logs", "plan", "report", "manual", "completion", "estimate", "replay")

@@ -11,12 +11,12 @@ from typing import Any
 
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import whole_number
+from forkrun.base.received import CONFIG, received
 from forkrun.config import Distribution, Executor, JobConfig, read_config, with_settings
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError
-from forkrun.modules.program.received import CONFIG, received
 
 _FLAGS = {
     "children": "forking.children",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from forkrun.base.caller import describing
-from forkrun.modules.program.received import CONFIG
+from forkrun.base.received import CONFIG
 
 _OPTIONS = ("output", "on", "nodes", "events_per_node", "time_per_node", "profile")
 """Arguments of calls that are options of commands, where the command line does not have them."""

@@ -165,6 +165,16 @@ def test_errors_and_plans_are_those_of_the_job(folder: Path) -> None:
     assert json.loads(ended.out)["n_events"] == 80
 
 
+def test_jobs_that_a_command_tries_have_the_functions_of_the_program(folder: Path) -> None:
+    file = program(folder, 'make("mine", 20).run()\n')
+    ended = run(folder, "check", file, "--blocks")
+    assert ended.code == 0, ended.err
+    assert "no result depends on blocks" in ended.out
+    ended = run(folder, "submit", file, "--on", "local", "--time-per-node", "1h", "--dry-run")
+    assert ended.code == 0, ended.err
+    assert "80 events for 1 node" in ended.out
+
+
 def test_datasets_of_a_program_are_chosen(folder: Path) -> None:
     write_events(folder / "b.root", [(2, 1, 30)])
     file = program(

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from forkrun.base.received import GIVEN, received
 from forkrun.errors import ConfigError
-from forkrun.modules.program.received import GIVEN, received
 
 
 class Given(Struct, frozen=True):

@@ -16,12 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.streams import open_standard_descriptors
+from forkrun.base.received import CONFIG, GIVEN, STATE, in_anonymous_files
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import pickled
 from forkrun.modules.program.given import Given
 from forkrun.modules.program.own_modules import installed_paths
-from forkrun.modules.program.received import CONFIG, GIVEN, STATE
 from forkrun.modules.program.state import ProgramState
 
 
@@ -42,20 +41,10 @@ def handing_over(given: Mapping[str, Given], config: bytes = b"") -> Iterator[Ha
         contents[GIVEN] = _pickled(given)
     if config:
         contents[CONFIG] = config
-    with contextlib.ExitStack() as opened:
-        descriptors = {name: _anonymous_file(held, opened) for name, held in contents.items()}
+    with in_anonymous_files(contents) as descriptors:
         numbers = {name: str(descriptor) for name, descriptor in descriptors.items()}
         environment = {"PYTHONPATH": _import_path(), **numbers}
         yield HandedOver(environment, tuple(descriptors.values()))
-
-
-def _anonymous_file(content: bytes, opened: contextlib.ExitStack) -> int:
-    open_standard_descriptors()  # it must not be one of them
-    descriptor = os.memfd_create("forkrun-program", 0)
-    opened.callback(os.close, descriptor)
-    with os.fdopen(os.dup(descriptor), "wb") as file:
-        file.write(content)
-    return descriptor
 
 
 def _import_path() -> str:

@@ -22,10 +22,10 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base import user_code
+from forkrun.base.received import STATE, received
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import Encoded, decode, encode
 from forkrun.modules.program.own_modules import names_by_file, own_modules
-from forkrun.modules.program.received import STATE, received
 from forkrun.modules.program.values import Values, settle, values_of
 
 _WITHOUT = ("awkward", "forkrun")

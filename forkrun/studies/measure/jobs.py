@@ -10,6 +10,7 @@ from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_json
 from forkrun.base.quantities import size
+from forkrun.base.received import handing_on
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.command import CleanCommand, end_with_parent
@@ -36,14 +37,16 @@ class RunningJob:
         with output_errors(file):
             self._command = CleanCommand(arguments, folder.with_name(folder.name + ".failure.json"))
             write_json(file, config.model_dump(mode="json"))
-        self._process = subprocess.Popen(
-            self._command.words,
-            env=self._command.environment,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=end_with_parent,  # a job of many GB must not stay behind
-        )
+        with handing_on() as (environment, descriptors):
+            self._process = subprocess.Popen(
+                self._command.words,
+                env={**self._command.environment, **environment},
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=descriptors,
+                start_new_session=True,
+                preexec_fn=end_with_parent,  # a job of many GB must not stay behind
+            )
 
     def has_ended(self, timeout_s: float = _INTERVAL_S) -> bool:
         """Waits for the end, at most so long; returns whether it has come."""
