@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.rundir.ledger import Commit, CutCount
@@ -37,15 +38,40 @@ class Cut(Struct, frozen=True):
 
 
 class PathCutflow(Struct, frozen=True):
-    """`n_units_missing`: committed without counts, as before they were asked for."""
+    """`n_units_missing`: committed without counts, as before they were asked for; `datasets`: the
+    cuts of each, by name; none: the job has not several."""
 
     path: str
     cuts: tuple[Cut, ...]
     n_units_missing: int = 0
+    datasets: dict[str, tuple[Cut, ...]] = {}
 
 
-def summarize_cutflow(ledger: Sequence[Commit]) -> tuple[PathCutflow, ...]:
-    """The sum over all commits; a path whose filters were not the same in all has none."""
+def summarize_cutflow(
+    ledger: Sequence[Commit], datasets: Sequence[str] = ()
+) -> tuple[PathCutflow, ...]:
+    """The sum over all commits, and over those of each dataset that has some, if there are several.
+    A path whose filters were not the same in all has none. `datasets`: their names."""
+    flows = _sum_over(ledger)
+    numbers = sorted({commit.dataset for commit in ledger}) if len(datasets) > 1 else []
+    of_dataset = {
+        datasets[n]: {
+            flow.path: flow.cuts for flow in _sum_over([c for c in ledger if c.dataset == n])
+        }
+        for n in numbers
+    }
+    return tuple(
+        replace(
+            flow,
+            datasets={
+                name: cuts[flow.path] for name, cuts in of_dataset.items() if flow.path in cuts
+            },
+        )
+        for flow in flows
+    )
+
+
+def _sum_over(ledger: Sequence[Commit]) -> tuple[PathCutflow, ...]:
     counted = [commit for commit in ledger if commit.cutflow]
     n_missing = sum(commit.n_units for commit in ledger if not commit.cutflow)
     names = dict.fromkeys(path for commit in counted for path in commit.cutflow or {})

@@ -50,17 +50,48 @@ def _percent(efficiency: Efficiency | None) -> str:
     return f"{100 * efficiency.value:.{digits}f} ± {100 * half:.{digits}f} %"
 
 
+def dataset_rows(flows: Sequence[PathCutflow]) -> list[tuple[str, ...]]:
+    """Rows of a table of what the last filter of each path left of each dataset, with its head;
+    empty without datasets."""
+    shown = [flow for flow in flows[:MAX_PATHS] if flow.datasets]
+    if not shown:
+        return []
+    has_weights = any(cut.sum_weights is not None for flow in shown for cut in flow.cuts)
+    rows = [("path", "dataset", "events", "left", "of all", *("weights", "of all") * has_weights)]
+    for flow in shown:
+        for n, (name, cuts) in enumerate(flow.datasets.items()):
+            last, all_ = cuts[-1], count(cuts[0].n_events)
+            weights = ((_weights(last)[0], _percent(last.weighted_total))) * has_weights
+            left = (count(last.n_events), _percent(last.total), *weights)
+            rows.append((flow.path if n == 0 else "", name, all_, *left))
+    return rows
+
+
 class Cuts(list[dict[str, Any]]):
     """What the filters of a path left, as in report.json: for its beginning and for each filter.
-    `print` shows a table."""
+    `print` shows a table. `datasets`: the same of each dataset, by name, where there are several;
+    this one is then their sum."""
 
-    def __init__(self, path: str, cuts: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        path: str,
+        cuts: Sequence[Mapping[str, Any]],
+        datasets: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    ) -> None:
         super().__init__(map(dict, cuts))
         self._path = path
+        self.datasets = {name: Cuts(path, of_one) for name, of_one in (datasets or {}).items()}
 
     def __str__(self) -> str:
-        cuts = tuple(convert(each, Cut) for each in self)
-        return "\n".join(format_table(cutflow_rows([PathCutflow(self._path, cuts)]), left={0, 1}))
+        by_dataset = {name: each._as_read() for name, each in self.datasets.items()}
+        flow = [PathCutflow(self._path, self._as_read(), datasets=by_dataset)]
+        lines = format_table(cutflow_rows(flow), left={0, 1})
+        if by_dataset:
+            lines += ["", *format_table(dataset_rows(flow), left={0, 1})]
+        return "\n".join(lines)
+
+    def _as_read(self) -> tuple[Cut, ...]:
+        return tuple(convert(each, Cut) for each in self)
 
 
 def format_table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:

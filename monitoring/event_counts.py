@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, convert
 
-from forkrun.base.lumis import distinct, lumi_keys
 from forkrun.base.destinations import Destination, destinations_in
+from forkrun.base.lumis import distinct, lumi_keys
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
 

@@ -110,7 +110,8 @@ class Summary(Struct, frozen=True):
 def summarize(records: RunRecords) -> Summary:
     """Turns a run directory's records into the values of a report."""
     events, warnings = count_events(records), _warnings(records)
-    cutflow = summarize_cutflow(records.ledger)
+    datasets = [str(each["name"]) for each in records.config.get("datasets") or ()]
+    cutflow = summarize_cutflow(records.ledger, datasets)
     records = records.last_session()
     phases, children = measure_phases(records), summarize_children(records)
     return Summary(

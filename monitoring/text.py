@@ -10,7 +10,7 @@ from typing import Any
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.children import Balance, ChildSummary
 from forkrun.monitoring.cutflow import PathCutflow
-from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows, format_table
+from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows, dataset_rows, format_table
 from forkrun.monitoring.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.memory import MemorySummary
 from forkrun.monitoring.phases import Phases
@@ -135,6 +135,8 @@ def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
     if not rows:
         return []
     lines = ["Cutflow", *format_table(rows, left={0, 1})]
+    if by_dataset := dataset_rows(flows):
+        lines += ["", *format_table(by_dataset, left={0, 1})]
     if len(flows) > MAX_PATHS:
         lines.append(f"  … {len(flows) - MAX_PATHS} more paths in report.json")
     if flows[0].n_units_missing:

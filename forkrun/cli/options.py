@@ -73,7 +73,10 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
     )
     job.add_argument("--executor", choices=executors, help="thread pool that runs tasks")
     job.add_argument(
-        "--dataset", action="append", metavar="NAME", help="process only this dataset; repeatable"
+        "--dataset",
+        action="append",
+        metavar="NAME",
+        help="process only datasets of this name or pattern; repeatable",
     )
     job.add_argument(
         "--max-events", type=whole_number, metavar="N", help="maximum number of events"

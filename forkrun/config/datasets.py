@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,8 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     source = dict(raw.get("source") or {})
     chosen = _chosen(given, source.get("datasets") or ())
     source["tree"] = _tree(given, source)
+    if source.get("datasets"):
+        source["datasets"] = [dataset.get("name") for dataset in chosen]
     if not source.get("files"):
         source["files"] = files_of(chosen)
     modules = raw.get("modules") or []
@@ -94,9 +97,13 @@ def _chosen(given: Any, names: Any) -> list[Mapping[str, Any]]:
         if name in known[:number]:
             raise ValueError(f'datasets: there are two datasets "{name}"')
     for name in _listed(names):
-        if name not in known:
+        if not any(fnmatchcase(each, str(name)) for each in known):
             raise ValueError(f'source.datasets: no dataset "{name}"' + suggestion(name, known))
-    return [d for d in given if not names or d.get("name") in _listed(names)]
+    return [
+        dataset
+        for dataset, name in zip(given, known, strict=True)
+        if not names or any(fnmatchcase(name, str(each)) for each in _listed(names))
+    ]
 
 
 def _tree(given: Any, source: Mapping[str, Any]) -> str:

@@ -86,10 +86,12 @@ class Result(Struct, frozen=True, dict=True):
     @property
     def cutflow(self) -> dict[str, Cuts]:
         """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
-        as in report.json: `n_events`, efficiencies, sums of weights; `print` shows a table. Empty
-        if not counted."""
+        as in report.json: `n_events`, efficiencies, sums of weights; `print` shows a table; of
+        several datasets the sum, and in `datasets` each by name. Empty if not counted."""
         flows = self.report.get("cutflow", ())
-        return {flow["path"]: Cuts(flow["path"], flow["cuts"]) for flow in flows}
+        return {
+            flow["path"]: Cuts(flow["path"], flow["cuts"], flow.get("datasets")) for flow in flows
+        }
 
     def __repr__(self) -> str:
         return f"<Result of {self._summary}>"

@@ -78,7 +78,7 @@ def test_one_dataset_alone_is_read_and_weighs_the_same(folder: Path) -> None:
     )
     made.hist("x", (1, 0, 1), weight="genWeight * lumi_weight")
     (folder / "job.toml").write_text(made.to_toml())
-    ended = command("run", "job.toml", "--dataset", "b", "--children", "1", cwd=folder)
+    ended = command("run", "job.toml", "--dataset", "b*", "--children", "1", cwd=folder)
     assert ended.code == 0, ended.err
     x = forkrun.Result.read(folder / "job-run").histograms["x"]
     assert x.values()[0].tolist() == [0, N_EVENTS["b"] * WEIGHTS["b"], 0]
@@ -134,3 +134,17 @@ def test_a_lumi_mask_holds_for_data(folder: Path) -> None:
     made = forkrun.Job(datasets(), source={"lumi_mask": "golden.json"}).hist("x", (1, 0, 1))
     x = made.run(children=1, **QUIET).histograms["x"]
     assert x.values()[0].tolist() == [41, 20, 4]
+
+
+def test_cutflows_are_by_dataset_and_their_sum(folder: Path) -> None:
+    made = forkrun.Job(datasets()).filter("event % 2 == 0", label="even")
+    made.filter("event < 12", label="low").hist("x", (1, 0, 1))
+    result = made.run(children=2, **QUIET)
+    flow = result.cutflow["main"]
+    counts = {name: [cut["n_events"] for cut in cuts] for name, cuts in flow.datasets.items()}
+    assert counts == {"a": [41, 15 + 6, 6 + 6], "b": [20, 10, 6], "data": [9, 5, 5]}
+    assert [cut["n_events"] for cut in flow] == [70, 36, 23]
+    (line,) = [each for each in str(flow).splitlines() if each.split()[0:1] == ["data"]]
+    assert line.split()[:3] == ["data", "9", "5"]
+    report = (result.run_directory / "report.txt").read_text()
+    assert line in report
