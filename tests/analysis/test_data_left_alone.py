@@ -54,7 +54,7 @@ def columns(result: forkrun.Result, label: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("children", [0, 2])
 def test_data_keep_their_columns_in_each_variation(folder: Path, children: int) -> None:
-    made = job().output("all", keep=["*", "y"], variations="all")
+    made = job().output("all", keep=["*", "y"], datasets="together", variations="all")
     result = made.run(children=children, **QUIET)
     before = uproot.open(folder / "data_1.root")["Events"]["Hit_e"].array(library="np")
     for label, shift in (("all", 0), ("all_up_by", 1)):
@@ -85,7 +85,11 @@ def test_it_is_said_in_the_report_and_by_check(
 
 
 def test_data_are_varied_where_the_job_says_so(folder: Path) -> None:
-    result = job(on_data=True).output("all", keep=["*", "y"]).run(children=1, **QUIET)
+    result = (
+        job(on_data=True)
+        .output("all", keep=["*", "y"], datasets="together")
+        .run(children=1, **QUIET)
+    )
     assert columns(result, "all")["x"].tolist() == [*(2 * X), *(2 * X)]
     y = result.histograms["y"]
     assert y[:, "data", "up_by"].values().tolist() == y[:, "mc", "up_by"].values().tolist()
@@ -99,7 +103,7 @@ def test_a_column_of_another_type_has_that_type_in_data_as_well(folder: Path) ->
     def x(block: Any) -> Any:
         return np.asarray(block.x, np.float64) / 3
 
-    made.output("all", keep=["x"])
+    made.output("all", keep=["x"], datasets="together")
     result = made.run(children=1, **QUIET)
     held = uproot.open(result.outputs["all"])["Events"]["x"].array(library="np")
     assert held.dtype == np.float64
@@ -131,13 +135,17 @@ def test_functions_are_not_called_where_all_events_are_data(folder: Path, name: 
         assert not block.dataset.is_data
         return 2 * block.x
 
-    result = made.output("all", keep=["x"]).run(children=1, **QUIET)
+    result = made.output("all", keep=["x"], datasets="together").run(children=1, **QUIET)
     held = uproot.open(result.outputs["all"])["Events"]["x"].array(library="np")
     assert held.tolist() == (X if name == "data" else 2 * X).tolist()
 
 
 def test_a_configuration_says_it_too(folder: Path) -> None:
-    made = forkrun.Job(DATASETS, source=FILL).redefine("x", "2 * x").output("all", keep=["x"])
+    made = (
+        forkrun.Job(DATASETS, source=FILL)
+        .redefine("x", "2 * x")
+        .output("all", keep=["x"], datasets="together")
+    )
     assert "on_data = false" in made.to_toml()
     (folder / "job.toml").write_text(made.to_toml())
     ended = command("run", "job.toml", "--children", 1, cwd=folder)
