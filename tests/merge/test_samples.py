@@ -14,6 +14,7 @@ from forkrun import _core
 from forkrun.cli import main
 from forkrun.errors import VerificationError
 from forkrun.merge import merge_files
+from tests.server.root_program import call_root
 
 N_CLUSTERS, N_EVENTS = 12, 4000
 Columns = list[tuple[str, str]]
@@ -115,6 +116,50 @@ def test_without_a_fault_they_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     make = partial(_core.OutputToMake, on_written=written.append)
     monkeypatch.setattr(_core, "OutputToMake", make)
     assert run(tmp_path, paths=["p"]) == 0
+
+
+def write_histograms(path: str) -> None:
+    """200 events of run 1, lumi 1 with histograms, which ROOT reads and fills anew."""
+    import array
+
+    import ROOT
+
+    file = ROOT.TFile(path, "RECREATE", "", 0)
+    tree = ROOT.TTree("Events", "t")
+    numbers = {name: array.array("I", [1]) for name in ("run", "luminosityBlock")}
+    event = array.array("Q", [0])
+    for name, value in numbers.items():
+        tree.Branch(name, value, f"{name}/i")
+    tree.Branch("event", event, "event/l")
+    histogram = ROOT.TH1F("h", "", 5, 0, 5)
+    tree.Branch("histogram", histogram, 4000, 0)
+    for number in range(200):
+        event[0] = number
+        histogram.SetBinContent(1, number)
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
+@pytest.mark.parametrize("fault", [None, partial(exchange, branch="histogram", one=0, other=1)])
+def test_objects_that_root_fills_are_compared_with_what_it_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+    fault: partial[None] | None,
+) -> None:  # fmt: skip
+    path = tmp_path / "h.root"
+    call_root(write_histograms, str(path))
+    output = {"label": "out", "compression": "none"}
+    (tmp_path / "job.json").write_text(
+        json.dumps({"source": {"files": [str(path)]}, "outputs": [output]})
+    )
+    if fault:
+        monkeypatch.setattr(_core, "OutputToMake", partial(_core.OutputToMake, on_written=fault))
+    code = main(["run", str(tmp_path / "job.json"), "-q", "--children", "0",
+                 "-o", str(tmp_path / "run"), "--no-plots"])  # fmt: skip
+    error = capfd.readouterr().err
+    assert code == (6 if fault else 0), error
+    if fault:
+        assert f'branch "{fault.keywords["branch"]}": entry 0 ' in error
 
 
 @pytest.mark.parametrize("compression", [None, "zstd:1"])

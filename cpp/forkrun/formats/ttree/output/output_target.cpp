@@ -10,7 +10,9 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/formats/root_file/key_path.hpp>
+#include <forkrun/formats/ttree/output/filled_samples.hpp>
 #include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/output_schema.hpp>
 #include <forkrun/formats/ttree/write/plain_target.hpp>
@@ -66,11 +68,13 @@ class RootOutput final : public OutputTarget {
   void open() override;
   void fill(std::span<const EntryRange> entries) override;
   void finish(std::int64_t n_entries) override;
+  [[nodiscard]] std::vector<SampledBranch> sampled() const override;
 
  private:
   struct RootCopy {
     BranchPlace from;
     TBranch* to;
+    FilledSamples samples;
   };
 
   KeptInput& input_;
@@ -90,7 +94,7 @@ std::vector<KeptTarget> RootOutput::take_kept() {
     const auto place = places.next(branch.GetName());
     TBranch& from = *branch_at(first.tree(), place);
     if (is_written_anew(from, first.file())) {
-      objects_.push_back({place, &branch});
+      objects_.push_back({place, &branch, {place, branch}});
       continue;
     }
     keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
@@ -114,7 +118,7 @@ void RootOutput::open() {
     target_.output().describe_classes_of(input_.file());
   }
   const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
-  for (const auto& [from, to] : objects_) {
+  for (const auto& [from, to, samples] : objects_) {
     to->ResetAddress();  // it was that of a branch of the file before
     share_address(*branch_at(input_.tree(), from), *to);
   }
@@ -126,12 +130,20 @@ void RootOutput::fill(std::span<const EntryRange> entries) {
     index_.add({range.first, range.last});
   }
   const CapturedMessages messages;
-  for (const auto& [place, to] : objects_) {
+  for (auto& [place, to, samples] : objects_) {
     TBranch& from = *branch_at(input_.tree(), place);
+    const auto first = to->GetEntries();
+    const auto last = first + n_events_of(entries) - 1;
+    const bool is_sampled = samples.takes_part();
     bool is_copied = true;
     for (const auto& range : entries) {
-      for (auto entry = range.first; entry < range.last; ++entry) {
-        is_copied = is_copied && from.GetEntry(entry, 1) >= 0 && to->Fill() >= 0;
+      for (auto entry = range.first; is_copied && entry < range.last; ++entry) {
+        const auto number = to->GetEntries();
+        if (is_sampled && (number == first || number == last)) {
+          is_copied = from.GetEntry(entry, 1) >= 0 && samples.fill(number);
+        } else {
+          is_copied = from.GetEntry(entry, 1) >= 0 && to->Fill() >= 0;
+        }
       }
     }
     if (const auto why = messages.first_error(); !is_copied || !why.empty()) {  // ROOT goes on
@@ -146,9 +158,20 @@ void RootOutput::finish(std::int64_t n_entries) {
   auto& tree = target_.tree();
   tree.SetEntries(n_entries);
   index_.finish(tree);
+  for (auto& copy : objects_) {
+    copy.samples.finish();
+  }
   if (input_.config().files.size() > 1 || n_entries != input_.first_file().tree().GetEntries()) {
     drop_friends(tree);
   }
+}
+
+std::vector<SampledBranch> RootOutput::sampled() const {
+  std::vector<SampledBranch> branches;
+  for (const auto& copy : objects_) {
+    std::ranges::copy(copy.samples.sampled(), std::back_inserter(branches));
+  }
+  return branches;
 }
 
 /// Of the tree of an output that has nothing but numbers; none otherwise.

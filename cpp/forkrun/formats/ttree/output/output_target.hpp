@@ -9,6 +9,7 @@
 #include <forkrun/bytes/compression.hpp>
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/ttree/output/kept_input.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_target.hpp>
 #include <forkrun/formats/ttree/write/tree_target.hpp>
 
@@ -53,6 +54,8 @@ class OutputTarget {
   virtual void fill(std::span<const EntryRange> /*entries*/) {}
   /// All entries are there: before the tree is closed.
   virtual void finish(std::int64_t /*n_entries*/) {}
+  /// What those branches have to hold.
+  [[nodiscard]] virtual std::vector<SampledBranch> sampled() const { return {}; }
 };
 
 }  // namespace forkrun::root_io

@@ -1,6 +1,7 @@
 #include <forkrun/formats/ttree/output/output_tree.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <forkrun/bytes/in_parallel.hpp>
@@ -207,6 +208,7 @@ void OutputTree::check() const {
       branches.push_back({{{column.name}}, &column.writer.samples()});
     }
   }
+  std::ranges::copy(target_->sampled(), std::back_inserter(branches));
   check_samples(path_, without_cycle(input_.config().tree), branches, n_threads_);
 }
 
