@@ -145,6 +145,16 @@ ARGUMENTS: dict[str, Argument] = {
         (*CODE, "none", "integer", "negative", "float", "numpy"),
     ),
     "Job.output.label": Argument(lambda v: job().output(v), TEXTS),
+    "Job.redefine.on_data": Argument(lambda v: job().redefine("x", "1", on_data=v), ("true",)),
+    "Job.vary.on_data": Argument(lambda v: job().vary("x", "v", up="1", on_data=v), ("true",)),
+    "Job.add.what": Argument(lambda v: job().add(v), TEXTS),
+    "Job.add.label": Argument(lambda v: job().add("cpp:A", label=v), (*TEXTS, "none")),
+    "Job.add.concurrency": Argument(
+        lambda v: job().add("cpp:A", concurrency=v), (*TEXTS, "none", "integer", "negative")
+    ),
+    "Job.add.instances": Argument(lambda v: job().add("cpp:A", instances=v), (*TEXTS, "none")),
+    "Job.add.resources": Argument(lambda v: job().add("cpp:A", resources=v), NAMES),
+    "Job.add.replaces": Argument(lambda v: job().add("cpp:A", replaces=v), NAMES),
     "Job.columns.patterns": Argument(lambda v: job().columns(v), TEXTS, "pattern"),
     "Job.run.children": Argument(lambda v: run(children=v), ("none", "integer")),
     "Job.run.threads": Argument(lambda v: run(threads=v), ("none", "integer")),

@@ -11,6 +11,7 @@ import tomli_w
 
 from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
+from forkrun.analysis.steps import Steps
 from forkrun.api import LoadedJob, Submission
 from forkrun.base.arguments import check_text, listed_files, refused
 from forkrun.base.plain_errors import show_errors_plainly
@@ -28,6 +29,13 @@ Files = str | Path | Sequence[str | Path]
 
 
 _CALL = "forkrun.Job(…)"
+_MADE_BY = {
+    "modules": "job.filter(…), job.define(…), job.hist(…), job.add(…) and their like",
+    "paths": 'job.path("NAME")',
+    "outputs": 'job.output("LABEL", …)',
+}
+"""Sections that calls make."""
+_OF_RUN = ("output", "force", "quiet", "plots", "cluster", "nodes")
 _OF_INPUT = ("job", "source", "datasets")
 """Sections that say what is read."""
 _FRIEND = 'a dict {"files": …, "tree": …, "prefix": …}, or several'
@@ -74,8 +82,7 @@ class Job(JobPath):
         show_errors_plainly()
         check_text(_CALL, "tree", tree)
         check_text(_CALL, "name", name)
-        super().__init__(MAIN, {}, [])
-        self._paths: dict[str, JobPath] = {MAIN: self}
+        super().__init__(MAIN, Steps(), {MAIN: self}, self._named_plugins)
         self._sections: dict[str, Any] = {"job": {"name": name}, "source": {"tree": tree}}
         if isinstance(files, Mapping):
             self._sections["datasets"] = [_dataset(*each) for each in files.items()]
@@ -96,6 +103,10 @@ class Job(JobPath):
     def configure(self, **sections: Any) -> Self:
         """Sets keys of the configuration: `job.configure(threads={"per_child": 2})`."""
         for section, keys in sections.items():
+            if section in _MADE_BY:
+                raise ConfigError(f"job.configure({section}=…): these come of {_MADE_BY[section]}")
+            if section in _OF_RUN:
+                raise ConfigError(f"{section} is an argument of job.run({section}=…)")
             before = self._sections.get(section)
             is_table = isinstance(before, dict) and isinstance(keys, dict)
             self._sections[section] = {**(before or {}), **keys} if is_table else keys
@@ -103,9 +114,11 @@ class Job(JobPath):
 
     def path(self, name: str) -> JobPath:
         """A path of its own, which begins with all events; the same one for the same name."""
-        if check_text("job.path(…)", "name", name) not in self._paths:
-            self._paths[name] = JobPath(name, self._steps, self._outputs)
-        return self._paths[name]
+        return self._begun(check_text("job.path(…)", "name", name), None)
+
+    def _named_plugins(self) -> list[str]:
+        plugins = self._sections["job"].get("plugins", ())
+        return list(anchor_all({"job": {"plugins": plugins}}, Path.cwd())["job"]["plugins"])
 
     @property
     def config(self) -> JobConfig:
@@ -216,7 +229,7 @@ class Job(JobPath):
         paths = {name: path.labels for name, path in self._paths.items() if path.labels}
         outputs = [
             {**each, "paths": [name for name in each["paths"] if name in paths]}
-            for each in self._outputs
+            for each in self._steps.outputs
         ]
         raw = {
             **self._sections,

@@ -19,8 +19,17 @@ from forkrun.analysis.arguments import (
     name_of,
 )
 from forkrun.analysis.step import Step
-from forkrun.base.arguments import check_flags, check_text, check_texts, listed_names, plain_value
+from forkrun.analysis.steps import Steps
+from forkrun.base.arguments import (
+    check_flags,
+    check_text,
+    check_texts,
+    listed_names,
+    plain_value,
+    refused,
+)  # fmt: skip
 from forkrun.errors import ConfigError
+from forkrun.schedule.plugins import kind_of_cpp
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["filter", "producer", "analyzer", "histogram"]
@@ -33,16 +42,48 @@ class JobPath:
     """One path of a job. Each filter, histogram and analyzer sees the events that the filters
     before it have left. What is defined can be used by all paths."""
 
-    def __init__(self, name: str, steps: dict[str, Step], outputs: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        steps: Steps,
+        paths: dict[str, JobPath],
+        plugins: Callable[[], Sequence[str]],
+        behind: JobPath | None = None,
+    ) -> None:
+        """`paths`: all of the job, by name; `plugins`: gives its libraries of C++ modules;
+        `behind`: the path that this one goes on from."""
         self.name = name
-        self._steps = steps
-        self._outputs = outputs
-        self._labels: list[str] = []
+        self._steps, self._paths, self._plugins = steps, paths, plugins
+        self._behind = behind
 
     @property
     def labels(self) -> list[str]:
-        """Labels of its modules, in order."""
-        return list(self._labels)
+        """Labels of its modules, in order, with those of the filters that it begins behind."""
+        return [*self._labels_before(), *(step.label for step in self._steps.on_path(self.name))]
+
+    def _labels_before(self) -> list[str]:
+        if self._behind is None:
+            return []
+        before = self._steps.on_path(self._behind.name, until=self.name)
+        return [*self._behind._labels_before(), *(s.label for s in before if s.is_filter)]
+
+    def path(self, name: str) -> JobPath:
+        """A path that goes on behind the filters that this one has now, which run once for both;
+        the same one for the same name."""
+        check_text("path.path(…)", "name", name)
+        if not self._steps.has_path(name):
+            self._steps.add("path", name)
+        return self._begun(name, self)
+
+    def _begun(self, name: str, behind: JobPath | None) -> JobPath:
+        found = self._paths.get(name)
+        if found is None:
+            found = JobPath(name, self._steps, self._paths, self._plugins, behind)
+            self._paths[name] = found
+        if found._behind is not behind:
+            begins = f'behind "{found._behind.name}"' if found._behind else "with all events"
+            raise ConfigError(f'path "{name}" begins {begins}; give this one another name')
+        return found
 
     def filter(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
         """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
@@ -53,7 +94,39 @@ class JobPath:
             return functools.partial(self.filter, label=label, **params)
         check_what(_call("filter", label), what, base="Filter")
         label = label or self._numbered("filter", what)
-        return self._add(Step("filter", label, what, params), on_path=True)
+        return self._add(Step("filter", label, what, params, is_filter=True), on_path=True)
+
+    def add(
+        self,
+        what: str,
+        *,
+        label: str | None = None,
+        concurrency: str | int | None = None,
+        instances: str | None = None,
+        resources: Sequence[str] = (),
+        replaces: Sequence[str] = (),
+        **params: Any,
+    ) -> Self:
+        """Adds a module in C++: add("cpp:Trijet", pt_min=30.0), of a library that `job.plugins`
+        names, configure(job={"plugins": ["./libmine.so", "forkrun_modules"]}). `label`:
+        its class, if not given; `params`: its parameters; others as in [[modules]]. A filter or
+        analyzer is on this path; what a producer makes is a column like others."""
+        call = check_text("job.add(…)", "what", what)
+        if not what.startswith("cpp:") or not what.removeprefix("cpp:"):
+            raise ConfigError(f'job.add("{call}", …): give a class in C++, "cpp:CLASS"')
+        check_texts("job.add(…)", label=label, instances=instances)
+        if isinstance(concurrency, bool) or not isinstance(concurrency, str | int | None):
+            raise refused("job.add(…)", "concurrency", "a text or a number", concurrency)
+        given: dict[str, Any] = {"concurrency": concurrency, "instances": instances}
+        for key, names in (("resources", resources), ("replaces", replaces)):
+            if not isinstance(names, tuple) or names:
+                given[key] = listed_names("job.add(…)", key, "resource or column", names)
+        name = label or what.removeprefix("cpp:")
+        kind = kind_of_cpp(what.removeprefix("cpp:"), params, self._plugins())
+        keys = {key: value for key, value in given.items() if value}
+        step = Step("cpp", name, what, params, keys=keys, is_filter=kind == "filter")
+        self._add(step, on_path=kind != "producer")
+        return self
 
     def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
         """Makes a column. `what`: an expression, or a function of the event block that gives its
@@ -167,24 +240,22 @@ class JobPath:
     def output(self, label: str = "events", **keys: Any) -> Self:
         """Writes the events that the path leaves. `keys`: of [[outputs]], such as keep and drop."""
         check_text("job.output(…)", "label", label)
-        self._outputs.append({"label": label, "paths": [self.name], **keys})
+        self._steps.add("output", label, {"label": label, "paths": [self.name], **keys})
         return self
 
     def _add(self, step: Step, on_path: bool = False) -> Any:
-        if step.label in self._steps:
+        path = self.name if on_path else ""
+        if other := self._steps.add("module", step.label, _with_plain_params(step), path):
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
-                f'"{step.label}" is defined twice: {self._steps[step.label].place} and'
-                f" {step.place};"
-                f' give one another name: {key}="…"'
+                f'"{step.label}" is defined twice: {other.place} and {step.place}; give one another'
+                f' name: {key}="…"'
             )
-        self._steps[step.label] = _with_plain_params(step)
-        if on_path:
-            self._labels.append(step.label)
         return self if isinstance(step.what, str) else step.what
 
     def _version(self, label: str) -> str:
         """A label of its own for one of several versions of a column."""
+        self._steps.enter()
         labels = [label, *(f"{label}{number}" for number in range(2, len(self._steps) + 3))]
         return next(each for each in labels if each not in self._steps)
 
@@ -192,8 +263,12 @@ class JobPath:
         """A name for what has none of its own."""
         if not isinstance(what, str) and name_of(what).isidentifier():
             return name_of(what)
+        if label := self._steps.same(kind, what, self.name):
+            return label
         number = sum(step.kind == kind for step in self._steps.values()) + 1
-        return f"{kind}{number}"
+        number = 1 if self._steps.is_again else number
+        labels = (f"{kind}{each}" for each in range(number, number + len(self._steps) + 2))
+        return next(label for label in labels if label not in self._steps)
 
 
 def _name(what: Any) -> str:

@@ -20,7 +20,8 @@ _DECLARED = ("consumes", "produces", "replaces", "variations", "variation", "on_
 
 class Step(Struct, frozen=True):
     """`what`: an expression, a function or a class; `weight`: an expression, a function or a
-    number; `name`: of a histogram."""
+    number; `name`: of a histogram; `keys`: of [[modules]], of one in C++; `is_filter`: it decides
+    about events."""
 
     kind: str
     label: str
@@ -30,6 +31,8 @@ class Step(Struct, frozen=True):
     weight: Any = None
     histograms: Mapping[str, Any] = {}
     name: str = ""
+    keys: Mapping[str, Any] = {}
+    is_filter: bool = False
     line: tuple[str, int] | None = field(default_factory=calling_line)
     """File and line of the call that adds it."""
 
@@ -53,7 +56,7 @@ class Step(Struct, frozen=True):
         if self.is_of_program:
             return f"given:{program()}:{re.sub(r'[^A-Za-z0-9_.-]', '_', self.label)}"
         if isinstance(self.what, str):
-            return f"expression:{self.what}"
+            return self.what if self.kind == "cpp" else f"expression:{self.what}"
         return f"python:{home_of(self.what)}"
 
     @property
@@ -66,6 +69,8 @@ class Step(Struct, frozen=True):
         """Its entry in [[modules]]."""
         entry: dict[str, Any] = {"label": self.label, "type": self.type}
         params = dict(self.params)
+        if self.kind == "cpp":
+            return entry | dict(self.keys) | ({"params": params} if params else {})
         if not inspect.isclass(self.what):
             entry["kind"] = self.kind
             entry |= {key: params.pop(key) for key in _DECLARED if key in params}

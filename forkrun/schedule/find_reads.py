@@ -18,6 +18,7 @@ from forkrun.fork.helper import Ended, ask_helper
 from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule
+from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial import Finding, Trial, TrialFailed
 from forkrun.schedule.versions import Versions
@@ -37,13 +38,14 @@ FirstOf = Callable[[int], Iterable[tuple[FirstEvents, int]]]
 def find_reads(
     config: JobConfig,
     modules: Mapping[str, PythonModule],
-    elsewhere: Iterable[str],
+    cpp: CppModules,
     versions: Versions,
     known: Columns,
     first_of: FirstOf,
 ) -> int | None:
-    """Completes modules that do not declare what they read. `elsewhere`: columns of C++ modules;
-    `versions`: of columns; `known`: the input's columns. Gives the number of events that were
+    """Completes modules that do not declare what they read. `cpp`: modules in C++;
+    `versions`: of columns; `known`: columns of the
+    input and of these. Gives the number of events that were
     needed, None if nothing had to be found out. Raises ModuleError if a module fails with them,
     ConfigError if it asks for a column that there is not."""
     _leave_out(modules, known.types)
@@ -55,7 +57,7 @@ def find_reads(
         tried = list(first_of(n_most))
         n, died = sum(len(events) for events, _ in tried), ""
         for events, iov in tried:
-            more, why = _try(config, modules, elsewhere, versions, known, events, iov)
+            more, why = _try(config, modules, cpp, versions, known, events, iov)
             found, died = _joined(found, more), died or why
         missing = [k for k, m in modules.items() if not m.is_declared and k not in found]
         if not missing or all(events.is_all for events, _ in tried):
@@ -89,7 +91,7 @@ def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) ->
 def _try(
     config: JobConfig,
     modules: Mapping[str, PythonModule],
-    elsewhere: Iterable[str],
+    cpp: CppModules,
     versions: Versions,
     known: Columns,
     events: FirstEvents,
@@ -97,7 +99,7 @@ def _try(
 ) -> tuple[dict[str, Finding], str]:
     """What is found, and how the process died that looked for it, "" if it did not."""
     can_fork = config.forking.children > 0 or len(os.listdir("/proc/self/task")) == 1
-    work = partial(_work, config, modules, elsewhere, versions, known, events, iov, can_fork)
+    work = partial(_work, config, modules, cpp, versions, known, events, iov, can_fork)
     said: list[Any] = []
     died = ""
     if can_fork:
@@ -131,7 +133,7 @@ def _death(ended: Ended) -> str:
 def _work(
     config: JobConfig,
     modules: Mapping[str, PythonModule],
-    elsewhere: Iterable[str],
+    cpp: CppModules,
     versions: Versions,
     known: Columns,
     events: FirstEvents,
@@ -142,7 +144,7 @@ def _work(
     if with_callbacks:
         _begin(modules, events)
     trial = Trial(
-        modules, config.paths, elsewhere, versions, known, events, iov,
+        modules, config.paths, cpp, versions, known, events, iov,
         lambda found: say(asdict(found)), with_callbacks,
     )  # fmt: skip
     try:

@@ -17,6 +17,7 @@ from forkrun.errors import ConfigError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import ColumnNames
 from forkrun.plan import Units
+from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.input_branches import InputBranches
@@ -74,8 +75,10 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     n_tried = given.known.n_tried if given.known else None
     found = FoundOut({})
     if can_call and not problems:
-        elsewhere = [name for wiring in in_cpp.values() for name in wiring.makes]
-        n_now = _find_reads(given, modules, versions, elsewhere)
+        made = {plain_name(product): kind for product, kind in builder.produced_columns()}
+        entries = {entry.label: entry for entry in config.modules}
+        cpp = CppModules(entries, in_cpp, made, config.job.seed, given.conditions.core)
+        n_now = _find_reads(given, modules, versions, cpp)
         n_tried = n_tried if n_now is None else n_now
         sums = datasets.sums_of_weights if datasets else {}
         found = FoundOut.of(modules, undeclared, n_tried, given.branches.known, sums)
@@ -165,7 +168,7 @@ def _find_reads(
     given: ScheduleInput,
     modules: Mapping[str, PythonModule],
     versions: Versions,
-    elsewhere: Sequence[str],
+    cpp: CppModules,
 ) -> int | None:
     """Completes modules that do not declare what they read; see `find_reads`."""
     if all(module.is_declared for module in modules.values()):
@@ -183,8 +186,9 @@ def _find_reads(
             yield found, iov
 
     rule = NamingRule(config.source.collections, config.source.fields)
-    known = Columns(dict(branches.columns), rule, branches.names)
-    return find_reads(config, modules, elsewhere, versions, known, first_of)
+    types = {**dict(branches.columns), **cpp.types}
+    known = Columns(types, rule, branches.names)
+    return find_reads(config, modules, cpp, versions, known, first_of)
 
 
 def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:

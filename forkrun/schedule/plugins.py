@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from forkrun import _core
 from forkrun.errors import JobError
@@ -21,6 +22,19 @@ def load_plugins(plugins: Sequence[str]) -> list[str]:
         except JobError as error:
             problems.append(f"job.plugins: {error}")
     return problems
+
+
+def kind_of_cpp(name: str, params: Mapping[str, Any], plugins: Sequence[str]) -> str:
+    """What a class is: "producer", "filter" or "analyzer"; "unknown" if it cannot be constructed by
+    itself, which is said when the job is checked."""
+    if load_plugins(plugins):
+        return "unknown"
+    builder = _core.ScheduleBuilder([])
+    try:
+        builder.add_cpp_module(name, name, params)
+    except TypeError:
+        return "unknown"
+    return builder.products_by_module()[name][0]
 
 
 def plugin_path(plugin: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.config.modules import NOMINAL
-from forkrun.errors import InputError
+from forkrun.errors import ConfigError, InputError
 from forkrun.fork.failure import to_record
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
@@ -25,6 +25,7 @@ from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
 from forkrun.modules.returned import columns_of, dict_of
 from forkrun.modules.returned_lists import column_type
+from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.first_events import FirstEvents
 from forkrun.schedule.trial_block import NotingColumns, TrialBlock
 from forkrun.schedule.versions import Versions, plain_name
@@ -47,15 +48,15 @@ class Finding(Struct, frozen=True):
 
 class Trial:
     """`modules`: all in Python, in the order of the configuration; `paths`: labels by path;
-    `elsewhere`: columns of modules in C++, which are not called; `versions`: of columns; `known`:
-    those of the input; `say` is told what is found; `with_callbacks`: those before the first block
-    have been called."""
+    `cpp`: those in C++, which are called where others read what they make; `versions`: of columns;
+    `known`: those of the input and of these; `say` is told what is found;
+    `with_callbacks`: those before the first block have been called."""
 
     def __init__(
         self,
         modules: Mapping[str, PythonModule],
         paths: Mapping[str, Sequence[str]],
-        elsewhere: Iterable[str],
+        cpp: CppModules,
         versions: Versions,
         known: Columns,
         events: FirstEvents,
@@ -64,7 +65,7 @@ class Trial:
         with_callbacks: bool,
     ) -> None:
         self._modules, self._paths = modules, paths
-        self._elsewhere, self._versions = set(elsewhere), versions
+        self._cpp, self._versions = cpp, versions
         self._events, self._iov, self._say = events, iov, say
         self._columns: dict[str, Plain] = {}
         self._maker = {
@@ -72,11 +73,12 @@ class Trial:
             for label, m in modules.items()
             for name in (*m.produces, *m.replaces)
         }
-        self._types = {**events.types}
+        self._types = {**events.types, **cpp.types}
         for module in modules.values():
             self._types |= module.produces
         self._known = known.with_types(self._types)
         self._called: set[str] = set()
+        self._masks: dict[str, Flags] = {}
         self._with_callbacks = with_callbacks
 
     def run(self) -> bool:
@@ -113,8 +115,12 @@ class Trial:
         return label in self._modules and not self._modules[label].is_declared
 
     def _accepted(self, label: str, is_exact: bool) -> Flags:
-        mask = self._call(label, np.ones(len(self._events), dtype=bool), is_exact)
-        return np.ones(len(self._events), bool) if mask is None else np.asarray(mask, dtype=bool)
+        if label not in self._masks:
+            mask = self._call(label, np.ones(len(self._events), dtype=bool), is_exact)
+            if mask is None:
+                return np.ones(len(self._events), dtype=bool)
+            self._masks[label] = np.asarray(mask, dtype=bool)
+        return self._masks[label]
 
     def _call(self, label: str, mask: Flags, is_exact: bool = True) -> Any:
         """What the module gives; None if it fails with events that it might not get."""
@@ -205,10 +211,26 @@ class Trial:
             self._make(label)
             if product in self._columns:
                 return
-        if name in self._elsewhere:
-            what = "comes from a C++ module, which is not called to find out what others read"
-            raise NoSuchColumnError(f'"{name}" {what}; declare what the module reads: consumes')
+        if labels := self._cpp.makers(name):
+            self._call_cpp(labels, product)
+            return
         raise NoSuchColumnError(self._known.names_there.missing(name, self._types))
+
+    def _call_cpp(self, labels: Sequence[str], product: str) -> None:
+        """Calls the modules in C++ that may make this column."""
+        for label in labels:
+            if product in self._columns:
+                return
+            reads = {name: self._seen(label, name) for name in self._cpp.wirings[label].reads}
+            try:
+                made = self._cpp.call(label, self._types, reads, self._events, self._iov)
+            except ConfigError as error:
+                raise NoSuchColumnError(
+                    f'"{plain_name(product)}" comes from the C++ module "{label}", which cannot be'
+                    f" called to find out what others read: {error}; declare it: consumes"
+                ) from None
+            for name, column in made.items():
+                self._columns[self._versions.made(label, name)] = column
 
 
 def _of_type(column: Plain, kind: str) -> Plain:
