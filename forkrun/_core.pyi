@@ -488,6 +488,7 @@ class UnitResult:
     n_column_bytes: int  # that the columns of a block took at most
     read_calls: int
     read_bytes: int
+    n_blocks: int
 
 class OutputSummary:
     label: str
@@ -517,6 +518,10 @@ class StatusBoard:
     def obey_only(self, child: int, parent: int) -> None:
         """In the child: signals of others than its parent are ignored; SIGTERM of the parent is
         the order to end after the present block."""
+
+    def add_calls(self, child: int, n_calls: int, calls_s: float, fixed_s: float) -> None:
+        """In the child: calls of blocks, their CPU time, and what of it they take whatever their
+        number of events."""
 
     def beat(self, child: int) -> None:
         """In the child: it is alive."""
@@ -564,6 +569,9 @@ class ChildStatus:
     heartbeat_ns: int
     crashed_elsewhere: bool
     """Whether a thread has crashed that is not the process's first."""
+    n_calls: int
+    calls_ns: int
+    fixed_ns: int
 
 # --- replay ---------------------------------------------------------------------------------------
 class ReplayModule:

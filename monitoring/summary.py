@@ -137,7 +137,7 @@ def summarize(records: RunRecords) -> Summary:
 def _warnings(records: RunRecords) -> tuple[str, ...]:
     lines = (line for line in records.timeline if line.event == "warning")
     texts = dict.fromkeys([*records.plan.get("warnings", ()), *map(_text, lines)])
-    return (*_builds(records.ledger), *texts, *_fixed_cost(records))
+    return (*_builds(records.ledger), *texts)
 
 
 def _builds(commits: Sequence[Commit]) -> Iterator[str]:
@@ -146,25 +146,6 @@ def _builds(commits: Sequence[Commit]) -> Iterator[str]:
     if len(n_units) > 1:
         shares = [f"{plural(n, 'unit')} by {build}" for build, n in n_units.items()]
         yield f"several builds of forkrun processed this run: {', '.join(shares)}"
-
-
-_MUCH_S = 10.0
-"""CPU time of calls from which it is worth a word what they cost."""
-
-
-def _fixed_cost(records: RunRecords) -> Iterator[str]:
-    """Whether calls of Python modules are mostly paid for whatever they get."""
-    calls = [line.details for line in records.timeline if line.event == "calls"]
-    n_calls, calls_s, fixed_s = (
-        sum(float(call.get(key, 0)) for call in calls) for key in ("n_calls", "calls_s", "fixed_s")
-    )
-    if calls_s >= _MUCH_S and fixed_s > calls_s / 2:
-        share, each_ms = 100 * fixed_s / calls_s, 1e3 * fixed_s / max(n_calls, 1)
-        yield (
-            f"{share:.0f} % of the event loops' time is what calls of Python modules cost whatever"
-            f" they get, {each_ms:.0f} ms a block: larger blocks need fewer calls"
-            " (docs/modules.md, Blocks)"
-        )
 
 
 def _text(line: TimelineLine) -> str:

@@ -20,7 +20,6 @@ TimelineEvent = Literal[
     "child_exit",
     "recovery",
     "warning",
-    "calls",
     "resume",
     "merge_start",
     "merge_end",
@@ -46,10 +45,8 @@ class Timeline:
         """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
         shows: `command=`, `outcome=` ("ok", or words of what failed) and `unfinished=` (stopped
         cleanly, to be resumed) of "job_end", `status=` (words), `exit_code=` (negative: signal) and
-        `failed=` of "child_exit", `text=` of "warning", `n_calls=`,
-        `calls_s=`, `fixed_s=` (what they took, whatever their number of events) of "calls",
-        `outputs=` of
-        "merge_end": by label {"n_events", "digest" (None: ids not in the file), "n_bytes"}."""
+        `failed=` of "child_exit", `text=` of "warning", `outputs=` of "merge_end":
+        by label {"n_events", "digest" (None: ids not in the file), "n_bytes"}."""
         self._lines.append(
             [
                 {

@@ -145,8 +145,6 @@ ARGUMENTS: dict[str, Argument] = {
         (*CODE, "none", "integer", "negative", "float", "numpy"),
     ),
     "Job.output.label": Argument(lambda v: job().output(v), TEXTS),
-    "Job.redefine.on_data": Argument(lambda v: job().redefine("x", "1", on_data=v), ("true",)),
-    "Job.vary.on_data": Argument(lambda v: job().vary("x", "v", up="1", on_data=v), ("true",)),
     "Job.add.what": Argument(lambda v: job().add(v), TEXTS),
     "Job.add.label": Argument(lambda v: job().add("cpp:A", label=v), (*TEXTS, "none")),
     "Job.add.concurrency": Argument(

@@ -230,7 +230,8 @@ void register_processor(py::module_& module) {
       .def_readonly("cpu_s", &UnitResult::cpu_s)
       .def_readonly("n_column_bytes", &UnitResult::n_column_bytes)
       .def_readonly("read_calls", &UnitResult::read_calls)
-      .def_readonly("read_bytes", &UnitResult::read_bytes);
+      .def_readonly("read_bytes", &UnitResult::read_bytes)
+      .def_readonly("n_blocks", &UnitResult::n_blocks);
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false,

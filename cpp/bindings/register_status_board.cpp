@@ -28,6 +28,7 @@ struct ChildStatus {
   std::uint64_t first_event, last_event;
   std::int64_t heartbeat_ns;
   bool crashed_elsewhere;
+  std::uint64_t n_calls, calls_ns, fixed_ns;
 };
 
 StatusSlot& slot_of(StatusBoard& board, std::size_t child) {
@@ -49,7 +50,10 @@ ChildStatus read(StatusBoard& board, std::size_t child) {
           slot.first_event,
           slot.last_event,
           slot.heartbeat_ns,
-          slot.crashed_elsewhere};
+          slot.crashed_elsewhere,
+          slot.n_calls,
+          slot.calls_ns,
+          slot.fixed_ns};
 }
 
 template <class Names>
@@ -87,6 +91,16 @@ void obey(StatusBoard& board, std::size_t child, int parent) {
 
 void beat(StatusBoard& board, std::size_t child) { note_heartbeat(slot_of(board, child)); }
 
+/// Also of the child in whose place it was forked again.
+void add_calls(StatusBoard& board, std::size_t child, std::uint64_t n_calls, double calls_s,
+               double fixed_s) {
+  constexpr double ns_per_s = 1e9;
+  auto& slot = slot_of(board, child);
+  slot.n_calls += n_calls;
+  slot.calls_ns += static_cast<std::uint64_t>(std::max(calls_s, 0.0) * ns_per_s);
+  slot.fixed_ns += static_cast<std::uint64_t>(std::max(fixed_s, 0.0) * ns_per_s);
+}
+
 }  // namespace
 
 void register_status_board(py::module_& module) {
@@ -101,7 +115,10 @@ void register_status_board(py::module_& module) {
       .def_readonly("first_event", &ChildStatus::first_event)
       .def_readonly("last_event", &ChildStatus::last_event)
       .def_readonly("heartbeat_ns", &ChildStatus::heartbeat_ns)
-      .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere);
+      .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere)
+      .def_readonly("n_calls", &ChildStatus::n_calls)
+      .def_readonly("calls_ns", &ChildStatus::calls_ns)
+      .def_readonly("fixed_ns", &ChildStatus::fixed_ns);
   py::class_<StatusBoard>(module, "StatusBoard")
       .def(py::init<std::size_t>(), py::arg("n_children"))
       .def("__len__", &StatusBoard::size)
@@ -110,6 +127,8 @@ void register_status_board(py::module_& module) {
       .def("give_order", &give_order, py::arg("child"), py::arg("order"))
       .def("reset", &reset, py::arg("child"), py::arg("n_events_done"))
       .def("obey_only", &obey, py::arg("child"), py::arg("parent"))
+      .def("add_calls", &add_calls, py::arg("child"), py::arg("n_calls"), py::arg("calls_s"),
+           py::arg("fixed_s"))
       .def("beat", &beat, py::arg("child"));
 }
 

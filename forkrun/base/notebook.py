@@ -56,5 +56,7 @@ def _draw(state: Mapping[str, Any], bars: dict[str, ProgressBar]) -> None:
         bars[what] = ProgressBar(state["total"], what)
     bar = bars[what]
     bar.update(state["done"])
+    if note := state.get("note"):
+        bar.note(str(note))
     if state["done"] >= state["total"]:
         bar.close()

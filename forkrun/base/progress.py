@@ -30,6 +30,9 @@ class ProgressDisplay(Protocol):
     def update(self, n_done: int) -> None:
         """Shows how many have been done, of all that were planned."""
 
+    def note(self, text: str) -> None:
+        """Says something of how it goes, in few words, from now on."""
+
     def close(self) -> None:
         """The job has ended, well or not."""
 
@@ -55,6 +58,9 @@ class NoProgress:
 
     def update(self, n_done: int) -> None:
         """Nothing to show."""
+
+    def note(self, text: str) -> None:
+        """Nothing to say."""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -83,6 +89,9 @@ class ProgressBar:
     def update(self, n_done: int) -> None:
         self._bar.update(n_done - self._bar.n)
 
+    def note(self, text: str) -> None:
+        self._bar.set_description_str(f"{self._what} ({text})")
+
     def close(self) -> None:
         self._bar.close()
 
@@ -94,6 +103,7 @@ class ProgressLines:
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what, self._n_done = total, what, 0
+        self._noted = ""
         self._start_s = self._said_s = time.monotonic()
 
     def update(self, n_done: int) -> None:
@@ -102,12 +112,16 @@ class ProgressLines:
             self._said_s = now_s
             self._say()
 
+    def note(self, text: str) -> None:
+        self._noted = text
+
     def close(self) -> None:
         """The summary of the job follows."""
 
     def _say(self) -> None:
         elapsed_s = self._said_s - self._start_s
-        tell(progress_line(self._n_done, self._total, elapsed_s, self._what))
+        line = progress_line(self._n_done, self._total, elapsed_s, self._what)
+        tell(f"{line} ({self._noted})" if self._noted else line)
 
 
 class MarkedLines(ProgressLines):
@@ -120,4 +134,5 @@ class MarkedLines(ProgressLines):
 
     def _say(self) -> None:
         state = {"what": self._what, "total": self._total, "done": self._n_done}
+        state |= {"note": self._noted} if self._noted else {}
         print(MARK + json.dumps(state), file=unfiltered(sys.stderr), flush=True)

@@ -13,7 +13,6 @@ from forkrun import _core
 from forkrun.base.notes import take_notes
 from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.lost_state import State, lost_states, states_of
-from forkrun.child.pace import Pace
 from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
 from forkrun.child.work import Work
@@ -64,25 +63,20 @@ def process_units(
     units = ChildUnits(work, child, assignment, processor, ledger, tick)
     with contextlib.suppress(_core.Stopped):
         processor.run(units.next, units.commit)
-    _note(work, child, before, units.pace)
+    _note(work, child, before)
     _end(work, child, processor)
     ledger.close()
     if work.job.config.forking.children:
         sample_self(work.files.run.path, child, work.shared.board.read(child).n_events_done)
 
 
-def _note(work: Work, child: int, before: State, pace: Pace) -> None:
+def _note(work: Work, child: int, before: State) -> None:
     """Leaves for the report what was noticed here. What a job without children keeps, its caller
     may have."""
     has_children = work.job.config.forking.children
     lost = lost_states(work.job.schedule.modules, before) if has_children else ()
     for text in [*take_notes(), *lost]:
         work.timeline.record("warning", child=child, pid=os.getpid(), text=text)
-    if work.job.schedule.modules:
-        work.timeline.record(
-            "calls", child=child, pid=os.getpid(), n_calls=round(pace.n_calls),
-            calls_s=pace.calls_s, fixed_s=pace.fixed_s,
-        )  # fmt: skip
 
 
 def _end(work: Work, child: int, processor: _core.Processor) -> None:

@@ -140,14 +140,16 @@ class Pace:
         cpu_s: float,
         n_column_bytes: int,
         slowness: float = 1.0,
+        n_blocks: int = 0,
     ) -> None:
         """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block;
         `slowness`: how many times longer than on CPUs of its own the process took for what it has
-        computed, time in which it slept or waited for others left out."""
+        computed, time in which it slept or waited for others left out; `n_blocks`: that it had, 0:
+        as few as they can be."""
         if not n_events or wall_s <= 0.0:
             return
         self._rate = n_events / wall_s
-        n_calls = max(n_events / self.block, 1.0) if self.block else 1.0
+        n_calls = float(n_blocks) or (max(n_events / self.block, 1.0) if self.block else 1.0)
         call_s = min(cpu_s, wall_s) or wall_s  # Another process may have had the CPU meanwhile.
         self._note_call(n_events / n_calls, call_s / n_calls)
         self._slowness, self._last = slowness, (n_events, wall_s / slowness)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from forkrun import _core
 from forkrun.base.cpus import CpuShare
@@ -80,7 +81,8 @@ class ChildUnits:
             self._work, self._child, stretch, left_out, result, begin_s, block_size
         )
         took = result.wall_s, result.cpu_s
-        self.pace.note(commit.n_events, *took, result.n_column_bytes, self._cpu_share.slowness())
+        slowness, n_bytes = self._cpu_share.slowness(), result.n_column_bytes
+        self._note_calls(commit.n_events, *took, n_bytes, slowness, result.n_blocks)
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)
@@ -91,6 +93,16 @@ class ChildUnits:
         self._is_old = self._is_old or self._life.is_too_big()
         if self._work.shared.board.read(self._child).order != "go_on":
             self._processor.stop()
+
+    def _note_calls(self, *took: Any) -> None:
+        """Notes what a stretch has taken; tells the parent, while modules in Python are called."""
+        pace = self.pace
+        before = pace.n_calls, pace.calls_s, pace.fixed_s
+        pace.note(*took)
+        if self._work.job.schedule.modules:
+            now = pace.n_calls, pace.calls_s, pace.fixed_s
+            n_calls, calls_s, fixed_s = (b - a for a, b in zip(before, now, strict=True))
+            self._work.shared.board.add_calls(self._child, round(n_calls), calls_s, fixed_s)
 
     def _left_out(self, number: int) -> tuple[BadEvent, ...]:
         return self._assignment.left_out.get(number, ())

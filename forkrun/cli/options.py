@@ -28,6 +28,7 @@ _FLAGS = {
     "max_events": "source.max_events",
     "skip_events": "source.skip_events",
     "lumi_mask": "source.lumi_mask",
+    "runs": "source.runs",
     "max_walltime": "limits.walltime",
     "max_memory": "limits.memory",
 }
@@ -85,6 +86,7 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
         "--skip-events", type=whole_number, metavar="N", help="skip the first N events"
     )
     job.add_argument("--lumi-mask", metavar="FILE", help='lumi mask: {"run": [[first, last], …]}')
+    job.add_argument("--runs", metavar="RUNS", help='runs to process: "362001-362100,362200"')
     job.add_argument("--max-walltime", metavar="TIME", help='time limit: "8h", "07:45:00"')
     job.add_argument(
         "--max-memory", metavar="SIZE", help='memory limit for all processes together: "16 GB"'

@@ -25,8 +25,9 @@ def with_children(raw: Mapping[str, Any]) -> dict[str, Any]:
         return dict(raw)
     if (distribution := forking.get("distribution")) in _BY_CHILDREN:
         raise ValueError(
-            f'forking.children: give a number: with distribution = "{distribution}" what each child'
-            " does depends on it, and so would the output on this machine's CPUs"
+            f'forking.children: give a number: with distribution = "{distribution}"'
+            " what each does depends on it, and so would the output on this machine's CPUs:"
+            ' forking = { children = 4 }, in Python forking={"children": 4}, or --children 4'
         )
     n_threads = threads.get("per_child", 1) if isinstance(threads, Mapping) else 1
     n_children = children_for(n_threads if isinstance(n_threads, int) else 1)

@@ -17,6 +17,7 @@ from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
 from forkrun.config.friends import FriendConfig
 from forkrun.config.modules import MOST_IN_FLIGHT, ModuleConfig
+from forkrun.config.runs import Runs
 from forkrun.config.section import (
     Count,
     Duration,
@@ -159,8 +160,11 @@ class SourceConfig(Section):
     the first in input order stays). But with "keep", the same file twice is an error."""
     lumi_mask: str | None = None
     """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
+    runs: Runs | None = None
+    """Only these runs: "362001-362100,362200", both ends of a range included; beside a lumi mask,
+    what both accept."""
     max_events: Count | None = None
-    """Largest number of events, counted after the lumi mask and skip_events."""
+    """Largest number of events, counted after runs, the lumi mask and skip_events."""
     skip_events: Count = 0
     order: EventOrder = EventOrder.AUTO
     """Order of events in blocks and outputs: "input": as in the input; "lumi": each lumi in one
@@ -169,7 +173,7 @@ class SourceConfig(Section):
     datasets: Texts = ()
     """Names of the [[datasets]] to read; none: all."""
     only: Texts = ()
-    """These events alone ("RUN:LUMI:EVENT"), instead of mask, skip_events and max_events."""
+    """These events alone ("RUN:LUMI:EVENT"), instead of runs, mask, skip_events and max_events."""
 
     @property
     def ids(self) -> IdBranches:

@@ -48,7 +48,7 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
     if kind == "extra_forbidden" and ".".join(map(str, location)) in _MOVED:
         return _MOVED[".".join(map(str, location))]
     if kind == "extra_forbidden":
-        return "unknown key" + suggestion(str(location[-1]), _keys_at(location[:-1], model))
+        return "unknown key" + _meant(str(location[-1]), location[:-1], model)
     if kind == "missing" and location[0] == "modules" and location[-1] == "label":
         return "this key is required: no name follows from the type, or another module has it"
     if kind == "missing":
@@ -61,7 +61,18 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
     if kind in ("enum", "literal_error") and isinstance(detail["input"], str):
         choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
         text += suggestion(detail["input"], choices)
-    return f"{text}, not {short(detail['input'])}" if kind != "enum" else text
+    return f"{text}, not {short(detail['input'])}" if location and kind != "enum" else text
+
+
+def _meant(key: str, place: Location, model: type[BaseModel]) -> str:
+    """The key that is probably meant: a section's, where it stands for a section."""
+    known = _keys_at(place, model)
+    sections = [name for name in known if key in _keys_at((name,), model)] if not place else []
+    if not sections:
+        return suggestion(key, known)
+    name = sections[0]
+    more = f"; also of {', '.join(sections[1:])}" if sections[1:] else ""
+    return f'; it is one of {name}: {name} = {{ {key} = … }}, in Python {name}={{"{key}": …}}{more}'
 
 
 def _keys_at(location: Location, model: type[BaseModel]) -> list[str]:
@@ -94,6 +105,10 @@ def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
     for index, what in output_label_problems([t.get("label") for t in _tables(raw, "outputs")]):
         yield ("outputs", index, "label"), what
     yield from _dataset_problems(raw)
+    for index, output in enumerate(_tables(raw, "outputs")):
+        if isinstance(own := output.get("label"), str) and own in modules:
+            what = f'a module has the label "{own}", too; give one of them another'
+            yield ("outputs", index, "label"), what
     for index, output in enumerate(_tables(raw, "outputs")):
         for number, path in enumerate(_texts(output.get("paths", []))):
             if path not in paths:

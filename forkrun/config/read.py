@@ -118,7 +118,7 @@ def _line(
 ) -> str:
     key = ".".join(str(part) for part in location)
     origin = "command line" if any(_covers(setting, key) for setting in settings) else file
-    return f"{origin}: {dotted(location, raw)}: {what}"
+    return f"{origin}: {dotted(location, raw)}: {what}" if location else f"{origin}: {what}"
 
 
 def _covers(setting: str, key: str) -> bool:

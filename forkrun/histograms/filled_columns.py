@@ -4,14 +4,21 @@ with one entry per fill."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 
 
-def fill_events(histogram: Any, values: Any, weight: Any, n_events: int) -> None:
+class Given(NamedTuple):
+    """Who gives values and weights, for messages: `"Jet_pt[0]"`, `leading_pt()`."""
+
+    what: str
+    weight: str
+
+
+def fill_events(histogram: Any, values: Any, weight: Any, n_events: int, given: Given) -> None:
     """Fills the values of these events. `values`: a number per event, or for all, or any number per
     event; a tuple of such for several axes. `weight`: None; a number per event, or for all; one per
     value; or (n_events, n_variations), where the column of a category axis is the names of the
@@ -22,6 +29,7 @@ def fill_events(histogram: Any, values: Any, weight: Any, n_events: int) -> None
         raise ValueError(f"the histogram has {n_axes} axes, and got {len(columns)} columns")
     weight = _known(weight)
     if (number := _names_of_variations(columns, weight)) is not None:
+        _check_lengths([c for n, c in enumerate(columns) if n != number], weight, n_events, given)
         _fill_varied(histogram, columns, number, weight, n_events)
         return
     columns = [_per_event(column, n_events) for column in columns]
@@ -32,7 +40,8 @@ def fill_events(histogram: Any, values: Any, weight: Any, n_events: int) -> None
         flat = flattened(columns)
         histogram.fill(*flat, weight=np.full(len(flat[0]), weight, np.float64))
         return
-    _check_weight(columns, weight, n_events)
+    _check_lengths(columns, weight, n_events, given)
+    _check_weight(columns, weight)
     *flat, weights = flattened([*columns, weight])
     histogram.fill(*flat, weight=weights)
 
@@ -79,10 +88,21 @@ def _n_levels(column: Any) -> int:
     return int((column if is_awkward(column) else ak.Array(column)).ndim)
 
 
-def _check_weight(columns: Sequence[Any], weight: Any, n_events: int) -> None:
+def _check_lengths(columns: Sequence[Any], weight: Any, n_events: int, given: Given) -> None:
+    """Beside a weight of each event, there is a value of each, or a list."""
+    n_weights, n_values = len(weight), [len(c) for c in columns if not _is_one(c)]
+    if n_weights == n_events and all(n == n_events for n in n_values):
+        return
+    got = " and ".join(f"{n:,}" for n in dict.fromkeys(n_values)) or "one for all"
+    raise ValueError(
+        f"{given.what} gave {got} values and the weight {given.weight} {n_weights:,}, for"
+        f" {n_events:,} events: give a value and a weight, or a list of either, for each"
+        " event; None, or an empty list, leaves one out"
+    )
+
+
+def _check_weight(columns: Sequence[Any], weight: Any) -> None:
     """A weight with more values than what it weighs would fill it several times."""
-    if len(weight) != n_events:
-        raise ValueError(f"the weight has {len(weight)} entries for {n_events} events")
     n_levels, n_most = _n_levels(weight), max(map(_n_levels, columns))
     if n_levels <= n_most:
         return
@@ -113,8 +133,6 @@ def _fill_varied(
 ) -> None:
     """Each entry with all weights of its event. `number`: of the column of names."""
     weights = np.asarray(ak.to_numpy(weight, allow_missing=False))
-    if len(weights) != n_events:
-        raise ValueError(f"the weight has {len(weights)} entries for {n_events} events")
     others = [_per_event(c, n_events) for n, c in enumerate(columns) if n != number]
     *flat, event = flattened([*others, np.arange(n_events)])
     flat.insert(number, list(columns[number]))

@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forkrun.base.awkward_array import ak, is_awkward, with_none
+from forkrun.base.user_code import unpartial
 from forkrun.errors import ConfigError
-from forkrun.histograms.filled_columns import fill_events, returned_of
+from forkrun.histograms.filled_columns import Given, fill_events, returned_of
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
+from forkrun.modules.expressions import Expression
 
 Function = Callable[..., Any]
 
@@ -73,6 +75,7 @@ class FunctionHistogram(Analyzer):
         from forkrun.histograms.configured_axes import make_axis
 
         self.function, self.params, self.weight = function, params, weight
+        self.given = Given(_name_of(function), _name_of(weight))
         made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]
         self.filled = self.book(name, hist.Hist(*made, storage=hist.storage.Weight()))
 
@@ -82,7 +85,17 @@ class FunctionHistogram(Analyzer):
         weight = self.weight
         if callable(weight):
             weight = returned_of("weight", weight(events))
-        fill_events(self.filled, values, weight, len(events))
+        fill_events(self.filled, values, weight, len(events), self.given)
+
+
+def _name_of(given: Any) -> str:
+    """A function or an expression in messages."""
+    if isinstance(given, Expression):
+        return f'"{given.text}"'
+    plain = unpartial(given)
+    name, code = getattr(plain, "__name__", ""), getattr(plain, "__code__", None)
+    where = f" of {code.co_filename}, line {code.co_firstlineno}" if code else ""
+    return f"{name}()" if name.isidentifier() else f"the function{where}"
 
 
 def make_module(kind: str, label: str, function: Function, **given: Any) -> Module:

@@ -108,9 +108,7 @@ class PythonModule:
     @property
     def wants_one_lumi(self) -> bool:
         """Whether its blocks are of one lumi each."""
-        return self.one_lumi or any(
-            hasattr(self.module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS
-        )
+        return wants_one_lumi(self.module)
 
     def call(self, method: str, block: Any) -> Any:
         """What the user's method gives. `block`: the core's, or what is like it."""
@@ -198,6 +196,13 @@ class PythonModule:
             self._by_dataset.clear()
         for histogram in self.histograms().values():
             histogram.clear()
+
+
+def wants_one_lumi(module: Module | type[Module]) -> bool:
+    """Whether blocks of a module, or of a class of modules, are of one lumi each."""
+    return bool(module.one_lumi) or any(
+        hasattr(module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS
+    )
 
 
 def variations_of(module: Module) -> list[str]:

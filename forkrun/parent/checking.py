@@ -22,6 +22,7 @@ from forkrun.fork.failure import as_forkrun_error
 from forkrun.index import FileIndex, find_files, try_index, with_friends
 from forkrun.index.carried import check_carried
 from forkrun.index.datasets import with_datasets
+from forkrun.parent.calls import warnings_of
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
@@ -61,7 +62,7 @@ def check_job(config: JobConfig) -> Findings:
     except ForkrunError as error:
         found.errors.append(error)
         return found
-    found.warnings += [*planned.plan.warnings, *found.job.schedule.warnings]
+    found.warnings += [*planned.plan.warnings, *warnings_of(found.job)]
     _try(found, found.job)
     return found
 

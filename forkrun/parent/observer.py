@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +16,10 @@ from forkrun.base.progress import ProgressDisplay
 from forkrun.base.wait_status import describe_status
 from forkrun.config import MonitoringConfig
 from forkrun.monitoring import Sampler, SamplerSettings, Timeline
+from forkrun.parent.calls import Calls, CallWatch
 from forkrun.parent.messages import Messages
 from forkrun.parent.recovery import Death, words_of_end
+from forkrun.plan.cuts import Cuts
 from forkrun.rundir.directory import RunDirectory
 
 
@@ -34,6 +37,7 @@ class RunObserver:
         n_events_before: int = 0,
         tick_also: Callable[[], None] = lambda: None,
         monitoring: MonitoringConfig | None = None,
+        cuts: Cuts | None = None,
     ) -> None:
         self._tick_also = tick_also
         self._n_events_before = n_events_before
@@ -43,6 +47,7 @@ class RunObserver:
         self._messages = messages
         self._sampler = Sampler(folder.path, _sampler_settings(monitoring or MonitoringConfig()))
         self._trouble: OSError | None = None
+        self._calls = CallWatch(cuts, self._warn)
 
     @contextlib.contextmanager
     def _noting_trouble(self) -> Iterator[None]:
@@ -88,14 +93,25 @@ class RunObserver:
 
     def tick(self) -> None:
         """Records, samples and shows how far children are."""
-        done = {child: self._board.read(child).n_events_done for child in range(len(self._board))}
+        statuses = [self._board.read(child) for child in range(len(self._board))]
+        done = {child: status.n_events_done for child, status in enumerate(statuses)}
         self._tick_also()
+        self._calls.look(Calls.of(statuses))
         with self._noting_trouble():
             self._sampler.tick(time.time(), done)
         self._progress.update(self._n_events_before + sum(done.values()))
 
+    def _warn(self, text: str, few: str) -> None:
+        """`few`: words for the progress bar."""
+        self._progress.note(few)
+        self.say(f"warning: {text}")
+        with self._noting_trouble():
+            self._timeline.record("warning", pid=os.getpid(), text=text)
+
     def close(self) -> None:
         """The children have ended."""
+        statuses = map(self._board.read, range(len(self._board)))
+        self._calls.look(Calls.of(statuses), is_end=True)
         self._progress.close()
         with self._noting_trouble():
             self._sampler.close()

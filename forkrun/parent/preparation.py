@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import Duplicates, EventOrder, JobConfig
+from forkrun.config.runs import parse_runs
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import (
     EventId,
@@ -311,8 +312,11 @@ def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) 
         return ()
     runs = np.unique(held.run)
     which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
-    what = f"source.lumi_mask: {config.source.lumi_mask} accepts no event of the input"
-    return (f"{what}, which is of {which}; it may be the mask of other files",)
+    given = {"lumi_mask": config.source.lumi_mask, "runs": config.source.runs}
+    said = [f"source.{key}: {value}" for key, value in given.items() if value]
+    accept = "accepts" if len(said) == 1 else "together accept"
+    what = f"{' and '.join(said)} {accept} no event of the input"
+    return (f"{what}, which is of {which}; it may be meant for other files",)
 
 
 def plan_of(config: JobConfig, given: JobInput) -> Plan:
@@ -332,10 +336,12 @@ def plan_of(config: JobConfig, given: JobInput) -> Plan:
 
 
 def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
-    """The job's lumi mask; of datasets it holds for data."""
-    if not config.source.lumi_mask:
+    """The job's lumi mask, and its runs; of datasets they hold for data."""
+    source = config.source
+    if not source.lumi_mask and not source.runs:
         return None
-    mask = read_lumi_mask(config.source.lumi_mask)
+    mask = read_lumi_mask(source.lumi_mask) if source.lumi_mask else LumiMask(None)
+    mask = replace(mask, runs=parse_runs(source.runs) if source.runs else None)
     if not config.datasets:
         return mask
     data = [n for n, file in enumerate(index) if config.datasets[file.dataset].is_data]

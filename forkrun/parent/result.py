@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -19,7 +18,7 @@ from forkrun.base.regular_file import read_regular
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import format_named
 from forkrun.histograms.finished import Histograms
-from forkrun.monitoring.cutflow_table import Cuts
+from forkrun.monitoring.cutflow_table import Cutflows, Cuts
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
@@ -84,22 +83,23 @@ class Result(Struct, frozen=True, dict=True):
         return _read(RunDirectory(self.run_directory).accumulators)
 
     @property
-    def cutflow(self) -> dict[str, Cuts]:
+    def cutflow(self) -> Cutflows:
         """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
-        as in report.json: `n_events`, efficiencies, sums of weights; `print` shows a table; of
-        several datasets the sum, and in `datasets` each by name. Empty if not counted."""
+        as in report.json: `n_events`, efficiencies, sums of weights; `print` and notebooks show a
+        table; of several datasets the sum, and in `datasets` each by name. Empty if not counted."""
         flows = self.report.get("cutflow", ())
-        return {
-            flow["path"]: Cuts(flow["path"], flow["cuts"], flow.get("datasets")) for flow in flows
-        }
+        return Cutflows(
+            {flow["path"]: Cuts(flow["path"], flow["cuts"], flow.get("datasets")) for flow in flows}
+        )
 
     def __repr__(self) -> str:
         return f"<Result of {self._summary}>"
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-
-        return result_html(self._summary, self.files, self.cutflow)
+        listed = "".join(f"<li><code>{escape(str(file))}</code></li>" for file in self.files)
+        head = f"<p><b>{escape(self._summary)}</b></p><ul>{listed}</ul>"
+        return head + self.cutflow._repr_html_()
 
     @property
     def _summary(self) -> str:
@@ -151,39 +151,3 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     return value if isinstance(value, dict) else {}
-
-
-def result_html(summary: str, files: Iterable[Path], cutflow: Mapping[str, Any]) -> str:
-    """`summary`: one line; `cutflow`: by path, as in report.json."""
-    listed = "".join(f"<li><code>{escape(str(file))}</code></li>" for file in files)
-    tables = "".join(_table(path, cuts) for path, cuts in cutflow.items())
-    return f"<p><b>{escape(summary)}</b></p><ul>{listed}</ul>{tables}"
-
-
-def _table(path: str, cuts: Sequence[Mapping[str, Any]]) -> str:
-    has_weights = any(cut.get("sum_weights") is not None for cut in cuts)
-    head = ["after", "events", "of the last", "of all"] + ["sum of weights"] * has_weights
-    rows = [_row("th", head), *(_row("td", _cells(cut, has_weights)) for cut in cuts)]
-    return f"<table><caption>{escape(path)}</caption>{''.join(rows)}</table>"
-
-
-def _row(tag: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-
-def _cells(cut: Mapping[str, Any], has_weights: bool) -> list[str]:
-    weights = cut.get("sum_weights")
-    return [
-        cut["after"] or "(all)",
-        f"{cut['n_events']:,}",
-        _percent(cut["step"]) if cut["after"] else "",
-        _percent(cut["total"]) if cut["after"] else "",
-        *([f"{weights:.6g}" if weights is not None else ""] * has_weights),
-    ]
-
-
-def _percent(efficiency: Mapping[str, float] | None) -> str:
-    if efficiency is None:
-        return "-"
-    half = (efficiency["high"] - efficiency["low"]) / 2
-    return f"{100 * efficiency['value']:.1f} ± {100 * half:.1f} %"

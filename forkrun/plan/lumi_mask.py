@@ -23,10 +23,12 @@ _MOST_PROBLEMS = 10
 
 
 class LumiMask(Struct, frozen=True):
-    """`ranges`: run → sorted [first lumi, last lumi], both included, with gaps between them.
-    `files`: numbers of the files for which it holds; None: all."""
+    """`ranges`: run → sorted [first lumi, last lumi], both included, with gaps between them; None:
+    all lumis. `runs`: sorted [first run, last run] of those that it accepts; None: all. `files`:
+    numbers of the files for which it holds; None: all."""
 
-    ranges: Mapping[int, tuple[tuple[int, int], ...]]
+    ranges: Mapping[int, tuple[tuple[int, int], ...]] | None
+    runs: tuple[tuple[int, int], ...] | None = None
     files: tuple[int, ...] | None = None
 
     @classmethod
@@ -35,22 +37,34 @@ class LumiMask(Struct, frozen=True):
         return cls({run: _disjoint(ranges) for run, ranges in runs.items()})
 
     def accepts(self, run: npt.ArrayLike, lumi: npt.ArrayLike) -> Flags:
-        """Whether each lumi is in one of the ranges of its run, of any shape."""
-        first, last = self._borders()
-        key = _key(run, lumi)
-        place = np.searchsorted(first, key, side="right")
-        return np.asarray((place > 0) & (key <= last[place]))
+        """Whether each lumi is of one of the runs and in one of the ranges of its run, of any
+        shape."""
+        accepted = np.ones(np.broadcast(run, lumi).shape, dtype=np.bool_)
+        if self.ranges is not None:
+            accepted &= _is_within(_key(run, lumi), *_borders(self.ranges))
+        if self.runs is not None:
+            firsts, lasts = np.array([(0, 0), *self.runs], dtype=np.uint64).T
+            accepted &= _is_within(np.asarray(run, dtype=np.uint64), firsts[1:], lasts)
+        return accepted
 
-    def _borders(self) -> tuple[Keys, Keys]:
-        """First and last keys of all ranges that can hold a lumi, rising; a 0 precedes the last."""
-        rows = [
-            (run, max(first, 0), min(last, _MOST))
-            for run, ranges in sorted(self.ranges.items())
-            for first, last in ranges
-            if run <= _MOST and first <= _MOST and last >= 0
-        ]
-        runs, firsts, lasts = np.array([(0, 0, 0), *rows], dtype=np.uint64).T
-        return _key(runs, firsts)[1:], _key(runs, lasts)
+
+def _is_within(key: Keys, firsts: Keys, lasts: Keys) -> Flags:
+    """Whether keys are in one of the ranges, both ends included, which rise; a 0 precedes the last
+    ends."""
+    place = np.searchsorted(firsts, key, side="right")
+    return np.asarray((place > 0) & (key <= lasts[place]))
+
+
+def _borders(of_runs: Mapping[int, tuple[tuple[int, int], ...]]) -> tuple[Keys, Keys]:
+    """First and last keys of all ranges that can hold a lumi, rising; a 0 precedes the last."""
+    rows = [
+        (run, max(first, 0), min(last, _MOST))
+        for run, ranges in sorted(of_runs.items())
+        for first, last in ranges
+        if run <= _MOST and first <= _MOST and last >= 0
+    ]
+    runs, firsts, lasts = np.array([(0, 0, 0), *rows], dtype=np.uint64).T
+    return _key(runs, firsts)[1:], _key(runs, lasts)
 
 
 def within(mask: LumiMask | None, ranges: LumiRanges) -> LumiRanges:

@@ -15,6 +15,7 @@ from forkrun.base.progress import make_progress
 bar = make_progress(5000, "events", quiet=False)
 assert "tqdm" not in sys.modules and "asyncio" not in sys.modules
 bar.update(1200)
+bar.note("50 events a call")
 bar.update(1000)  # what a child had done is done again
 bar.close()
 assert threading.active_count() == 1
@@ -34,6 +35,6 @@ def test_a_bar_on_a_terminal_tells_done_rate_and_time_left_without_a_thread() ->
     os.close(terminal)
     assert job.returncode == 0, said
     last = [text for text in said.decode().split("\r") if text.strip()][-1]
-    assert last.startswith("events ")
+    assert last.startswith("events (50 events a call) ")
     assert " 20% 1,000 of 5,000, " in last
     assert last.endswith(" left")

@@ -145,6 +145,15 @@ def test_what_calls_cost_whatever_they_get_is_told_apart() -> None:
     assert pace.fixed_s == pytest.approx(0.02 * 5)  # not yet known at the first
 
 
+def test_blocks_that_something_else_cuts_are_counted_as_they_were() -> None:
+    pace = Pace(n_children=1, block_size=None)
+    for n_blocks, n_events in ((1, 10), (20, 1_000), (40, 2_000)):
+        took_s = 0.02 * n_blocks + 1e-5 * n_events
+        pace.note(n_events, took_s, took_s, 0, n_blocks=n_blocks)
+    assert pace.n_calls == 61
+    assert pace.fixed_s == pytest.approx(0.02 * 60)
+
+
 @pytest.mark.parametrize(("s_per_call", "slowness"), [(2.0, 1.0), (0.2, 10.0), (0.03, 20.0)])
 def test_calls_that_take_long_whatever_their_size_become_large_calls(
     s_per_call: float, slowness: float

@@ -72,6 +72,9 @@ def test_events_are_counted_behind_each_filter(tmp_path: Path, children: int) ->
     page = result._repr_html_()
     assert "<td>three</td><td>96</td><td>66.7 ± 3.9 %</td><td>40.0 ± 3.2 %</td>" in page
     assert f"<code>{tmp_path / 'run/output/events.root'}</code>" in page
+    assert flow._repr_html_() in page
+    assert flow["loose"]._repr_html_() in flow._repr_html_()
+    assert str(flow).startswith(str(flow["skim"]))
     last = flow["skim"][2]
     assert last["step"]["value"] == len(MORE) / len(MANY)
     assert last["total"]["value"] == len(MORE) / N_EVENTS

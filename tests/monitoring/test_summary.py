@@ -276,15 +276,3 @@ def test_the_memory_plot_holds_each_process_from_its_first_sample_to_its_end(
     assert private[0][at[2]] / MIB == 1
     assert sum(curve[at[10]] for curve in pss.values()) / MIB == 160
     assert sum(curve[at[10]] for curve in rss.values()) / MIB == 400
-
-
-@pytest.mark.parametrize(("fixed_s", "n_warnings"), [(7.5, 1), (2.5, 0)])
-def test_calls_that_are_mostly_fixed_cost_are_a_warning(fixed_s: float, n_warnings: int) -> None:
-    details = {"n_calls": 500, "calls_s": 10.0, "fixed_s": fixed_s}
-    lines = [TimelineLine(1.0, "calls", child, details) for child in (0, 1)]
-    records = RunRecords(config={}, config_digest="", plan={}, timeline=tuple(lines))
-    warnings = summarize(records).warnings
-    assert len(warnings) == n_warnings
-    if warnings:
-        assert warnings[0].startswith("75 % of the event loops' time is what calls of Python")
-        assert "15 ms a block" in warnings[0]

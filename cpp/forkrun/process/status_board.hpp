@@ -22,6 +22,9 @@ struct alignas(cache_line_pair) StatusSlot {
   std::atomic<std::uint64_t> last_event{};  ///< and of its last event
   std::atomic<std::int64_t>
       heartbeat_ns{};  ///< CLOCK_MONOTONIC when the last block ended or the unit began
+  std::atomic<std::uint64_t> n_calls{};   ///< of blocks, with modules in Python
+  std::atomic<std::uint64_t> calls_ns{};  ///< CPU time of these
+  std::atomic<std::uint64_t> fixed_ns{};  ///< of that, what they take whatever their events
   std::atomic<std::uint32_t> state{};     ///< ChildState
   std::atomic<bool> crashed_elsewhere{};  ///< in another thread than the first
   /// Order; the parent writes. Lanes read it at every block: what they write must not be next to

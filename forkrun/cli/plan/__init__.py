@@ -18,6 +18,7 @@ from forkrun.cli.plan.simulation import add_simulation_options, simulate
 from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
+from forkrun.parent.calls import cuts_of_classes
 from forkrun.parent.preparation import JobInput, index_input, plan_of
 from forkrun.plan import ANY_CHILD, Plan, Unit
 from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
@@ -46,7 +47,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Needs neither modules nor conditions."""
+    """Needs no conditions, and no modules but to see whether they want lumis one by one."""
     config = _config(options)
     index = _index(options, config)
     if options.fit:
@@ -55,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
         return simulate(options, config, index)
     with naming(options.config or "command line"):
         plan = plan_of(config, JobInput.of(config, index))
-    for text in [*(f"warning: {each}" for each in plan.warnings), *plan.notes]:
+        few = cuts_of_classes(config, plan).warning()
+    warnings = [*plan.warnings, *filter(None, [few])]
+    for text in [*(f"warning: {each}" for each in warnings), *plan.notes]:
         print(f"forkrun: {text}", file=sys.stderr)
     if options.json:
         json.dump(plan.to_json(), sys.stdout)

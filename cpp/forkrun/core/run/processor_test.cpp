@@ -25,6 +25,7 @@ TEST_P(ProcessingTest, every_event_is_read_once_also_without_modules) {
   expected.add({1, 1}, range(1000, 1095));
   EXPECT_EQ(result.read, expected);
   EXPECT_EQ(result.read_calls, 10);
+  EXPECT_EQ(result.n_blocks, 10U);
   EXPECT_EQ(source.control.n_loads, 10);
   EXPECT_EQ(status.n_events_done, 95U);
   EXPECT_EQ(status.n_units_done, 1U);

@@ -13,6 +13,7 @@ void UnitInFlight::begin(UnitToDo to_do, BlockList& blocks, StopOrder stop) {
   deal_.begin(static_cast<std::uint32_t>(blocks_.size()));
   committing_.reset();
   result = {};
+  result.n_blocks = blocks_.size();
   is_dropped_ = has_failed_ = false;
   failure_ = nullptr;
 }

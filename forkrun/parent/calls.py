@@ -1,0 +1,127 @@
+"""Calls of modules in Python that get few events each: the plan tells it before the job runs, and
+children measure what they cost."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from forkrun import _core
+from forkrun.base.quantities import duration
+from forkrun.config import JobConfig, ModuleConfig
+from forkrun.errors import ForkrunError
+from forkrun.parent.preparation import PreparedJob
+from forkrun.plan import Plan
+from forkrun.plan.cuts import FEW, MANY_CALLS, Cuts, events_of
+from forkrun.schedule.job_modules import is_cpp
+
+_MUCH_S = 10.0
+"""CPU time of all calls from which it is worth a word what they cost."""
+_SOON_S = 3.0
+"""The same of each child, while the job runs: the first calls cost more than others."""
+
+
+def cuts_of(job: PreparedJob) -> Cuts | None:
+    """Where blocks of a job end; None if it has no modules in Python."""
+    modules = job.schedule.modules
+    if not modules:
+        return None
+    wanting = [label for label, module in modules.items() if module.wants_one_lumi]
+    labels = wanting if job.schedule.core.wants_one_lumi else None
+    iovs = job.schedule.conditions.table.of_unit
+    return Cuts.of(job.config, job.plan, iovs, labels)
+
+
+def cuts_of_classes(config: JobConfig, plan: Plan) -> Cuts:
+    """Where blocks of a plan will end, as far as the classes of its modules say; conditions are not
+    looked at."""
+    in_python = [entry for entry in config.modules if not is_cpp(entry)]
+    whole = Cuts.of(config, plan, None, [])
+    if not in_python or not whole.are_small:
+        return Cuts.of(config, plan, None, None)
+    labels = [entry.label for entry in in_python if _wants_one_lumi(entry)]
+    return Cuts.of(config, plan, None, labels or None)
+
+
+def _wants_one_lumi(entry: ModuleConfig) -> bool:
+    """As far as its class says, if it can be imported."""
+    with contextlib.suppress(ForkrunError):
+        if entry.type.startswith("python:") and entry.kind is None:
+            from forkrun.modules.loading import find_class  # loads what the module needs
+            from forkrun.modules.python_module import wants_one_lumi
+
+            return wants_one_lumi(find_class(entry.type.removeprefix("python:"), entry.label))
+    return False
+
+
+def warnings_of(job: PreparedJob) -> list[str]:
+    """What is hardly meant, or slow, of a job that is prepared."""
+    cuts = cuts_of(job)
+    return [*job.schedule.warnings, *filter(None, [cuts.warning() if cuts else ""])]
+
+
+class Calls(NamedTuple):
+    """What calls of a job's modules in Python have taken so far, by `n_children`. `fixed_s`: of the
+    time, what they took whatever their events; 0 where it is not known."""
+
+    n_events: int
+    n_calls: int
+    calls_s: float
+    fixed_s: float
+    n_children: int
+
+    @classmethod
+    def of(cls, statuses: Iterable[_core.ChildStatus]) -> Calls:
+        """Sums over all children."""
+        rows = [
+            (s.n_events_done, s.n_calls, s.calls_ns / 1e9, s.fixed_ns / 1e9)
+            for s in statuses
+            if s.n_calls
+        ]
+        n_events, n_calls, calls_s, fixed_s = (
+            map(sum, zip(*rows, strict=True)) if rows else (0, 0, 0.0, 0.0)
+        )
+        return cls(int(n_events), int(n_calls), calls_s, fixed_s, len(rows))
+
+    @property
+    def are_dear(self) -> bool:
+        """Whether calls are mostly paid for whatever they get. Where all are of one size it is not
+        known: then few events say it."""
+        if not self.fixed_s:
+            return self.n_calls >= MANY_CALLS and self.n_events < FEW * self.n_calls
+        return 2 * self.fixed_s > self.calls_s
+
+    def text(self, cause: str) -> str:
+        """What they cost."""
+        each = self.fixed_s or self.calls_s
+        share = f"{100 * each / self.calls_s:.0f} % of" if self.fixed_s else "probably most of"
+        remedy = cause or "; larger blocks need fewer calls (docs/modules.md, Blocks)"
+        return (
+            f"{share} the event loops' time is what calls of modules in Python cost whatever they"
+            f" get: {duration(each / self.n_calls)} a call of"
+            f" {events_of(self.n_events, self.n_calls)}{remedy}"
+        )
+
+
+class CallWatch:
+    """Says that calls get few events, or cost too much, each once: as soon as it is known while the
+    job runs. `cuts`: of its plan; `say`: takes the warning, and a few words of it."""
+
+    def __init__(self, cuts: Cuts | None, say: Callable[[str, str], None]) -> None:
+        self._cuts, self._say = cuts, say
+        self._planned = cuts.warning() if cuts else ""
+        self._has_said = False
+
+    def look(self, calls: Calls, is_end: bool = False) -> None:
+        """Looks at what calls have cost so far."""
+        if not calls.n_calls:
+            return
+        few = f"{events_of(calls.n_events, calls.n_calls)} a call"
+        if self._planned:
+            self._say(self._planned, few)
+            self._planned = ""
+        least_s = _MUCH_S if is_end else _SOON_S * calls.n_children
+        if not self._has_said and calls.calls_s >= least_s and calls.are_dear:
+            self._has_said = True
+            self._say(calls.text(self._cuts.cause() if self._cuts else ""), few)
