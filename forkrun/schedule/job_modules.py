@@ -222,8 +222,8 @@ def _complete_replaced(
     for label, declared in versions.modules.items():
         for name in declared.replaces:
             if name not in types:
-                who = "a new column replaces nothing: neither the input nor another module has"
-                problems.append(f'module "{label}": replaces: {names.missing(name, types, who)}')
+                why = names.missing(name, types, "neither the input nor another module has")
+                problems.append(f'module "{label}": replaces "{name}": {why}')
             elif module := modules.get(label):
                 module.produces.setdefault(name, types[name])
                 module.consumes = list(dict.fromkeys([*module.consumes, name]))
