@@ -14,7 +14,15 @@ from tests.support.jobs import PATIENCE_S, ROOT, environment
 from tests.support.jobs import forkrun as command
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ("docs/tutorial.md", "docs/histograms.md", "docs/systematics.md", "README.md")
+PAGES = (
+    "docs/tutorial.md",
+    "docs/datasets.md",
+    "docs/histograms.md",
+    "docs/systematics.md",
+    "README.md",
+)
+SAMPLES = {"docs/datasets.md": ["dy_1.root", "dy_2.root", "ttbar.root", "data.root"]}
+"""Files that a page has made beside sample.root."""
 
 
 def blocks(page: str) -> list[str]:
@@ -34,6 +42,9 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> None:
     texts = blocks(page)
     assert texts
+    for seed, name in enumerate(SAMPLES.get(page, ()), start=1):
+        shape = ["--events", 500, "--lumis", 2, "--seed", seed]
+        assert command("sample", name, *shape, "--quiet", cwd=sample).code == 0
     program = sample / "page.py"
     # Two lumis in blocks of one size: what Python modules cost is learnt on larger files.
     quick = "threads={'block_size': 1000}, forking={'distribution': 'lumi'}"
