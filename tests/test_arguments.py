@@ -101,6 +101,7 @@ def merging(**given: Any) -> Any:
     return forkrun.merge_files(**{"inputs": FILE, "output": "merged.root", **given})
 
 
+RESULT = forkrun.Result(Path("none"), {}, None, {})
 ARGUMENTS: dict[str, Argument] = {
     "Job.files": Argument(lambda v: forkrun.Job(v), (*FILES, "dict", "numbers")),
     "Job.tree": Argument(lambda v: forkrun.Job(FILE, tree=v), TEXTS),
@@ -167,6 +168,8 @@ ARGUMENTS: dict[str, Argument] = {
     ),
     "LoadedJob.run.nodes": Argument(lambda v: forkrun.load("job.toml").run(nodes=v), ("none",)),
     "Result.read.run_directory": Argument(lambda v: forkrun.Result.read(v), PATHS),
+    "Result.output.label": Argument(lambda v: RESULT.output(v), TEXTS),
+    "Result.output.dataset": Argument(lambda v: RESULT.output("x", v), (*TEXTS, "none")),
     "load.file": Argument(lambda v: forkrun.load(v), PATHS, "file"),
     "merge_files.inputs": Argument(lambda v: merging(inputs=v), FILES),
     "merge_files.output": Argument(lambda v: merging(output=v), PATHS),

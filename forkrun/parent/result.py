@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.arguments import check_path, check_texts
+from forkrun.base.arguments import check_path, check_text, check_texts
 from forkrun.base.destinations import Destination, destinations_in
 from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural
@@ -66,13 +66,14 @@ class Result(Struct, frozen=True, dict=True):
         """The merged file of an output, or of one dataset of it, or the folder of its files by
         lumi. Raises ConfigError with the names there are."""
         call = "result.output(…)"
-        check_texts(call, label=label, dataset=dataset)
+        check_text(call, "label", label)
+        check_texts(call, dataset=dataset)
         name = label if dataset is None else f"{label}/{dataset}"
         found = {**self.outputs, **self._merged}
         if name not in found:
             known = ", ".join(f'"{each}"' for each in found) or "none"
             raise ConfigError(
-                f'{call}: there is no "{name}"{suggestion(name, list(found))}; there are {known}'
+                f'{call}: unknown output "{name}"{suggestion(name, list(found))}; it has {known}'
             )
         return found[name]
 

@@ -84,7 +84,9 @@ def test_each_dataset_has_a_file_of_its_own_with_its_own_trees_beside(folder: Pa
 
 def test_a_name_that_there_is_not_is_named(folder: Path) -> None:
     result = job("apart").run(children=1, **QUIET)
-    with pytest.raises(forkrun.ConfigError, match='no "skim/dta"; did you mean "skim/data"'):
+    with pytest.raises(
+        forkrun.ConfigError, match='unknown output "skim/dta"; did you mean "skim/data"'
+    ):
         result.output("skim", "dta")
 
 
