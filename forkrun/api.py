@@ -162,7 +162,7 @@ def _words_of_submit(how: Mapping[str, Any]) -> list[str]:
     have."""
     known = (*_KEYS_OF_SUBMIT, *_FLAGS_OF_SUBMIT)
     if unknown := [key for key in how if key not in known]:
-        raise ConfigError(f"{_SUBMIT}: {unknown[0]} is no keyword{suggestion(unknown[0], known)}")
+        raise ConfigError(f"{_SUBMIT}: unknown keyword {unknown[0]}{suggestion(unknown[0], known)}")
     on, systems = how["on"], [system.value for system in BatchSystem]
     if on is not None and on not in systems:
         raise refused(_SUBMIT, "on", " or ".join(f'"{name}"' for name in systems), on)

@@ -113,7 +113,7 @@ def config_of(options: argparse.Namespace) -> JobConfig:
     if content := received(CONFIG):
         return with_settings(json.loads(content), file_of_job(options.config), settings)
     if getattr(options, "job", None):
-        raise ConfigError(f"--job {options.job}: {options.config} is no program in Python")
+        raise ConfigError(f"--job {options.job}: {options.config} is not a program in Python")
     return read_config(options.config, settings)
 
 

@@ -15,7 +15,7 @@ from forkrun.fork.failure import from_record, to_record
 
 _FAILURE_FILE = "FORKRUN_FAILURE_FILE"
 _failure_file = os.environ.pop(_FAILURE_FILE, "")
-"""Of this process alone: what it starts, such as nodes of a job, has none."""
+"""Belongs to this process alone: what it starts, such as nodes of a job, has none."""
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 

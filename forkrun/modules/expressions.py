@@ -104,7 +104,8 @@ class _Names(Mapping[str, Any]):
             raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
             close = suggestion(name, FUNCTIONS)
-            is_open = "neither" in str(error) and "did you mean" not in str(error)
+            said = ("exists", "may be within", "did you mean")
+            is_open = not any(words in str(error) for words in said)
             hint = close if is_open and "did you mean" in close else ""
             raise NoSuchNameError(f"{error}{hint}") from None
 

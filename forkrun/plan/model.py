@@ -226,7 +226,7 @@ class Plan(Struct, frozen=True):
     n_dropped: int = 0
     """Events that are left out because they are in the input before."""
     n_pieces: int = 0
-    """Of consecutive entries of one lumi in the input."""
+    """Stretches of consecutive entries of one lumi in the input."""
 
     def notes_on_order(self, has_outputs: bool) -> tuple[str, ...]:
         """Says of lumis that are scattered over the input what becomes of them."""

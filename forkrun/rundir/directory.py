@@ -222,7 +222,7 @@ class RunDirectory(Struct, frozen=True):
     """For `measure unshared`: pages that became private, by child."""
     unshared_objects = _Place("monitoring/unshared-objects.npz")
     unshared_names = _Place("monitoring/unshared-names.json")
-    """Of owners and types of objects, by number."""
+    """Names of owners and types of objects, by number."""
     unshared_maps = _Place("monitoring/unshared-maps.txt")
     """Mappings of the parent."""
     logs = _Place("logs")

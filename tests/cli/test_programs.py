@@ -132,7 +132,7 @@ def test_what_is_wrong_with_a_program_is_said(
 def test_a_configuration_has_no_jobs_to_name(folder: Path) -> None:
     (folder / "job.toml").write_text('[source]\nfiles = ["a.root"]\n')
     ended = run(folder, "check", "job.toml", "--job", "a")
-    assert (ended.code, ended.err) == (2, "forkrun: --job a: job.toml is no program in Python\n")
+    assert (ended.code, ended.err) == (2, "forkrun: --job a: job.toml is not a program in Python\n")
 
 
 def test_a_program_has_its_own_arguments_behind_dashes(folder: Path) -> None:
