@@ -22,17 +22,6 @@ _SOON_S = 3.0
 """The same of each child, while the job runs: the first calls cost more than others."""
 
 
-def cuts_of(job: PreparedJob) -> Cuts | None:
-    """Where blocks of a job end; None if it has no modules in Python."""
-    modules = job.schedule.modules
-    if not modules:
-        return None
-    wanting = [label for label, module in modules.items() if module.wants_one_lumi]
-    labels = wanting if job.schedule.core.wants_one_lumi else None
-    iovs = job.schedule.conditions.table.of_unit
-    return Cuts.of(job.config, job.plan, iovs, labels)
-
-
 def cuts_of_classes(config: JobConfig, plan: Plan) -> Cuts:
     """Where blocks of a plan will end, as far as the classes of its modules say; conditions are not
     looked at."""
@@ -57,8 +46,8 @@ def _wants_one_lumi(entry: ModuleConfig) -> bool:
 
 def warnings_of(job: PreparedJob) -> list[str]:
     """What is hardly meant, or slow, of a job that is prepared."""
-    cuts = cuts_of(job)
-    return [*job.schedule.warnings, *filter(None, [cuts.warning() if cuts else ""])]
+    of_calls = job.cuts.warning() if job.cuts else ""
+    return [*job.schedule.warnings, *filter(None, [of_calls])]
 
 
 class Calls(NamedTuple):

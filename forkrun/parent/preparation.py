@@ -36,6 +36,7 @@ from forkrun.plan import (
     read_lumi_mask,
     within,
 )
+from forkrun.plan.cuts import Cuts
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -61,6 +62,16 @@ class PreparedJob(Job, frozen=True):
     start_s: float
     index_done_s: float
     modules_built_s: float
+
+    @property
+    def cuts(self) -> Cuts | None:
+        """Where blocks end; None if there are no modules in Python."""
+        modules = self.schedule.modules
+        if not modules:
+            return None
+        wanting = [label for label, module in modules.items() if module.wants_one_lumi]
+        labels = wanting if self.schedule.core.wants_one_lumi else None
+        return Cuts.of(self.config, self.plan, self.schedule.conditions.table.of_unit, labels)
 
     @property
     def joins_previous(self) -> Flags:

@@ -30,7 +30,6 @@ from forkrun.fork.supervisor import Supervisor
 from forkrun.formats import format_of
 from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
-from forkrun.parent.calls import cuts_of
 from forkrun.parent.commits import Commits
 from forkrun.parent.crew import JobCrew
 from forkrun.parent.deadline import Deadline
@@ -80,7 +79,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     progress = make_progress(plan.n_events, "events", run.messages.quiet)
     observer = RunObserver(
         run.folder, run.timeline, shared.board, progress, run.messages, commits.n_events,
-        run.tick_also, config.monitoring, cuts_of(run.job),
+        run.tick_also, config.monitoring, run.job.cuts,
     )  # fmt: skip
     try:
         if config.forking.children:

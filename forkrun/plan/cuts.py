@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from forkrun.base.lumis import Integers
 from forkrun.base.quantities import plural
-from forkrun.config import Distribution, JobConfig
+from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.plan.model import Plan
 
 Flags = npt.NDArray[np.bool_]
@@ -28,11 +28,14 @@ _MOST_FILES = 16
 
 class Cuts(Struct, frozen=True):
     """Where the blocks of a plan end. `at`: by reason, for each unit whether it cannot go on with
-    the block of the one before; `labels`: of modules that want lumis one by one."""
+    the block of the one before; `block_size`: as it was set, 0 if it was not; `turns`: how children
+    take turns; `labels`: of modules that want lumis one by one."""
 
-    config: JobConfig
     plan: Plan
     at: Mapping[str, Flags]
+    block_size: int
+    turns: str
+    n_datasets: int
     labels: Sequence[str] = ()
 
     @classmethod
@@ -54,7 +57,8 @@ class Cuts(Struct, frozen=True):
         if labels is not None:
             keys["lumi"] = units.lumi_key
         at = {reason: np.diff(key, prepend=key[:1]) != 0 for reason, key in keys.items()}
-        return cls(config, plan, at, labels or ())
+        size, turns = config.threads.block_size, _turns(config.forking)
+        return cls(plan, at, size, turns, len(config.datasets), labels or ())
 
     @property
     def n_calls(self) -> int:
@@ -79,7 +83,7 @@ class Cuts(Struct, frozen=True):
         if not len(firsts):
             return 0
         n_events = np.add.reduceat(units.n_events, firsts)
-        block = self.config.threads.block_size if reason != "block" else 0
+        block = self.block_size if reason != "block" else 0
         calls = np.maximum(-(-n_events // (block or _BLOCK)), 1)
         if reason != "files":
             calls = np.maximum(calls, -(-self._files_of(firsts) // _MOST_FILES))
@@ -109,20 +113,16 @@ class Cuts(Struct, frozen=True):
 
     def cause(self) -> str:
         """What keeps blocks small, and what to do; "" if it is not one thing."""
-        reasons = [*self.at, "files", *(["block"] if self.config.threads.block_size else [])]
+        reasons = [*self.at, "files", *(["block"] if self.block_size else [])]
         left = {reason: self._without(reason) for reason in reasons}
         main = min(left, key=lambda reason: left[reason])
         return f": {self._words()[main]}" if 2 * left[main] <= self.n_calls else ""
 
     def _words(self) -> dict[str, str]:
-        plan, threads, forking = self.plan, self.config.threads, self.config.forking
-        turns = f'forking.distribution = "{forking.distribution.value}"'
-        if forking.distribution is Distribution.ROUND_ROBIN:
-            turns += f" in turns of {plural(forking.events_per_turn, 'event')}"
+        plan, n_datasets, n_files = self.plan, self.n_datasets, len(self.plan.files)
         n_iovs = int(self.at["iov"].sum()) + 1 if "iov" in self.at else 0
-        n_datasets, n_files = len(self.config.datasets), len(plan.files)
         return {
-            "block": f"threads.block_size = {threads.block_size} says so; leave it out",
+            "block": f"threads.block_size = {self.block_size} says so; leave it out",
             "lumi": self._of_lumis(),
             "iov": f"blocks end where conditions change, which they do in {n_iovs:,} intervals",
             "dataset": f"{n_datasets} datasets have {events_of(plan.n_events, n_datasets)} each",
@@ -130,7 +130,7 @@ class Cuts(Struct, frozen=True):
                 f"files have {events_of(plan.n_events, n_files)} on average, and a block is of"
                 f" {_MOST_FILES} files at most; join them first: forkrun merge"
             ),
-            "child": f'{turns} gives them to another child each; "guided" does not',
+            "child": f'{self.turns} gives them to another child each; "guided" does not',
         }
 
     def _of_lumis(self) -> str:
@@ -144,6 +144,13 @@ class Cuts(Struct, frozen=True):
             + (scattered if n_pieces > 2 * plan.n_lumis else "")
             + "; do without where the module can: block.lumis, block.lumi_ranges"
         )
+
+
+def _turns(forking: ForkingConfig) -> str:
+    turns = f'forking.distribution = "{forking.distribution.value}"'
+    if forking.distribution is Distribution.ROUND_ROBIN:
+        turns += f" in turns of {plural(forking.events_per_turn, 'event')}"
+    return turns
 
 
 def events_of(n_events: int, n: int) -> str:
