@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from forkrun.base.arguments import check_flags, check_path, check_text, refused
+from forkrun.base.arguments import check_flags, check_path, check_text, check_texts, refused
 from forkrun.base.caller import describing, handed_over
 from forkrun.base.nearest import suggestion
 from forkrun.base.notebook import run_shown
@@ -123,7 +123,9 @@ class LoadedJob(Struct, frozen=True):
         __tracebackhide__ = True
         offer(self, on=on, **{key: how[key] for key in how if key not in _FLAGS_OF_SUBMIT})
         words = _words_of_submit({"on": on, **how})
-        folder = check_path(_SUBMIT, "output", how.get("output") or self.config.run_directory)
+        output = how.get("output")
+        output = self.config.run_directory if output is None else output
+        folder = check_path(_SUBMIT, "output", output)
         arguments = [*words, "-o", str(folder.absolute())]
         _do_in_clean_parent(self.file, self._with(None, None), self.given, "submit", arguments)
         return Submission(folder.absolute())
@@ -164,11 +166,12 @@ def _words_of_submit(how: Mapping[str, Any]) -> list[str]:
     if unknown := [key for key in how if key not in known]:
         raise ConfigError(f"{_SUBMIT}: unknown keyword {unknown[0]}{suggestion(unknown[0], known)}")
     on, systems = how["on"], [system.value for system in BatchSystem]
-    if on is not None and on not in systems:
+    if on is not None and not (isinstance(on, str) and on in systems):
         raise refused(_SUBMIT, "on", " or ".join(f'"{name}"' for name in systems), on)
     for key in ("nodes", "events_per_node"):
-        if not _is_count(how.get(key)):
+        if not _is_count(how.get(key)) or (how.get(key) or 1) < 1:
             raise refused(_SUBMIT, key, "a number", how[key])
+    check_texts(_SUBMIT, **{key: how.get(key) for key in ("time_per_node", "profile")})
     flags = {key: how[key] for key in _FLAGS_OF_SUBMIT if key in how}
     check_flags(_SUBMIT, **flags)
     given = [key for key in _KEYS_OF_SUBMIT if how.get(key) is not None and key != "output"]

@@ -101,6 +101,11 @@ def merging(**given: Any) -> Any:
     return forkrun.merge_files(**{"inputs": FILE, "output": "merged.root", **given})
 
 
+def submitting(**given: Any) -> Any:
+    return job().hist("MET_pt", (5, 0, 100)).submit(**{"dry_run": True, "quiet": True, **given})
+
+
+SUBMISSION = forkrun.Submission(Path("none"))
 RESULT = forkrun.Result(Path("none"), {}, None, {})
 ARGUMENTS: dict[str, Argument] = {
     "Job.files": Argument(lambda v: forkrun.Job(v), (*FILES, "dict", "numbers")),
@@ -163,6 +168,35 @@ ARGUMENTS: dict[str, Argument] = {
     "Job.run.plots": Argument(lambda v: run(plots=v), ("true", "none")),
     "Job.check.strict": Argument(lambda v: job().check(strict=v), ("true",)),
     "Job.check.blocks": Argument(lambda v: job().check(blocks=v), ("true",)),
+    "Job.submit.on": Argument(lambda v: submitting(on=v), ("none",)),
+    "Job.submit.nodes": Argument(lambda v: submitting(nodes=v), ("none", "integer")),
+    "Job.submit.events_per_node": Argument(
+        lambda v: submitting(events_per_node=v), ("none", "integer")
+    ),
+    "Job.submit.time_per_node": Argument(
+        lambda v: submitting(time_per_node=v), (*TEXTS, "none")
+    ),
+    "Job.submit.profile": Argument(lambda v: submitting(profile=v), (*TEXTS, "none")),
+    "Job.submit.output": Argument(lambda v: submitting(output=v), (*PATHS, "none")),
+    "Job.submit.merge": Argument(lambda v: submitting(merge=v), ("true",)),
+    "Job.submit.extend": Argument(lambda v: submitting(extend=v), ("true",)),
+    "Job.submit.new_code": Argument(lambda v: submitting(new_code=v), ("true",)),
+    "Job.submit.dry_run": Argument(lambda v: submitting(dry_run=v), ("true",)),
+    "Job.submit.quiet": Argument(lambda v: submitting(quiet=v), ("true",)),
+    "Submission.read.run_directory": Argument(lambda v: forkrun.Submission.read(v), PATHS),
+    "Submission.resubmit.nodes": Argument(
+        lambda v: SUBMISSION.resubmit(v), ("none", "triple")
+    ),
+    "Submission.resubmit.on": Argument(
+        lambda v: SUBMISSION.resubmit(on=v), (*TEXTS, "none")
+    ),
+    "Submission.resubmit.quiet": Argument(lambda v: SUBMISSION.resubmit(quiet=v), ("true",)),
+    "Submission.wait.timeout_s": Argument(
+        lambda v: SUBMISSION.wait(v), ("none", "integer", "float")
+    ),
+    "Submission.wait.quiet": Argument(lambda v: SUBMISSION.wait(quiet=v), ("true",)),
+    "Submission.collect.quiet": Argument(lambda v: SUBMISSION.collect(quiet=v), ("true",)),
+    "Submission.kill.nodes": Argument(lambda v: SUBMISSION.kill(v), ("none", "triple")),
     "LoadedJob.run.cluster": Argument(
         lambda v: forkrun.load("job.toml").run(cluster=v), ("none",)
     ),
@@ -194,6 +228,7 @@ ARGUMENTS: dict[str, Argument] = {
 NOT_TRIED = {
     "params": "of a function or class, checked against its annotations; see the test below",
     "given": "histograms, and `params`",
+    "how": "keywords of Job.submit",
     "sections": "checked as the configuration is, key by key, below",
     "keys": "those of [[outputs]], checked as the configuration is",
     "block": "what forkrun calls the user's method with",
@@ -239,7 +274,7 @@ def test_the_table_has_every_public_argument() -> None:
     wanted = {name for name in public() if name.rpartition(".")[2] not in NOT_TRIED}
     same = {f"LoadedJob.{name}" for name in (
         "run.children", "run.threads", "run.output", "run.force", "run.quiet", "run.plots",
-        "check.strict", "check.blocks", "columns.patterns",
+        "check.strict", "check.blocks", "columns.patterns", "submit.on",
     )}  # fmt: skip
     assert wanted - same == ARGUMENTS.keys()
 

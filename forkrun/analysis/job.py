@@ -147,7 +147,7 @@ class Job(JobPath):
         its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
         if the job took a minute or more. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
-        return self.loaded("run", children).run(
+        return self._loaded("run", children).run(
             children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
         )
 
@@ -156,7 +156,7 @@ class Job(JobPath):
         that the job can run. Raises every problem it finds, at once. `strict`: warnings are
         problems; `blocks`: so are results that depend on the size of blocks."""
         __tracebackhide__ = True
-        self.loaded("check").check(strict=strict, blocks=blocks)
+        self._loaded("check").check(strict=strict, blocks=blocks)
 
     def columns(self, *patterns: str) -> InputColumns:
         """The columns of the input, and branches that are none and why: a table. `patterns`:
@@ -187,13 +187,13 @@ class Job(JobPath):
         missing of it again, with the functions as they are now. As `forkrun submit`. Raises the
         errors of `forkrun.errors`."""
         __tracebackhide__ = True
-        return self.loaded("submit").submit(
+        return self._loaded("submit").submit(
             on, nodes=nodes, events_per_node=events_per_node, time_per_node=time_per_node,
             output=output, profile=profile, merge=merge, extend=extend, new_code=new_code,
             dry_run=dry_run, quiet=quiet,
         )  # fmt: skip
 
-    def loaded(self, method: str = "run", children: Any = None) -> LoadedJob:
+    def _loaded(self, method: str = "run", children: Any = None) -> LoadedJob:
         """The job as it is now, with its functions. `method`: to be called, for messages;
         `children`: some distributions need a number of them."""
         __tracebackhide__ = True

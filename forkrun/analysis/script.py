@@ -27,7 +27,7 @@ def job_of_script(
     names = [job.job_name for job in offer.made]
     found = [job for job in offer.made if wanted in (None, job.job_name)]
     if len(found) == 1:
-        return found[0].loaded(), {}
+        return found[0]._loaded(), {}
     until = " up to its first job.run()" if offer.job is not None else ""
     if not names:
         raise ConfigError(f"{file}: this program makes no forkrun.Job")

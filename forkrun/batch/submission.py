@@ -7,10 +7,11 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.arguments import check_path
+from forkrun.base.arguments import check_flags, check_path, check_texts, refused
 from forkrun.base.progress import make_progress
 from forkrun.batch.status import JobStatus, read_status
 from forkrun.batch.status_text import status_lines
@@ -50,14 +51,20 @@ class Submission(Struct, frozen=True):
     ) -> Submission:
         """Submits what nobody will bring to its end, or these nodes; gives the same object. Raises
         JobError if nodes have had all their retries."""
-        numbers = [] if nodes is None else ["--nodes", ",".join(map(str, nodes))]
+        call = "resubmit(…)"
+        check_texts(call, on=on)
+        check_flags(call, quiet=quiet)
         system = [] if on is None else ["--on", on]
-        self._command("resubmit", *numbers, *system, *(["--quiet"] if quiet else []))
+        quietly = ["--quiet"] if quiet else []
+        self._command("resubmit", *_numbers(call, nodes), *system, *quietly)
         return self
 
     def wait(self, timeout_s: float | None = None, *, quiet: bool = False) -> JobStatus:
         """Until no node and no merge runs or waits; gives how nodes stand then. Raises
         OutOfTimeError if that takes longer."""
+        check_flags("wait(…)", quiet=quiet)
+        if timeout_s is not None and not _is_time(timeout_s):
+            raise refused("wait(…)", "timeout_s", "a number of seconds", timeout_s)
         folder, ranges = self._found()
         end_s = None if timeout_s is None else time.monotonic() + timeout_s
         progress = make_progress(sum(ranges.n_events), "events", quiet)
@@ -75,13 +82,13 @@ class Submission(Struct, frozen=True):
     def collect(self, *, quiet: bool = False) -> Result:
         """Merges and verifies what all nodes have made: the result of `job.run()`. Raises JobError
         if nodes are not done."""
+        check_flags("collect(…)", quiet=quiet)
         self._command("collect", *(["--quiet"] if quiet else []))
         return Result.read(self.run_directory)
 
     def kill(self, nodes: Sequence[int] | None = None) -> None:
         """Asks the nodes that run or wait to end, all or these."""
-        numbers = [] if nodes is None else ["--nodes", ",".join(map(str, nodes))]
-        self._command("kill", *numbers)
+        self._command("kill", *_numbers("kill(…)", nodes))
 
     def _found(self) -> tuple[RunDirectory, NodeRanges]:
         return find_nodes(self.run_directory, "status")
@@ -89,6 +96,23 @@ class Submission(Struct, frozen=True):
     def _command(self, command: str, *options: str) -> None:
         """Has a clean process do it. Raises its error."""
         run_command(command, str(self.run_directory), *options)
+
+
+def _numbers(call: str, nodes: Any) -> list[str]:
+    """Option of a command. Raises ConfigError for what is not a list of numbers of nodes."""
+    if nodes is None:
+        return []
+    if not isinstance(nodes, list | tuple | range) or not all(map(_is_number, nodes)):
+        raise refused(call, "nodes", "a list of numbers", nodes)
+    return ["--nodes", ",".join(map(str, nodes))]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
 
 
 def run_command(*arguments: str) -> None:
