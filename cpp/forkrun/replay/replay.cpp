@@ -51,7 +51,7 @@ double now_s() {
 
 struct Replay::Impl {
   Stage stage{};
-  CountingSource source{};
+  std::unique_ptr<Source> source = std::make_unique<CountingSource>();
   bool needs_timer{};
   std::unique_ptr<Schedule> schedule{};
 };
@@ -78,7 +78,7 @@ Replay::~Replay() = default;
 Result Replay::run(const Settings& settings, StatusSlot* status) {
   impl_->stage.begin(settings.processor.concurrent_blocks, settings.steps_per_s,
                      impl_->needs_timer);
-  Processor processor{*impl_->schedule, impl_->source, settings.processor, status};
+  Processor processor{*impl_->schedule, *impl_->source, settings.processor, status};
   const auto last = settings.first_event + settings.n_events;
   Result result;
   result.start_s = now_s();
