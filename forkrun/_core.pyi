@@ -459,6 +459,7 @@ class Processor:
         ranges: Sequence[tuple[int, int, int]],
         outputs: Mapping[str, str],
         iov: int = 0,
+        dataset: int = 0,
     ) -> UnitResult:
         """Processes one unit: ranges are (file, first, last). Releases the GIL."""
     def finish(self) -> None: ...
@@ -475,10 +476,12 @@ class UnitToDo:
         alone: bool = False,
         lumis: tuple[npt.NDArray[np.int64], ...] | None = None,
         block_size: int = 0,
+        dataset: int = 0,
     ) -> None:
         """ranges: (file, first, last); outputs: paths by label; alone: never in flight together
         with other units; lumis: runs, lumis and number of events up to the end of each, (n_lumis,)
-        each, if there are several; block_size: events, 0: as the settings say."""
+        each, if there are several; block_size: events, 0: as the settings say; dataset: number of
+        the one that all events belong to."""
 
 class UnitResult:
     read: EventDigest

@@ -140,9 +140,10 @@ void add_ranges(UnitOfWork& unit, const Ranges& ranges) {
 }
 
 UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
-                   const Ranges& ranges, const Paths& outputs, std::uint32_t iov,
-                   bool alone, const std::optional<Lumis>& lumis, std::size_t block_size) {
-  UnitOfWork unit{number, {run, lumi}, {}, iov, {}, block_size};
+                   const Ranges& ranges, const Paths& outputs, std::uint32_t iov, bool alone,
+                   const std::optional<Lumis>& lumis, std::size_t block_size,
+                   std::uint32_t dataset) {
+  UnitOfWork unit{number, {run, lumi}, {}, iov, {}, block_size, dataset};
   if (lumis) {
     add_lumis(unit, *lumis);
   }
@@ -152,8 +153,9 @@ UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
 
 UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run,
                    std::uint32_t lumi, const Ranges& ranges, const Paths& outputs,
-                   std::uint32_t iov) {
-  const auto to_do = make_unit(number, run, lumi, ranges, outputs, iov, false, std::nullopt, 0);
+                   std::uint32_t iov, std::uint32_t dataset) {
+  const auto to_do =
+      make_unit(number, run, lumi, ranges, outputs, iov, false, std::nullopt, 0, dataset);
   const py::gil_scoped_release release;
   return processor.process(to_do.unit, to_do.outputs);
 }
@@ -235,7 +237,7 @@ void register_processor(py::module_& module) {
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false,
-           py::arg("lumis") = std::nullopt, py::arg("block_size") = 0);
+           py::arg("lumis") = std::nullopt, py::arg("block_size") = 0, py::arg("dataset") = 0);
   py::class_<ProcessorConfig>(module, "ProcessorSettings")
       .def(py::init(&make_settings), py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("concurrent_units") = 1,
@@ -247,7 +249,7 @@ void register_processor(py::module_& module) {
            py::arg("n_watched_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
            py::keep_alive<1, 5>(), py::keep_alive<1, 7>())
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
-           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0)
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("dataset") = 0)
       .def("run", &run, py::arg("next_unit"), py::arg("commit"))
       .def("stop", &Processor::stop)
       .def("timing", &timing)

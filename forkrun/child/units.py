@@ -67,8 +67,18 @@ class ChildUnits:
         alone = is_apart or number in self._assignment.first
         iov = self._work.job.schedule.conditions.enter_unit(number)
         places = self._work.files.places(folder)
+        dataset = self._work.job.plan.dataset_of(stretch)
         return _core.UnitToDo(
-            number, stretch.run, stretch.lumi, ranges, places, iov, alone, lumis, block_size
+            number,
+            stretch.run,
+            stretch.lumi,
+            ranges,
+            places,
+            iov,
+            alone,
+            lumis,
+            block_size,
+            dataset,
         )
 
     def commit(self, number: int, result: _core.UnitResult) -> None:

@@ -15,7 +15,7 @@ from forkrun.errors import JobError
 
 WATCHED = (
     "produce", "filter", "analyze", "pre_fork", "post_fork", "begin_job", "end_job", "begin_iov",
-    "end_iov", "begin_run", "end_run", "begin_lumi", "end_lumi",
+    "end_iov", "begin_dataset", "end_dataset", "begin_run", "end_run", "begin_lumi", "end_lumi",
 )  # fmt: skip
 """Everything of a module that is called once it is constructed."""
 

@@ -23,8 +23,8 @@ class Module:
     """What producers, filters and analyzers have in common. A module declares the columns that it
     `consumes`, as class attribute or in `__init__`, whose keyword parameters are the `params` of
     the configuration. It may have any of the methods pre_fork(), post_fork(child), begin_job(),
-    end_job(), begin_iov(iov), end_iov(iov), begin_run(run), end_run(run), begin_lumi(run, lumi),
-    end_lumi(run, lumi)."""
+    end_job(), begin_iov(iov), end_iov(iov), begin_dataset(dataset), end_dataset(dataset),
+    begin_run(run), end_run(run), begin_lumi(run, lumi), end_lumi(run, lumi)."""
 
     consumes: Sequence[str] | None = None
     """None: found out with the first events, as what the module then reads."""
@@ -32,7 +32,8 @@ class Module:
     """Modules that give the same name get the same random numbers; "": the module's own."""
     one_lumi: bool = False
     """The module is called with blocks of one lumi each, so that `block.run` and `block.lumi` are
-    those of all events. Modules with callbacks of runs, lumis or IOVs are so without it."""
+    those of all events. Modules with callbacks of datasets, runs, lumis or IOVs are so without
+    it."""
     conditions: Any = None
     """In a class: labels of the conditions that it reads, if it declares them. In a module: the
     conditions by label, read-only, as valid for the events that it is called with."""

@@ -28,14 +28,19 @@ T = TypeVar("T")
 Kind = Literal["producer", "filter", "analyzer"]
 
 JOB_CALLBACKS = {"pre_fork", "post_fork", "begin_job", "end_job"}
-MODULE_CALLBACKS = JOB_CALLBACKS | {
-    "begin_iov",
-    "end_iov",
-    "begin_run",
-    "end_run",
-    "begin_lumi",
-    "end_lumi",
-}
+DATASET_CALLBACKS = {"begin_dataset", "end_dataset"}
+MODULE_CALLBACKS = (
+    JOB_CALLBACKS
+    | DATASET_CALLBACKS
+    | {
+        "begin_iov",
+        "end_iov",
+        "begin_run",
+        "end_run",
+        "begin_lumi",
+        "end_lumi",
+    }
+)
 METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
 """The method that is called with each block, by kind."""
 KINDS: tuple[tuple[Kind, type[Module]], ...] = (
@@ -75,12 +80,16 @@ class PythonModule:
         return partial(self._call_back, name, method) if name in MODULE_CALLBACKS else method
 
     def enter_iov(self, iov: int) -> None:
-        """The next callback is of a run or lumi in this IOV, or of the IOV itself."""
+        """The next callback is of a dataset, run or lumi in this IOV, or of the IOV itself."""
         self._conditions.enter_iov(iov)
 
-    def _call_back(self, name: str, method: Callable[..., None], *arguments: int) -> None:
+    def _call_back(self, name: str, method: Callable[..., None], *arguments: Any) -> None:
         if name in JOB_CALLBACKS:
             self._conditions.leave()
+        if name in DATASET_CALLBACKS:
+            if self.datasets is None:
+                return
+            arguments = (self.datasets.datasets[arguments[0]],)
         try:
             method(*arguments)
         except Exception as error:

@@ -148,7 +148,7 @@ def _process(
     iov = schedule.conditions.enter_unit(stretch.first)
     unit = _core.UnitToDo(
         stretch.first, stretch.run, stretch.lumi, stretch.ranges, places, iov, True, lumis,
-        _N_EVENTS,
+        _N_EVENTS, job.plan.dataset_of(stretch),
     )  # fmt: skip
     units = iter([unit])
     schedule.core.pre_fork()

@@ -159,9 +159,12 @@ def _begin(modules: Mapping[str, PythonModule], events: FirstEvents) -> None:
         if module.is_declared:
             continue
         run, lumi = events.lumis[0][:2] if events.lumis else (1, 1)
+        dataset = 0
+        if module.datasets and events.ranges:
+            dataset = module.datasets.number(events.ranges[0].file)
         for name, arguments in (
             ("pre_fork", ()), ("post_fork", (0,)), ("begin_job", ()), ("begin_iov", (0,)),
-            ("begin_run", (run,)), ("begin_lumi", (run, lumi)),
+            ("begin_dataset", (dataset,)), ("begin_run", (run,)), ("begin_lumi", (run, lumi)),
         ):  # fmt: skip
             if callback := getattr(module, name, None):
                 callback(*arguments)

@@ -227,6 +227,8 @@ class WithTransitions final : public Kind, public Transitions {
     call_back_in_iov("begin_iov", iov);
   }
   void end_iov(std::uint32_t iov) override { call_back_in_iov("end_iov", iov); }
+  void begin_dataset(std::uint32_t dataset) override { call_back_in_iov("begin_dataset", dataset); }
+  void end_dataset(std::uint32_t dataset) override { call_back_in_iov("end_dataset", dataset); }
   void begin_run(std::uint32_t run) override { call_back_in_iov("begin_run", run); }
   void end_run(std::uint32_t run) override { call_back_in_iov("end_run", run); }
   void begin_lumi(LumiId lumi) override { call_back_in_iov("begin_lumi", lumi.run, lumi.lumi); }
@@ -243,8 +245,9 @@ class WithTransitions final : public Kind, public Transitions {
 };
 
 bool has_callbacks(const py::object& module) {
-  static constexpr const char* callbacks[] = {"begin_iov", "end_iov",    "begin_run",
-                                              "end_run",   "begin_lumi", "end_lumi"};
+  static constexpr const char* callbacks[] = {"begin_iov",   "end_iov",   "begin_dataset",
+                                              "end_dataset", "begin_run", "end_run",
+                                              "begin_lumi",  "end_lumi"};
   return std::ranges::any_of(callbacks,
                              [&](const char* name) { return py::hasattr(module, name); });
 }

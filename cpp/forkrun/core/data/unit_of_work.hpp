@@ -44,6 +44,7 @@ struct UnitOfWork {
   std::uint32_t iov{};            ///< number of the IOV that the lumis belong to
   std::vector<LumiSpan> lumis{};  ///< of its events, one after the other; empty if it is one
   std::size_t block_size{};       ///< events; 0: as the processor was told
+  std::uint32_t dataset{};        ///< number of the one that all events belong to
 };
 
 /// The blocks of a unit, in order. Each has the entries of one range or of several, which may be

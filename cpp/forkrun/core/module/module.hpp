@@ -66,6 +66,8 @@ class Transitions {
   virtual ~Transitions() = default;
   virtual void begin_iov(std::uint32_t /*iov*/) {}
   virtual void end_iov(std::uint32_t /*iov*/) {}
+  virtual void begin_dataset(std::uint32_t /*dataset*/) {}
+  virtual void end_dataset(std::uint32_t /*dataset*/) {}
   virtual void begin_run(std::uint32_t /*run*/) {}
   virtual void end_run(std::uint32_t /*run*/) {}
   virtual void begin_lumi(LumiId /*lumi*/) {}

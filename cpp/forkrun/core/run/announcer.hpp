@@ -8,7 +8,8 @@
 
 namespace forkrun {
 
-/// Calls the transition callbacks of modules as runs, lumis and IOVs change from unit to unit.
+/// Calls the transition callbacks of modules as datasets, runs, lumis and IOVs change from unit to
+/// unit.
 class Announcer {
  public:
   explicit Announcer(Schedule& schedule) : schedule_{schedule} {}
@@ -21,6 +22,7 @@ class Announcer {
  private:
   Schedule& schedule_;
   std::optional<std::uint32_t> iov_{};  ///< those that were begun and not ended
+  std::optional<std::uint32_t> dataset_{};
   std::optional<std::uint32_t> run_{};
   std::optional<LumiId> lumi_{};
 };

@@ -64,6 +64,16 @@ void Schedule::end_iov(std::uint32_t iov) {
                   [iov](Transitions& module) { module.end_iov(iov); });
 }
 
+void Schedule::begin_dataset(std::uint32_t dataset) {
+  call_transition("begin_dataset of dataset " + std::to_string(dataset),
+                  [dataset](Transitions& module) { module.begin_dataset(dataset); });
+}
+
+void Schedule::end_dataset(std::uint32_t dataset) {
+  call_transition("end_dataset of dataset " + std::to_string(dataset),
+                  [dataset](Transitions& module) { module.end_dataset(dataset); });
+}
+
 void Schedule::begin_run(std::uint32_t run) {
   call_transition("begin_run of run " + std::to_string(run),
                   [run](Transitions& module) { module.begin_run(run); });

@@ -86,6 +86,8 @@ class Schedule {
   /// Those below only to modules with Transitions.
   void begin_iov(std::uint32_t iov);
   void end_iov(std::uint32_t iov);
+  void begin_dataset(std::uint32_t dataset);
+  void end_dataset(std::uint32_t dataset);
   void begin_run(std::uint32_t run);
   void end_run(std::uint32_t run);
   void begin_lumi(LumiId lumi);

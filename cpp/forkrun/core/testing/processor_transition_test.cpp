@@ -51,6 +51,36 @@ TEST_P(TransitionTest, runs_and_lumis_begin_and_end_as_units_change) {
                                       "begin_lumi 2", "end_lumi 2", "end_run 2", "end_iov 0"}));
 }
 
+/// Notes datasets as well.
+class DatasetListener final : public Producer, public Transitions {
+ public:
+  explicit DatasetListener(std::string& messages) : messages_{messages} {}
+  void produce(const EventBlock&) override {}
+  void begin_dataset(std::uint32_t dataset) override { note(" dataset", dataset); }
+  void end_dataset(std::uint32_t dataset) override { note(" end", dataset); }
+  void begin_run(std::uint32_t run) override { note(" run", run); }
+  void begin_lumi(LumiId id) override { note(" lumi", id.lumi); }
+
+ private:
+  void note(const char* message, std::uint32_t number) {
+    messages_ += message + (" " + std::to_string(number));
+  }
+  std::string& messages_;
+};
+
+TEST_P(TransitionTest, runs_and_lumis_of_different_datasets_are_never_one) {
+  std::string messages;
+  builder.add_module({"l", {}},
+                     [&](Construction&) { return std::make_unique<DatasetListener>(messages); });
+  for (const auto dataset : {0U, 0U, 1U}) {
+    auto unit = unit_of(0, 10, 1);
+    unit.dataset = dataset;
+    processor().process(unit, {});
+  }
+  processor().finish();
+  EXPECT_EQ(messages, " dataset 0 run 1 lumi 1 end 0 dataset 1 run 1 lumi 1 end 1");
+}
+
 TEST_P(TransitionTest, iovs_change_within_runs_and_across_them) {
   std::vector<std::string> messages;
   builder.add_module({"l", {}},
