@@ -79,24 +79,29 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   }
 }
 
+/// That of a class; null if it is not of this kind, or has pointers.
+TVirtualCollectionProxy* collection_of(TClass& type, int kind) {
+  auto* collection = type.GetCollectionProxy();
+  return collection != nullptr && collection->GetCollectionType() == kind &&
+                 !collection->HasPointers()
+             ? collection
+             : nullptr;
+}
+
 /// Of a branch that holds an object of this class and is not split.
 std::optional<ColumnType> column_of(TClass& type) {
-  const auto vector_of = [](TClass& of) -> TVirtualCollectionProxy* {
-    auto* collection = of.GetCollectionProxy();
-    return collection != nullptr && collection->GetCollectionType() == ROOT::kSTLvector &&
-                   !collection->HasPointers()
-               ? collection
-               : nullptr;
-  };
   if (std::string_view{type.GetName()} == "string") {
     return ColumnType{ElementType::character, Shape::jagged};
   }
-  auto* outer = vector_of(type);
+  auto* outer = collection_of(type, ROOT::kSTLvector);
   TClass* inner_type = outer != nullptr ? outer->GetValueClass() : nullptr;
   if (inner_type != nullptr && std::string_view{inner_type->GetName()} == "string") {
     return ColumnType{ElementType::character, Shape::doubly_jagged};
   }
-  auto* inner = inner_type != nullptr ? vector_of(*inner_type) : outer;
+  if (outer == nullptr) {
+    outer = collection_of(type, ROOT::kROOTRVec);  // RDataFrame's: the same bytes
+  }
+  auto* inner = inner_type != nullptr ? collection_of(*inner_type, ROOT::kSTLvector) : outer;
   if (inner == nullptr || inner->GetValueClass() != nullptr || !holds_numbers(*inner)) {
     return {};
   }

@@ -67,9 +67,9 @@ std::optional<ElementType> element_named(std::string_view name) {
   return found == names.end() ? std::nullopt : std::optional{found->second};
 }
 
-/// What stands between the brackets of "vector<…>"; "" if that is not the name's form.
-std::string_view within_vector(std::string_view name) {
-  constexpr std::string_view begin = "vector<";
+/// What stands between the brackets of "vector<…>", or of another list; "" if that is not the
+/// name's form.
+std::string_view within(std::string_view name, std::string_view begin = "vector<") {
   if (!name.starts_with(begin) || !name.ends_with('>')) {
     return "";
   }
@@ -161,17 +161,20 @@ ClassForm form_of_class(std::string_view name) {
   if (name == "string") {
     return {true, text, false};
   }
-  const auto value = within_vector(name);
+  const auto value = within(name);
   if (value == "string") {
     return {true, ColumnType{ElementType::character, Shape::doubly_jagged}, true};
   }
-  if (const auto element = element_named(value)) {
+  // RDataFrame's vectors are the same bytes
+  if (const auto element =
+          element_named(value.empty() ? within(name, "ROOT::VecOps::RVec<") : value)) {
     return {true, ColumnType{*element, Shape::jagged}, true};
   }
-  if (const auto element = element_named(within_vector(value))) {
+  if (const auto element = element_named(within(value))) {
     return {true, ColumnType{*element, Shape::doubly_jagged}, true};
   }
   const bool may_be_column = name.find("vector") != std::string_view::npos ||
+                             name.find("RVec") != std::string_view::npos ||
                              name.find("string") != std::string_view::npos;
   return {!may_be_column, {}, false};
 }
