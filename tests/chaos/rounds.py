@@ -29,6 +29,8 @@ from tests.support.jobs import (
 
 N_LUMIS = 300
 EVENTS_PER_LUMI = 20
+DATASETS = ("first", "second")
+"""Their lumis have the same numbers."""
 CLUSTER = 50  # so many of them that each child begins with some of its own
 _FAULTS = (
     "SIGKILL",
@@ -61,13 +63,14 @@ class Bench:
     @classmethod
     def make(cls, folder: Path, n_lumis: int = N_LUMIS) -> Bench:
         """Input, job and undisturbed run in a folder."""
-        sample = folder / "input.root"
-        n_events = EVENTS_PER_LUMI * n_lumis
-        shape = ("--events", n_events, "--lumis", n_lumis, "--runs", 1, "--cluster", CLUSTER)
-        made = forkrun("sample", sample, *shape, cwd=folder)
-        if made.code:
-            raise RuntimeError(made.err)
-        job = write_job(folder, _job(sample))
+        each = n_lumis // len(DATASETS)
+        n_events = EVENTS_PER_LUMI * each
+        shape = ("--events", n_events, "--lumis", each, "--runs", 1, "--cluster", CLUSTER)
+        for seed, name in enumerate(DATASETS):
+            made = forkrun("sample", f"{name}.root", *shape, "--seed", seed + 1, cwd=folder)
+            if made.code:
+                raise RuntimeError(made.err)
+        job = write_job(folder, _job(folder))
         bench = cls(folder, job, {})
         code, said = _Session(bench, folder / "undisturbed", [], _SETTINGS).run(None)
         if code:
@@ -76,10 +79,11 @@ class Bench:
         return bench
 
 
-def _job(sample: Path) -> dict[str, Any]:
+def _job(folder: Path) -> dict[str, Any]:
     """Each lumi is committed by itself, so that there are commits to disturb."""
     job = jets_job(
-        [sample],
+        [],
+        datasets=[{"name": name, "files": [str(folder / f"{name}.root")]} for name in DATASETS],
         outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
         recovery={"hang_timeout": 1.0, "grace": 0.5},
     )
