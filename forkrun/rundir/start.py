@@ -123,9 +123,11 @@ def remove_results(folder: RunDirectory) -> None:
 
 
 def remove_unfinished_results(folder: RunDirectory) -> None:
-    """Removes temporary files of merges that were killed."""
+    """Removes temporary files of merges that were killed; files of datasets are in folders of
+    `output`."""
     with output_errors(folder.output):
-        for place in (folder.output, folder.ledger):
+        by_dataset = () if folder.output.is_symlink() else folder.output.glob("*/")
+        for place in (folder.output, *by_dataset, folder.ledger):
             if not place.is_symlink():
                 _remove_temporary(place, folder.lock.name)
 

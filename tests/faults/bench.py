@@ -31,7 +31,7 @@ KINDS = (
 _WHO = ("parent", "index", "forked", "child", "merge")
 _PLACES = ("run", "fragment", "output", "input", "cache", "conditions", "-")
 _MOST_FAULTS = 512  # as in inject.c
-_SAMPLE = ("--events", 240, "--lumis", 6, "--runs", 1)
+_SAMPLE = ("--events", 120, "--lumis", 3, "--runs", 1)
 
 Calls = dict[tuple[str, str, str], int]
 """Number of calls by kind, process and place."""
@@ -185,7 +185,7 @@ class Bench:
         paths = {
             "run": folder / "run",
             "fragment": folder / "run/units/000000/skim.fragment",
-            "output": folder / "run/output/skim.root",
+            "output": folder / "run/output/skim/first.root",
             "cache": folder / "cache",
             "input": self.folder / "input.root",
             "conditions": self.folder / "scale.npy",
@@ -204,8 +204,8 @@ def _lines(file: Path) -> tuple[str, ...]:
 
 def contents(run: Path) -> dict[str, str]:
     """SHA-256 of what a job must leave whatever happens to it: outputs and lumi accounting."""
-    files = [*(run / "output").glob("*"), *run.glob("*Lumis.json")]
-    return {str(file.relative_to(run)): sha256(file) for file in sorted(files)}
+    files = [*(run / "output").rglob("*"), *run.glob("*Lumis.json")]
+    return {str(file.relative_to(run)): sha256(file) for file in sorted(files) if file.is_file()}
 
 
 def compiled(folder: Path) -> Path:
@@ -229,13 +229,16 @@ def compiled(folder: Path) -> Path:
 
 
 def _write_job(folder: Path) -> None:
-    """A filter, producers, an analyzer, two outputs, histograms and a condition; each lumi is
-    committed by itself at most."""
-    made = forkrun("sample", folder / "input.root", *_SAMPLE, cwd=folder)
-    if made.code:
-        raise RuntimeError(made.err)
+    """A filter, producers, an analyzer, two outputs of two datasets whose lumis have the same
+    numbers, histograms and a condition; each lumi is committed by itself at most."""
+    files = {"first": folder / "input.root", "second": folder / "more.root"}
+    for seed, file in enumerate(files.values()):
+        made = forkrun("sample", file, *_SAMPLE, "--seed", seed + 1, cwd=folder)
+        if made.code:
+            raise RuntimeError(made.err)
     np.save(folder / "scale.npy", np.array([1.5]))
-    job = lumi_by_lumi(jets_job([folder / "input.root"]))
+    datasets = [{"name": name, "files": [str(file)]} for name, file in files.items()]
+    job = lumi_by_lumi(jets_job([], datasets=datasets))
     modules = HERE.parent / "conditions" / "modules.py"
     job["modules"].append({"label": "scale", "type": f"python:{modules}:Scale"})
     job["conditions"] = [{"label": "scale", "type": "npy", "file": str(folder / "scale.npy")}]
