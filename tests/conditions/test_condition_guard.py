@@ -210,7 +210,7 @@ for kind in (Changes, ChangesAndFilters, ChangesAndProduces):
         setattr(kind, callback, changing(callback, getattr(kind, callback, None)))
     kind.__init__ = init
 for name in ("pre_fork", "post_fork", "begin_job", "end_job", "begin_iov", "end_iov", "begin_run",
-             "end_run", "begin_lumi", "end_lumi"):
+             "end_run", "begin_lumi", "end_lumi", "begin_dataset", "end_dataset"):
     setattr(Quiet, name, lambda self, *arguments: None)
 """
 
@@ -229,7 +229,7 @@ def test_a_change_in_any_callback_is_found_before_the_next_module_is_called(
     events = write_events(tmp_path / "a.root", [(1, 1, 20), (2, 1, 20)])
     kind = {"filter": "ChangesAndFilters", "produce": "ChangesAndProduces"}.get(callback, "Changes")
     job = {
-        "source": {"files": [str(events)]},
+        "datasets": [{"name": "one", "files": [str(events)]}],
         "forking": {"children": children},
         "memory": {"check_conditions": "call"},
         "conditions": [{"label": "cal", "type": f"{home}:make"}],
