@@ -122,6 +122,7 @@ def _plan(plan: Plan, units: Units) -> Plan:
         warnings=(),
         notes=(),
         n_dropped=0,
+        n_pieces=0,
     )
 
 

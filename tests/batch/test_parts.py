@@ -74,6 +74,17 @@ def test_nodes_end_with_lumis_where_these_are_near() -> None:
     assert node_borders(plan.units, 1000) == list(range(len(plan.units) + 1))
 
 
+def test_a_node_says_nothing_of_lumis_that_are_scattered_over_the_whole_input() -> None:
+    ranges = [LumiRange(1, 1 + n % 5, n, n + 1, "0" * 32) for n in range(40)]
+    index = [FileIndex("a.root", "a", 40, (0, 40), tuple(ranges), ())]
+    plan = make_plan(default_config(), index)
+    lumis = count_lumis(LumiRanges.of(index), None)
+    assert "5 lumis in 40 pieces" in plan.notes_on_order(has_outputs=True)[0]
+    parts = list(parts_of(plan, lumis, node_borders(plan.units, 4)))
+    assert len(parts) == 4
+    assert [part.plan.notes_on_order(has_outputs=True) for part in parts] == [()] * 4
+
+
 def test_a_job_without_events_is_one_node() -> None:
     plan, lumis = planned([[1]])
     assert node_borders(plan.units, 3) == [0, 1]
