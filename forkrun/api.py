@@ -169,8 +169,11 @@ def _words_of_submit(how: Mapping[str, Any]) -> list[str]:
     if on is not None and not (isinstance(on, str) and on in systems):
         raise refused(_SUBMIT, "on", " or ".join(f'"{name}"' for name in systems), on)
     for key in ("nodes", "events_per_node"):
-        if not _is_count(how.get(key)) or (how.get(key) or 1) < 1:
-            raise refused(_SUBMIT, key, "a number", how[key])
+        number = how.get(key, 1)
+        if not _is_count(number):
+            raise refused(_SUBMIT, key, "a number", number)
+        if number is not None and number < 1:
+            raise ConfigError(f"{_SUBMIT}: {key} must be at least 1, not {number}")
     check_texts(_SUBMIT, **{key: how.get(key) for key in ("time_per_node", "profile")})
     flags = {key: how[key] for key in _FLAGS_OF_SUBMIT if key in how}
     check_flags(_SUBMIT, **flags)

@@ -18,6 +18,7 @@ from forkrun.base.cpus import merge_threads
 from forkrun.base.destinations import NAMES, TOGETHER, Destination
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.formats import EventSource, Format, OutputToMake, format_named, format_of
+from forkrun.formats.events import first_file
 from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
 from forkrun.merge.order import PlannedUnits
@@ -26,7 +27,7 @@ from forkrun.merge.positions import Entries
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
-from forkrun.rundir.output_content import OutputContents, first_file
+from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import IdBranches, JobConfig, OutputConfig
@@ -62,15 +63,11 @@ class Planned(Struct, frozen=True, dict=True):
 
     def _source(self, dataset: int | None) -> EventSource:
         tree, ids, clusters = self.ids.tree, self.ids[1:], self._clusters(dataset)
-        n_kept_bytes = _MOST_KEPT_BYTES if self._goes_back else 0
+        n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
             self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
             format_of(self.first_file(dataset)),
         )  # fmt: skip
-
-    @cached_property
-    def _goes_back(self) -> bool:
-        return self.units.go_back
 
     def _clusters(self, dataset: int | None) -> list[Sequence[int]]:
         known = self.contents.clusters

@@ -56,9 +56,10 @@ def _run(file: str, arguments: Sequence[str], offer: Offer) -> None:
     sys.path[0] = str(Path(file).resolve().parent)
     try:
         exec(code, vars(main))
-    except (Taken, ForkrunError) as error:
-        if not isinstance(error, Taken):
-            raise
+    except Taken:
+        pass
+    except ForkrunError:
+        raise
     except SystemExit as error:
         if error.code or not offer.made:
             raise

@@ -64,3 +64,8 @@ class ColumnType(Struct, frozen=True):
     def __str__(self) -> str:
         lists = "[]" * (self.n_levels - self.is_text)
         return self.element + lists + "".join(f"[{size}]" for size in self.dimensions)
+
+
+def counter_of(name: str) -> str:
+    """Name of the counter that a jagged column has in a tree of ROOT."""
+    return f"n{name.partition('_')[0]}"

@@ -40,6 +40,14 @@ class EventSource(Struct, frozen=True):
     """The files' format; None: that of the outputs."""
 
 
+def first_file(clusters: Sequence[Sequence[int]]) -> int:
+    """Number of the file whose tree gives outputs their structure: the first with events; if none
+    has any, the first whose tree has branches."""
+    with_events = (n for n, of_file in enumerate(clusters) if len(of_file) > 1)
+    with_branches = (n for n, of_file in enumerate(clusters) if of_file)
+    return next(with_events, next(with_branches, 0))
+
+
 Range = tuple[int, int, int]
 """Number of the file, first entry, and the one behind the last."""
 

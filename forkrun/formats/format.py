@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.formats.described import OTHER, Described
-from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake, Range
+from forkrun.formats.events import (
+    NO_IDS,
+    EventSource,
+    Identity,
+    Ids,
+    OutputToMake,
+    Range,
+    first_file,
+)
 
 if TYPE_CHECKING:  # NumPy takes longer to load than most files to index
     from forkrun.formats.plain import Plain
@@ -75,8 +83,7 @@ class Format:
         file, by output. Raises InputError, OutputError."""
         from forkrun.formats.selection import OpenFiles
 
-        with_events = (n for n, clusters in enumerate(events.clusters) if len(clusters) > 1)
-        first = events.files[next(with_events, 0)]
+        first = events.files[first_file(events.clusters)]
         of_input = events.form or self
         known = of_input._types(first, events.tree)
         opened = OpenFiles(of_input, events, on_open or (lambda _: None))

@@ -58,7 +58,7 @@ class ParquetFormat(Format):
         self, products: Sequence[tuple[str, str]], kept: Mapping[str, str]
     ) -> dict[str, str]:
         """With the counters that trees of ROOT have for jagged ones: "nMuon" for "Muon_pt"."""
-        from forkrun.formats.column_types import ColumnType
+        from forkrun.formats.column_types import ColumnType, counter_of
 
         types: dict[str, str] = {}
         for name, kind in products:
@@ -85,11 +85,6 @@ class ParquetFormat(Format):
 
 
 PARQUET = ParquetFormat()
-
-
-def counter_of(name: str) -> str:
-    """Name of the counter that a jagged column has in a tree of ROOT."""
-    return f"n{name.partition('_')[0]}"
 
 
 def groups(parts: Iterable[Part]) -> Iterator[Part]:
@@ -150,6 +145,8 @@ def _column(name: str, part: Part) -> Plain:
     if name in part:
         return part[name]
     import numpy as np
+
+    from forkrun.formats.column_types import counter_of
 
     counted = next(c for n, c in part.items() if counter_of(n) == name and isinstance(c, tuple))
     return np.diff(counted[0]).astype(np.int32)

@@ -46,7 +46,8 @@ def _wants_one_lumi(entry: ModuleConfig) -> bool:
 
 def warnings_of(job: PreparedJob) -> list[str]:
     """What is hardly meant, or slow, of a job that is prepared."""
-    of_calls = job.cuts.warning() if job.cuts else ""
+    cuts = job.cuts
+    of_calls = cuts.warning() if cuts else ""
     return [*job.schedule.warnings, *filter(None, [of_calls])]
 
 

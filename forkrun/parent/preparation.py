@@ -36,7 +36,7 @@ from forkrun.plan import (
     read_lumi_mask,
     within,
 )
-from forkrun.plan.cuts import Cuts
+from forkrun.plan.cuts import Cuts, borders
 from forkrun.plan.lumi_counts import LumiCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -77,13 +77,11 @@ class PreparedJob(Job, frozen=True):
     def joins_previous(self) -> Flags:
         """(n_units,) whether a unit may be processed together with the one before: both in one
         dataset, in one IOV and, if modules want it, in one lumi."""
-        units, iov = self.plan.units, self.schedule.conditions.table.of_unit
-        joined = np.zeros(len(units), dtype=np.bool_)
-        joined[1:] = iov[1:] == iov[:-1]
-        dataset = self.plan.dataset_of_units
-        joined[1:] &= dataset[1:] == dataset[:-1]
-        if self.schedule.core.wants_one_lumi:
-            joined[1:] &= units.lumi_key[1:] == units.lumi_key[:-1]
+        iovs, one_lumi = self.schedule.conditions.table.of_unit, self.schedule.core.wants_one_lumi
+        joined = np.ones(len(self.plan.units), dtype=np.bool_)
+        joined[:1] = False
+        for differs in borders(self.plan, iovs, one_lumi).values():
+            joined &= ~differs
         return joined
 
     @property

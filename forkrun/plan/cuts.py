@@ -4,6 +4,7 @@ what a call costs whatever it gets. Pure."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,26 @@ _MOST_FILES = 16
 """Files of a block (cut_into_blocks.cpp)."""
 
 
-class Cuts(Struct, frozen=True):
+def borders(plan: Plan, iovs: npt.NDArray[Any] | None, one_lumi: bool) -> dict[str, Flags]:
+    """By reason, (n_units,) whether blocks cannot go on from the unit before: both are of one
+    dataset, of one IOV and, if modules want it, of one lumi. `iovs`: (n_units,), None where they
+    are not known."""
+    keys: dict[str, npt.NDArray[Any]] = {}
+    if plan.datasets:
+        keys["dataset"] = plan.dataset_of_units
+    if iovs is not None:
+        keys["iov"] = iovs
+    if one_lumi:
+        keys["lumi"] = plan.units.lumi_key
+    return {reason: _differs(key) for reason, key in keys.items()}
+
+
+def _differs(key: npt.NDArray[Any]) -> Flags:
+    differs: Flags = np.diff(key, prepend=key[:1]) != 0
+    return differs
+
+
+class Cuts(Struct, frozen=True, dict=True):
     """Where the blocks of a plan end. `at`: by reason, for each unit whether it cannot go on with
     the block of the one before; `block_size`: as it was set, 0 if it was not; `turns`: how children
     take turns; `labels`: of modules that want lumis one by one."""
@@ -48,19 +68,11 @@ class Cuts(Struct, frozen=True):
     ) -> Cuts:
         """`iovs`: (n_units,), None where they are not known; `labels`: None
         if no module wants lumis one by one."""
-        units = plan.units
-        keys: dict[str, npt.NDArray[Any]] = {"child": units.child}
-        if config.datasets:
-            keys["dataset"] = plan.dataset_of_units
-        if iovs is not None:
-            keys["iov"] = iovs
-        if labels is not None:
-            keys["lumi"] = units.lumi_key
-        at = {reason: np.diff(key, prepend=key[:1]) != 0 for reason, key in keys.items()}
+        at = {"child": _differs(plan.units.child), **borders(plan, iovs, labels is not None)}
         size, turns = config.threads.block_size, _turns(config.forking)
         return cls(plan, at, size, turns, len(config.datasets), labels or ())
 
-    @property
+    @cached_property
     def n_calls(self) -> int:
         """Calls of a module that sees each block."""
         return self._without("")
@@ -68,8 +80,7 @@ class Cuts(Struct, frozen=True):
     @property
     def are_small(self) -> bool:
         """Whether calls are many, and of few events."""
-        n_calls = self.n_calls
-        return n_calls >= MANY_CALLS and self.plan.n_events < FEW * n_calls
+        return self.n_calls >= MANY_CALLS and self.plan.n_events < FEW * self.n_calls
 
     def _without(self, reason: str) -> int:
         """Calls, if blocks did not end for this reason."""

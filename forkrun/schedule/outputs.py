@@ -13,6 +13,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
+from forkrun.formats.column_types import counter_of
 from forkrun.index import Branch, ColumnNames
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches
@@ -100,7 +101,7 @@ def _of_input(
         return [name for name in ids[1:] if name in branches], []
     wanted = with_counters(kept(branches, output), branches)
     filled = set(wanted) & fills.keys()
-    filled -= {fills[n][1] for n in filled if fills[n][1] == f"n{n.partition('_')[0]}"}
+    filled -= {fills[n][1] for n in filled if fills[n][1] == counter_of(n)}
     return (
         [name for name in wanted if name not in fills],
         [(name, branches[name].type) for name in branches if name in filled],

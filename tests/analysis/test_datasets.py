@@ -10,7 +10,7 @@ import pytest
 
 import forkrun
 from forkrun.config import read_config
-from tests.support.datasets import with_runs, write
+from tests.support.datasets import write_all
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command
 
@@ -23,10 +23,7 @@ SUMS = {"a1": [10.0, 5.0], "a2": [25.0], "b": [8.0]}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    for name, n_events in N_EVENTS.items():
-        write(tmp_path / f"{name}.root", n_events, SUMS.get(name))
-        if name in SUMS:
-            with_runs(tmp_path / f"{name}.root", SUMS[name])
+    write_all(tmp_path, N_EVENTS, SUMS)
     return tmp_path
 
 

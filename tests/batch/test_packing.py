@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -95,17 +96,23 @@ def test_what_was_packed_is_unpacked_as_it_was_and_what_is_newer_stays(tmp_path:
     assert (node.units / "000012/a.fragment").read_bytes() == b"newer"
 
 
-def test_names_that_lead_elsewhere_are_not_unpacked(tmp_path: Path) -> None:
-    node = RunDirectory(tmp_path / "node")
-    node.path.mkdir()
-    with tarfile.open(node.packed_units, "x") as archive:
-        for name in ("../outside", "000001/../../outside", "/outside", "000001/inside"):
+def write_archive(place: Path, names: Sequence[str], link: str) -> None:
+    """Files of a byte each, and a link to one of the system's."""
+    with tarfile.open(place, "x") as archive:
+        for name in names:
             member = tarfile.TarInfo(name)
             member.size = 1
             archive.addfile(member, io.BytesIO(b"x"))
-        link = tarfile.TarInfo("000001/link")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        archive.addfile(link)
+        member = tarfile.TarInfo(link)
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(member)
+
+
+def test_names_that_lead_elsewhere_are_not_unpacked(tmp_path: Path) -> None:
+    node = RunDirectory(tmp_path / "node")
+    node.path.mkdir()
+    names = ("../outside", "000001/../../outside", "/outside", "000001/inside")
+    write_archive(node.packed_units, names, "000001/link")
     unpack_units(node)
     files = {path for path in tmp_path.rglob("*") if path.is_file()}
     assert files == {node.packed_units, node.units / "000001/inside"}
@@ -216,20 +223,8 @@ def test_records_that_are_packed_are_read_as_they_were_and_newer_ones_first(
 def test_names_that_lead_elsewhere_are_not_put_back(tmp_path: Path) -> None:
     folder = RunDirectory(tmp_path / "run")
     folder.batch.mkdir(parents=True)
-    with tarfile.open(folder.packed_nodes, "x") as archive:
-        for name in (
-            "../outside",
-            "ends/../../outside",
-            "/outside",
-            "nodes.json",
-            "ends/0001.jsonl",
-        ):
-            member = tarfile.TarInfo(name)
-            member.size = 1
-            archive.addfile(member, io.BytesIO(b"x"))
-        link = tarfile.TarInfo("logs/0001.log")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        archive.addfile(link)
+    names = ("../outside", "ends/../../outside", "/outside", "nodes.json", "ends/0001.jsonl")
+    write_archive(folder.packed_nodes, names, "logs/0001.log")
     unpack_batch(folder)
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [folder.node_ends(1)]
 

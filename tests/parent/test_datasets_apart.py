@@ -12,7 +12,7 @@ import pytest
 import uproot
 
 import forkrun
-from tests.support.datasets import with_runs, write
+from tests.support.datasets import write, write_all
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command
 from tests.support.opened_by_root import open_with_root
@@ -29,10 +29,7 @@ QUIET: dict[str, Any] = {"quiet": True, "plots": False}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
-    for name, n_events in N_EVENTS.items():
-        write(tmp_path / f"{name}.root", n_events, SUMS.get(name))
-        if name in SUMS:
-            with_runs(tmp_path / f"{name}.root", SUMS[name])
+    write_all(tmp_path, N_EVENTS, SUMS)
     return tmp_path
 
 

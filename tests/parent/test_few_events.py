@@ -57,15 +57,19 @@ def test_calls_of_many_events_are_no_warning(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "job-run/report.json").read_text())["warnings"] == []
 
 
-def plan_of(n_events: list[int], files: list[int], children: list[int] | None = None) -> Plan:
-    """A unit for each of these, of a lumi of its own."""
+def plan_of(
+    n_events: list[int],
+    files: list[int],
+    children: list[int] | None = None,
+    datasets: tuple[int, ...] = (),
+) -> Plan:
+    """A unit for each of these, of a lumi of its own. `datasets`: of the files, if any."""
     n = len(n_events)
     units = Units(
         np.array(children or [-1] * n), np.ones(n, np.int64), np.arange(n) + 1,
         np.arange(n + 1), np.array(files), np.zeros(n, np.int64), np.array(n_events),
     )  # fmt: skip
     names = tuple(f"{number}.root" for number in range(max(files) + 1))
-    datasets = tuple(range(len(names)))
     return Plan("guided", 1, sum(n_events), n, names, units, "", datasets=datasets)
 
 
@@ -87,7 +91,12 @@ DATASETS = [{"name": f"d{n}", "files": [f"{n}.root"]} for n in range(300)]
             " gets will be most of the time: threads.block_size = 100 says so; leave it out",
         ),
         ({}, None, plan_of([1] * 16_000, list(range(16_000))), "files have 1 event on average"),
-        ({"datasets": DATASETS}, None, plan_of([9] * 300, list(range(300))), "300 datasets have 9"),
+        (
+            {"datasets": DATASETS},
+            None,
+            plan_of([9] * 300, list(range(300)), datasets=tuple(range(300))),
+            "300 datasets have 9",
+        ),
         ({}, np.arange(400), plan_of([3] * 400, [0] * 400), "conditions change, which they do in"),
         (
             {"forking": {"distribution": "round-robin", "events_per_turn": 10, "children": 2}},

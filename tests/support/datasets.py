@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -40,3 +41,11 @@ def with_runs(path: Path, sums: list[float]) -> None:
         for name, columns in (("Events", events), ("Runs", {"genEventSumw": np.array(sums)})):
             file.mktree(name, {key: values.dtype for key, values in columns.items()})
             file[name].extend(columns)
+
+
+def write_all(folder: Path, n_events: Mapping[str, int], sums: Mapping[str, list[float]]) -> None:
+    """A file of each name; of simulation those that have `sums` of weights, which `Runs` tells."""
+    for name, n in n_events.items():
+        write(folder / f"{name}.root", n, sums.get(name))
+        if name in sums:
+            with_runs(folder / f"{name}.root", sums[name])
