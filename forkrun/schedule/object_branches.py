@@ -3,6 +3,7 @@ die of them. ROOT writes some objects anew, and needs to know their classes for 
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,10 +33,9 @@ def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None
     found = _asked(file.path, lambda: form.written_anew(file.path, tree))
     _check_forms(index, sorted(wanted.difference(found)))
     names = [name for name in dict.fromkeys(found) if name in wanted]
-    if not names or _problem(form, file.path, tree, names) is None:
+    if not names or _tried(form, file.path, tree, [names]) == [True]:
         return
-    problems = {name: _problem(form, file.path, tree, [name]) for name in names}
-    bad = [name for name, problem in problems.items() if problem] or names
+    bad = _bad_ones(form, file.path, tree, names) or names
     shown = ", ".join(f'"{name}"' for name in bad)
     raise InputError(
         f"{file.path}: objects of branch {shown} cannot be written to outputs: ROOT has no"
@@ -65,15 +65,38 @@ def _kept_objects(config: JobConfig, of_input: InputBranches) -> set[str]:
     return {name for output in outputs for name in kept(objects, output)}
 
 
-def _problem(form: Format, file: str, tree: str, names: Sequence[str]) -> str | None:
-    """What happens when they are copied; None if nothing does."""
+def _bad_ones(form: Format, file: str, tree: str, names: Sequence[str]) -> list[str]:
+    """Those that cannot be copied alone. A process tries one after the other; where it dies, a new
+    one goes on, and the branch is bad if that one dies at once."""
+    bad = []
+    while names:
+        good = _tried(form, file, tree, [[name] for name in names]) or [False]
+        bad += [name for name, is_good in zip(names, good, strict=False) if not is_good]
+        names = names[len(good) :]
+    return bad
+
+
+def _tried(form: Format, file: str, tree: str, groups: Sequence[Sequence[str]]) -> list[bool]:
+    """Whether each group of branches can be copied; of as many groups as the process outlives."""
     with tempfile.TemporaryDirectory() as folder:
-        scratch = str(Path(folder) / "trial.root")
-        try:
-            _asked(file, lambda: form.try_copy(file, tree, names, scratch))
-        except InputError as error:
-            return str(error)
-    return None
+        notes, scratch = Path(folder) / "notes", str(Path(folder) / "trial.root")
+
+        def try_all() -> None:
+            with notes.open("wb", buffering=0) as results:
+                for names in groups:
+                    results.write(b"1" if _can_copy(form, file, tree, names, scratch) else b"0")
+
+        with contextlib.suppress(InputError):
+            _asked(file, try_all)
+        return [result == ord("1") for result in notes.read_bytes()] if notes.exists() else []
+
+
+def _can_copy(form: Format, file: str, tree: str, names: Sequence[str], scratch: str) -> bool:
+    try:
+        form.try_copy(file, tree, names, scratch)
+    except InputError:
+        return False
+    return True
 
 
 def _asked(file: str, question: Any) -> Any:
