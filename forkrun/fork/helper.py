@@ -27,7 +27,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.errors import ForkrunError, InputError, StoppedError
 from forkrun.fork.failure import as_forkrun_error, from_record, to_record
 from forkrun.fork.forking import Process
-from forkrun.fork.limits import limit_reader
+from forkrun.fork.limits import limit_heap, limit_reader
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
 
@@ -175,7 +175,11 @@ def ask_reader(
         file = files[min(n_done, len(files) - 1)]
         return InputError(f"{file}: {describe_death(exit_code)}")
 
-    return insist(work, blame, hear_and_note, limits=partial(limit_reader, cpu_s))
+    def limits() -> None:
+        limit_reader(cpu_s)
+        limit_heap(files, _LEAST_BYTES_OF_READER)
+
+    return insist(work, blame, hear_and_note, limits=limits)
 
 
 def describe_death(exit_code: int) -> str:
@@ -187,6 +191,7 @@ def describe_death(exit_code: int) -> str:
     return f"the process that read it died: {describe_status(exit_code)}; the file may be damaged"
 
 
+_LEAST_BYTES_OF_READER = 1 << 30
 _FILES_PER_WORKER = 4  # a worker takes about a second to start; a file some milliseconds
 _INTERVAL_S = 10.0
 _STARTING_CPU_S = 60.0  # `answer` sets its own limits

@@ -26,10 +26,10 @@ def limit_reader(cpu_s: float) -> None:
 
 
 def limit_heap(files: Sequence[str], least_bytes: int) -> None:
-    """Lets this process have what reading these files may need: so much, and 32 times the largest
-    of them; MOST_HEAP_BYTES at most, and where the size of a remote file is not known."""
-    known = [least_bytes + 32 * _n_bytes(file, MOST_HEAP_BYTES) for file in files]
-    _lower(resource.RLIMIT_DATA, min(MOST_HEAP_BYTES, max(known, default=least_bytes)))
+    """Lets this process have what reading these files may need: so much, and 32 times their size;
+    MOST_HEAP_BYTES at most, and where the size of a remote file is not known."""
+    wanted = least_bytes + 32 * sum(_n_bytes(file, MOST_HEAP_BYTES) for file in files)
+    _lower(resource.RLIMIT_DATA, min(MOST_HEAP_BYTES, wanted))
 
 
 def limit_growth(files: Sequence[str], n_threads: int) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,9 @@ class Trial(Format):
     "bad",
     [[], ["refused"], ["dies"], ["dies", "dies2"], ["refused", "dies", "refused2", "dies2"]],
 )
-def test_branches_are_tried_on_after_one_that_kills_the_process(tmp_path, bad):
+def test_branches_are_tried_on_after_one_that_kills_the_process(
+    tmp_path: Path, bad: list[str]
+) -> None:
     path, log = tmp_path / "file", tmp_path / "log"
     path.write_bytes(b"x")
     names = ["good", *bad, "good2", *(name + "_late" for name in bad), "good3"]
