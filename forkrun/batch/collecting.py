@@ -17,8 +17,8 @@ from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.monitoring import Timeline
+from forkrun.monitoring.report.write import write_report
 from forkrun.parent.merging import end_merge, merge, merge_part, problem_of_merge
-from forkrun.parent.reporting import write_report
 from forkrun.parent.result import Result
 from forkrun.plan.model import Plan
 from forkrun.plan.stored import read_plan

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _merge_run(options: argparse.Namespace) -> int:
-    from forkrun.parent.reporting import write_report  # longer to load than files to merge
+    from forkrun.monitoring.report.write import write_report  # longer to load than files to merge
     from forkrun.rundir.opening import opened
 
     what = "a run directory; for files write forkrun merge OUT.root IN1.root IN2.root …"

@@ -11,7 +11,7 @@ from typing import Any
 from forkrun.base.regular_file import read_regular
 from forkrun.batch.site_formats import write_site_formats
 from forkrun.errors import InputError, LockedError
-from forkrun.parent.reporting import report_of_now, write_report
+from forkrun.monitoring.report.write import report_of_now, write_report
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened
 

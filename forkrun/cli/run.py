@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
-from forkrun.monitoring.brief import format_brief
+from forkrun.monitoring.report.brief import format_brief
 from forkrun.parent.job import run_job
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory

@@ -264,11 +264,11 @@ def _report(
     folder: RunDirectory, job: PreparedJob, lock: RunLock, messages: Messages, plots: bool | None
 ) -> None:
     """Writes the report; if that fails, the job does not. Nothing is forked any more."""
-    from forkrun.parent.reporting import write_report  # loaded while children process events
+    from forkrun.monitoring.report.write import write_report  # loaded while children process events
 
     try:
         with lock.kept_by_thread():
-            write_report(folder.path, plots=plots, plan=job.plan)
+            write_report(folder.path, plots=plots, plan=job.plan.described())
     except Exception as error:
         messages.say(
             f"the report could not be written: {error or type(error).__name__};"

@@ -18,7 +18,7 @@ from forkrun.base.regular_file import read_regular
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import format_named
 from forkrun.histograms.finished import Histograms
-from forkrun.monitoring.cutflow_table import Cutflows, Cuts
+from forkrun.monitoring.report.notebook import Cutflows, Cuts
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 

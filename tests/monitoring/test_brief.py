@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forkrun.monitoring.brief import MAX_LINES, format_brief
-from forkrun.monitoring.report import write_report
+from forkrun.monitoring.report.brief import MAX_LINES, format_brief
+from forkrun.monitoring.report.write import write_report
 
 
 def report_of(run: Path, **changes: Any) -> dict[str, Any]:

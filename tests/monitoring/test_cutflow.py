@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.monitoring.cutflow import wilson
+from forkrun.monitoring.report.cutflow import wilson
 from forkrun.parent.result import Result
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, module, write_job

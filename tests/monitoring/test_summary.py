@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun.errors import InputError
-from forkrun.monitoring.children import spread, summarize_children, utilization
-from forkrun.monitoring.event_counts import add_digests, count_events
-from forkrun.monitoring.memory import memory_against_time, summarize_memory
-from forkrun.monitoring.phases import first_events, last_commits, measure_phases
 from forkrun.monitoring.records import RunRecords, TimelineLine, read_records
-from forkrun.monitoring.report import write_report
-from forkrun.monitoring.summary import Outcome, summarize
+from forkrun.monitoring.report.children import spread, summarize_children, utilization
+from forkrun.monitoring.report.event_counts import add_digests, count_events
+from forkrun.monitoring.report.memory import memory_against_time, summarize_memory
+from forkrun.monitoring.report.phases import first_events, last_commits, measure_phases
+from forkrun.monitoring.report.summary import Outcome, summarize
+from forkrun.monitoring.report.write import write_report
 from forkrun.rundir.ledger import Commit
 from tests.batch.synthetic import commit
 
@@ -268,7 +268,7 @@ def test_children_sum_to_the_job_however_units_are_dealt(
 def test_the_memory_plot_holds_each_process_from_its_first_sample_to_its_end(
     write_run: WriteRun,
 ) -> None:
-    from forkrun.monitoring.plots.memory import memory_curves
+    from forkrun.monitoring.report.plots.memory import memory_curves
 
     time_s, private, pss, rss = memory_curves(read_records(write_run()))
     at = {round(t - T0, 7): i for i, t in enumerate(time_s.tolist())}

@@ -14,9 +14,9 @@ import pytest
 
 from forkrun.base.quantities import duration
 from forkrun.errors import InputError
+from forkrun.monitoring.report.timing_table import format_timing
 from forkrun.monitoring.timing import Timing, read_timing
 from forkrun.monitoring.timing.merge import merge_timing, quantile, to_json
-from forkrun.monitoring.timing.table import format_timing
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 

@@ -21,7 +21,7 @@ from forkrun.fork.single_thread import limit_library_threads
 _PRELOADED = (
     "awkward", "hist", "forkrun.api", "forkrun.cli.parser", "forkrun.cli.run", "forkrun.cli.plan",
     "forkrun.cli.merge", "forkrun.monitoring", "forkrun.parent.job", "forkrun.parent.merging",
-    "forkrun.parent.reporting", "forkrun.modules.loading",
+    "forkrun.monitoring.report.write", "forkrun.modules.loading",
 )  # fmt: skip
 _LONGEST = 1 << 16  # bytes of a message
 

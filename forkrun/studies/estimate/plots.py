@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forkrun.monitoring.plots.style import save
+from forkrun.monitoring.report.plots.style import save
 from forkrun.studies.estimate.report import Estimate
 
 

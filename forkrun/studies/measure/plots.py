@@ -11,7 +11,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from forkrun.base.quantities import megabytes, percent
-from forkrun.monitoring.plots.style import GRID, INK, MUTED, RUN_SHADES, SHARED, new_figure, save
+from forkrun.monitoring.report.plots.style import (
+    GRID,
+    INK,
+    MUTED,
+    RUN_SHADES,
+    SHARED,
+    new_figure,
+    save,
+)
 from forkrun.studies.measure.memory import MemoryMeasurement
 from forkrun.studies.measure.report import NO_OWNER
 from forkrun.studies.measure.samples import Moment

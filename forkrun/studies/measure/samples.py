@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from forkrun.errors import JobError
-from forkrun.monitoring.memory import complete_samples
 from forkrun.monitoring.records import Sample, read_records
+from forkrun.monitoring.report.memory import complete_samples
 
 
 class ProcessMemory(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.monitoring.children import spread, utilization
+from forkrun.monitoring.report.children import spread, utilization
 from forkrun.plan import LumiMask, Plan, Selected, plan_selected, select_events
 from forkrun.studies.simulation.costs import Costs
 from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from forkrun.monitoring.plots.style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
+from forkrun.monitoring.report.plots.style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
 from forkrun.studies.simulation.compare import Simulated
 from forkrun.studies.simulation.report import Simulation
 

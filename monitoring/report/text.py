@@ -8,13 +8,13 @@ from textwrap import wrap
 from typing import Any
 
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
-from forkrun.monitoring.children import Balance, ChildSummary
-from forkrun.monitoring.cutflow import PathCutflow
-from forkrun.monitoring.cutflow_table import MAX_PATHS, cutflow_rows, dataset_rows, format_table
-from forkrun.monitoring.event_counts import EventCounts, OutputCounts
-from forkrun.monitoring.memory import MemorySummary
-from forkrun.monitoring.phases import Phases
-from forkrun.monitoring.summary import JobFacts, Outcome, Recovered, Summary, Totals
+from forkrun.monitoring.report.children import Balance, ChildSummary
+from forkrun.monitoring.report.cutflow import PathCutflow
+from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts
+from forkrun.monitoring.report.memory import MemorySummary
+from forkrun.monitoring.report.phases import Phases
+from forkrun.monitoring.report.summary import JobFacts, Outcome, Recovered, Summary, Totals
+from forkrun.monitoring.report.tables import MAX_PATHS, cutflow_rows, dataset_rows, format_table
 
 WIDTH = 100
 MAX_CHILDREN_SHOWN = 32

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from forkrun.base.quantities import percent, seconds
-from forkrun.monitoring.children import ChildSummary, measure_balance, summarize_children
-from forkrun.monitoring.plots.style import (
+from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.report.children import ChildSummary, measure_balance, summarize_children
+from forkrun.monitoring.report.plots.style import (
     GRID,
     INK,
     MUTED,
@@ -19,7 +20,6 @@ from forkrun.monitoring.plots.style import (
     new_figure,
     start_of,
 )
-from forkrun.monitoring.records import RunRecords
 from forkrun.rundir.ledger import Commit
 
 BAR_HEIGHT = 0.72

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forkrun.base.quantities import duration
-from forkrun.monitoring.cutflow_table import format_table
+from forkrun.monitoring.report.tables import format_table
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 MAX_MODULES = 12

@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from forkrun.base.quantities import percent, size
-from forkrun.monitoring.memory import summarize_memory
-from forkrun.monitoring.plots.style import (
+from forkrun.monitoring.records import RunRecords, Sample
+from forkrun.monitoring.report.memory import summarize_memory
+from forkrun.monitoring.report.plots.style import (
     GRID,
     INK,
     PARENT,
@@ -22,7 +23,6 @@ from forkrun.monitoring.plots.style import (
     new_figure,
     start_of,
 )
-from forkrun.monitoring.records import RunRecords, Sample
 
 Curve: TypeAlias = npt.NDArray[np.float64]
 Curves: TypeAlias = dict[int | None, Curve]

@@ -9,17 +9,17 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from forkrun.base.quantities import plural
-from forkrun.monitoring.children import (
+from forkrun.monitoring.records import RunRecords, TimelineLine
+from forkrun.monitoring.report.children import (
     Balance,
     ChildSummary,
     measure_balance,
     summarize_children,
 )
-from forkrun.monitoring.cutflow import PathCutflow, summarize_cutflow
-from forkrun.monitoring.event_counts import EventCounts, count_events
-from forkrun.monitoring.memory import MemorySummary, summarize_memory
-from forkrun.monitoring.phases import Phases, measure_phases
-from forkrun.monitoring.records import RunRecords, TimelineLine
+from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
+from forkrun.monitoring.report.event_counts import EventCounts, count_events
+from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
+from forkrun.monitoring.report.phases import Phases, measure_phases
 from forkrun.rundir.ledger import Commit, units_by_build
 
 SCHEMA_VERSION = 1

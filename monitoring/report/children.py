@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from forkrun.monitoring.phases import first_events, last_commits
 from forkrun.monitoring.records import RunRecords, Sample, TimelineLine
+from forkrun.monitoring.report.phases import first_events, last_commits
 from forkrun.rundir.ledger import Commit
 
 

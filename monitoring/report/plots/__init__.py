@@ -6,10 +6,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from forkrun.monitoring.plots.activity import draw_activity
-from forkrun.monitoring.plots.memory import draw_memory
-from forkrun.monitoring.plots.style import save
 from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.report.plots.activity import draw_activity
+from forkrun.monitoring.report.plots.memory import draw_memory
+from forkrun.monitoring.report.plots.style import save
 
 
 def write_plots(folder: Path, records: RunRecords) -> list[Path]:

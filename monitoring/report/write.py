@@ -1,0 +1,89 @@
+"""From a run directory to `report.json`, `report.txt`, `timing.json` and `plots/`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from forkrun.base.durable import write_text
+from forkrun.errors import InputError
+from forkrun.monitoring.records import RunRecords, read_records
+from forkrun.monitoring.report.summary import summarize
+from forkrun.monitoring.report.text import format_text
+from forkrun.monitoring.report.timing_table import format_timing
+from forkrun.monitoring.timing import write_run_timing
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
+from forkrun.rundir.start import check_no_link, remove_abandoned_reports
+
+_PLOTS_FROM_S = 60.0
+"""Length of a job from which on its plots are drawn unasked: they take 2 s."""
+
+
+def write_report(
+    run_dir: Path,
+    *,
+    plots: bool | None = True,
+    commits: Sequence[Commit] | None = None,
+    plan: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Reads `run_dir` (finished, failed or partial) and writes the report's files next to its data,
+    `timing.json` and `trace.json` among them, if there is anything for them; `commits`, `plan`: if
+    they are known. To be called under the lock.
+
+    Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
+    `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is not a run directory
+    and OutputError if it cannot be written. `plots`: None draws them only for jobs that took so
+    long that two seconds of drawing do not matter. matplotlib is imported here and nowhere else:
+    call it in a process that will not fork any more."""
+    folder = RunDirectory(run_dir)
+    check_no_link(folder.plots)
+    remove_abandoned_reports(folder)
+    records = read_records(run_dir, commits, plan)
+    report, text = _compose(run_dir, records)
+    write_text(folder.report_text, text + _write_timing(run_dir, records))
+    write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
+    if plots is None:
+        plots = (report["job"].get("wall_s") or 0.0) >= _PLOTS_FROM_S
+    if plots:
+        from forkrun.monitoring.report.plots import write_plots
+
+        write_plots(folder.plots, records)
+    return report
+
+
+def report_of_now(run_dir: Path) -> tuple[dict[str, Any], str]:
+    """What `report.json` and `report.txt` would hold of a run in which another process works;
+    nothing is written there. Raises InputError."""
+    return _compose(run_dir, read_records(run_dir))
+
+
+def _compose(run_dir: Path, records: RunRecords) -> tuple[dict[str, Any], str]:
+    try:
+        summary = summarize(records)
+        return summary.to_json(), format_text(summary)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error
+
+
+def _write_timing(run_dir: Path, records: RunRecords) -> str:
+    """Writes the times of modules; what the text says of them, empty if there are none."""
+    try:
+        timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
+        return "\n" + format_timing(timing) if timing is not None else ""
+    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
+        return f"\n  Times of modules are left out: their records cannot be read ({error})\n"
+
+
+def _as_text(report: Mapping[str, Any]) -> str:
+    """JSON with a line for each child: a job on many nodes has thousands."""
+    entries = (f" {json.dumps(name)}: {_indented(value)}" for name, value in report.items())
+    return "{\n" + ",\n".join(entries) + "\n}\n"
+
+
+def _indented(value: Any) -> str:
+    if isinstance(value, list) and value:
+        return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+    return json.dumps(value, indent=1).replace("\n", "\n ")
