@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import plural, whole_number
@@ -16,21 +15,18 @@ from forkrun.errors import ConfigError, ForkrunError, VerificationError
 from forkrun.parent.checking import Findings, check_job
 from forkrun.parent.preparation import PreparedJob
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
 _EVENTS = 20_000
 
+DESCRIPTION = (
+    "Read the configuration, index the input, load conditions and modules, compile"
+    " the schedule and call the modules with one block of events; report every problem, and"
+    " likely mistakes as warnings. With --blocks, run the first events in blocks of several"
+    " sizes, and name each module whose results depend on the size (exit code 6)."
+)
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "check",
-        description="Read the configuration, index the input, load conditions and modules, compile"
-        " the schedule and call the modules with one block of events; report every problem, and"
-        " likely mistakes as warnings. With --blocks, run the first events in blocks of several"
-        " sizes, and name each module whose results depend on the size (exit code 6).",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     add_config_options(parser)
     parser.add_argument(
         "--strict", action="store_true", help="treat warnings as errors (exit code 2)"
@@ -48,7 +44,6 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="N",
         help=f"number of events for --blocks ({_EVENTS})",
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,14 +11,14 @@ from forkrun.batch.collecting import collect, collect_part
 from forkrun.cli.run import add_how_much, print_result
 from forkrun.errors import COLLECTED_IN_PART, ConfigError
 
+DESCRIPTION = (
+    "Verify and merge what all nodes of a job have committed. The outputs have the"
+    " same bytes as those of the job on one node."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "collect",
-        description="Verify and merge what all nodes of a job have committed. The outputs have the"
-        " same bytes as those of the job on one node.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument(
         "--wait", metavar="TIME", default="0s",
@@ -33,7 +33,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         " forkrun collect RUNDIR joins them",
     )  # fmt: skip
     add_how_much(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

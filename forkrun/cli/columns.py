@@ -17,14 +17,14 @@ from forkrun.schedule.input_columns import columns_of_input
 
 _CONFIGURATIONS = (".toml", ".json")
 
+DESCRIPTION = (
+    "List the columns of input files with type, collection or dataset, size and"
+    " compression; and every branch that cannot be read as a column, with its class and why."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "columns",
-        description="List the columns of input files with type, collection or dataset, size and"
-        " compression; and every branch that cannot be read as a column, with its class and why.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument(
         "inputs",
         metavar="FILE",
@@ -34,7 +34,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--tree", metavar="NAME", help="tree of events (Events)")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

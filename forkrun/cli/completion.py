@@ -17,17 +17,14 @@ from now on: forkrun completion bash > ~/.local/share/bash-completion/completion
   forkrun completion zsh > a folder of $fpath/_forkrun;
   forkrun completion fish > ~/.config/fish/completions/forkrun.fish"""
 
+DESCRIPTION = "Print a script for the completion of commands, options and files in a shell."
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "completion",
-        description="Print a script for the completion of commands, options and files in a shell.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("shell", choices=_SHELLS)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,17 +13,13 @@ from forkrun.errors import ConfigError
 from forkrun.rundir.opening import find_nodes
 from forkrun.rundir.start import check_owner
 
+DESCRIPTION = "Stop the nodes of a job. Their commits are kept; forkrun resubmit resumes them."
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "kill",
-        description="Stop the nodes of a job. Their commits are kept; forkrun resubmit resumes"
-        " them.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("--nodes", metavar="N,N-M", help="stop only these nodes")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

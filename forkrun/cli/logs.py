@@ -12,18 +12,16 @@ from forkrun.batch.status import MISSING, read_status
 from forkrun.cli.resubmit import numbers_of
 from forkrun.rundir.opening import find_nodes
 
+DESCRIPTION = "Print the last lines of the logs of unfinished nodes."
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "logs", description="Print the last lines of the logs of unfinished nodes."
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("--nodes", metavar="N,N-M", help="print these nodes' logs instead")
     parser.add_argument(
         "--lines", type=whole_number, default=20, metavar="N", help="lines per log (20)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,15 +7,14 @@ from collections.abc import Iterator
 
 import forkrun
 
+DESCRIPTION = (
+    "Print the man page of all commands: forkrun manual | man -l -, or once"
+    " forkrun manual > ~/.local/share/man/man1/forkrun.1"
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "manual",
-        description="Print the man page of all commands: forkrun manual | man -l -, or once"
-        " forkrun manual > ~/.local/share/man/man1/forkrun.1",
-    )
-    parser.set_defaults(run=run)
+
+def add_arguments(_parser: argparse.ArgumentParser) -> None:
+    """Adds nothing: the command has no arguments."""
 
 
 def run(_options: argparse.Namespace) -> int:

@@ -16,21 +16,20 @@ from forkrun.rundir.nodes import is_on_nodes
 if TYPE_CHECKING:
     from forkrun.rundir.lock import RunLock
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DESCRIPTION = (
+    "Given a run directory, make the outputs of that run. Given files, join the"
+    " inputs,"
+    " in this order, into the first-named file: baskets of trees are copied after a check of"
+    " their sizes and headers, very small ones are joined; histograms, graphs and other objects"
+    " that ROOT can merge are merged, also in folders; other objects are kept once and"
+    " listed, and it is an error if they differ between files."
+)
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "merge",
-        usage="forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]",
-        description="Given a run directory, make the outputs of that run. Given files, join the"
-        " inputs,"
-        " in this order, into the first-named file: baskets of trees are copied after a check of"
-        " their sizes and headers, very small ones are joined; histograms, graphs and other objects"
-        " that ROOT can merge are merged, also in folders; other objects are kept once and"
-        " listed, and it is an error if they differ between files.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
+    parser.usage = "forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]"
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
     parser.add_argument(
@@ -64,7 +63,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--force", action="store_true", help="replace an existing OUT.root")
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -14,19 +14,18 @@ _NEXT = """Now:
   cmake --build {folder}/build
   forkrun run {folder}/job.toml FILE.root"""
 
+DESCRIPTION = (
+    "Write a folder with C++ modules to begin with: a producer of a collection, a"
+    " filter and an analyzer with a histogram, how they are built, and a job that runs them on"
+    " a NanoAOD-like file."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "new-plugin",
-        description="Write a folder with C++ modules to begin with: a producer of a collection, a"
-        " filter and an analyzer with a histogram, how they are built, and a job that runs them on"
-        " a NanoAOD-like file.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument(
         "name", metavar="NAME", help="name of the library, and of its folder in this directory"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,15 +9,15 @@ from forkrun.base.quantities import parse_duration, parse_size, whole_number
 from forkrun.batch.node import run_node
 from forkrun.errors import ConfigError
 
+DESCRIPTION = (
+    "Process the remaining units of one node of a submitted job. The batch scripts"
+    " that"
+    " forkrun submit writes run this command; it can also be run by hand."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "node",
-        description="Process the remaining units of one node of a submitted job. The batch scripts"
-        " that"
-        " forkrun submit writes run this command; it can also be run by hand.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("number", metavar="NODE", type=whole_number)
     parser.add_argument("--time-left", metavar="TIME", help="time until the batch job ends")
@@ -28,7 +28,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--scratch", metavar="FOLDER", help="local folder to work in; commits are copied to RUNDIR"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -47,7 +47,7 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
     all of them."""
     parser, subparsers = _parser_without_commands()
     if command is not None:
-        _import(command).add_parser(subparsers)
+        _add(command, subparsers)
         return parser
     for name, summary in COMMANDS.items():
         subparsers.add_parser(name, help=summary)
@@ -57,16 +57,18 @@ def make_parser(command: str | None = None) -> argparse.ArgumentParser:
 def make_whole_parser() -> argparse.ArgumentParser:
     """Parser with all commands and their options: for what describes them."""
     parser, subparsers = _parser_without_commands()
-    for name, summary in COMMANDS.items():
-        _import(name).add_parser(subparsers)
-        pseudo = argparse._SubParsersAction._ChoicesPseudoAction
-        subparsers._choices_actions.append(pseudo(name, [], summary))
+    for command in COMMANDS:
+        _add(command, subparsers)
     return parser
 
 
-def _import(command: str) -> Any:
-    folder = "studies." if command in _STUDIES else ""
-    return importlib.import_module(f"forkrun.cli.{folder}{command.replace('-', '_')}")
+def _add(name: str, subparsers: Any) -> None:
+    """Adds a command with what its file says: DESCRIPTION, `add_arguments`, `run`."""
+    folder = "studies." if name in _STUDIES else ""
+    command = importlib.import_module(f"forkrun.cli.{folder}{name.replace('-', '_')}")
+    parser = subparsers.add_parser(name, help=COMMANDS[name], description=command.DESCRIPTION)
+    command.add_arguments(parser)
+    parser.set_defaults(run=command.run)
 
 
 class _Version(argparse.Action):

@@ -15,15 +15,15 @@ from forkrun.monitoring.report.write import report_of_now, write_report
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened
 
+DESCRIPTION = (
+    "Read a run directory, finished or not, write report.json, report.txt and"
+    " plots/"
+    " into it, and print the report. While another process works there, only print it."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command to the command line."""
-    parser = subparsers.add_parser(
-        "report",
-        description="Read a run directory, finished or not, write report.json, report.txt and"
-        " plots/"
-        " into it, and print the report. While another process works there, only print it.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
     parser.add_argument("--no-plots", action="store_true", help="do not draw plots")
@@ -32,7 +32,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help="write RUNDIR/site: FrameworkJobReport.xml, lumis by node, Adler-32 and SHA-256",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,14 +19,14 @@ from forkrun.rundir.opening import opened_nodes
 from forkrun.rundir.packed_batch import unpack_batch
 from forkrun.rundir.start import write_config
 
+DESCRIPTION = (
+    "Submit again the nodes of a job that are neither done nor running nor waiting."
+    " They resume from their commits."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "resubmit",
-        description="Submit again the nodes of a job that are neither done nor running nor waiting."
-        " They resume from their commits.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="batch system")
     parser.add_argument(
@@ -42,7 +42,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         " histograms; the report says so",
     )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from forkrun.cli.options import add_overrides
 from forkrun.cli.run import add_run_options, config_with, print_result
 from forkrun.parent.job import run_job
 from forkrun.rundir.opening import opened
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+DESCRIPTION = (
+    "Verify what the run directory holds, process what is missing, merge and"
+    " report. The number of children and threads may be another one than before."
+)
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "resume",
-        description="Verify what the run directory holds, process what is missing, merge and"
-        " report. The number of children and threads may be another one than before.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     add_overrides(parser)
     add_run_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
@@ -16,17 +16,14 @@ from forkrun.parent.job import run_job
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+DESCRIPTION = (
+    "Index the input, fork children, process, merge and report. A run directory"
+    " that holds the beginning of the same job is resumed."
+)
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "run",
-        description="Index the input, fork children, process, merge and report. A run directory"
-        " that holds the beginning of the same job is resumed.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     add_config_options(parser)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
@@ -40,7 +37,6 @@ def add_parser(subparsers: Subparsers) -> None:
         help="process only this event; repeatable",
     )
     add_run_options(parser)
-    parser.set_defaults(run=run)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

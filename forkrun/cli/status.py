@@ -19,15 +19,15 @@ from forkrun.rundir.opening import find_nodes
 
 _FOLLOW_EVERY_S = 5.0
 
+DESCRIPTION = (
+    "Show the progress of a job on many nodes, from its ledgers and files. The"
+    " batch"
+    " system is asked which nodes run; if it does not answer, their state is unknown."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "status",
-        description="Show the progress of a job on many nodes, from its ledgers and files. The"
-        " batch"
-        " system is asked which nodes run; if it does not answer, their state is unknown.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument(
         "--follow", action="store_true", help="repeat until no node or merge runs or waits"
@@ -35,7 +35,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--json", action="store_true", help="print all details of each node as JSON"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

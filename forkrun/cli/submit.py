@@ -6,7 +6,7 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forkrun.base.quantities import parse_duration, plural, whole_number
 from forkrun.batch.extending import extend_nodes
@@ -28,22 +28,19 @@ from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.opening import opened_nodes, opened_to_begin
 from forkrun.rundir.start import write_config
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
 _FULL = 0.8
 """Part of a node's time that its events should take, as a probe of some of them says."""
 _PROBE_EVENTS = 2000
 
+DESCRIPTION = (
+    "Check and plan a job, give each node a part of the plan, and submit the nodes."
+    " Options of the batch system are in [batch] of the job, or in a profile in"
+    " ~/.config/forkrun/batch.toml."
+)
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "submit",
-        description="Check and plan a job, give each node a part of the plan, and submit the nodes."
-        " Options of the batch system are in [batch] of the job, or in a profile in"
-        " ~/.config/forkrun/batch.toml.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     add_config_options(parser)
     parser.add_argument(
         "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
@@ -72,7 +69,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "--dry-run", action="store_true", help="write and show the scripts without submitting"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 from forkrun.base.durable import published, remove, write_bytes
 from forkrun.base.regular_file import is_regular, open_regular, read_regular
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.packing import read_members
 
 _OF_NODES = re.compile(r"(parts|ends|logs)/[^/]+")
 
@@ -98,13 +99,7 @@ def _packed(archive: Path) -> Mapping[str, tuple[int, int]]:
 @lru_cache(maxsize=1)
 def _places(archive: Path, inode: int, time_ns: int) -> Mapping[str, tuple[int, int]]:
     """Read once, for thousands of nodes: `inode` and `time_ns` are of the archive."""
-    places: dict[str, tuple[int, int]] = {}
-    with (
-        suppress(OSError, tarfile.TarError),
-        os.fdopen(open_regular(archive), "rb") as file,
-        tarfile.open(fileobj=file, mode="r:") as opened,
-    ):
-        for member in opened:
-            if member.isfile() and _OF_NODES.fullmatch(member.name):
-                places[member.name] = (member.offset_data, member.size)
-    return places
+    return {
+        member.name: (member.offset_data, member.size)
+        for member, _ in read_members(archive, _OF_NODES)
+    }

@@ -7,7 +7,10 @@ import os
 import re
 import shutil
 import tarfile
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
+from typing import IO
 
 from forkrun.base.durable import published, remove
 from forkrun.base.regular_file import is_regular, open_regular
@@ -55,14 +58,24 @@ def unpack_units(node: RunDirectory) -> None:
     same time. What cannot be read of it is missing: who needs it finds that. Raises OutputError."""
     if node.units.is_symlink():
         return
-    with (
-        suppress(OSError, tarfile.TarError),
-        os.fdopen(open_regular(node.packed_units), "rb") as file,
-        tarfile.open(fileobj=file, mode="r:") as archive,
-    ):
-        for member in archive:
-            content = archive.extractfile(member) if member.isfile() else None
+    with suppress(OSError, tarfile.TarError):
+        for member, content in read_members(node.packed_units, _OF_UNITS):
             place = node.units / member.name
-            if content and _OF_UNITS.fullmatch(member.name) and not place.exists():
+            if not place.exists():
                 with published(place, durable=False) as temporary, temporary.open("xb") as copy:
                     shutil.copyfileobj(content, copy)
+
+
+def read_members(
+    archive: Path, names: re.Pattern[str]
+) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
+    """Regular files in an archive whose names match, up to where it is damaged."""
+    with (
+        suppress(OSError, tarfile.TarError),
+        os.fdopen(open_regular(archive), "rb") as file,
+        tarfile.open(fileobj=file, mode="r:") as opened,
+    ):
+        for member in opened:
+            content = opened.extractfile(member) if member.isfile() else None
+            if content and names.fullmatch(member.name):
+                yield member, content

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -23,17 +22,14 @@ from forkrun.parent.preparation import JobInput, index_input, plan_of
 from forkrun.plan import ANY_CHILD, Plan, Unit
 from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+DESCRIPTION = (
+    "Index the input and print the units of work, in merge order; or simulate how"
+    " long children take with each distribution."
+)
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "plan",
-        description="Index the input and print the units of work, in merge order; or simulate how"
-        " long children take with each distribution.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     add_config_options(parser, needs_config=False)
     parser.add_argument(
         "--json", action="store_true", help="print JSON, as in plan.json of a run directory"
@@ -43,7 +39,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     add_simulation_options(parser)
     add_fit_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,22 +16,20 @@ from forkrun.rundir.directory import RunDirectory
 if TYPE_CHECKING:
     from forkrun.studies.estimate.graph import EstimateGraph
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
 
 _MOST_THREADS = 10_000
 """What is simulated takes time for each of them."""
 
+DESCRIPTION = (
+    "Estimate, from the times and dependencies of modules in a replay file or a"
+    " run,"
+    " how many modules run at once, the critical path, and events per second against threads"
+    " in a long run. For a run this is about one child, with blocks instead of events."
+)
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "estimate",
-        description="Estimate, from the times and dependencies of modules in a replay file or a"
-        " run,"
-        " how many modules run at once, the critical path, and events per second against threads"
-        " in a long run. For a run this is about one child, with blocks instead of events.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("source", metavar="FILE | RUNDIR", type=Path, help="replay file, or a run")
     parser.add_argument(
         "--threads",
@@ -47,7 +45,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
     parser.add_argument("--plots", metavar="DIR", type=Path, help="write plots as PNG and SVG")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

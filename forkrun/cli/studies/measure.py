@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     from forkrun.config import JobConfig
     from forkrun.studies.measure.sharing import Mix
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _WIDTH = 140
 _SERIAL = ("threads.executor=serial", "threads.per_child=1")
 
+DESCRIPTION = "Run a job and measure how well its memory is shared."
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "measure",
-        description="Run a job and measure how well its memory is shared.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     kinds = parser.add_subparsers(title="what to measure", required=True, metavar="WHAT")
     _add_memory(kinds)
     _add_unshared(kinds)
 
 
-def _add_memory(kinds: Subparsers) -> None:
+def run(options: argparse.Namespace) -> int:
+    """Measures what the user named."""
+    return int(options.measure(options))
+
+
+def _add_memory(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = kinds.add_parser(
         "memory",
         help="compare forked children with separate processes of the same job",
@@ -69,10 +71,10 @@ def _add_memory(kinds: Subparsers) -> None:
             help=f"{words} (%(default)s)",
         )
     _add_output_options(parser)
-    parser.set_defaults(run=run_memory)
+    parser.set_defaults(measure=run_memory)
 
 
-def _add_unshared(kinds: Subparsers) -> None:
+def _add_unshared(kinds: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = kinds.add_parser(
         "unshared",
         help="show which memory became private in children, and why",
@@ -85,7 +87,7 @@ def _add_unshared(kinds: Subparsers) -> None:
         "--rows", type=whole_number, default=25, metavar="N", help="rows of the table (25)"
     )
     _add_output_options(parser)
-    parser.set_defaults(run=run_unshared)
+    parser.set_defaults(measure=run_unshared)
 
 
 def _add_output_options(parser: argparse.ArgumentParser) -> None:

@@ -6,15 +6,12 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from forkrun.base.durable import write_named
 from forkrun.base.quantities import whole_number
 from forkrun.errors import OutputError
 from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
     ("--iterations", "n_events", whole_number, "number of events (default: of the file)"),
@@ -45,15 +42,15 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
     ),
 )
 
+DESCRIPTION = (
+    "Run the modules of a replay file: its times and dependencies, nothing else."
+    " This"
+    " measures the scheduler, or what a machine would do with such a job."
+)
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "replay",
-        description="Run the modules of a replay file: its times and dependencies, nothing else."
-        " This"
-        " measures the scheduler, or what a machine would do with such a job.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("file", metavar="FILE", type=Path, help="replay file: JSON, plain or .gz")
     for flag, field, kind, words in _OPTIONS:
         parser.add_argument(flag, dest=field, type=kind, metavar="N", help=words)
@@ -74,7 +71,6 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -28,15 +28,15 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
     ("seed", "seed", whole_number, "same seed, same events"),
 )
 
+DESCRIPTION = (
+    "Write a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
+    " generator weights, Runs and LuminosityBlocks trees."
+)
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command to the command line."""
-    parser = subparsers.add_parser(
-        "sample",
-        description="Write a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
-        " generator weights, Runs and LuminosityBlocks trees.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
+    parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     parser.add_argument("output", type=Path, metavar="OUT.root", help="file to write")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing")
     for flag, field, kind, words in OPTIONS:
@@ -49,7 +49,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
             metavar="TEXT" if kind is str else "N",
             help=words,
         )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,6 @@ from forkrun.errors import ConfigError
 if TYPE_CHECKING:
     from forkrun.studies.workload.statistics import Statistics
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], object, str], ...] = (
     (
@@ -40,14 +39,14 @@ _OPTIONS: tuple[tuple[str, str, Callable[[str], Any], object, str], ...] = (
     ("--scale", "scale", float, 1.0, "factor of all times (default: 1)"),
 )
 
+DESCRIPTION = (
+    "Write a replay file of any size with the statistics of a real one: times of"
+    " modules, their spread from event to event, the shape of their dependencies."
+)
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Adds the parser of this command."""
-    parser = subparsers.add_parser(
-        "workload",
-        description="Write a replay file of any size with the statistics of a real one: times of"
-        " modules, their spread from event to event, the shape of their dependencies.",
-    )
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
     parser.add_argument("output", metavar="OUT.json[.gz]", type=Path)
     parser.add_argument(
         "--like",
@@ -61,7 +60,6 @@ def add_parser(subparsers: Subparsers) -> None:
         "--concurrency", choices=("reentrant", "one", "unsafe"), help="concurrency of all modules"
     )
     parser.add_argument("--mode", choices=("busywait", "sleep"), default="busywait")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
