@@ -40,13 +40,13 @@ def branch_accounts(path: str, tree: str) -> list[tuple[str, int, int, int]]:
 def index_tree(
     path: str, tree: str, run_branch: str, lumi_branch: str, event_branch: str, file_number: int = 0
 ) -> dict[str, Any]:
-    """Index of one file, JSON-ready:
+    """Index of one file, of what msgpack can hold:
 
     `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
       "n_entries": int,
       "clusters": [first entry of each cluster, …, n_entries],  # of a tree without branches: []
-      "ranges": {"run": […], "lumi": […], "first": […], "last": […], "digests": hexadecimal},
-                                                # maximal runs of entries of one lumi
+      "ranges": {"run": …, "lumi": …, "last": …, "digest": …},  # maximal runs of entries of one
+                      # lumi, bytes of columns: uint32, uint32, int64, four uint32 from the highest
       "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
       "absent": str,                            # why there is no such tree, and so nothing else
       "branches": [[name, type, counter], …],
@@ -85,7 +85,13 @@ def cut_lumis(
     for each file, the first entry of each, then the number of entries. Raises ValueError if columns
     do not fit each other."""
 
-def json_list(numbers: npt.NDArray[np.int64]) -> str:
+def number_keys(
+    keys: npt.NDArray[np.uint64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Different keys of (n,), numbered in the order in which they first appear: the first place of
+    each number, and (n,) the number of each place. As `np.unique`, without sorting."""
+
+def json_list(numbers: npt.NDArray[np.int64]) -> bytes:
     """(n,) numbers as JSON has them, "[1, 2, 3]": faster than from a list of Python's."""
 
 class OpenTree:
@@ -541,7 +547,7 @@ class UnitCounter:
     def take(self, child: int, first: int, n: int) -> int:
         """Numbers [first, first + n), or fewer up to the end: how many; 0 if `first` is not the
         next one (any more)."""
-    def taken_by(self, child: int) -> list[int]: ...
+    def taken_by(self, child: int) -> npt.NDArray[np.int64]: ...
     def end_at(self, n: int) -> None:
         """Numbers from here on are not handed out."""
 

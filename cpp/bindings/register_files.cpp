@@ -50,22 +50,25 @@ py::list texts(const Strings& all) {
 
 using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-/// As columns: JSON of them is read several times as fast as of rows.
+/// Appends the bytes of a number as they are in memory.
+void append(std::string& bytes, const auto& number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+/// As columns of bytes, which neither JSON nor lists of Python have to be made of.
 py::dict columns_of(const std::vector<root_io::LumiRange>& ranges) {
-  py::list run;
-  py::list lumi;
-  py::list first;
-  py::list last;
-  std::string digests;
+  std::string run;
+  std::string lumi;
+  std::string last;
+  std::string digest;
   for (const auto& range : ranges) {
-    run.append(range.lumi.run);
-    lumi.append(range.lumi.lumi);
-    first.append(range.first);
-    last.append(range.last);
-    digests += range.digest.hex();
+    append(run, range.lumi.run);
+    append(lumi, range.lumi.lumi);
+    append(last, range.last);
+    append(digest, range.digest.words());
   }
-  return py::dict(py::arg("run") = run, py::arg("lumi") = lumi, py::arg("first") = first,
-                  py::arg("last") = last, py::arg("digests") = digests);
+  return py::dict(py::arg("run") = py::bytes{run}, py::arg("lumi") = py::bytes{lumi},
+                  py::arg("last") = py::bytes{last}, py::arg("digest") = py::bytes{digest});
 }
 
 py::dict index_tree(const std::string& path, const std::string& tree, const std::string& run_branch,

@@ -136,8 +136,11 @@ def write_columns(path: Path, value: Any) -> None:
         return mark
 
     first, *pieces = json.dumps(value, default=mark_for).split(f'"{mark}"')
-    texts = (_core.json_list(column) + piece for column, piece in zip(columns, pieces, strict=True))
-    write_text(path, "".join([first, *texts, "\n"]))
+    with published(path) as temporary, open_new(temporary) as file:
+        file.write(first.encode())
+        for column, piece in zip(columns, pieces, strict=True):
+            file.writelines((_core.json_list(column), piece.encode()))
+        file.write(b"\n")
 
 
 def require_folder(path: Path) -> None:

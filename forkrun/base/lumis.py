@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun import _core
+
 Integers = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 """Run and lumi, of 32 bits each, in one number, in the order of (run, lumi)."""
@@ -18,6 +20,12 @@ _LOW = np.uint64(0xFFFFFFFF)
 def lumi_keys(run: Integers, lumi: Integers) -> Keys:
     """(n,) runs and lumis in one number each."""
     return (run.astype(np.uint64) << _BITS) | lumi.astype(np.uint64)
+
+
+def number_keys(keys: Keys) -> tuple[Integers, Integers]:
+    """Different keys of (n,), numbered in the order in which they first appear: the first place of
+    each, and (n,) the number of each place. In a tenth of the time of `np.unique`."""
+    return _core.number_keys(keys)
 
 
 def distinct(keys: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from forkrun.base.lumis import Keys, number_keys
 from forkrun.config.conditions import LAST, LumiId
 
-Keys = npt.NDArray[np.uint64]
 _SHOWN_RUNS = 5
 
 
@@ -90,23 +90,26 @@ class IovTable(Struct, frozen=True):
     first_lumis: tuple[LumiId, ...]
     """For each IOV, its first lumi in the plan."""
 
-    def of_units(self, lumis: npt.NDArray[np.uint64], n_events: npt.NDArray[np.int64]) -> IovTable:
-        """The same IOVs for other units with the same lumis: (n_units, 2), (n_units,)."""
+    def of_units(self, lumis: Keys, n_events: npt.NDArray[np.int64]) -> IovTable:
+        """The same IOVs for other units with the same lumis: (n_units,) each."""
         firsts = keys_of(np.array(self.first_lumis, dtype=np.uint64).reshape(-1, 2))
-        of_unit = np.searchsorted(firsts, keys_of(lumis), side="right") - 1
+        of_unit = np.searchsorted(firsts, lumis, side="right") - 1
         of_unit[n_events == 0] = -1
         return replace(self, of_unit=of_unit.astype(np.int32))
 
 
 def make_iov_table(
-    lumis: npt.NDArray[np.uint64],
+    lumis: Keys,
     n_events: npt.NDArray[np.int64],
     conditions: Mapping[str, Sequence[Iov]],
 ) -> tuple[IovTable, list[str]]:
-    """The table of units with these lumis, (n_units, 2), and numbers of events, (n_units,); with
-    what is wrong: lumis for which a condition has no payload. Pure."""
+    """The table of units with these lumis and numbers of events, (n_units,) each; with what is
+    wrong: lumis for which a condition has no payload. Pure."""
     has_events = n_events > 0
-    keys, inverse = np.unique(keys_of(lumis[has_events]), return_inverse=True)
+    of_units = lumis[has_events]
+    firsts, number = number_keys(of_units)
+    ordered = np.argsort(of_units[firsts])
+    keys = of_units[firsts[ordered]]
     found = {label: intervals_at(keys, iovs) for label, iovs in conditions.items()}
     problems = [
         problem
@@ -118,8 +121,10 @@ def make_iov_table(
     for numbers in found.values():
         changes[1:] |= numbers[1:] != numbers[:-1]
     firsts = np.flatnonzero(changes)
+    of_lumi = np.empty(len(keys), dtype=np.int32)
+    of_lumi[ordered] = np.cumsum(changes) - 1
     of_unit = np.full(len(lumis), -1, dtype=np.int32)
-    of_unit[has_events] = (np.cumsum(changes) - 1)[inverse.ravel()]
+    of_unit[has_events] = of_lumi[number]
     intervals = tuple({label: int(found[label][at]) for label in found} for at in firsts)
     return IovTable(of_unit, intervals, tuple(_lumi(keys[at]) for at in firsts)), problems
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.lumis import lumi_keys
 from forkrun.base.nearest import suggestion
 from forkrun.base.progress import make_progress
 from forkrun.conditions.iov import IovTable, make_iov_table
@@ -75,9 +75,8 @@ def _make_sources(
 
 
 def _table(units: PlannedUnits, sources: Sequence[ConditionSource]) -> tuple[IovTable, list[str]]:
-    lumis = np.stack([units.run, units.lumi], axis=1).astype(np.uint64)
     iovs = {source.label: source.iovs for source in sources}
-    return make_iov_table(lumis, units.n_events, iovs)
+    return make_iov_table(lumi_keys(units.run, units.lumi), units.n_events, iovs)
 
 
 def _wanted(

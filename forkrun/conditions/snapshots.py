@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.lumis import Keys
 from forkrun.base.nearest import suggestion
 from forkrun.conditions.blame import error_of_write
 from forkrun.conditions.iov import IovTable
@@ -69,9 +70,9 @@ class Conditions:
         conditions.outside = Snapshot(_NO_IOV, conditions, values)
         return conditions
 
-    def reorder(self, lumis: npt.NDArray[np.uint64], n_events: npt.NDArray[np.int64]) -> None:
-        """The units of the job become these, of the same lumis in another order. `lumis` :
-        (n_units, 2) run and lumi; `n_events` : (n_units,)."""
+    def reorder(self, lumis: Keys, n_events: npt.NDArray[np.int64]) -> None:
+        """The units of the job become these, of the same lumis in another order, (n_units,)
+        each."""
         self.table = self.table.of_units(lumis, n_events)
 
     def files(self) -> list[str]:

@@ -21,7 +21,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
+
+from msgspec import msgpack
 
 from forkrun.base.wait_status import describe_status
 from forkrun.errors import ForkrunError, InputError, StoppedError
@@ -197,7 +199,7 @@ _INTERVAL_S = 10.0
 _STARTING_CPU_S = 60.0  # `answer` sets its own limits
 
 Request = dict[str, Any]
-"""JSON-ready, and has the `path` of its file."""
+"""Values that msgpack can hold; one has the `path` of its file."""
 Answer = dict[str, Any]
 
 
@@ -213,7 +215,6 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-            text=True,
         )
         self.request: Request = {}
         self._most_s = most_s
@@ -226,16 +227,14 @@ class Worker:
         self.request = request
         self._asked_s = time.monotonic()
         with contextlib.suppress(BrokenPipeError):  # it has just died: the reply says so
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
+            _send(self.process.stdin, request)
 
     def reply(self) -> Answer:
         """The answer, or how it ended. `again`: the file may not be to blame."""
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if line.endswith("\n"):
+        answer = _receive(self.process.stdout)
+        if answer is not None:
             self._n_answered += 1
-            answer: Answer = json.loads(line)
             return answer
         exit_code = self.process.wait()
         if self._is_late:
@@ -291,11 +290,28 @@ def ask_workers(
 
 
 def serve(answer: Callable[[Request], Answer]) -> None:
-    """What a worker does: answers one request per line on stdin, one line each on stdout, until
-    stdin ends. Stray output of libraries goes to stderr."""
-    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    """What a worker does: answers requests on stdin, one by one, on stdout, until stdin ends. Stray
+    output of libraries goes to stderr."""
+    replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     limit_reader(_STARTING_CPU_S)
-    for line in sys.stdin:
-        replies.write(json.dumps(answer(json.loads(line)), separators=(",", ":")) + "\n")
-        replies.flush()
+    while (request := _receive(sys.stdin.buffer)) is not None:
+        _send(replies, answer(request))
+
+
+_LENGTH_BYTES = 8
+
+
+def _send(pipe: IO[bytes], message: Request | Answer) -> None:
+    """Writes the length of a message, then the message."""
+    data = msgpack.encode(message)
+    pipe.write(len(data).to_bytes(_LENGTH_BYTES))
+    pipe.write(data)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> dict[str, Any] | None:
+    """The next message; None at the end, also in the middle of one."""
+    n_bytes = int.from_bytes(pipe.read(_LENGTH_BYTES))
+    data = pipe.read(n_bytes)
+    return msgpack.decode(data) if n_bytes and len(data) == n_bytes else None

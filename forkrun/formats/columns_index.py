@@ -28,7 +28,7 @@ def columns_index(
     each event."""
     status = os.stat(path)
     _, _, event = ids
-    ranges = _ranges(*ids)
+    ranges, borders = _ranges(*ids)
     return {
         "format": name,
         "uuid": _uuid(path),
@@ -40,7 +40,7 @@ def columns_index(
         "events": [int(event.min()), int(event.max())] if len(event) else [0, 0],
         "rises": all(
             (np.diff(event[first:last].astype(np.int64)) > 0).all()
-            for first, last in zip(ranges["first"], ranges["last"], strict=True)
+            for first, last in pairwise(borders)
         ),
         "absent": "",
         "branches": [[name, kind, ""] for name, kind in branches],
@@ -57,8 +57,10 @@ def made_up_ids(n_entries: int, file_number: int) -> tuple[Integers, Integers, I
     return ones, ones * np.uint64(file_number + 1), np.arange(n_entries, dtype=np.uint64)
 
 
-def _ranges(run: Integers, lumi: Integers, event: Integers) -> dict[str, Any]:
-    """Maximal runs of entries of one lumi."""
+def _ranges(
+    run: Integers, lumi: Integers, event: Integers
+) -> tuple[dict[str, bytes], Sequence[int]]:
+    """Maximal runs of entries of one lumi, and the first entry of each, then the number of all."""
     changes = np.flatnonzero((np.diff(run) != 0) | (np.diff(lumi) != 0)) + 1
     borders = [0, *changes.tolist(), len(event)] if len(event) else [0]
     digests = ""
@@ -67,13 +69,14 @@ def _ranges(run: Integers, lumi: Integers, event: Integers) -> dict[str, Any]:
         digest.add(int(run[first]), int(lumi[first]), event[first:last])
         digests += digest.hex
     firsts = borders[:-1]
-    return {
-        "run": run[firsts].tolist(),
-        "lumi": lumi[firsts].tolist(),
-        "first": firsts,
-        "last": borders[1:],
-        "digests": digests,
+    words = np.frombuffer(bytes.fromhex(digests), ">u4").astype(np.uint32)
+    ranges = {
+        "run": run[firsts].astype(np.uint32).tobytes(),
+        "lumi": lumi[firsts].astype(np.uint32).tobytes(),
+        "last": np.array(borders[1:], np.int64).tobytes(),
+        "digest": words.tobytes(),
     }
+    return ranges, borders
 
 
 def _uuid(path: str) -> str:

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from msgspec import DecodeError, Struct
-from msgspec.json import decode, encode
+from msgspec.msgpack import decode, encode
 
+from forkrun import _core
 from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
 
-_VERSION = 6
+_VERSION = 7
 
 
 class IndexCache(Struct, frozen=True):
@@ -33,7 +33,7 @@ class IndexCache(Struct, frozen=True):
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
         """Jobs at the same time see all of it or nothing. It is not synced: half an index after the
-        machine failed is no JSON, and is made anew. Not of a file that was replaced since it was
+        machine failed is none, and is made anew. Not of a file that was replaced since it was
         read."""
         place = self._place(request)
         if place is not None and _is_of(index, request["path"]):
@@ -64,22 +64,33 @@ class IndexCache(Struct, frozen=True):
     def _named(self, key: dict[str, Any]) -> Path | None:
         if self.folder is None:
             return None
-        text = json.dumps({**key, "version": _VERSION}, sort_keys=True)
-        name = hashlib.sha256(text.encode()).hexdigest()
-        return self.folder / name[:2] / f"{name}.json"
+        asked = encode({**key, "version": _VERSION}, order="sorted")
+        name = hashlib.sha256(asked).hexdigest()
+        return self.folder / name[:2] / f"{name}.msgpack"
 
 
 def _read(place: Path | None) -> dict[str, Any] | None:
+    """None if it is not there, or parts of it never came to the disk."""
     try:
-        kept: dict[str, Any] | None = decode(place.read_bytes()) if place else None
+        data = place.read_bytes() if place else b""
+        is_whole = data[:_CHECK_BYTES] == _check(memoryview(data)[_CHECK_BYTES:])
+        return decode(memoryview(data)[_CHECK_BYTES:], type=dict[str, Any]) if is_whole else None
     except (OSError, DecodeError):
         return None
-    return kept
 
 
 def _write(place: Path, value: dict[str, Any]) -> None:
+    data = encode(value)
     with contextlib.suppress(OutputError):
-        write_bytes(place, encode(value), durable=False)
+        write_bytes(place, _check(data) + data, durable=False)
+
+
+_CHECK_BYTES = 4
+
+
+def _check(data: bytes | memoryview) -> bytes:
+    """What is written before it."""
+    return _core.crc32c(data).to_bytes(_CHECK_BYTES)
 
 
 def _is_of(index: dict[str, Any], path: str) -> bool:

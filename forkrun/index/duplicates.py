@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from forkrun.base.lumis import Integers, Keys
+from forkrun.base.lumis import Integers, Keys, number_keys
 from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.config.same_files import same_file
@@ -146,19 +146,19 @@ def _may_come_again(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
     """(n_ranges,) whether an event of it may be in another range or twice in this one."""
     rises = np.array([file.rises for file in index], dtype=bool)
     least, most = np.array([file.events for file in index], dtype=np.uint64).T
-    keys = ranges.lumi_key
-    lumis, number = np.unique(keys, return_inverse=True)
-    held, file = np.divmod(np.unique(number * len(index) + ranges.file), len(index))
-    lumi = lumis[held]
+    firsts, number = number_keys(ranges.lumi_key)
+    held, _ = number_keys((number * len(index) + ranges.file).astype(np.uint64))
+    lumi, file = number[held], ranges.file[held]
     order = np.lexsort((least[file], lumi))
-    shared = _overlapping(lumi[order], least[file[order]], most[file[order]])
-    result: Flags = np.isin(keys, np.array(shared, dtype=keys.dtype)) | ~rises[ranges.file]
+    is_shared = np.zeros(len(firsts), dtype=np.bool_)
+    is_shared[_overlapping(lumi[order], least[file[order]], most[file[order]])] = True
+    result: Flags = is_shared[number] | ~rises[ranges.file]
     return result
 
 
-def _overlapping(lumi: Keys, least: Keys, most: Keys) -> list[int]:
-    """Lumis of which files have overlapping numbers of events. (n,) each, a row for a lumi and
-    file, in order of lumis and least numbers."""
+def _overlapping(lumi: Integers, least: Keys, most: Keys) -> list[int]:
+    """Numbers of lumis of which files have overlapping numbers of events. (n,) each, a row for a
+    lumi and file, in order of lumis and least numbers."""
     found, highest, before = [], 0, -1
     (again,) = np.nonzero(lumi[1:] == lumi[:-1])
     for place in again.tolist():
@@ -184,15 +184,14 @@ def _groups(ranges: LumiRanges, chosen: Integers) -> Iterator[Integers]:
 def _request(
     index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, places: Integers
 ) -> dict[str, Any]:
-    columns = ("file", "run", "lumi", "first", "last")
-    paths = {int(n): index[n].path for n in np.unique(ranges.file[places])}
+    columns = {name: column[places] for name, column in asdict(ranges).items() if name != "digest"}
+    paths = {str(n): index[n].path for n in np.unique(ranges.file[places])}
     return {
         "path": next(iter(paths.values())),
         "paths": paths,
         "tree": ids.tree,
         "event_branch": ids.event_branch,
-        "ranges": {name: getattr(ranges, name)[places].tolist() for name in columns},
-        "places": places.tolist(),
+        "ranges": {name: each.tobytes() for name, each in {**columns, "place": places}.items()},
     }
 
 
@@ -202,7 +201,7 @@ def _answers(
     """What helpers found, or have found before."""
     answers, todo, keys = [], [], {}
     for number, request in enumerate(requests):
-        identities = [index[n].identity for n in request["paths"]]
+        identities = [index[int(n)].identity for n in request["paths"]]
         keys[number] = {**request, "identities": identities}
         known = cache.find_result(keys[number])
         if known is None:

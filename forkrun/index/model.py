@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun.base.lumis import Integers
 from forkrun.formats.described import OTHER
 from forkrun.formats.events import Identity
+
+Words = npt.NDArray[np.uint32]
 
 
 class LumiRange(NamedTuple):
@@ -24,14 +27,14 @@ class LumiRange(NamedTuple):
 
 
 class RangeColumns(Sequence[LumiRange]):
-    """Lumi ranges of a file as columns: a hundred thousand of them are made in some milliseconds.
-    `run`, `lumi`, `first`, `last` : (n,); `digests`: all of them, one after the other."""
+    """Lumi ranges of a file as columns: a million of them are made in some milliseconds. `run`,
+    `lumi`, `first`, `last` : (n,); `digest` : (n, 4) from the highest 32 bits to the lowest."""
 
     def __init__(
-        self, run: Integers, lumi: Integers, first: Integers, last: Integers, digests: str
+        self, run: Integers, lumi: Integers, first: Integers, last: Integers, digest: Words
     ) -> None:
         self.run, self.lumi, self.first, self.last = run, lumi, first, last
-        self.digests = digests
+        self.digest = digest
 
     @classmethod
     def of(cls, ranges: Sequence[LumiRange]) -> RangeColumns:
@@ -39,14 +42,18 @@ class RangeColumns(Sequence[LumiRange]):
         if isinstance(ranges, cls):
             return ranges
         numbers = np.array([r[:-1] for r in ranges], np.int64).reshape(-1, len(_NUMBERS))
+        digits = bytes.fromhex("".join(r.digest for r in ranges))
+        words = np.frombuffer(digits, ">u4").astype(np.uint32).reshape(-1, 4)
         run, lumi, first, last = numbers.T
-        return cls(run, lumi, first, last, "".join(r.digest for r in ranges))
+        return cls(run, lumi, first, last, words)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RangeColumns:
-        """The ranges of what a format's `index` gives."""
-        run, lumi, first, last = (np.array(data[name], np.int64) for name in _NUMBERS)
-        return cls(run, lumi, first, last, data["digests"])
+    def from_bytes(cls, data: Mapping[str, bytes]) -> RangeColumns:
+        """The ranges of what a format's `index` gives: one begins where another one ends."""
+        run, lumi = (np.frombuffer(data[name], np.uint32).astype(np.int64) for name in _LUMI)
+        last = np.frombuffer(data["last"], np.int64)
+        first = np.concatenate(([0], last))[:-1]
+        return cls(run, lumi, first, last, np.frombuffer(data["digest"], np.uint32).reshape(-1, 4))
 
     def __len__(self) -> int:
         return len(self.run)
@@ -60,9 +67,9 @@ class RangeColumns(Sequence[LumiRange]):
 
     def __iter__(self) -> Iterator[LumiRange]:
         numbers = (getattr(self, name).tolist() for name in _NUMBERS)
-        starts = range(0, len(self.digests), _DIGITS)
-        digests = (self.digests[start : start + _DIGITS] for start in starts)
-        return map(LumiRange, *numbers, digests)
+        digits = self.digest.astype(">u4").tobytes().hex()
+        starts = range(0, len(digits), _DIGITS)
+        return map(LumiRange, *numbers, (digits[start : start + _DIGITS] for start in starts))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -74,7 +81,8 @@ class RangeColumns(Sequence[LumiRange]):
         return repr(tuple(self))
 
 
-_NUMBERS = ("run", "lumi", "first", "last")
+_LUMI = ("run", "lumi")
+_NUMBERS = (*_LUMI, "first", "last")
 _DIGITS = 32
 """Digits of the digest of a range."""
 
@@ -165,7 +173,7 @@ class FileIndex(Struct, frozen=True):
             uuid=data["uuid"],
             n_entries=data["n_entries"],
             clusters=tuple(data["clusters"]),
-            ranges=RangeColumns.from_json(data["ranges"]),
+            ranges=RangeColumns.from_bytes(data["ranges"]),
             branches=tuple(Branch(*b) for b in data["branches"]),
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from forkrun.base.lumis import Integers, Keys, lumi_keys
-from forkrun.index.model import FileIndex, RangeColumns
+from forkrun.index.model import FileIndex, RangeColumns, Words
 
 Flags = npt.NDArray[np.bool_]
 RangePart = tuple[int, int, int, str]
@@ -29,26 +29,25 @@ class LumiRanges(Struct, frozen=True, eq=False):
     lumi: Integers
     first: Integers
     last: Integers
-    digest: npt.NDArray[np.uint32]
+    digest: Words
 
     @classmethod
     def of(cls, index: Sequence[FileIndex]) -> LumiRanges:
         """Lumi ranges of the input files, in their order, as columns."""
         ranges = [RangeColumns.of(file.ranges) for file in index]
-        run, lumi, first, last = (
-            np.concatenate([np.empty(0, np.int64), *(getattr(each, name) for each in ranges)])
-            for name in ("run", "lumi", "first", "last")
-        )
-        digits = bytes.fromhex("".join(each.digests for each in ranges))
-        digest = np.frombuffer(digits, dtype=">u4").astype(np.uint32).reshape(-1, 4)
         file = np.repeat(np.arange(len(index)), [len(each) for each in ranges])
-        return cls(file, run, lumi, first, last, digest)
+        ranges = ranges or [RangeColumns.of(())]
+        names = ("run", "lumi", "first", "last", "digest")
+        columns = ([getattr(each, name) for each in ranges] for name in names)
+        return cls(file, *(np.concatenate(c) if len(c) > 1 else c[0] for c in columns))
 
     def __len__(self) -> int:
         return len(self.run)
 
     def where(self, chosen: Flags) -> LumiRanges:
         """The ranges that are `chosen` : (n_ranges,)."""
+        if chosen.all():
+            return self
         return LumiRanges(*(values[chosen] for values in asdict(self).values()))
 
     def without(self, parts: Sequence[RangePart]) -> LumiRanges:
@@ -107,6 +106,5 @@ class LumiRanges(Struct, frozen=True, eq=False):
         """All that is known of the ranges of each file, without copies."""
         entries = (self.run, self.lumi, self.first, self.last)
         table = np.column_stack((*entries, self.digest.view(np.int64)))
-        borders = np.searchsorted(self.file, np.arange(n_files + 1)) * table.strides[0]
-        everything = memoryview(table.tobytes())
-        return (everything[begin:end] for begin, end in pairwise(borders.tolist()))
+        borders = np.searchsorted(self.file, np.arange(n_files + 1))
+        return (table[begin:end].data for begin, end in pairwise(borders.tolist()))

@@ -19,7 +19,7 @@ def find_again(request: dict[str, Any]) -> dict[str, Any]:
     """`parts`: [number of the range, first, last, digest] of each stretch of entries whose events
     were in the ranges before; `example`: [run, lumi, event, [file, entry], [file, entry]] of the
     first of them. Of the events whose numbers have the residue that is asked for."""
-    ranges = {name: np.array(column, np.int64) for name, column in request["ranges"].items()}
+    ranges = {name: np.frombuffer(column, np.int64) for name, column in request["ranges"].items()}
     events, of_range, entry = _read(request, ranges)
     lumi = (ranges["run"] << 32 | ranges["lumi"])[of_range]
     order = np.lexsort((events, lumi))
@@ -75,4 +75,4 @@ def _parts(
         digest = EventDigest()
         digest.add(int(ranges["run"][own]), int(ranges["lumi"][own]), events[places])
         first, last = int(entry[places[0]]), int(entry[places[-1]]) + 1
-        yield request["places"][own], first, last, digest.hex
+        yield int(ranges["place"][own]), first, last, digest.hex

@@ -37,14 +37,14 @@ class Commits:
         for commit in before:
             self._note(commit)
 
-    def read_new(self, child: int) -> list[int]:
-        """Units that a child has committed since this was last asked."""
+    def read_new(self, child: int) -> int:
+        """Number of units that a child has committed since this was last asked."""
         commits = [c for file in self._folder.child_ledgers(child) for c in self._new_lines(file)]
         for commit in commits:
             self._note(commit)
             done = self.events_by_child.get(child, 0)
             self.events_by_child[child] = done + commit.n_events
-        return [unit for commit in commits for unit in commit.units]
+        return sum(commit.n_units for commit in commits)
 
     def _note(self, commit: Commit) -> None:
         self.is_done[commit.places] = True

@@ -136,7 +136,7 @@ class JobCrew:
         self._recovery.requeue([*lost, *self._shared.hand_out.take_left(child)])
 
     def _read_ledger(self, child: int) -> None:
-        n_done = len(self._commits.read_new(child))
+        n_done = self._commits.read_new(child)
         self._n_done[child] += n_done
         if n_done:
             self._recovery.progressed()
@@ -150,7 +150,7 @@ class JobCrew:
         taken = self._shared.hand_out.taken_by(child)
         taken = taken[~self._is_settled[taken]]
         self._is_settled[taken] = True
-        units = np.array([*assignment.first, *taken], dtype=np.int64)
+        units = np.concatenate((np.array(assignment.first, dtype=np.int64), taken))
         lost: list[int] = units[~self._commits.is_done[units]].tolist()
         return lost
 

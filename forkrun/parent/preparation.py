@@ -198,7 +198,7 @@ class PlannedJob(Struct, frozen=True):
         schedule = build_schedule(wanted)
         plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
         if plan is not self.plan:
-            conditions.reorder(plan.units.lumis, plan.units.n_events)
+            conditions.reorder(plan.units.lumi_key, plan.units.n_events)
         of_order = plan.notes_on_order(bool(config.outputs))
         plan = replace(plan, notes=(*plan.notes, *config.notes, *of_order))
         config = config.model_copy(update={"outputs": tuple(schedule.each_output)})

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from forkrun.base.lumis import Integers
+from forkrun.base.lumis import Integers, number_keys
 from forkrun.index import LumiRanges
 from forkrun.plan.lumi_mask import LumiMask, within
 
@@ -27,9 +27,7 @@ class LumiCounts(Struct, frozen=True, eq=False):
 def count_lumis(ranges: LumiRanges, mask: LumiMask | None) -> LumiCounts:
     """Events of each lumi of the input within the mask, in order of the input."""
     good = within(mask, ranges)
-    _, first, lumi = np.unique(good.lumi_key, return_index=True, return_inverse=True)
+    first, lumi = number_keys(good.lumi_key)
     n_events = np.zeros(len(first), dtype=np.int64)
     np.add.at(n_events, lumi, good.n_events)
-    order = np.argsort(first)
-    first = first[order]
-    return LumiCounts(good.run[first], good.lumi[first], n_events[order])
+    return LumiCounts(good.run[first], good.lumi[first], n_events)

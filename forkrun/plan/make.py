@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forkrun.base.lumis import Integers, Keys
+from forkrun.base.lumis import Integers, number_keys
 from forkrun.config import Distribution, EventOrder, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRanges
@@ -39,14 +39,14 @@ def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileInd
     """The plan for events that `select_events` has found."""
     order, reason = order_of(config)
     datasets = np.array([file.dataset for file in index] or [0], dtype=np.int64)
-    lumis = lumis_of(selected, datasets)
-    ranks = ranks_of(lumis, order)
+    firsts, lumis = lumis_of(selected, datasets)
+    ranks = ranks_of(selected, datasets, order, firsts, lumis)
     pieces = _distribute(config, selected, ranks, index)
     return Plan(
         distribution=config.forking.distribution.value,
         children=config.forking.children,
         n_events=selected.n_events,
-        n_lumis=len(np.unique(lumis)),
+        n_lumis=len(firsts),
         files=tuple(file.path for file in index),
         units=pieces.units(selected, ranks),
         digest=selected.digest,
@@ -77,24 +77,29 @@ def _needs_whole_lumis(config: JobConfig) -> str:
     return next((f'output "{o.label}", per_lumi' for o in config.outputs if o.per_lumi), "")
 
 
-def lumis_of(selected: Selected, datasets: Integers) -> Keys:
-    """(n_ranges,) a number for each lumi of each dataset, in the order of datasets, runs and lumis.
-    `datasets` : (n_files,) number of the dataset of each file."""
-    keys, lumi = np.unique(selected.lumi_key, return_inverse=True)
-    return (datasets[selected.file] * len(keys) + lumi).astype(np.uint64)
+def lumis_of(selected: Selected, datasets: Integers) -> tuple[Integers, Integers]:
+    """Lumis of each dataset, numbered as they first appear in the input: the first range of each,
+    and (n_ranges,) number of each range. `datasets` : (n_files,) number of the dataset of each
+    file."""
+    firsts, lumis = number_keys(selected.lumi_key)
+    if not datasets.any():
+        return firsts, lumis
+    return number_keys((datasets[selected.file] * len(firsts) + lumis).astype(np.uint64))
 
 
-def ranks_of(lumis: Keys, order: EventOrder) -> Integers:
+def ranks_of(
+    selected: Selected, datasets: Integers, order: EventOrder, firsts: Integers, lumis: Integers
+) -> Integers:
     """(n_ranges,) place in the plan of the lumi of each range; in the order of the input, of the
-    neighbouring ranges of one lumi."""
+    neighbouring ranges of one lumi. `firsts`, `lumis`: as `lumis_of` gives them."""
     if order is EventOrder.INPUT:
         return np.cumsum(changes(lumis)) - 1
-    _, first, lumi = np.unique(lumis, return_index=True, return_inverse=True)
-    if order is EventOrder.SORTED:
-        return lumi.astype(np.int64)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[lumi]
+    if order is EventOrder.LUMI:
+        return lumis
+    ordered = np.lexsort((selected.lumi_key[firsts], datasets[selected.file[firsts]]))
+    rank = np.empty_like(ordered)
+    rank[ordered] = np.arange(len(ordered))
+    return rank[lumis]
 
 
 def _distribute(

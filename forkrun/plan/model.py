@@ -83,11 +83,6 @@ class Units(Sequence[Unit]):
     last: Integers
 
     @property
-    def lumis(self) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-        """(n_units, 2) run and lumi."""
-        return np.stack([self.run, self.lumi], axis=1).astype(np.uint64)
-
-    @property
     def lumi_key(self) -> Keys:
         """(n_units,) equal for units of one lumi."""
         return lumi_keys(self.run, self.lumi)
@@ -293,7 +288,7 @@ class Plan(Struct, frozen=True):
         digest = hashlib.sha256()
         for name, column in self.units.columns().items():
             if name != "child":
-                digest.update(np.ascontiguousarray(column).tobytes())
+                digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()
 
     def to_json(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,18 +31,15 @@ class Pieces(Struct, frozen=True):
             zero = np.zeros(1, dtype=np.int64)
             none = np.zeros(0, dtype=np.int64)
             return Units(zero, zero, zero, np.zeros(2, dtype=np.int64), none, none, none)
-        order = np.lexsort((self.part, self.child, rank_of[self.source]))
-        child, part, source, first, last = (
-            column[order] for column in (self.child, self.part, self.source, self.first, self.last)
-        )
+        child, part, source, first, last = self._in_order(rank_of)
         rank, file = rank_of[source], selected.file[source]
         begins_unit = changes(rank) | changes(child) | changes(part)
         begins_range = begins_unit | changes(file)
         begins_range[1:] |= last[:-1] != first[1:]
         firsts = np.flatnonzero(begins_range)
-        lasts = np.append(firsts[1:], len(order)) - 1
+        lasts = np.append(firsts[1:], len(source)) - 1
         unit_firsts = np.flatnonzero(begins_unit)
-        first_range = np.append(np.searchsorted(firsts, unit_firsts), len(firsts))
+        first_range = np.append(np.cumsum(begins_range)[unit_firsts] - 1, len(firsts))
         return Units(
             child=child[unit_firsts],
             run=selected.run[source[unit_firsts]],
@@ -51,6 +49,21 @@ class Pieces(Struct, frozen=True):
             first=first[firsts],
             last=last[lasts],
         )
+
+    def _in_order(self, rank_of: Integers) -> Iterator[Integers]:
+        """Columns in the order of units."""
+        keys = (self.part, self.child, rank_of[self.source])
+        order = slice(None) if _are_in_order(keys) else np.lexsort(keys)
+        columns = (self.child, self.part, self.source, self.first, self.last)
+        return (column[order] for column in columns)
+
+
+def _are_in_order(keys: Sequence[Integers]) -> bool:
+    """Whether rows rise by the last key, where that is the same by the one before it, and so on."""
+    is_less = np.zeros(max(len(keys[0]) - 1, 0), dtype=np.bool_)
+    for key in keys:
+        is_less = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & is_less)
+    return not is_less.any()
 
 
 def changes(column: npt.NDArray[Any]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

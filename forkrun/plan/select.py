@@ -44,6 +44,8 @@ class Selected(Struct, frozen=True):
 def select(ranges: LumiRanges, selection: Selection) -> Selected:
     """Pure."""
     ranges = within(selection.mask, ranges)
+    if not selection.skip_events and selection.max_events is None:
+        return _selected(ranges, ranges.first, ranges.last)
     n_events = ranges.n_events
     begin = np.cumsum(n_events) - n_events  # in the row of all events that the mask accepts
     total = int(n_events.sum())

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun.base.durable import write_json
-from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, runs_and_lumis
+from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, number_keys, runs_and_lumis
 from forkrun.base.regular_file import read_regular
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -56,10 +56,13 @@ def account(
     order = np.argsort(keys)
     keys, n_wanted = keys[order], in_input.n_events[order]
     read, n_events, failed = _committed(commits, units)
-    places = np.searchsorted(keys, read)
-    is_known = np.append(keys, 0)[places] == read
+    firsts, number = number_keys(read)
+    n_of_lumi = np.zeros(len(firsts), dtype=np.int64)
+    np.add.at(n_of_lumi, number, n_events)
+    places = np.searchsorted(keys, read[firsts])
+    is_known = np.append(keys, 0)[places] == read[firsts]
     n_read = np.zeros(len(keys) + 1, dtype=np.int64)
-    np.add.at(n_read, places[is_known], n_events[is_known])
+    n_read[places[is_known]] = n_of_lumi[is_known]
     has_failed = np.isin(keys, failed)
     is_processed = (n_read[:-1] == n_wanted) & ~has_failed
     return LumiAccounting(keys[is_processed], failed, keys[~is_processed & ~has_failed])

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct, convert
 
 from forkrun.base.destinations import Destination, destinations_in
-from forkrun.base.lumis import distinct, lumi_keys
+from forkrun.base.lumis import lumi_keys, number_keys
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.rundir.ledger import Commit
 
@@ -120,11 +120,12 @@ def count_events(records: RunRecords) -> EventCounts:
 def _n_lumis(plan: Mapping[str, Any], ledger: Iterable[Commit]) -> int:
     """Lumis of which units are committed."""
     units = plan.get("units", {})
-    run, lumi = (np.array(units.get(name, []), dtype=np.int64) for name in ("run", "lumi"))
+    run, lumi = (np.asarray(units.get(name, []), dtype=np.int64) for name in ("run", "lumi"))
     of_units = lumi_keys(run, lumi)
     first = np.array([(line.run, line.lumi) for line in ledger], dtype=np.int64).reshape(-1, 2)
     of_several = [of_units[line.places] for line in ledger if line.n_units > 1]
-    return len(distinct(np.concatenate([lumi_keys(*first.T), *of_several])))
+    firsts, _ = number_keys(np.concatenate([lumi_keys(*first.T), *of_several]))
+    return len(firsts)
 
 
 def _is_partial(n_committed: int, n_planned: int | None) -> bool:

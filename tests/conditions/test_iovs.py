@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forkrun.base.lumis import Keys, lumi_keys
 from forkrun.conditions.iov import Iov, close_intervals, make_iov_table, overlaps
 from forkrun.config import read_config
 from forkrun.config.conditions import LAST, iov_problems
@@ -21,10 +22,13 @@ from tests.conditions.jobs import prefetch, scale_files
 LUMIS = st.tuples(st.integers(0, 6), st.integers(0, 6))
 
 
+def keys_of(lumis: list[tuple[int, int]]) -> Keys:
+    return lumi_keys(*np.array(lumis, dtype=np.int64).reshape(-1, 2).T)
+
+
 def table_of(lumis: list[tuple[int, int]], **conditions: list[Iov]) -> Any:
     n_events = np.ones(len(lumis), dtype=np.int64)
-    array = np.array(lumis, dtype=np.uint64).reshape(-1, 2)
-    return make_iov_table(array, n_events, conditions)
+    return make_iov_table(keys_of(lumis), n_events, conditions)
 
 
 @given(st.lists(LUMIS), st.lists(LUMIS, unique=True, max_size=5), st.lists(LUMIS, unique=True))
@@ -61,9 +65,8 @@ def test_lumis_in_no_interval_are_told_and_no_others(
 
 
 def test_units_without_events_lie_nowhere() -> None:
-    lumis = np.array([(0, 0), (5, 1)], dtype=np.uint64)
     iovs = {"sf": [Iov((5, 0))]}
-    table, problems = make_iov_table(lumis, np.array([0, 3]), iovs)
+    table, problems = make_iov_table(keys_of([(0, 0), (5, 1)]), np.array([0, 3]), iovs)
     assert (table.of_unit.tolist(), table.first_lumis, problems) == ([-1, 0], ((5, 1),), [])
 
 

@@ -172,7 +172,7 @@ class _Selection:
         schedule = builder.compile()
         schedule.begin_job()
         processor = _core.Processor(schedule, self._tree, SETTINGS)
-        ranges = RangeColumns.from_json(self._index["ranges"])
+        ranges = RangeColumns.from_bytes(self._index["ranges"])
         for number, (run, lumi, first, last, _) in enumerate(ranges):
             fragment = f"{self._out}.{number}"
             self._fragments.append([fragment])

@@ -278,4 +278,4 @@ def test_files_of_a_friend_are_indexed_once(tmp_path: Path) -> None:
     env = {**environment(), "FORKRUN_CACHE": str(tmp_path / "cache")}
     ended = forkrun("run", config, "-o", "run", cwd=tmp_path, env=env)
     assert ended.code == 0, ended.err
-    assert len(list((tmp_path / "cache/index").glob("*/*.json"))) == 4
+    assert len(list((tmp_path / "cache/index").glob("*/*.msgpack"))) == 4

@@ -199,9 +199,10 @@ def test_an_index_is_kept_until_the_file_changes(tmp_path: Path) -> None:
     cache = IndexCache(tmp_path / "cache")
     file = write_events(tmp_path / "a.root", [(1, 1, 30)])
     first = index_files([str(file)], IDS, cache)
-    (kept,) = (tmp_path / "cache").glob("*/*.json")
-    forged = json.loads(kept.read_text()) | {"uuid": "from the cache"}
-    kept.write_text(json.dumps(forged))
+    request = {**IDS._asdict(), "path": str(file), "file_number": 0}
+    kept = cache.find(request)
+    assert kept is not None
+    cache.keep(request, kept | {"uuid": "from the cache"})
     assert index_files([str(file)], IDS, cache)[0].uuid == "from the cache"
     write_events(tmp_path / "a.root", [(1, 1, 31)])
     again = index_files([str(file)], IDS, cache)
@@ -209,13 +210,19 @@ def test_an_index_is_kept_until_the_file_changes(tmp_path: Path) -> None:
     assert index_files([str(file)], IDS, cache) == again
 
 
-def test_a_damaged_cache_is_read_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["half", "zeros", "empty", "another"])
+def test_a_damaged_cache_is_read_anew(tmp_path: Path, damage: str) -> None:
+    """So it is after a failure of the machine: indexes are not synced."""
     cache = IndexCache(tmp_path / "cache")
     file = str(write_events(tmp_path / "a.root", [(1, 1, 30)]))
     first = index_files([file], IDS, cache)
-    (kept,) = (tmp_path / "cache").glob("*/*.json")
-    kept.write_text("{")
+    (kept,) = (tmp_path / "cache").glob("*/*.msgpack")
+    data = kept.read_bytes()
+    half = data[: len(data) // 2]
+    others = {"half": half, "zeros": half.ljust(len(data), b"\0"), "empty": b"", "another": b"{"}
+    kept.write_bytes(others[damage])
     assert index_files([file], IDS, cache) == first
+    assert kept.read_bytes() == data
 
 
 def test_other_branch_names_are_another_index(tmp_path: Path) -> None:

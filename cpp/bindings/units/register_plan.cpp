@@ -8,6 +8,7 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/plan/cut_lumi.hpp>
+#include <forkrun/plan/number_keys.hpp>
 
 #include "../bindings.hpp"
 
@@ -57,14 +58,30 @@ Integers cut_lumis(const Integers& n_ranges, const Integers& n_left, const Integ
   return table;
 }
 
+/// \returns first place of each number, number of each place
+py::tuple number_all(const py::array_t<std::uint64_t, py::array::c_style>& keys) {
+  const auto found = number_keys({keys.data(), static_cast<std::size_t>(keys.size())});
+  return py::make_tuple(Integers(std::ssize(found.first), found.first.data()),
+                        Integers(std::ssize(found.number), found.number.data()));
+}
+
 /// "[1, 2, 3]", as JSON has it.
-std::string json_list(const Integers& numbers) {
+py::bytes json_list(const Integers& numbers) {
   std::string text = "[";
-  std::array<char, 24> digits{};
-  for (py::ssize_t i = 0; i < numbers.size(); ++i) {
-    text += i == 0 ? "" : ", ";
-    text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), numbers.data()[i]).ptr);
+  std::array<char, 4096> buffer{};
+  constexpr std::ptrdiff_t most_digits = 24;  // with what separates a number from the next
+  auto* end = buffer.begin();
+  for (const auto number : std::span{numbers.data(), static_cast<std::size_t>(numbers.size())}) {
+    if (buffer.end() - end < most_digits) {
+      text.append(buffer.begin(), end);
+      end = buffer.begin();
+    }
+    end = std::to_chars(end, buffer.end(), number).ptr;
+    *end++ = ',';
+    *end++ = ' ';
   }
+  text.append(buffer.begin(), end);
+  text.resize(text.size() - (numbers.size() > 0 ? 2 : 0));  // behind the last
   return text += "]";
 }
 
@@ -80,6 +97,7 @@ void register_plan(py::module_& module) {
            py::arg("least"), py::arg("limit"));
   module.def("cut_lumis", &cut_lumis, py::arg("n_ranges"), py::arg("n_left"), py::arg("file"),
              py::arg("first"), py::arg("last"), py::arg("clusters"), py::arg("sizes"));
+  module.def("number_keys", &number_all, py::arg("keys"));
   module.def("json_list", &json_list, py::arg("numbers"));
 }
 

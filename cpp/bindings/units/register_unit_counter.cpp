@@ -1,3 +1,6 @@
+#include <iterator>
+
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <forkrun/process/unit_counter.hpp>
@@ -15,7 +18,14 @@ void register_unit_counter(py::module_& module) {
       .def("take",
            py::overload_cast<std::uint32_t, std::uint64_t, std::uint64_t>(&UnitCounter::take),
            py::arg("child"), py::arg("first"), py::arg("n"))
-      .def("taken_by", &UnitCounter::taken_by, py::arg("child"))
+      .def(
+          "taken_by",
+          [](const UnitCounter& counter, std::uint32_t child) {
+            const auto taken = counter.taken_by(child);
+            return py::array_t<std::int64_t>(std::ssize(taken),
+                                             reinterpret_cast<const std::int64_t*>(taken.data()));
+          },
+          py::arg("child"))
       .def("end_at", &UnitCounter::end_at, py::arg("n"))
       .def_property_readonly("n_taken", &UnitCounter::n_taken)
       .def_property_readonly("end", &UnitCounter::end);

@@ -75,6 +75,11 @@ std::string EventDigest::hex() const {
   return {digits.begin(), digits.end()};
 }
 
+std::array<std::uint32_t, 4> EventDigest::words() const {
+  const auto word = [](std::uint64_t bits) { return static_cast<std::uint32_t>(bits); };
+  return {word(high_ >> 32U), word(high_), word(low_ >> 32U), word(low_)};
+}
+
 EventDigest EventDigest::parse(std::uint64_t count, const std::string& hex) {
   const bool well_formed =
       hex.size() == 32 && hex.find_first_not_of(hex_digits) == std::string::npos;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,8 @@ class EventDigest {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// 32 lower-case hexadecimal digits; "0"*32 for the empty set.
   [[nodiscard]] std::string hex() const;
+  /// The same 128 bits, the highest first.
+  [[nodiscard]] std::array<std::uint32_t, 4> words() const;
   /// Inverse of `hex()`. \throws Error if `hex` is not of that form.
   [[nodiscard]] static EventDigest parse(std::uint64_t count, const std::string& hex);
 
