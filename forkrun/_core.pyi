@@ -670,7 +670,8 @@ def merge_trees(
 class OutputContent:
     """What the tree of an output holds: `branches` of the input, and new columns by name and type.
     `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew;
-    `recompresses`: those that are kept whole as well."""
+    `recompresses`: those that are kept whole as well; `goes_with_events`: the tree is added to the
+    file of the events, without new columns."""
 
     def __init__(
         self,
@@ -678,6 +679,7 @@ class OutputContent:
         products: Sequence[tuple[str, str]],
         compression: str,
         recompresses: bool = False,
+        goes_with_events: bool = False,
     ) -> None: ...
 
 class OutputToMake:

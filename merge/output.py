@@ -17,8 +17,9 @@ from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.destinations import NAMES, TOGETHER, Destination
 from forkrun.base.durable import published, published_folder, write_json
+from forkrun.errors import VerificationError
 from forkrun.formats import EventSource, Format, OutputToMake, format_named, format_of
-from forkrun.formats.events import first_file
+from forkrun.formats.events import NO_IDS, first_file
 from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
 from forkrun.merge.order import PlannedUnits
@@ -61,16 +62,21 @@ class Planned(Struct, frozen=True, dict=True):
             each: self._source(each) for each in (None, *range(1 + max(self.datasets, default=0)))
         }
 
+    def source_with_events(self, tree: str, dataset: int | None) -> EventSource:
+        """The entries of a tree that goes with the events."""
+        clusters = self._clusters(dataset, self.contents.with_events[tree])
+        return replace(self.sources[dataset], tree=tree, ids=NO_IDS, clusters=clusters)
+
     def _source(self, dataset: int | None) -> EventSource:
-        tree, ids, clusters = self.ids.tree, self.ids[1:], self._clusters(dataset)
+        tree, ids = self.ids.tree, self.ids[1:]
+        clusters = self._clusters(dataset, self.contents.clusters)
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
             self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
             format_of(self.first_file(dataset)),
         )  # fmt: skip
 
-    def _clusters(self, dataset: int | None) -> list[Sequence[int]]:
-        known = self.contents.clusters
+    def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         own = {n for n in self.files_of(dataset) if len(known[n]) > 1}
         return [each if n in own or not own else () for n, each in enumerate(known)]
 
@@ -83,7 +89,7 @@ class Planned(Struct, frozen=True, dict=True):
 
     def first_file(self, dataset: int | None) -> str:
         """That whose tree gives outputs of this dataset their structure."""
-        return self.files[first_file(self._clusters(dataset))]
+        return self.files[first_file(self._clusters(dataset, self.contents.clusters))]
 
 
 class MergedOutput(Struct, frozen=True):
@@ -139,8 +145,42 @@ def merge_outputs(
             if _is_joined(making, joined):
                 parts = joined[making.destination.name]
                 made[making.key] = [_join(parts, making.targets[0].path, config)]
+        _add_trees(makings, made, config, planned, on_open)
         merged = [_finished(making, made[making.key], config, planned) for making in makings]
     return _with_sizes_beside(merged)
+
+
+def _add_trees(
+    makings: Sequence[_Making],
+    made: Mapping[tuple[str, str], Sequence[int]],
+    config: JobConfig,
+    planned: Planned,
+    on_open: Callable[[int], None] | None,
+) -> None:
+    """Adds the trees that go with the events to the files of these, one tree of all outputs at a
+    time. `made`: events in each file. Raises VerificationError, InputError or OutputError."""
+    contents = planned.contents
+    dataset_of = {making.key: making.destination.dataset for making in makings}
+    for tree in contents.with_events:
+        for dataset in dict.fromkeys(dataset_of.values()):
+            own = [
+                making
+                for making in makings
+                if making.destination.dataset == dataset and making.has_tree(tree, contents)
+            ]
+            found = TTREE.make_outputs(
+                [making.of_tree(tree, contents) for making in own],
+                planned.source_with_events(tree, dataset),
+                merge_threads(config.forking.children, config.threads.per_child),
+                config.merge.verify,
+                on_open,
+            )
+            for making, n_entries in zip(own, found, strict=True):
+                if n_entries != made[making.key]:
+                    raise VerificationError(
+                        f'{making.final}: tree "{tree}" has {sum(n_entries):,} entries, but there'
+                        f" are {sum(made[making.key]):,} events"
+                    )
 
 
 def _formats(output: OutputConfig) -> list[Format]:
@@ -185,10 +225,25 @@ class _Making(Struct, frozen=True):
     def key(self) -> tuple[str, str]:
         return self.destination.name, self.form.name
 
+    def has_tree(self, tree: str, contents: OutputContents) -> bool:
+        """Whether such a tree goes with its events."""
+        return self.form is TTREE and tree in contents.by_label[self.output.label].trees
+
+    def of_tree(self, tree: str, contents: OutputContents) -> OutputToMake:
+        """The tree that goes with its events."""
+        branches = contents.by_label[self.output.label].trees[tree]
+        return replace(
+            self.to_make, branches=branches, products=(), progress=_quiet, goes_with_events=True
+        )
+
     @property
     def goes_with(self) -> tuple[Format, int | None]:
         """Others that have the same are made at the same time."""
         return self.form, self.destination.dataset
+
+
+def _quiet(_: int) -> None:
+    """Shows nothing: the events were shown when their own tree was made."""
 
 
 @contextmanager
@@ -329,7 +384,7 @@ def _carry(
     own, source = planned.files_of(dataset), config.source
     same = [(*planned.identities[n][:2], 0) for n in own]  # copies will do
     inputs = [planned.files[n] for n in own]
-    by_entry = [source.output_tree, *(friend.tree for friend in source.friends if not friend.files)]
+    by_entry = [*source.trees_of_entries, *planned.contents.with_events]
     common = source.branches == "common"
     form.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 

@@ -99,9 +99,10 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("branches") = branches, py::arg("forms") = forms,
       py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
-      py::arg("beside") = py::make_tuple(index.beside.forms, index.beside.contents,
-                                         texts(index.beside.problems), index.beside.may_refer)
-                              .cast<py::list>());
+      py::arg("beside") =
+          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems),
+                         index.beside.may_refer, texts(index.beside.trees))
+              .cast<py::list>());
 }
 
 /// Name, bytes, bytes in the file and compression of each branch.
@@ -211,8 +212,10 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
 }
 
 root_io::OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
-                                    const std::string& compression, bool recompresses) {
-  return {branches, descriptions_of(products), Compression::parse(compression), recompresses};
+                                    const std::string& compression, bool recompresses,
+                                    bool goes_with_events) {
+  return {branches, descriptions_of(products), Compression::parse(compression), recompresses,
+          goes_with_events};
 }
 
 /// Path, and (file, first, last) of the entries whose events the file has.
@@ -363,7 +366,8 @@ void register_files(py::module_& module) {
              py::arg("on_written") = py::none());
   py::class_<root_io::OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
-           py::arg("compression"), py::arg("recompresses") = false);
+           py::arg("compression"), py::arg("recompresses") = false,
+           py::arg("goes_with_events") = false);
   py::class_<root_io::OutputToMake>(module, "OutputToMake")
       .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
            py::arg("n_events"), py::arg("before_group") = py::none(),

@@ -146,6 +146,9 @@ class SourceConfig(Section):
     friends: tuple[FriendConfig, ...] = ()
     """Trees with an entry for each of this tree's, whose branches are columns, too:
     [{ tree = "corrections", files = ["corrections.root"], prefix = "" }]."""
+    trees_with_events: Annotated[Texts, BeforeValidator(one_or_many)] = ()
+    """Names and patterns of trees in the same files and folder, with an entry for each event: their
+    branches are columns TREE.BRANCH, and outputs have them as trees of their own."""
     branches: BranchesRule = "same"
     """Those that only some files have: an error if they are used, left out ("common"), or filled
     where they lack: { fill = { "HLT_*" = false } }."""
@@ -184,6 +187,17 @@ class SourceConfig(Section):
     def output_tree(self) -> str:
         """The tree in outputs: without the cycle that was asked for."""
         return re.sub(r";-?\d+$", "", self.tree)
+
+    @property
+    def trees_of_entries(self) -> tuple[str, ...]:
+        """The trees of the files that are not carried as they are: that of events, and friends."""
+        of_files = (friend.tree for friend in self.friends if not friend.files)
+        return self.output_tree, *of_files
+
+    @property
+    def tree_folder(self) -> str:
+        """The folder in which the tree is, with a slash at its end; "": none."""
+        return self.tree[: self.tree.rfind("/") + 1]
 
 
 class ForkingConfig(Section):

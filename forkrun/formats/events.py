@@ -67,3 +67,5 @@ class OutputToMake(Struct, frozen=True):
     n_events: int
     before_group: Callable[[int], None]
     progress: Callable[[int], None]
+    goes_with_events: bool = False
+    """The tree goes with the events: it is added to the files of these, without new columns."""

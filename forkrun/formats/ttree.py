@@ -150,6 +150,7 @@ def _to_make(output: OutputToMake) -> _core.OutputToMake:
         output.products,
         output.compression or COMPRESSION,
         recompresses=output.compression is not None,
+        goes_with_events=output.goes_with_events,
     )
     return _core.OutputToMake(
         output.fragments,

@@ -28,7 +28,8 @@ def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
         raise InputError("; ".join([*problems, remedy]))
     files = _first_of_each_kind(index, config.merge.keep_first)
     if len(files) > 1 or any(file.beside.may_refer for file in index):
-        _join(files, config)
+        with_events = {p.tree for file in index for p in file.friends if p.own is not None}
+        _join(files, config, sorted(with_events))
 
 
 def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[str]:
@@ -40,12 +41,12 @@ def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[st
     return list(first.values())
 
 
-def _join(files: list[str], config: JobConfig) -> None:
+def _join(files: list[str], config: JobConfig, with_events: Sequence[str]) -> None:
     source = config.source
     request: dict[str, Any] = {
         "path": files[-1],
         "carried": files,
-        "exclude": [source.output_tree, *(f.tree for f in source.friends if not f.files)],
+        "exclude": [*source.trees_of_entries, *with_events],
         "keep_first": config.merge.keep_first,
         "common_branches": source.branches == "common",
     }

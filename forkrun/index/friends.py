@@ -16,33 +16,39 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.index.files import find_files
 from forkrun.index.model import Branch, FileIndex, FriendPart
 from forkrun.index.read import index_files
+from forkrun.index.trees_with_events import KEY, trees_named
 
 _REMEDY = (
     "a friend has an entry for each entry of the input, in the same order: an output with mode ="
     ' "friend" has that if it names no paths, and its job reads the same files without lumi_mask,'
     " skip_events, max_events and only"
 )
+_SHOWN = 5
+"""Trees that an error names."""
 
 
 class _Friend(NamedTuple):
     """`ids`: the tree, and names of the branches of event ids, if it `has_ids`; `columns`: its
-    branches by the names of their columns."""
+    branches by the names of their columns; `prefix`: before these names; `goes_with_events`: to
+    outputs."""
 
     tree: str
     files: Sequence[FileIndex]
     ids: IdBranches
     has_ids: bool
     columns: Mapping[str, Branch]
+    prefix: str = ""
+    goes_with_events: bool = False
 
 
 def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileIndex]:
-    """The index with the friends of each file, which `source.friends` names. Raises ConfigError for
-    names that clash, InputError for a friend that cannot be read or is of other events."""
+    """The index with the friends of each file, which `source.friends` names, and the trees that go
+    with the events. Raises ConfigError for names that clash, InputError for one that cannot be read
+    or is of other events."""
     files = list(index)
     taken = {branch.name: "the input" for file in index for branch in file.branches}
-    for number, config in enumerate(source.friends):
-        friend = _index_friend(config, source, index, number)
-        _check_names(friend, taken, config)
+    for friend in _friends(index, source):
+        _check_names(friend, taken)
         taken |= dict.fromkeys(friend.columns, f'the friend "{friend.tree}"')
         parts = _aligned(index, friend)
         files = [
@@ -50,6 +56,59 @@ def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileI
             for file, part in zip(files, parts, strict=True)
         ]
     return files
+
+
+def _friends(index: Sequence[FileIndex], source: SourceConfig) -> Iterator[_Friend]:
+    for number, config in enumerate(source.friends):
+        yield _index_friend(config, source, index, number)
+    yield from _trees_with_events(index, source)
+
+
+def _trees_with_events(index: Sequence[FileIndex], source: SourceConfig) -> Iterator[_Friend]:
+    there = [tree for file in index for tree in file.beside.trees]
+    trees = trees_named(source.trees_with_events, there, source.tree_folder)
+    paths = [file.path for file in index] * len(trees)
+    of_path = [tree for tree in trees for _ in index]
+    files, ids = index_friend_files(paths, source, source.tree, KEY, of_path)
+    of_tree = {tree: files[n * len(index) :][: len(index)] for n, tree in enumerate(trees)}
+    _check_trees(of_tree, index, source)
+    for tree, own in of_tree.items():
+        prefix = f"{tree.removeprefix(source.tree_folder)}."
+        own_ids = ids._replace(tree=tree)
+        yield _friend(tree, own, own_ids, prefix, index, goes_with_events=True)
+
+
+def _check_trees(
+    of_tree: Mapping[str, Sequence[FileIndex]], index: Sequence[FileIndex], source: SourceConfig
+) -> None:
+    """Raises InputError with the trees that have other entries than that of the events."""
+    remedy = f"{KEY} takes trees with an entry for each event; leave this one out of it"
+    problems = [
+        f'{file.path}: tree "{tree}" has {own.n_entries:,} entries, but the tree of events'
+        f' "{source.tree}" has {file.n_entries:,}; {remedy}'
+        if not own.absent
+        else f'{file.path}: has no tree "{tree}", which other files have; {remedy}'
+        for tree, files in of_tree.items()
+        for own, file in zip(files, index, strict=True)
+        if own.n_entries != file.n_entries
+    ]
+    if problems:
+        more = [f"and {len(problems) - _SHOWN:,} more"] if len(problems) > _SHOWN else []
+        raise InputError("\n".join([*problems[:_SHOWN], *more]))
+
+
+def _friend(
+    tree: str,
+    files: Sequence[FileIndex],
+    ids: IdBranches,
+    prefix: str,
+    index: Sequence[FileIndex],
+    *,
+    goes_with_events: bool = False,
+) -> _Friend:
+    has_ids = all(_has_ids(file, ids) for file in with_events(files))
+    columns = _columns(files, set(ids[1:]), prefix, index)
+    return _Friend(tree, files, ids, has_ids, columns, prefix, goes_with_events)
 
 
 def _index_friend(
@@ -64,19 +123,31 @@ def _index_friend(
         paths, problems = find_files(named, f"correct {key}.files")
         if problems:
             raise InputError("\n".join(problems))
-    files, ids = index_friend_files(paths, source, tree, number)
-    has_ids = all(_has_ids(file, ids) for file in with_events(files))
-    return _Friend(tree, files, ids, has_ids, _columns(files, set(ids[1:]), config.prefix, index))
+    files, ids = index_friend_files(paths, source, tree, f"{key}.tree")
+    return _friend(tree, files, ids, config.prefix, index)
 
 
 def index_friend_files(
-    paths: Sequence[str], source: SourceConfig, tree: str, number: int
+    paths: Sequence[str], source: SourceConfig, tree: str, key: str, trees: Sequence[str] = ()
 ) -> tuple[list[FileIndex], IdBranches]:
     """Indexes files of a friend, with ids where they have them; also the names of these.
-    `number`: of the friend. Raises InputError."""
+    `key`: names the friend in the configuration; `trees`: that of each file, if they differ. Raises
+    InputError."""
     ids = source.ids._replace(tree=tree)
-    key = f"source.friends[{number}].tree"
-    return index_files(paths, ids, key=key, optional_ids=True), ids
+    return index_files(paths, ids, key=key, optional_ids=True, trees=trees), ids
+
+
+def as_columns(file: FileIndex, prefix: str) -> FileIndex:
+    """The index of a tree with the names that its branches have as columns."""
+    return replace(
+        file,
+        branches=tuple(
+            Branch(prefix + name, kind, counter and prefix + counter)
+            for name, kind, counter in file.branches
+        ),
+        forms=tuple((prefix + name, form) for name, form in file.forms),
+        short_branches=tuple(prefix + name for name in file.short_branches),
+    )
 
 
 def with_events(files: Sequence[FileIndex]) -> Sequence[FileIndex]:
@@ -105,15 +176,18 @@ def _columns(
     }
 
 
-def _check_names(friend: _Friend, taken: Mapping[str, str], config: FriendConfig) -> None:
+def _check_names(friend: _Friend, taken: Mapping[str, str]) -> None:
     clashes = [name for name in friend.columns if name in taken]
     if clashes:
         shown = ", ".join(f'"{name}"' for name in clashes[:5])
         more = f" and {len(clashes) - 5} more" if len(clashes) > 5 else ""
-        other = f'another than "{config.prefix}"' if config.prefix else '"friend_" or the like'
+        other = f'another than "{friend.prefix}"' if friend.prefix else '"friend_" or the like'
+        remedy = f"give its columns a prefix, {other}"
+        if friend.goes_with_events:
+            remedy = "leave the tree out of it"
         raise ConfigError(
-            f'source.friends: tree "{friend.tree}" has the columns {shown}{more}, which'
-            f" {taken[clashes[0]]} has as well; give its columns a prefix, {other}"
+            f'{KEY if friend.goes_with_events else "source.friends"}: tree "{friend.tree}" has the'
+            f" columns {shown}{more}, which {taken[clashes[0]]} has as well; {remedy}"
         )
 
 
@@ -123,9 +197,11 @@ def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart
     _check_entries(index, friend)
     if friend.has_ids:
         _check_events(index, friend)
+    parts = [_part(own, friend) for own in friend.files]
+    if friend.goes_with_events:
+        yield from parts
+        return
     ends = list(accumulate(file.n_entries for file in friend.files))
-    digests = [friend_digest(own, friend.ids) for own in friend.files]
-    ids = friend.ids[1:] if friend.has_ids else ("", "", "")
     first = 0
     for file in index:
         end = first + file.n_entries
@@ -137,10 +213,17 @@ def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart
                 f'{own.path}: its tree "{friend.tree}" ends within the entries of {file.path}; a'
                 " file of a friend has the entries of whole files of the input"
             )
-        yield FriendPart(
-            own.path, friend.tree, first - begin, own.identity, digests[place], ids, friend.columns
-        )
+        yield parts[place]._replace(first_entry=first - begin)
         first = end
+
+
+def _part(own: FileIndex, friend: _Friend) -> FriendPart:
+    ids = friend.ids[1:] if friend.has_ids else ("", "", "")
+    digest = friend_digest(own, friend.ids)
+    part = FriendPart(own.path, friend.tree, 0, own.identity, digest, ids, friend.columns)
+    if not friend.goes_with_events:
+        return part
+    return part._replace(own=as_columns(own, friend.prefix), prefix=friend.prefix)
 
 
 def _check_entries(index: Sequence[FileIndex], friend: _Friend) -> None:

@@ -10,27 +10,30 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.config import SourceConfig
-from forkrun.index.friends import friend_digest, index_friend_files
-from forkrun.index.model import Branch, FileIndex, FriendPart
+from forkrun.index.friends import as_columns, friend_digest, index_friend_files
+from forkrun.index.model import NO_FILE, Branch, FileIndex, FriendPart
 
 
 class KnownFriend(Struct, frozen=True):
     """`ids`: names of its branches of event ids, or ""; `columns`: its branches, by the names of
     their columns; `files`: by path of its files, their bytes; `places`: by number of a file of the
-    input, the friend's file, and the first of its entries there."""
+    input, the friend's file, and the first of its entries there; `prefix`: of the columns of a tree
+    that goes with the events to outputs."""
 
     tree: str
     ids: Sequence[str]
     columns: Mapping[str, Branch]
     files: Mapping[str, int]
     places: Mapping[int, tuple[str, int]]
+    prefix: str = ""
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KnownFriend:
         """Friend of its fields, by name. Raises LookupError, TypeError or ValueError."""
         columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
         places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
-        return cls(data["tree"], tuple(data["ids"]), columns, data["files"], places)
+        ids, prefix = tuple(data["ids"]), data.get("prefix", "")
+        return cls(data["tree"], ids, columns, data["files"], places, prefix)
 
 
 def known_friends(index: Sequence[FileIndex], numbers: Collection[int]) -> tuple[KnownFriend, ...]:
@@ -48,6 +51,7 @@ def _known(parts: Mapping[int, FriendPart]) -> KnownFriend:
         any_part.columns,
         {part.path: part.identity[1] for part in parts.values()},
         {n: (part.path, part.first_entry) for n, part in parts.items()},
+        any_part.prefix,
     )
 
 
@@ -67,9 +71,16 @@ def _parts(
     known: KnownFriend, source: SourceConfig, number: int, n_files: int
 ) -> Iterator[FriendPart]:
     """One for each file of the input; of those that other nodes read, one of no file."""
-    files, ids = index_friend_files(list(known.files), source, known.tree, number)
-    indexed = {file.path: (file.identity, friend_digest(file, ids)) for file in files}
+    files, ids = index_friend_files(
+        list(known.files), source, known.tree, f"source.friends[{number}].tree"
+    )
+    indexed = {file.path: file for file in files}
     for n in range(n_files):
         path, first = known.places.get(n, ("", 0))
-        identity, digest = indexed.get(path, (("", 0, 0), ""))
-        yield FriendPart(path, known.tree, first, identity, digest, known.ids, known.columns)
+        file = indexed.get(path, NO_FILE)
+        digest = friend_digest(file, ids) if path else ""
+        own = as_columns(file, known.prefix) if known.prefix else None
+        yield FriendPart(
+            path, known.tree, first, file.identity, digest, known.ids, known.columns, own,
+            known.prefix,
+        )  # fmt: skip

@@ -105,18 +105,21 @@ class BesideEvents(NamedTuple):
     """What a file holds beside its tree of events. `forms`: digest of names, classes, structures of
     trees and axes of histograms; `contents`: of these and of what cannot be merged; `problems`:
     lines on what cannot be carried to an output; `may_refer`: objects may refer to others by
-    numbers of the file, so that ROOT has to know their classes."""
+    numbers of the file, so that ROOT has to know their classes; `trees`: paths of other trees, in
+    the order of the file's keys."""
 
     forms: str = ""
     contents: str = ""
     problems: Sequence[str] = ()
     may_refer: bool = False
+    trees: Sequence[str] = ()
 
 
 class FriendPart(NamedTuple):
     """Where the entries of a file are in a friend: in which file and tree, from which entry on.
     `digest`: of that file's index; `ids`: names of its branches of event ids, or ""; `columns`: its
-    branches, by the names of their columns."""
+    branches, by the names of their columns; `own`: of a tree that goes with the events to outputs,
+    its index, with the names of columns, which begin with `prefix`."""
 
     path: str
     tree: str
@@ -125,6 +128,8 @@ class FriendPart(NamedTuple):
     digest: str
     ids: Sequence[str]
     columns: Mapping[str, Branch]
+    own: FileIndex | None = None
+    prefix: str = ""
 
 
 class FileIndex(Struct, frozen=True):

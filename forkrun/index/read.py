@@ -25,12 +25,13 @@ def index_files(
     cache: IndexCache | None = None,
     key: str = "source.tree",
     optional_ids: bool = False,
+    trees: Sequence[str] = (),
 ) -> list[FileIndex]:
     """One index per file, in the same order; of a file "", which another node reads, an empty one.
     `key`: of the configuration, which names the tree; `optional_ids`: files that lack the branches
-    of event ids are indexed without. Raises InputError with every file that cannot be indexed and
-    why."""
-    index, problems = try_index(files, ids, cache, key, optional_ids)
+    of event ids are indexed without; `trees`: that of each file, if it is not the same for all.
+    Raises InputError with every file that cannot be indexed and why."""
+    index, problems = try_index(files, ids, cache, key, optional_ids, trees)
     if problems:
         raise InputError("\n".join(problems))
     return index
@@ -42,37 +43,49 @@ def try_index(
     cache: IndexCache | None = None,
     key: str = "source.tree",
     optional_ids: bool = False,
+    trees: Sequence[str] = (),
 ) -> tuple[list[FileIndex], list[str]]:
     """One index for each file that can be indexed, in the same order, and why others cannot. A file
     may lack the tree if another one has it."""
     cache = cache or IndexCache(cache_folder("index"))
     asked = {**ids._asdict(), **({"optional_ids": True} if optional_ids else {})}
+    wanted = list(zip(files, trees or [ids.tree] * len(files), strict=True))
     requests: list[dict[str, Any]] = [
-        {**asked, "path": file, "file_number": number} for number, file in enumerate(files) if file
+        {**asked, "path": file, "tree": tree, "file_number": number}
+        for number, (file, tree) in enumerate(wanted)
+        if file
     ]
-    answers: dict[str, dict[str, Any]] = {
-        r["path"]: {"index": kept} for r in requests if (kept := cache.find(r)) is not None
+    answers: dict[tuple[str, str], dict[str, Any]] = {
+        _asked(r): {"index": kept} for r in requests if (kept := cache.find(r)) is not None
     }
-    todo = [request for request in requests if request["path"] not in answers]
+    todo = [request for request in requests if _asked(request) not in answers]
     for request, answer in ask_workers(todo):
-        answers[request["path"]] = answer
+        answers[_asked(request)] = answer
         if "index" in answer:
             cache.keep(request, answer["index"])
     problems = [
-        _explain(a["error"], f, ids, key) for f in files if f and "error" in (a := answers[f])
+        _explain(a["error"], each[0], ids, key)
+        for each in wanted
+        if each[0] and "error" in (a := answers[each])
     ]
     absent = [a["index"]["absent"] for a in answers.values() if "index" in a]
     if absent and all(absent):  # not even one has it: the name is wrong
-        named = [file for file in files if file and "index" in answers[file]]
+        named = [file for file, tree in wanted if file and "index" in answers[file, tree]]
         return [], [
             *problems,
             *(_explain(*each, ids, key) for each in zip(absent, named, strict=True)),
         ]
-    good = [file for file in files if not file or "error" not in answers[file]]
+    good = [each for each in wanted if not each[0] or "error" not in answers[each]]
     index = [
-        FileIndex.from_json(file, answers[file]["index"]) if file else NO_FILE for file in good
+        FileIndex.from_json(each[0], answers[each]["index"]) if each[0] else NO_FILE
+        for each in good
     ]
     return index, problems
+
+
+def _asked(request: Request) -> tuple[str, str]:
+    """What an answer is of: file and tree."""
+    return request["path"], request["tree"]
 
 
 def describe_files(files: Sequence[str], tree: str) -> list[dict[str, Described]]:

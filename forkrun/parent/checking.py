@@ -80,8 +80,8 @@ def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
     found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
     if index and not found.errors:
         try:
-            check_carried(index, config)
             index = with_datasets(with_friends(index, config.source), config.datasets)
+            check_carried(index, config)
         except ForkrunError as error:
             found.errors.append(error)
             return None

@@ -59,6 +59,8 @@ class PreparedJob(Job, frozen=True):
     input_lumis: LumiCounts
     clusters: Sequence[Sequence[int]]
     """For each file of the input the first entry of each cluster."""
+    clusters_with_events: Mapping[str, Sequence[Sequence[int]]]
+    """The same of trees that go with the events, by path."""
     start_s: float
     index_done_s: float
     modules_built_s: float
@@ -216,6 +218,7 @@ class PlannedJob(Struct, frozen=True):
             ),
             self.input_lumis,
             [file.clusters for file in index],
+            _clusters_with_events(index),
             self.start_s,
             self.done_s,
             time.time(),
@@ -240,9 +243,9 @@ def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
 
 def index_input(config: JobConfig) -> list[FileIndex]:
     """Indexes all input files of a job, and finds out whether they can be joined."""
-    index = _indexed(input_files(config.source), config)
+    index = with_friends(_indexed(input_files(config.source), config), config.source)
     check_carried(index, config)
-    return with_friends(index, config.source)
+    return index
 
 
 def _indexed(
@@ -296,12 +299,27 @@ class JobInput(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Files that add nothing."""
+        """Files that add nothing, and trees that go with the events."""
         empty = [file.path for file in self.index if file.path and not file.n_entries]
-        if not empty:
-            return ()
-        more = f" and {len(empty) - 3:,} more" if len(empty) > 3 else ""
-        return (f"no events in {', '.join(empty[:3])}{more}",)
+        said = {"no events in": empty, "with the events go the trees": self._trees}
+        return tuple(f"{what} {_first_of(names)}" for what, names in said.items() if names)
+
+    @property
+    def _trees(self) -> list[str]:
+        return list(_clusters_with_events(self.index))
+
+
+def _clusters_with_events(index: Sequence[FileIndex]) -> dict[str, list[tuple[int, ...]]]:
+    """By path of each tree that goes with the events, the clusters of each file."""
+    return {
+        parts[0].tree: [part.own.clusters for part in parts if part.own]
+        for parts in zip(*(file.friends for file in index), strict=True)
+        if parts[0].own is not None
+    }
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
 
 def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:

@@ -14,18 +14,22 @@ from forkrun.rundir.directory import RunDirectory
 
 class OutputContent(Struct, frozen=True):
     """The tree of an output. `branches`: of the input, with the counters that they need;
-    `products`: name and type of each new column."""
+    `products`: name and type of each new column; `trees`: by path, branches of those that go with
+    its events."""
 
     branches: Sequence[str]
     products: Sequence[tuple[str, str]]
+    trees: Mapping[str, Sequence[str]] = {}
 
 
 class OutputContents(Struct, frozen=True):
     """`by_label`: of each output; `clusters`: for each file of the input the first entry of each
-    cluster, then its number of entries."""
+    cluster, then its number of entries; `with_events`: the same of trees that go with the events,
+    by path."""
 
     by_label: Mapping[str, OutputContent]
     clusters: Sequence[Sequence[int]]
+    with_events: Mapping[str, Sequence[Sequence[int]]] = {}
 
 
 def read_contents(folder: RunDirectory) -> OutputContents:

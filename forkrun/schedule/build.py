@@ -16,7 +16,7 @@ from forkrun.formats.column_types import ColumnType
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems
-from forkrun.index import ColumnNames, FileIndex
+from forkrun.index import FileIndex
 from forkrun.plan import Units
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
@@ -61,7 +61,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
     cutflow = _add_paths(config, job, columns, branches, problems)
     outputs = add_outputs(config, job, branches, problems)
     if job.modules:
-        _describe_columns(job, columns, config.source, branches.names)
+        _describe_columns(job, columns, config.source, branches)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     core = _compile(builder, problems)
     core.share_histograms(config.threads.n_filling)
@@ -129,14 +129,15 @@ def _check_histograms(
 
 
 def _describe_columns(
-    job: JobModules, types: Mapping[str, str], source: SourceConfig, names_there: ColumnNames
+    job: JobModules, types: Mapping[str, str], source: SourceConfig, branches: InputBranches
 ) -> None:
     """Tells modules in Python which columns there are, and which of them they read."""
     from forkrun.modules.expression_functions import OF_AWKWARD
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.modules.objects.reading import ModuleColumns
 
-    known = Columns(types, NamingRule(source.collections, source.fields), names_there)
+    rule = NamingRule(source.collections, source.fields, branches.names_of_trees)
+    known = Columns(types, rule, branches.names)
     for module in (*job.added.values(), *job.again):
         is_found = module.module.consumes is None
         tried = job.found.n_tried if is_found else None
@@ -159,6 +160,12 @@ def _check_files(
     branches: InputBranches, outputs: Mapping[str, OutputContent], consumed: Iterable[str]
 ) -> None:
     kept_branches = {name for content in outputs.values() for name in content.branches}
+    kept_branches |= {
+        tree.prefix + name
+        for tree in branches.with_events
+        for content in outputs.values()
+        for name in content.trees.get(tree.tree, ())
+    }
     problems = disagreements(branches, kept_branches.union(consumed))
     if problems:
         raise InputError("\n".join(problems))

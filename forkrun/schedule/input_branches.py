@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
@@ -48,6 +49,10 @@ class InputBranches(Struct, frozen=True):
     is_checked: bool = False
     tree: str = ""
     """That of the events, as messages name it."""
+    with_events: Sequence[InputBranches] = ()
+    """Trees that go with the events, with the names that their branches have as columns."""
+    prefix: str = ""
+    """Before the names of columns; "": the tree is that of the events."""
 
     @classmethod
     def of(
@@ -59,6 +64,29 @@ class InputBranches(Struct, frozen=True):
     ) -> InputBranches:
         """`rule`: source.branches; `known`: of the whole input, if `index` is of a part. Raises
         ConfigError for values that columns cannot hold."""
+        of_events = cls._of_tree(index, rule, known, tree)
+        return replace(of_events, with_events=tuple(cls._with_events(index, rule)))
+
+    @classmethod
+    def _with_events(
+        cls, index: Sequence[FileIndex], rule: FilledBranches | str
+    ) -> Iterator[InputBranches]:
+        """What is filled is so in the tree of events alone."""
+        for parts in zip(*(file.friends for file in index), strict=True):
+            files = [part.own for part in parts if part.own is not None]
+            if files:
+                own_rule = rule if isinstance(rule, str) else "same"
+                found = cls._of_tree(files, own_rule, None, parts[0].tree)
+                yield replace(found, prefix=parts[0].prefix)
+
+    @classmethod
+    def _of_tree(
+        cls,
+        index: Sequence[FileIndex],
+        rule: FilledBranches | str,
+        known: KnownBranches | None,
+        tree: str,
+    ) -> InputBranches:
         files = [file for file in index if file.n_entries] or list(index)
         friends = {
             name: (number, branch)
@@ -97,6 +125,17 @@ class InputBranches(Struct, frozen=True):
         """Name and type of those that can be read, and of those of friends."""
         own = [(b.name, b.type) for b in self.branches.values() if b.readable]
         return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
+
+    @property
+    def names_of_trees(self) -> list[str]:
+        """Names of the trees that go with the events, without their folder."""
+        return [tree.prefix.removesuffix(".") for tree in self.with_events]
+
+    @property
+    def types_of_friends(self) -> dict[str, str]:
+        """Type of each column of a friend that does not go with the events to outputs."""
+        with_events = {name for tree in self.with_events for name in tree.branches}
+        return {n: b.type for n, (_, b) in self.friends.items() if n not in with_events}
 
     @property
     def names(self) -> ColumnNames:
@@ -202,16 +241,18 @@ def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
     do. Files without events are not looked at, nor branches that are filled."""
     if given.is_checked:
         return []
+    wanted = set(used)
+    of_trees = [problem for tree in given.with_events for problem in disagreements(tree, wanted)]
     files = [file for file in given.files if file.n_entries]
     branches, may_lack = all_branches(given.files), given.fills
-    names = [name for name in branches if name in set(used)]
+    names = [name for name in branches if name in wanted]
     types = [types_of(file) for file in files]
     first = {name: kind for each in reversed(types) for name, kind in each.items()}
     return [
         problem
         for file, own in zip(files, types, strict=True)
         for problem in _of_file(file, own, names, first, branches, may_lack)
-    ]
+    ] + of_trees
 
 
 def _of_file(

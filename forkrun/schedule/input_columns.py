@@ -130,23 +130,28 @@ def columns_of_input(config: JobConfig) -> InputColumns:
     source = config.source
     index = _indexed(input_files(source), source.ids)
     index = with_datasets(index, config.datasets)
-    if source.friends:
-        index = with_friends(index, source)
+    index = with_friends(index, source)
     of_input = InputBranches.of(index)
     measured = list({file.dataset: file for file in reversed(index) if file.n_entries}.values())
     measured = measured[::-1] or index[:1]
     described = describe_files([file.path for file in measured], source.tree)
-    collections = _collections(of_input, NamingRule(source.collections, source.fields))
+    rule = NamingRule(source.collections, source.fields, of_input.names_of_trees)
+    collections = _collections(of_input, rule)
     held = _held_by(index, config.datasets)
     found = [
         _column(name, branch.type, of_input, collections, held.get(name, ""), described)
         for name, branch in of_input.branches.items()
     ]
     found += [
-        InputColumn(name, branch.type, collections.get(name, ""), f"friend {number + 1}")
+        InputColumn(name, branch.type, collections.get(name, ""), _of_friend(number, index))
         for name, (number, branch) in of_input.friends.items()
     ]
     return InputColumns(found, _measured(measured, config.datasets))
+
+
+def _of_friend(number: int, index: Sequence[FileIndex]) -> str:
+    part = index[0].friends[number]
+    return f"friend {number + 1}" if part.own is None else f"tree {part.tree}"
 
 
 def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> str:

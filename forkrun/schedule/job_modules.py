@@ -185,7 +185,8 @@ def _find_reads(
             found = first_events(config.source, branches, given.units, numbers, n_most, one_lumi)
             yield found, iov
 
-    rule = NamingRule(config.source.collections, config.source.fields)
+    source = config.source
+    rule = NamingRule(source.collections, source.fields, branches.names_of_trees)
     types = {**dict(branches.columns), **cpp.types}
     known = Columns(types, rule, branches.names)
     return find_reads(config, modules, cpp, versions, known, first_of)

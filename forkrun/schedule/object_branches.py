@@ -16,27 +16,32 @@ from forkrun.fork.limits import cpu_limit_s
 from forkrun.formats import Format
 from forkrun.index import FileIndex
 from forkrun.schedule.input_branches import InputBranches
-from forkrun.schedule.outputs import kept
+from forkrun.schedule.outputs import kept, kept_with_events
 
 _S_PER_MB = 1.0
 
 
 def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None:
     """Tries to copy the objects that outputs keep and that are not copied as bytes, with the first
-    file that has events. Raises InputError naming the branches that cannot be written."""
-    file = next((file for file in index if file.path and file.n_entries), None)
-    of_input = InputBranches.of(index)
-    wanted = _kept_objects(config, of_input)
+    file that has events, also of trees that go with these. Raises InputError naming the branches
+    that cannot be written."""
+    of_input = InputBranches.of(index, tree=config.source.tree)
+    for tree in (of_input, *of_input.with_events):
+        _check_tree(tree, _kept_objects(config, tree))
+
+
+def _check_tree(of_tree: InputBranches, wanted: set[str]) -> None:
+    file = next((file for file in of_tree.files if file.path and file.n_entries), None)
     if file is None or not wanted:
         return
-    tree, form = config.source.tree, of_input.format
+    tree, form, prefix = of_tree.tree, of_tree.format, of_tree.prefix
     found = _asked(file.path, lambda: form.written_anew(file.path, tree))
-    _check_forms(index, sorted(wanted.difference(found)))
-    names = [name for name in dict.fromkeys(found) if name in wanted]
+    _check_forms(of_tree.files, sorted(wanted.difference(prefix + name for name in found)))
+    names = [name for name in dict.fromkeys(found) if prefix + name in wanted]
     if not names or _tried(form, file.path, tree, [names]) == [True]:
         return
     bad = _bad_ones(form, file.path, tree, names) or names
-    shown = ", ".join(f'"{name}"' for name in bad)
+    shown = ", ".join(f'"{prefix}{name}"' for name in bad)
     raise InputError(
         f"{file.path}: objects of branch {shown} cannot be written to outputs: ROOT has no"
         f" dictionary of their classes here; leave them out of the outputs: drop = [{shown}]"
@@ -59,10 +64,14 @@ def _check_forms(index: Sequence[FileIndex], names: Sequence[str]) -> None:
                 )
 
 
-def _kept_objects(config: JobConfig, of_input: InputBranches) -> set[str]:
-    objects = [name for name, branch in of_input.branches.items() if not branch.readable]
+def _kept_objects(config: JobConfig, tree: InputBranches) -> set[str]:
+    objects = [name for name, branch in tree.branches.items() if not branch.readable]
     outputs = [output for output in config.outputs if output.mode is not OutputMode.FRIEND]
-    return {name for output in outputs for name in kept(objects, output)}
+    if not tree.prefix:
+        return {name for output in outputs for name in kept(objects, output)}
+    prefix, columns = tree.prefix, tree.branches
+    found = (n for output in outputs for n in kept_with_events(output, prefix, columns))
+    return {prefix + name for name in found}.intersection(objects)
 
 
 def _bad_ones(form: Format, file: str, tree: str, names: Sequence[str]) -> list[str]:

@@ -14,7 +14,9 @@ from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
 from forkrun.formats.column_types import counter_of
-from forkrun.index import Branch, ColumnNames
+from forkrun.formats.ttree import TTREE
+from forkrun.index import Branch
+from forkrun.index.trees_with_events import says_of_tree
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches
 from forkrun.schedule.job_modules import JobModules
@@ -37,7 +39,8 @@ def add_outputs(
         varied = job.variations.columns.get(output.variation, {})
         apart = {*job.versions.replaced, *varied}
         branches = {n: each for n, each in of_input.branches.items() if n not in apart}
-        friends = {n: each.type for n, (_, each) in of_input.friends.items() if n not in apart}
+        friends = {n: kind for n, kind in of_input.types_of_friends.items() if n not in apart}
+        trees = _with_events(output, of_input)
         columns = _columns_of(job.builder, varied)
         if together and output.datasets != TOGETHER:
             del columns[DATASET]
@@ -46,11 +49,10 @@ def add_outputs(
         new = [*filled, *_of_friends(output, friends)]
         wanted = {*kept(columns, output), *([DATASET] if together else [])}
         new += [(name, kind) for name, (_, kind) in columns.items() if name in wanted]
-        outputs[output.label] = OutputContent(names, [*new, *decisions])
+        outputs[output.label] = OutputContent(names, [*new, *decisions], trees)
         known = [*columns, *dict(decisions), *friends]
         of_output = () if output.mode is OutputMode.FRIEND else branches
-        names_there = of_input.names
-        problems += pattern_problems(output, [*of_output, *known], names_there)
+        problems += pattern_problems(output, [*of_output, *known], of_input)
         has_columns = bool(new or decisions) or any(branches[n].readable for n in names)
         problems += _decision_problems(output, config.paths)
         problems += _parquet_problems(output, has_columns)
@@ -118,6 +120,26 @@ def _of_friends(output: OutputConfig, friends: Mapping[str, str]) -> list[tuple[
     ]
 
 
+def _with_events(output: OutputConfig, of_input: InputBranches) -> dict[str, list[str]]:
+    """Branches of the trees that go with the events of an output, by path of the tree."""
+    if output.mode is OutputMode.FRIEND or output.format != TTREE.name:
+        return {}
+    found = {
+        tree.tree: kept_with_events(output, tree.prefix, tree.branches)
+        for tree in of_input.with_events
+    }
+    return {tree: names for tree, names in found.items() if names}
+
+
+def kept_with_events(output: OutputConfig, prefix: str, columns: Mapping[str, Branch]) -> list[str]:
+    """Branches that an output keeps of such a tree, by their names there: all, but for what
+    patterns with the name of the tree say. `columns`: those of the tree, with its `prefix`."""
+    name = prefix.removesuffix(".")
+    keep, drop = ([p for p in ps if says_of_tree(p, name)] for ps in (output.keep, output.drop))
+    wanted = kept(columns, output.model_copy(update={"keep": keep or ["*"], "drop": drop}))
+    return [each.removeprefix(prefix) for each in with_counters(wanted, columns)]
+
+
 def _decision_problems(output: OutputConfig, paths: Collection[str]) -> Iterator[str]:
     if not output.decisions:
         return
@@ -164,14 +186,15 @@ def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
 
 
 def pattern_problems(
-    output: OutputConfig, names: Sequence[str], names_there: ColumnNames
+    output: OutputConfig, names: Sequence[str], of_input: InputBranches
 ) -> list[str]:
     """Exact names in keep that do not exist, and outputs of which nothing is left."""
     where = f'outputs "{output.label}"'
+    known = [*names, *(name for tree in of_input.with_events for name in tree.branches)]
     problems = [
-        f"{where}: keep: {names_there.missing(name, names)}"
+        f"{where}: keep: {of_input.names.missing(name, known)}"
         for name in output.keep
-        if not set(name) & set("*?[") and name not in names
+        if not set(name) & set("*?[") and name not in known
     ]
     if not problems and not names:
         problems.append(f"{where}: the input has no events, and its trees no branches")
@@ -180,7 +203,7 @@ def pattern_problems(
     return problems
 
 
-def with_counters(names: Iterable[str], branches: dict[str, Branch]) -> list[str]:
+def with_counters(names: Iterable[str], branches: Mapping[str, Branch]) -> list[str]:
     """`names` and the counting branches that jagged ones among them need, in input order."""
     wanted = set(names)
     wanted |= {branches[name].counter for name in wanted if branches[name].counter}

@@ -91,7 +91,8 @@ def _idle_filters(job: Described) -> Iterator[str]:
 def _idle_patterns(output: OutputConfig, job: Described) -> Iterator[str]:
     products = [name for names in job.columns_of.values() for name in names]
     of_input = () if output.mode is OutputMode.FRIEND else job.branches.branches
-    names = [*of_input, *products, *job.branches.friends]
+    of_trees = (name for tree in job.branches.with_events for name in tree.branches)
+    names = [*of_input, *products, *job.branches.friends, *of_trees]
     for key, patterns in (("keep", output.keep), ("drop", output.drop)):
         for pattern in patterns:
             if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):

@@ -16,7 +16,7 @@ Selected split_off(Selected& from, std::int64_t entry) {
 }
 
 SelectedEvents::SelectedEvents(const std::vector<FragmentGroup>& groups,
-                               const std::vector<ColumnDescription>& columns,
+                               const std::vector<ColumnDescription>* columns,
                                const std::function<void(std::size_t)>& before_group)
     : groups_{groups}, columns_{columns}, before_group_{before_group} {}
 
@@ -71,7 +71,7 @@ FragmentReader SelectedEvents::open(const std::string& path) const {
   const auto same = [](const auto& one, const auto& other) {
     return one.name == other.name && one.type == other.type;
   };
-  if (!std::ranges::equal(fragment.columns(), columns_, same)) {
+  if (columns_ != nullptr && !std::ranges::equal(fragment.columns(), *columns_, same)) {
     throw InputError(path + ": has other columns than the output");
   }
   return fragment;

@@ -34,10 +34,10 @@ struct FragmentGroup {
 /// What children have selected for an output, in the order of the output; read as it is asked for.
 class SelectedEvents {
  public:
-  /// `before_group` gets the number, in this list, of the group that is read next. \throws
-  /// InputError if a fragment has other columns.
+  /// `columns`: null: they are left out; `before_group` gets the number, in this list, of the group
+  /// that is read next. \throws InputError if a fragment has other columns.
   SelectedEvents(const std::vector<FragmentGroup>& groups,
-                 const std::vector<ColumnDescription>& columns,
+                 const std::vector<ColumnDescription>* columns,
                  const std::function<void(std::size_t)>& before_group);
 
   /// The next ones; null at the end. \throws InputError
@@ -53,7 +53,7 @@ class SelectedEvents {
   void add_piece(FragmentPiece piece);
 
   const std::vector<FragmentGroup>& groups_;
-  const std::vector<ColumnDescription>& columns_;
+  const std::vector<ColumnDescription>* columns_;
   const std::function<void(std::size_t)>& before_group_;
   std::size_t next_group_{};
   std::optional<FragmentReader> reader_;

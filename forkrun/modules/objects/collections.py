@@ -44,15 +44,18 @@ class NoSuchNameError(AttributeError):
 class NamingRule(Struct, frozen=True, dict=True):
     """`patterns`: how columns are named, "{collection}_{field}", the first that fits; the
     collection ends where what stands between the two first appears. `fields`: other names of
-    fields, {"PT": "pt"}."""
+    fields, {"PT": "pt"}; `trees`: whose columns are TREE.BRANCH, of no collection but their own."""
 
     patterns: Sequence[str] = ("{collection}_{field}",)
     fields: Mapping[str, str] = {}
+    trees: Sequence[str] = ()
 
     def split(self, column: str) -> tuple[str, str] | None:
         """Collection and field of a column; None if it belongs to none."""
+        tree = next((tree for tree in self.trees if column.startswith(f"{tree}.")), "")
         for expression in self._expressions:
-            if match := expression.fullmatch(column):
+            match = expression.fullmatch(column)
+            if match and tree in ("", match["collection"]):
                 return match["collection"], self.fields.get(match["field"], match["field"])
         return None
 

@@ -45,7 +45,7 @@ std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
     return {source.clusters.at(number), tree.bytes_per_event(number)};
   };
   ClusterCutter cutter{tree.wanted_cluster_bytes(), tree.keeps_baskets(), input_of, begins};
-  SelectedEvents events{output.fragments, output.content.products, output.before_group};
+  SelectedEvents events{output.fragments, &output.content.products, output.before_group};
   while (events.front() != nullptr) {
     cutter.add(events.take_before(std::numeric_limits<std::int64_t>::max()).entries);
   }

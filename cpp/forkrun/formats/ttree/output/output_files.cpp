@@ -117,7 +117,9 @@ OutputMaker::OutputMaker(const OutputToMake& output, SharedInput& input, std::si
       input_{input},
       kept_{input},
       n_threads_{n_threads},
-      events_{output.fragments, output.content.products, output.before_group} {
+      events_{output.fragments,
+              output.content.goes_with_events ? nullptr : &output.content.products,
+              output.before_group} {
   open();
 }
 

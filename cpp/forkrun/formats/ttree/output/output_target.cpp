@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -32,10 +33,11 @@ std::vector<int> compressions_of(const TreeMembers& tree) {
 
 class PlainOutput final : public OutputTarget {
  public:
-  PlainOutput(const std::string& path, const std::string& tree, TreeMembers members,
+  PlainOutput(std::unique_ptr<PlainFile> file, const std::string& tree, TreeMembers members,
               Compression compression)
       : compressions_{compressions_of(members)},
-        target_{path, tree, with_compression(std::move(members), compression), compression} {}
+        target_{std::move(file), tree, with_compression(std::move(members), compression),
+                compression} {}
 
   [[nodiscard]] TreeTarget& tree() override { return target_; }
   [[nodiscard]] std::vector<KeptTarget> take_kept() override {
@@ -57,8 +59,12 @@ class RootOutput final : public OutputTarget {
  public:
   RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
       : input_{input},
-        target_{path, without_cycle(input.config().tree), input.first_file().tree(),
-                content.branches, content.compression} {
+        target_{path,
+                without_cycle(input.config().tree),
+                input.first_file().tree(),
+                content.branches,
+                content.compression,
+                content.goes_with_events ? OutputMode::update : OutputMode::create} {
     index_.begin(input.first_file().tree());
   }
 
@@ -190,8 +196,12 @@ std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& 
 std::unique_ptr<OutputTarget> OutputTarget::make(const std::string& path, KeptInput& input,
                                                  const OutputContent& content) {
   if (auto members = plain_members(input, content)) {
-    return std::make_unique<PlainOutput>(path, without_cycle(input.config().tree),
-                                         std::move(*members), content.compression);
+    auto file = content.goes_with_events ? reopen_with_trees(path)
+                                         : std::make_unique<PlainFile>(path, content.compression);
+    if (file) {
+      return std::make_unique<PlainOutput>(std::move(file), without_cycle(input.config().tree),
+                                           std::move(*members), content.compression);
+    }
   }
   return std::make_unique<RootOutput>(path, input, content);
 }

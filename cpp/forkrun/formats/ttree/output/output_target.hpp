@@ -22,6 +22,8 @@ struct OutputContent {
   Compression compression;
   /// Baskets that are kept whole are compressed anew, unless they are compressed so already.
   bool recompresses{};
+  /// The tree goes with the events: it is added to the file of these, and has no new columns.
+  bool goes_with_events{};
 };
 
 /// A branch whose entries are copied as bytes, and where they are written.

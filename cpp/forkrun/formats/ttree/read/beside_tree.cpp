@@ -120,6 +120,9 @@ class Beside {
       beside_.problems.push_back("\"" + path + "\" is an RNTuple, which cannot be merged yet");
     }
     has_objects_ = has_objects_ || (!is_folder && !is_tree_type(type));
+    if (is_tree_type(type)) {
+      beside_.trees.push_back(path);
+    }
     note(path);
     note(type);
     return !is_folder;

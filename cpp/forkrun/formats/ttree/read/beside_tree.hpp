@@ -15,6 +15,7 @@ struct BesideTree {
   std::vector<std::string> problems;  ///< lines on what cannot be carried
   /// Objects that may refer to others by numbers of the file: ROOT has to know their classes.
   bool may_refer{};
+  std::vector<std::string> trees;  ///< paths of the other trees, in the order of the file's keys
 };
 
 /// Without ROOT, where the file allows it; of remote files, what their directories say.

@@ -26,8 +26,9 @@ RootTarget::RootTarget(const std::string& path, const std::string& tree, const s
       branches_{*tree_} {}
 
 RootTarget::RootTarget(const std::string& path, const std::string& tree_path, TTree& from,
-                       const std::vector<std::string>& branches, Compression compression)
-    : file_{path, compression},
+                       const std::vector<std::string>& branches, Compression compression,
+                       OutputMode mode)
+    : file_{path, compression, mode},
       name_{tree_path.substr(tree_path.rfind('/') + 1)},
       tree_{&copy_structure(from, branches, file_.folder_of(tree_path))},
       branches_{*tree_} {}

@@ -21,7 +21,8 @@ class RootTarget : public TreeTarget {
              Compression compression, OutputMode mode);
   /// A tree of the structure of another one, in its branches of these names. \throws OutputError
   RootTarget(const std::string& path, const std::string& tree_path, TTree& from,
-             const std::vector<std::string>& branches, Compression compression);
+             const std::vector<std::string>& branches, Compression compression,
+             OutputMode mode = OutputMode::create);
   ~RootTarget() override;
 
   [[nodiscard]] RecordFile& file() override { return file_; }
