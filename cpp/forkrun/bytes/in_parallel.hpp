@@ -10,6 +10,13 @@
 
 namespace forkrun {
 
+/// Of so many threads, those to start for copying so many bytes: starting them takes as long as
+/// copying some hundred kB.
+inline std::size_t n_threads_worth(double n_bytes, std::size_t n_threads) {
+  constexpr double worth_threads = 1 << 18;
+  return n_bytes < worth_threads ? 1 : n_threads;
+}
+
 /// Calls body(0) … body(n - 1) on at most so many threads, this one among them; throws what the
 /// first of them, by number, threw.
 template <typename Body>

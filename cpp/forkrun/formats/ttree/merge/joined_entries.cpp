@@ -13,10 +13,8 @@ namespace {
 /// Steps may grow so much: entries that come may be larger than those before.
 constexpr std::int64_t growth = 4;
 
-/// Starting threads takes as long as copying some hundred kB.
 std::size_t n_threads_for(double n_bytes) {
-  constexpr double worth_threads = 1 << 18;
-  return n_bytes < worth_threads ? 1 : std::thread::hardware_concurrency();
+  return n_threads_worth(n_bytes, std::thread::hardware_concurrency());
 }
 
 }  // namespace

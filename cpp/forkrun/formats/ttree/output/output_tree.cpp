@@ -1,6 +1,7 @@
 #include <forkrun/formats/ttree/output/output_tree.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -110,11 +111,23 @@ void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewVal
   for (const auto& range : entries) {
     runs.push_back({range.first, range.last});
   }
-  in_parallel(kept_.size(), n_threads_,
+  in_parallel(kept_.size(), n_threads_for(entries),
               [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   target_->fill(entries);
   add_columns(values);
   n_entries_ += n_events_of(entries);
+}
+
+/// One where baskets are unpacked already and little of them is copied.
+std::size_t OutputTree::n_threads_for(std::span<const EntryRange> entries) {
+  const std::array ends{entries.front().first, entries.back().last - 1};
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!std::ranges::all_of(ends, [&](auto at) { return input_.reader(i).has_unpacked(at); })) {
+      return n_threads_;
+    }
+  }
+  const auto event_bytes = bytes_per_event(entries.front().file);
+  return n_threads_worth(static_cast<double>(n_events_of(entries)) * event_bytes, n_threads_);
 }
 
 double OutputTree::n_pending_bytes() {

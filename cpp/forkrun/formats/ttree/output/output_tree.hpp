@@ -65,6 +65,7 @@ class OutputTree {
   void add_products();
   [[nodiscard]] bool stays_as_it_is(int compression) const;
   void open(std::uint32_t file);
+  [[nodiscard]] std::size_t n_threads_for(std::span<const EntryRange> entries);
   void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
   void add_columns(std::span<const NewValues> values);
   [[nodiscard]] std::vector<BranchWriter*> writers();

@@ -43,6 +43,17 @@ BranchReader::BranchReader(StoredBranch branch, TreeFile& file)
     starts_.push_back(basket.first_entry);
   }
   starts_.push_back(branch_.n_entries);
+  if (auto* room = file_.unpacked_room(); room != nullptr && !branch_.baskets.empty()) {
+    kept_ = room->of(name_of_kept());
+  }
+}
+
+/// Others read the branch in the same way if they have the same name for it. Places of baskets tell
+/// branches of one name apart, types of columns what is checked of them.
+std::string BranchReader::name_of_kept() const {
+  const auto& column = branch_.layout.column;
+  return file_.path() + '\n' + std::to_string(branch_.baskets.front().seek) + '\n' +
+         branch_.layout.name + '\n' + (column ? column->name() : "");
 }
 
 std::size_t BranchReader::find(std::int64_t entry) const {
@@ -57,66 +68,48 @@ std::size_t BranchReader::find(std::int64_t entry) const {
 std::int64_t BranchReader::basket_end(std::int64_t entry) const { return starts_[find(entry) + 1]; }
 
 const Basket& BranchReader::basket_at(std::int64_t entry) {
-  if (loaded_ == static_cast<std::size_t>(-1) || !basket_.contains(entry)) {
+  if (basket_ == nullptr || !basket_->contains(entry)) {
     load(find(entry));
   }
-  return basket_;
+  return *basket_;
 }
 
-BranchReader::~BranchReader() {
-  if (n_kept_bytes_ > 0) {
-    file_.unpacked_room()->give_back(n_kept_bytes_);
-  }
+bool BranchReader::has_unpacked(std::int64_t entry) const {
+  return (basket_ != nullptr && basket_->contains(entry)) || (kept_ && kept_->has(find(entry)));
 }
 
 void BranchReader::forget() {
-  put_away();
-  loaded_ = static_cast<std::size_t>(-1);
-  basket_ = {};
+  basket_ = nullptr;
+  shared_ = {};
+  own_ = {};
   record_ = {};
-  memory_ = {};
   values_ = {};
   nested_ = {};
 }
 
-/// Keeps the basket read last, if there is room.
-void BranchReader::put_away() {
-  auto* room = file_.unpacked_room();
-  if (room == nullptr || loaded_ == static_cast<std::size_t>(-1)) {
-    return;
-  }
-  const auto n_bytes = memory_.size() + basket_.offsets.size() * sizeof(std::int32_t);
-  if (const auto kept = put_away_.find(loaded_); kept != put_away_.end() || room->take(n_bytes)) {
-    n_kept_bytes_ += kept == put_away_.end() ? n_bytes : 0;
-    put_away_[loaded_] = {std::exchange(memory_, {}), std::exchange(basket_, {})};
-  }
-}
-
-bool BranchReader::take_out(std::size_t number) {
-  const auto found = put_away_.find(number);
-  if (found == put_away_.end()) {
-    return false;
-  }
-  memory_ = std::exchange(found->second.memory, {});
-  basket_ = std::exchange(found->second.basket, {});
-  loaded_ = number;
-  return true;
-}
-
 void BranchReader::load(std::size_t number) {
-  put_away();
-  loaded_ = static_cast<std::size_t>(-1);
-  if (take_out(number)) {
+  basket_ = nullptr;
+  if (!kept_) {
+    unpack(branch_.baskets[number]);
+    basket_ = &own_.basket;
     return;
   }
-  const auto& stored = branch_.baskets[number];
+  shared_ = kept_->get(number, [&] {
+    unpack(branch_.baskets[number]);
+    return std::exchange(own_, {});
+  });
+  basket_ = &shared_->basket;
+}
+
+/// Reads a basket into `own_`.
+void BranchReader::unpack(const StoredBasket& stored) {
   try {
     if (stored.seek == 0) {
       load_from_tree(stored);
     } else {
       load_from_file(stored);
     }
-    if (basket_.lacks_offsets) {
+    if (own_.basket.lacks_offsets) {
       make_offsets(stored);
     }
     check_entries();
@@ -125,14 +118,13 @@ void BranchReader::load(std::size_t number) {
   } catch (const std::exception& error) {  // memory for a damaged size may be more than there is
     throw_damaged(file_, branch_.layout.name, stored.first_entry, error.what());
   }
-  basket_.first_entry = stored.first_entry;
-  loaded_ = number;
+  own_.basket.first_entry = stored.first_entry;
 }
 
 void BranchReader::load_from_file(const StoredBasket& stored) {
   file_.read(stored.seek, record_.resize(static_cast<std::size_t>(stored.n_bytes)));
   static_cast<void>(checked_header(record_.view(), stored, branch_));
-  decode_basket(record_.view(), branch_.layout.has_offsets, memory_, basket_);
+  decode_basket(record_.view(), branch_.layout.has_offsets, own_.memory, own_.basket);
 }
 
 void BranchReader::load_from_tree(const StoredBasket& stored) {
@@ -141,14 +133,14 @@ void BranchReader::load_from_tree(const StoredBasket& stored) {
     throw Error("a basket has " + std::to_string(n_entries) + " entries where the tree says " +
                 std::to_string(stored.n_entries));
   }
-  const auto data = memory_.resize(entries.size());
+  const auto data = own_.memory.resize(entries.size());
   std::ranges::copy(entries, data.begin());
-  basket_.data = data;
-  basket_.n_entries = static_cast<std::int32_t>(stored.n_entries);
-  basket_.offsets = offsets;
-  basket_.lacks_offsets = offsets.empty() && branch_.layout.has_offsets && n_entries > 0;
-  if (offsets.empty() && !basket_.lacks_offsets) {
-    set_entry_size(basket_);
+  own_.basket.data = data;
+  own_.basket.n_entries = static_cast<std::int32_t>(stored.n_entries);
+  own_.basket.offsets = offsets;
+  own_.basket.lacks_offsets = offsets.empty() && branch_.layout.has_offsets && n_entries > 0;
+  if (offsets.empty() && !own_.basket.lacks_offsets) {
+    set_entry_size(own_.basket);
   }
 }
 
@@ -165,20 +157,20 @@ void BranchReader::make_offsets(const StoredBasket& stored) {
   counts_->read(stored.first_entry, stored.first_entry + stored.n_entries, counts);
   const auto item = static_cast<std::int64_t>(size_of(layout.column->element)) *
                     static_cast<std::int64_t>(layout.column->n_in_item());
-  const auto n_bytes = static_cast<std::int64_t>(basket_.data.size());
-  basket_.offsets.assign(1, 0);
+  const auto n_bytes = static_cast<std::int64_t>(own_.basket.data.size());
+  own_.basket.offsets.assign(1, 0);
   std::int64_t end = 0;
   for (const auto count : integers_of(counts)) {
     end += count * item;
     if (count < 0 || end > n_bytes) {
       break;
     }
-    basket_.offsets.push_back(static_cast<std::int32_t>(end));
+    own_.basket.offsets.push_back(static_cast<std::int32_t>(end));
   }
-  if (end != n_bytes || std::cmp_not_equal(basket_.offsets.size(), stored.n_entries + 1)) {
+  if (end != n_bytes || std::cmp_not_equal(own_.basket.offsets.size(), stored.n_entries + 1)) {
     throw Error("its entries do not have as many values as branch " + layout.counter + " counts");
   }
-  basket_.lacks_offsets = false;
+  own_.basket.lacks_offsets = false;
 }
 
 /// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked
@@ -191,13 +183,13 @@ void BranchReader::check_entries() const {
   const auto size = size_of(branch_.layout.column->element) * n_in_item;
   if (branch_.layout.column->shape == Shape::scalar) {
     const auto entry_size = branch_.layout.leaves.empty() ? size : branch_.layout.entry_size;
-    if (basket_.data.size() != static_cast<std::size_t>(basket_.n_entries) * entry_size) {
+    if (own_.basket.data.size() != static_cast<std::size_t>(own_.basket.n_entries) * entry_size) {
       throw Error("its entries do not have one value each");
     }
     return;
   }
   const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
-  const auto* const offsets = basket_.offsets.data();
+  const auto* const offsets = own_.basket.offsets.data();
   const auto wrong_bits = (1U << 31U) | (static_cast<unsigned>(size) - 1);  // a power of two
   const auto is_wrong = [offsets, header, wrong_bits](std::size_t i) {
     return static_cast<unsigned>(offsets[i + 1] - offsets[i] - header) & wrong_bits;
@@ -206,7 +198,7 @@ void BranchReader::check_entries() const {
     return check_items(size);
   }
   unsigned wrong = 0;
-  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < own_.basket.offsets.size(); ++i) {
     wrong |= is_wrong(i);  // without a branch: several entries at a time
   }
   for (std::size_t i = 0; wrong != 0; ++i) {
@@ -219,8 +211,8 @@ void BranchReader::check_entries() const {
 /// Of any size of items.
 void BranchReader::check_items(std::size_t item_bytes) const {
   const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
-  for (std::size_t i = 0; i + 1 < basket_.offsets.size(); ++i) {
-    const auto n_bytes = basket_.offsets[i + 1] - basket_.offsets[i] - header;
+  for (std::size_t i = 0; i + 1 < own_.basket.offsets.size(); ++i) {
+    const auto n_bytes = own_.basket.offsets[i + 1] - own_.basket.offsets[i] - header;
     if (n_bytes < 0 || n_bytes % static_cast<std::int32_t>(item_bytes) != 0) {
       throw Error("its entry " + std::to_string(i) + " does not have a whole number of arrays");
     }

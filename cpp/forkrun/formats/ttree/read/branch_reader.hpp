@@ -3,15 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/read/nested_values.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 
 namespace forkrun::root_io {
 
@@ -22,11 +24,10 @@ class BranchReader {
   BranchReader(StoredBranch branch, TreeFile& file);
   BranchReader(const BranchReader&) = delete;
   BranchReader& operator=(const BranchReader&) = delete;
-  ~BranchReader();
 
   [[nodiscard]] const StoredBranch& branch() const { return branch_; }
   [[nodiscard]] const BranchLayout& layout() const { return branch_.layout; }
-  /// Gives back the memory of the basket read last, unless there is room to keep it.
+  /// Gives back the memory of the basket read last, unless it is kept.
   void forget();
   /// All baskets, in the order of their entries.
   [[nodiscard]] std::span<const StoredBasket> baskets() const { return branch_.baskets; }
@@ -37,20 +38,17 @@ class BranchReader {
   /// The basket that holds `entry`; valid until the next call. \throws InputError
   const Basket& basket_at(std::int64_t entry);
 
+  /// Whether the basket that holds `entry` need not be read.
+  [[nodiscard]] bool has_unpacked(std::int64_t entry) const;
+
   /// End of the basket that holds `entry`, without reading it.
   [[nodiscard]] std::int64_t basket_end(std::int64_t entry) const;
 
  private:
-  /// A basket with its memory.
-  struct Unpacked {
-    Bytes memory;
-    Basket basket;
-  };
-
-  void put_away();
-  [[nodiscard]] bool take_out(std::size_t number);
+  [[nodiscard]] std::string name_of_kept() const;
   [[nodiscard]] std::size_t find(std::int64_t entry) const;
   void load(std::size_t number);
+  void unpack(const StoredBasket& stored);
   void load_from_file(const StoredBasket& stored);
   void load_from_tree(const StoredBasket& stored);
   void make_offsets(const StoredBasket& stored);
@@ -73,11 +71,10 @@ class BranchReader {
   Bytes values_;
   NestedValues nested_;
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
-  Bytes memory_;
-  Basket basket_;
-  std::size_t loaded_ = static_cast<std::size_t>(-1);
-  std::map<std::size_t, Unpacked> put_away_;  ///< by number
-  std::size_t n_kept_bytes_{};
+  std::shared_ptr<UnpackedBranch> kept_;  ///< null: entries are read as they are stored
+  UnpackedBasket own_;
+  std::shared_ptr<const UnpackedBasket> shared_;  ///< in place of `own_`
+  const Basket* basket_ = nullptr;                ///< read last
 };
 
 }  // namespace forkrun::root_io

@@ -2,12 +2,74 @@
 
 #include <atomic>
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <forkrun/bytes/growing_bytes.hpp>
+#include <forkrun/formats/ttree/layout/basket.hpp>
 
 namespace forkrun::root_io {
 
+/// A basket with its memory.
+struct UnpackedBasket {
+  Bytes memory;
+  Basket basket;
+
+  [[nodiscard]] std::size_t n_bytes() const {
+    return memory.size() + basket.offsets.size() * sizeof(std::int32_t);
+  }
+};
+
+class UnpackedRoom;
+
+/// The baskets of one branch of one file that stay unpacked. All that read the branch share them,
+/// on any threads: each basket is read once, if there is room for it.
+class UnpackedBranch {
+ public:
+  explicit UnpackedBranch(std::shared_ptr<UnpackedRoom> room) : room_{std::move(room)} {}
+  UnpackedBranch(const UnpackedBranch&) = delete;
+  UnpackedBranch& operator=(const UnpackedBranch&) = delete;
+  ~UnpackedBranch();
+
+  [[nodiscard]] bool has(std::size_t number);
+  /// The basket with this number, which `unpack` makes if it is not here.
+  template <typename Unpack>
+  std::shared_ptr<const UnpackedBasket> get(std::size_t number, const Unpack& unpack) {
+    auto& place = place_of(number);
+    const std::lock_guard lock{place.mutex};
+    if (place.basket) {
+      return place.basket;
+    }
+    auto made = std::make_shared<const UnpackedBasket>(unpack());
+    keep(made, place.basket);
+    return made;
+  }
+
+ private:
+  using Kept = std::shared_ptr<const UnpackedBasket>;
+  struct Place {
+    std::mutex mutex;
+    Kept basket;  ///< null: not read yet, or there was no room
+  };
+
+  Place& place_of(std::size_t number) {
+    const std::lock_guard lock{mutex_};
+    return places_[number];
+  }
+  void keep(const Kept& basket, Kept& place);
+
+  std::shared_ptr<UnpackedRoom> room_;
+  std::mutex mutex_;                      ///< of the map
+  std::map<std::size_t, Place> places_;   ///< by number
+  std::atomic<std::size_t> n_bytes_ = 0;  ///< of what is kept
+};
+
 /// Room for baskets that stay unpacked, because entries are not asked for in the order in which
 /// they are stored. Several threads may take of it.
-class UnpackedRoom {
+class UnpackedRoom : public std::enable_shared_from_this<UnpackedRoom> {
  public:
   explicit UnpackedRoom(std::size_t n_bytes) : n_free_{static_cast<std::ptrdiff_t>(n_bytes)} {}
 
@@ -22,8 +84,37 @@ class UnpackedRoom {
   }
   void give_back(std::size_t n_bytes) { n_free_ += static_cast<std::ptrdiff_t>(n_bytes); }
 
+  /// What is kept of a branch, by a name that no other has, for as long as somebody holds it.
+  [[nodiscard]] std::shared_ptr<UnpackedBranch> of(const std::string& branch) {
+    const std::lock_guard lock{mutex_};
+    auto& known = branches_[branch];
+    auto held = known.lock();
+    if (!held) {
+      held = std::make_shared<UnpackedBranch>(shared_from_this());
+      known = held;
+    }
+    return held;
+  }
+
  private:
   std::atomic<std::ptrdiff_t> n_free_;
+  std::mutex mutex_;  ///< of the map
+  std::map<std::string, std::weak_ptr<UnpackedBranch>> branches_;
 };
+
+inline UnpackedBranch::~UnpackedBranch() { room_->give_back(n_bytes_); }
+
+inline bool UnpackedBranch::has(std::size_t number) {
+  auto& place = place_of(number);
+  const std::lock_guard lock{place.mutex};
+  return place.basket != nullptr;
+}
+
+inline void UnpackedBranch::keep(const Kept& basket, Kept& place) {
+  if (room_->take(basket->n_bytes())) {
+    n_bytes_ += basket->n_bytes();
+    place = basket;
+  }
+}
 
 }  // namespace forkrun::root_io
