@@ -715,6 +715,10 @@ def make_outputs(
     file, by output; if it raises, there are no files. Raises InputError, OutputError,
     VerificationError."""
 
+def first_file(clusters: Sequence[Sequence[int]]) -> int:
+    """Number of the file whose tree gives outputs their structure: the first with more than one
+    entry in `clusters`, else with one, else 0."""
+
 def cluster_begins(output: OutputToMake, source: TreeSource) -> list[tuple[int, int, int]]:
     """Where `make_outputs` begins the clusters of an output: file and entry of the input, and the
     number of events. It reads no event, so where a cluster's events are much larger than the mean

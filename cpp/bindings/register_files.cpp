@@ -18,6 +18,7 @@
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/read_columns.hpp>
 #include <forkrun/formats/ttree/read/tree_index.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
 
 #include "bindings.hpp"
 #include "column_arrays.hpp"
@@ -375,6 +376,10 @@ void register_files(py::module_& module) {
   module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::call_guard<py::gil_scoped_release>());
+  module.def(
+      "first_file",
+      [](const std::vector<std::vector<std::int64_t>>& clusters) { return first_file(clusters); },
+      py::arg("clusters"));
   module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
              py::call_guard<py::gil_scoped_release>());
   module.def("read_fragment", &read_fragment, py::arg("path"));

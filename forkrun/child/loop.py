@@ -116,7 +116,7 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
         work.chaos.strike("begin", range(number, number + 1), folder)
         places = work.files.places(folder)
         iov = work.job.schedule.conditions.enter_unit(number)
-        dataset = int(work.job.plan.dataset_of_units[number])
+        dataset = work.job.plan.dataset_of(work.job.plan.units.stretch(number, 1))
         processor.process(unit.number, unit.run, unit.lumi, unit.ranges, places, iov, dataset)
         processor.finish()
         work.job.schedule.core.end_job()

@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from forkrun import _core
+
 Ids = tuple[str, str, str]
 """Branches of run, lumi and number of an event."""
 NO_IDS: Ids = ("", "", "")
@@ -43,9 +45,7 @@ class EventSource(Struct, frozen=True):
 def first_file(clusters: Sequence[Sequence[int]]) -> int:
     """Number of the file whose tree gives outputs their structure: the first with events; if none
     has any, the first whose tree has branches."""
-    with_events = (n for n, of_file in enumerate(clusters) if len(of_file) > 1)
-    with_branches = (n for n, of_file in enumerate(clusters) if of_file)
-    return next(with_events, next(with_branches, 0))
+    return _core.first_file([of_file[:2] for of_file in clusters])
 
 
 Range = tuple[int, int, int]

@@ -147,12 +147,11 @@ class Cuts(Struct, frozen=True, dict=True):
     def _of_lumis(self) -> str:
         plan = self.plan
         who = " and ".join(f'"{label}"' for label in self.labels) or "modules in C++"
-        n_pieces = len(plan.units.file)
-        scattered = f", in {n_pieces:,} pieces: they are scattered over the input"
+        scattered = f", in {plan.n_pieces:,} pieces: they are scattered over the input"
         return (
             f"lumis come one by one, as {who} has one_lumi or callbacks of lumis or runs, and they"
             f" have {events_of(plan.n_events, plan.n_lumis)} on average"
-            + (scattered if n_pieces > 2 * plan.n_lumis else "")
+            + (scattered if plan.are_lumis_scattered else "")
             + "; do without where the module can: block.lumis, block.lumi_ranges"
         )
 

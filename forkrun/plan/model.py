@@ -223,9 +223,15 @@ class Plan(Struct, frozen=True):
     n_pieces: int = 0
     """Stretches of consecutive entries of one lumi in the input."""
 
+    @property
+    def are_lumis_scattered(self) -> bool:
+        """Whether the input has them in many pieces. A node does not know that of the whole
+        input, and says nothing of it."""
+        return self.n_pieces > 2 * self.n_lumis
+
     def notes_on_order(self, has_outputs: bool) -> tuple[str, ...]:
         """Says of lumis that are scattered over the input what becomes of them."""
-        if self.n_pieces <= 2 * self.n_lumis:
+        if not self.are_lumis_scattered:
             return ()
         held = f"the input has its {plural(self.n_lumis, 'lumi')} in {self.n_pieces:,} pieces"
         if self.order != "input":

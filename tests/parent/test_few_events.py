@@ -122,7 +122,7 @@ def test_a_plan_without_events_has_no_calls_of_few() -> None:
 
 def test_scattered_lumis_are_named() -> None:
     plan = plan_of([2] * 300, [0] * 300)
-    scattered = Plan("guided", 1, 600, 100, plan.files, plan.units, "")
+    scattered = Plan("guided", 1, 600, 100, plan.files, plan.units, "", n_pieces=300)
     cuts = Cuts.of(config(), scattered, None, ["a", "b"])
     assert 'as "a" and "b" has one_lumi' in cuts.warning()
     assert "in 300 pieces: they are scattered over the input" in cuts.warning()

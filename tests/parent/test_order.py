@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import awkward as ak
+import numpy as np
 import pytest
 import uproot
 
@@ -49,6 +50,17 @@ class OneDataset(forkrun.Analyzer):
         assert set(block["event"].tolist()) <= set(names[block.dataset.name])
 """
 
+ODD = """
+import forkrun
+
+class Odd(forkrun.Filter):
+    consumes = ("event", "luminosityBlock")
+
+    def filter(self, block):
+        assert (block["luminosityBlock"] == block["event"] % 50 + 1).all()
+        return block["event"] % 2 == 1
+"""
+
 
 def inputs(folder: Path, lumis: Sequence[Sequence[Lumi]]) -> list[str]:
     files, first = [], 1
@@ -56,6 +68,35 @@ def inputs(folder: Path, lumis: Sequence[Sequence[Lumi]]) -> list[str]:
         files.append(str(write_events(folder / f"{number}.root", of_file, first)))
         first += sum(n for _, _, n in of_file)
     return files
+
+
+@pytest.mark.parametrize("children", [1, 2])
+def test_a_child_reads_a_file_of_scattered_lumis_once(tmp_path: Path, children: int) -> None:
+    """Whether or not a thread of it reads ahead: both share what stays unpacked."""
+    n_events = 20_000
+    events = np.arange(1, n_events + 1, dtype=np.uint64)
+    with uproot.recreate(tmp_path / "a.root") as file:
+        tree = file.mktree("Events", {"run": "u4", "luminosityBlock": "u4", "event": "u8"})
+        for part in np.split(events, 10):
+            one, lumi = np.ones(len(part), np.uint32), (part % 50 + 1).astype(np.uint32)
+            tree.extend({"run": one, "luminosityBlock": lumi, "event": part})
+    with uproot.open(tmp_path / "a.root") as file:
+        n_bytes = sum(branch.compressed_bytes for branch in file["Events"].values())
+    (tmp_path / "odd.py").write_text(ODD)
+    job = {
+        "source": {"files": [str(tmp_path / "a.root")], "order": "lumi"},
+        "modules": [{"label": "odd", "type": "python:odd.py:Odd"}],
+        "paths": {"p": ["odd"]},
+        "forking": {"children": children},
+        "threads": {"block_size": 400, "read_ahead": True},
+    }
+    write_job(tmp_path, job)
+    ended = run(tmp_path, "run")
+    assert ended.code == 0, ended.err
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    n_read = [child["read_bytes"] for child in report["children"]]
+    assert all(n <= 1.05 * n_bytes for n in n_read)
+    assert sum(n_read) >= n_bytes
 
 
 def skim(folder: Path, lumis: Sequence[Sequence[Lumi]], **sections: Any) -> None:

@@ -24,6 +24,14 @@ std::pair<std::int64_t, std::int64_t> cluster_around(std::span<const std::int64_
   return {next == begins.begin() ? 0 : *(next - 1), next == begins.end() ? last : *next};
 }
 
+std::size_t first_file(std::span<const std::vector<std::int64_t>> clusters) {
+  auto first = std::ranges::find_if(clusters, [](const auto& each) { return each.size() > 1; });
+  if (first == clusters.end()) {
+    first = std::ranges::find_if(clusters, [](const auto& each) { return !each.empty(); });
+  }
+  return first == clusters.end() ? 0 : static_cast<std::size_t>(first - clusters.begin());
+}
+
 ClusterCutter::ClusterCutter(double wanted_bytes, bool keeps_whole, InputOf input_of,
                              ClusterSink& sink)
     : wanted_bytes_{wanted_bytes},

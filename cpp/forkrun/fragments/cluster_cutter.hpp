@@ -37,6 +37,11 @@ struct InputClusters {
 [[nodiscard]] std::pair<std::int64_t, std::int64_t> cluster_around(
     std::span<const std::int64_t> begins, std::int64_t entry, std::int64_t last);
 
+/// Number of the file whose tree gives outputs their structure: the first with events; if none has
+/// any, the first whose tree has branches. `clusters`: of each file, as in InputClusters; none if
+/// its tree has no branches.
+[[nodiscard]] std::size_t first_file(std::span<const std::vector<std::int64_t>> clusters);
+
 /// Decides where clusters of an output, events whose baskets are written together, begin and end:
 /// by the selected entries, the clusters of the input and the size of events, never by how entries
 /// come. A cluster of the input with all of its events is one of the output, so that its baskets

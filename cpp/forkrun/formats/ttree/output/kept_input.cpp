@@ -7,6 +7,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/write/branch_samples.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::root_io {
 
@@ -71,12 +72,7 @@ void SharedInput::open(std::uint32_t file) {
 
 /// Of files without events branches may be missing, and the tree.
 std::uint32_t SharedInput::first_with_events() const {
-  const auto& clusters = source_.clusters;
-  auto first = std::ranges::find_if(clusters, [](const auto& each) { return each.size() > 1; });
-  if (first == clusters.end()) {
-    first = std::ranges::find_if(clusters, [](const auto& each) { return !each.empty(); });
-  }
-  return first == clusters.end() ? 0 : static_cast<std::uint32_t>(first - clusters.begin());
+  return static_cast<std::uint32_t>(forkrun::first_file(source_.clusters));
 }
 
 TreeLane& SharedInput::first_file() {

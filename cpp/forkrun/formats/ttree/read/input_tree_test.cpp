@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <TFile.h>
@@ -223,6 +225,38 @@ TEST_F(TreeWithoutROOT, ReadsBasketsOnceThatHaveRoomToStayUnpacked) {
   }
   EXPECT_EQ(n_bytes_read[1], n_bytes_read[0]);
   EXPECT_EQ(n_bytes_read[2], n_bytes_read[0]);
+}
+
+TEST_F(TreeWithoutROOT, SharesBasketsThatStayUnpackedAmongThreads) {
+  const auto path = write();
+  const auto room = std::make_shared<UnpackedRoom>(1 << 20);
+  std::atomic<std::int64_t> n_bytes_read = 0;
+  const auto read_all = [&] {
+    TreeFile file{path};
+    file.keep_unpacked(room);
+    BranchReader reader{file.input_tree("Events").branch("long"), file};
+    const auto n_bytes_before = file.read_bytes();
+    for (std::int64_t lumi = 0; lumi < 3; ++lumi) {
+      for (std::int64_t entry = lumi; entry < n_events; entry += 3) {
+        EXPECT_EQ(number_at(reader, entry), static_cast<std::uint64_t>(entry) << 40U);
+      }
+    }
+    n_bytes_read += file.read_bytes() - n_bytes_before;
+  };
+  TreeFile file{path};
+  file.keep_unpacked(room);
+  const BranchReader holder{file.input_tree("Events").branch("long"), file};
+  std::int64_t n_bytes_once = 0;
+  for (const auto& basket : holder.baskets()) {
+    n_bytes_once += basket.seek == 0 ? 0 : basket.n_bytes;
+  }
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back(read_all);
+    }
+  }
+  EXPECT_EQ(n_bytes_read, n_bytes_once);
 }
 
 TEST_F(TreeWithoutROOT, ReadsBasketsAgainThatHaveNoRoom) {
