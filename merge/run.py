@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from forkrun.base.durable import published, write_json
+from forkrun.base.destinations import datasets_in
+from forkrun.base.durable import published, read_json, write_json
 from forkrun.histograms.accumulators.parts import merge_parts, results
 from forkrun.histograms.root_file import sum_histograms, write_histograms
 from forkrun.histograms.uhi import write_uhi
@@ -73,7 +74,8 @@ def _merge_accumulators(folder: Path, sums: Sequence[Sums]) -> int:
     if not sums:
         return 0
     file = RunDirectory(folder).accumulators
-    write_json(file, results(merge_parts(files_to_add(folder, sums))))
+    datasets = datasets_in(read_json(RunDirectory(folder).config))
+    write_json(file, results(merge_parts(files_to_add(folder, sums)), datasets))
     return file.stat().st_size
 
 

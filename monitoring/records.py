@@ -76,6 +76,8 @@ class RunRecords(Struct, frozen=True):
     config: Mapping[str, Any]
     config_digest: str
     plan: Mapping[str, Any]
+    datasets: Mapping[str, Any] = {}
+    """What is known of several datasets; `datasets.json`."""
     ledger: tuple[Commit, ...] = ()
     samples: tuple[Sample, ...] = ()
     timeline: tuple[TimelineLine, ...] = ()
@@ -142,6 +144,7 @@ def _read_records(
         config=_read_object(config, damaged) or {},
         config_digest=hashlib.sha256(read_regular(config)).hexdigest() if config.exists() else "",
         plan=plan or _read_object(folder.plan, damaged) or {},
+        datasets=_read_object(folder.datasets, damaged) or {},
         ledger=tuple(sorted(commits, key=lambda commit: commit.start_s)),
         samples=tuple(sorted(samples, key=lambda sample: sample.time_s)),
         timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),

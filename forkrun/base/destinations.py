@@ -1,14 +1,37 @@
-"""Where events of outputs go: to one file, or to one for each dataset."""
+"""Datasets that are kept apart, and where events of outputs go: to one file, or to one for each."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 APART, TOGETHER = "apart", "together"
 DATASET, NAMES = "dataset", "datasets"
 """Column of outputs of all datasets together, with a number; and the object beside it that has
 their names, a list in JSON."""
+
+
+class DatasetApart(NamedTuple):
+    """One of several datasets of a job."""
+
+    name: str
+    is_data: bool
+
+
+def datasets_in(config: Mapping[str, Any]) -> dict[int, DatasetApart]:
+    """By number, the datasets that are read; none unless the configuration has several."""
+    given = config.get("datasets") or ()
+    chosen = config.get("source", {}).get("datasets") or [each["name"] for each in given]
+    return {
+        n: DatasetApart(str(each["name"]), bool(each.get("is_data")))
+        for n, each in enumerate(given)
+        if each["name"] in chosen and len(given) > 1
+    }
+
+
+def are_mixed(datasets: Iterable[DatasetApart]) -> bool:
+    """Whether there are data and simulation: then no sum over all of them means anything."""
+    return len({dataset.is_data for dataset in datasets}) > 1
 
 
 class Destination(NamedTuple):

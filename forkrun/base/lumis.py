@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from forkrun import _core
 
@@ -36,6 +39,42 @@ def distinct(keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return rising[is_new]
 
 
+def of_datasets(keys: Keys, dataset: Integers) -> Keys:
+    """(n,) a key for each lumi of each dataset, rising with the datasets: lumis of different ones
+    are never one, whatever their numbers. `dataset` : (n,)."""
+    if not dataset.any():
+        return keys
+    firsts, lumis = number_keys(keys)
+    return (dataset * len(firsts) + lumis).astype(np.uint64)
+
+
 def runs_and_lumis(keys: Keys) -> tuple[Keys, Keys]:
     """Inverse of `lumi_keys`."""
     return keys >> _BITS, keys & _LOW
+
+
+class LumiCounts(Struct, frozen=True, eq=False):
+    """Events by lumi, as columns: a million lumis in some tens of megabytes. `run`, `lumi`,
+    `n_events`, and `dataset`, its number: (n_lumis,)."""
+
+    run: Integers
+    lumi: Integers
+    n_events: Integers
+    dataset: Integers
+
+    def columns(self) -> dict[str, Integers]:
+        """By name; without datasets where all lumis are of the first."""
+        columns: dict[str, Integers] = asdict(self)
+        if not self.dataset.any():
+            del columns["dataset"]
+        return columns
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any]) -> LumiCounts:
+        """Inverse of `columns`, also of lists."""
+        found = {name: np.asarray(column, np.int64) for name, column in columns.items()}
+        return cls(**{"dataset": np.zeros_like(found["run"]), **found})
+
+    def where(self, chosen: Any) -> LumiCounts:
+        """Those that are `chosen`: places, or (n_lumis,) flags."""
+        return LumiCounts(*(column[chosen] for column in asdict(self).values()))

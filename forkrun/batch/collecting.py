@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from forkrun.base.durable import output_errors
+from forkrun.base.durable import output_errors, write_json
 from forkrun.base.lasting import collector_paused
 from forkrun.batch.course import read_course
 from forkrun.batch.shipping import words_of_new_code
@@ -17,6 +17,7 @@ from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.monitoring import Timeline
+from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.report.write import write_report
 from forkrun.parent.merging import end_merge, merge, merge_part, problem_of_merge
 from forkrun.parent.result import Result
@@ -193,6 +194,7 @@ def _report(
     timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=not is_whole)
     timeline.close()
     write_lumi_accounting(folder, plan.units, commits)
+    write_json(folder.host, describe_host())
     with lock.kept_by_thread():
         write_report(folder.path, plots=False, commits=commits)
 

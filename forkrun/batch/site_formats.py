@@ -13,7 +13,7 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.destinations import destinations_in
+from forkrun.base.destinations import DatasetApart, datasets_in, destinations_in
 from forkrun.base.durable import output_errors, read_json, write_json, write_text
 from forkrun.base.lumis import Keys
 from forkrun.batch.course import read_course
@@ -93,16 +93,30 @@ def _lumis(units: Units, chosen: Any) -> Iterator[Lumi]:
 
 def _lumis_by_node(
     folder: RunDirectory, plan: Plan, commits: Sequence[Commit]
-) -> dict[str, dict[str, list[list[int]]]]:
-    """By number of the node, the lumis of which it has processed events; a lumi may have two."""
+) -> dict[str, dict[str, Any]]:
+    """By number of the node, the lumis of which it has processed events; a lumi may have two. Of
+    several datasets by name of the dataset, too."""
     ranges = NodeRanges.read(folder) if is_on_nodes(folder) else NodeRanges((0,), ())
-    found: list[list[Keys]] = [[] for _ in range(max(len(ranges), 1))]
+    found: list[dict[int, list[Keys]]] = [{} for _ in range(max(len(ranges), 1))]
     keys = plan.units.lumi_key
     for commit in commits:
-        found[ranges.node_of(commit.unit) if len(ranges) else 0].append(keys[commit.places])
+        of_node = found[ranges.node_of(commit.unit) if len(ranges) else 0]
+        of_node.setdefault(commit.dataset, []).append(keys[commit.places])
+    datasets = datasets_in(read_json(folder.config))
     return {
-        str(number): golden_json(np.concatenate([keys[:0], *of_node]))
+        str(number): _golden_json(of_node, datasets, keys[:0])
         for number, of_node in enumerate(found)
+    }
+
+
+def _golden_json(
+    lumis: Mapping[int, Sequence[Keys]], datasets: Mapping[int, DatasetApart], none: Keys
+) -> dict[str, Any]:
+    """`lumis`: by number of the dataset."""
+    if not datasets:
+        return golden_json(np.concatenate([none, *lumis.get(0, ())]))
+    return {
+        datasets[n].name: golden_json(np.concatenate(of_one)) for n, of_one in sorted(lumis.items())
     }
 
 

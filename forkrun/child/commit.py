@@ -32,7 +32,8 @@ def commit_stretch(
     returns."""
     folder = work.files.folder(stretch.first)
     cutflow = work.job.schedule.cutflow.take()
-    accumulated = encode_part(work.job.schedule.take_accumulated())
+    dataset = work.job.plan.dataset_of(stretch)
+    accumulated = encode_part({dataset: work.job.schedule.take_accumulated()})
     histograms = work.job.schedule.take_histograms()
     part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
     accumulators = work.files.write_accumulators(folder, accumulated)
@@ -64,7 +65,7 @@ def commit_stretch(
         cutflow=cutflow,
         accumulators=accumulators,
         build=build_identity(),
-        dataset=work.job.plan.dataset_of(stretch),
+        dataset=dataset,
     )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec.structs import asdict
 
 from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
@@ -170,8 +169,13 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
     """Writes what describes the job, the fingerprint last: without it nothing was begun."""
     write_config(folder, job.config)
     make_folders(folder)
-    write_columns(folder.input_lumis, asdict(job.input_lumis))
+    write_columns(folder.input_lumis, job.input_lumis.columns())
     write_columns(folder.plan, job.plan.described())
+    if len(job.config.datasets) > 1:
+        known = job.schedule.found.sums_of_weights
+        are_normalised = job.schedule.weights_are_normalised
+        described = {"sums_of_weights": known, "weights_are_normalised": are_normalised}
+        write_json(folder.datasets, described)
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
     contents = OutputContents(job.schedule.outputs, job.clusters, job.clusters_with_events)

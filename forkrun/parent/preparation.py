@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from forkrun.base.lumis import LumiCounts
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import Duplicates, EventOrder, JobConfig
 from forkrun.config.runs import parse_runs
@@ -37,7 +38,7 @@ from forkrun.plan import (
     within,
 )
 from forkrun.plan.cuts import Cuts, borders
-from forkrun.plan.lumi_counts import LumiCounts, count_lumis
+from forkrun.plan.lumi_counts import count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
@@ -142,7 +143,8 @@ class PlannedJob(Struct, frozen=True):
             return cls._of_part(config, part, start_s)
         given = JobInput.of(config, index_input(config) if index is None else index)
         check_object_branches(config, given.index)
-        lumis = count_lumis(given.ranges, given.mask)
+        of_file = [file.dataset for file in given.index] if config.datasets else []
+        lumis = count_lumis(given.ranges, given.mask, of_file)
         plan = plan_of(config, given)
         return cls(
             config,

@@ -11,14 +11,15 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base.arguments import check_path, check_text, check_texts
-from forkrun.base.destinations import Destination, destinations_in
+from forkrun.base.destinations import Destination, datasets_in, destinations_in
 from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import format_named
+from forkrun.histograms.accumulators.finished import Accumulators
 from forkrun.histograms.finished import Histograms
-from forkrun.monitoring.report.notebook import Cutflows, Cuts
+from forkrun.monitoring.report.notebook import Cutflows, Cuts, Datasets
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
@@ -77,20 +78,49 @@ class Result(Struct, frozen=True, dict=True):
             )
         return found[name]
 
+    def lumis(self, dataset: str | None = None) -> Path:
+        """The list of processed lumis, a JSON file as tools for luminosities take it; of a job with
+        several datasets that of one. Raises ConfigError with the names there are."""
+        check_texts("result.lumis(…)", dataset=dataset)
+        folder = RunDirectory(self.run_directory)
+        names = [name for name, _ in datasets_in(_read(folder.config)).values()]
+        if (dataset or "") not in (names or [""]):
+            known = ", ".join(f'"{each}"' for each in names) or "none"
+            raise ConfigError(
+                f"result.lumis(…): unknown dataset {json.dumps(dataset)}"
+                f"{suggestion(dataset or '', names)}; lumis are apart of: {known}"
+            )
+        return folder.lumis("processed", dataset or "")
+
     @property
-    def accumulators(self) -> dict[str, dict[str, Any]]:
+    def accumulators(self) -> Accumulators:
         """By label of the module and name, what analyzers have accumulated over the whole job;
-        sets are sorted lists, objects their `to_json()`."""
-        return _read(RunDirectory(self.run_directory).accumulators)
+        sets are sorted lists, objects their `to_json()`. Of several datasets the sum, and in
+        `datasets` each by name."""
+        folder = RunDirectory(self.run_directory)
+        content, datasets = _read(folder.accumulators), datasets_in(_read(folder.config))
+        return Accumulators.of_file(content, is_by_dataset=bool(datasets))
+
+    @property
+    def datasets(self) -> Datasets:
+        """Of a job with several, by name what report.json has of each: files, events, lumis, sum of
+        weights, events in each output; `print` and notebooks show a table."""
+        return Datasets({each["name"]: each for each in self.report.get("datasets", ())})
 
     @property
     def cutflow(self) -> Cutflows:
         """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
         as in report.json: `n_events`, efficiencies, sums of weights; `print` and notebooks show a
-        table; of several datasets the sum, and in `datasets` each by name. Empty if not counted."""
+        table; of several datasets the sum, where that means something, and in `datasets` each by
+        name. Empty if not counted."""
         flows = self.report.get("cutflow", ())
         return Cutflows(
-            {flow["path"]: Cuts(flow["path"], flow["cuts"], flow.get("datasets")) for flow in flows}
+            {
+                flow["path"]: Cuts(
+                    flow["path"], flow["cuts"], flow.get("datasets"), flow.get("no_sum", "")
+                )
+                for flow in flows
+            }
         )
 
     def __repr__(self) -> str:
@@ -100,7 +130,7 @@ class Result(Struct, frozen=True, dict=True):
         """As notebooks show it."""
         listed = "".join(f"<li><code>{escape(str(file))}</code></li>" for file in self.files)
         head = f"<p><b>{escape(self._summary)}</b></p><ul>{listed}</ul>"
-        return head + self.cutflow._repr_html_()
+        return head + self.datasets._repr_html_() + self.cutflow._repr_html_()
 
     @property
     def _summary(self) -> str:

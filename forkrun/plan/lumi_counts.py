@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import numpy as np
-from msgspec import Struct
-from msgspec.structs import asdict
+from collections.abc import Sequence
 
-from forkrun.base.lumis import Integers, number_keys
+import numpy as np
+
+from forkrun.base.lumis import LumiCounts, number_keys, of_datasets
 from forkrun.index import LumiRanges
 from forkrun.plan.lumi_mask import LumiMask, within
 
 
-class LumiCounts(Struct, frozen=True, eq=False):
-    """Events by lumi, as columns: a million lumis in some tens of megabytes. `run`, `lumi`,
-    `n_events` : (n_lumis,)."""
-
-    run: Integers
-    lumi: Integers
-    n_events: Integers
-
-    def to_json(self) -> dict[str, list[int]]:
-        """Still as columns."""
-        return {name: column.tolist() for name, column in asdict(self).items()}
-
-
-def count_lumis(ranges: LumiRanges, mask: LumiMask | None) -> LumiCounts:
-    """Events of each lumi of the input within the mask, in order of the input."""
+def count_lumis(
+    ranges: LumiRanges, mask: LumiMask | None, datasets: Sequence[int] = ()
+) -> LumiCounts:
+    """Events of each lumi of each dataset within the mask, in order of the input. `datasets` :
+    (n_files,) number of that of each file; none: they are one."""
     good = within(mask, ranges)
-    first, lumi = number_keys(good.lumi_key)
+    of_file = np.array(datasets, dtype=np.int64)
+    of_range = of_file[good.file] if datasets else np.zeros_like(good.run)
+    first, lumi = number_keys(of_datasets(good.lumi_key, of_range))
     n_events = np.zeros(len(first), dtype=np.int64)
     np.add.at(n_events, lumi, good.n_events)
-    return LumiCounts(good.run[first], good.lumi[first], n_events)
+    return LumiCounts(good.run[first], good.lumi[first], n_events, of_range[first])

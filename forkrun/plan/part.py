@@ -10,10 +10,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from forkrun.base.lumis import Integers, lumi_keys
+from forkrun.base.lumis import Integers, LumiCounts, distinct, lumi_keys, of_datasets
 from forkrun.index import FileIndex
 from forkrun.index.known_friends import KnownFriend, known_friends
-from forkrun.plan.lumi_counts import LumiCounts
 from forkrun.plan.model import ANY_CHILD, Plan, Units
 
 _NEAR = 0.1
@@ -52,7 +51,7 @@ class Part(Struct, frozen=True):
         return {
             "n_files": n_files,
             "plan": plan,
-            "lumis": self.input_lumis.to_json(),
+            "lumis": {name: c.tolist() for name, c in self.input_lumis.columns().items()},
             "friends": [asdict(friend) for friend in self.friends],
         }
 
@@ -62,13 +61,12 @@ class Part(Struct, frozen=True):
         plan, numbers = data["plan"], range(data["n_files"])
         files = [plan["files"].get(str(n), "") for n in numbers]
         identities = [plan["identities"].get(str(n), ("", 0, 0)) for n in numbers]
-        lumis = {name: np.asarray(column, np.int64) for name, column in data["lumis"].items()}
         known = plan["datasets"]
         datasets = [known.get(str(n), 0) for n in numbers] if known else []
         columns = {"files": files, "identities": identities, "datasets": datasets}
         whole = Plan.from_json({**plan, **columns})
         friends = tuple(KnownFriend.from_json(friend) for friend in data["friends"])
-        return cls(whole, LumiCounts(**lumis), friends)
+        return cls(whole, LumiCounts.of(data["lumis"]), friends)
 
 
 def node_borders(units: Units, n_nodes: int) -> list[int]:
@@ -98,23 +96,33 @@ def parts_of(
 ) -> Iterator[Part]:
     """A part for each pair of neighbouring borders. `lumis`, `index`: of the whole input; without
     an index it has no friends."""
-    keys = lumi_keys(lumis.run, lumis.lumi)
-    order = np.argsort(keys)
+    run, lumi, dataset = (
+        np.concatenate(columns)
+        for columns in (
+            (lumis.run, plan.units.run),
+            (lumis.lumi, plan.units.lumi),
+            (lumis.dataset, plan.dataset_of_units),
+        )
+    )
+    keys = of_datasets(lumi_keys(run, lumi), dataset)
+    in_input, of_units = np.split(keys, [len(lumis.run)])
+    order = np.argsort(in_input)
     for first, end in pairwise(borders):
         units = _units(plan.units, first, end)
-        own = np.unique(units.lumi_key)
-        places = order[np.searchsorted(keys, own, sorter=order)] if len(keys) else order
-        counts = LumiCounts(*(column[np.sort(places)] for column in asdict(lumis).values()))
+        own = distinct(of_units[first:end])
+        places = order[np.searchsorted(in_input, own, sorter=order)] if len(order) else order
         files = np.unique(units.file).tolist()
-        yield Part(_plan(plan, units), counts, known_friends(index, files))
+        yield Part(
+            _plan(plan, units, len(own)), lumis.where(np.sort(places)), known_friends(index, files)
+        )
 
 
-def _plan(plan: Plan, units: Units) -> Plan:
+def _plan(plan: Plan, units: Units, n_lumis: int) -> Plan:
     own = set(units.file.tolist())
     return replace(
         plan,
         n_events=int(units.n_events.sum()),
-        n_lumis=len(np.unique(units.lumi_key)),
+        n_lumis=n_lumis,
         files=tuple(path if n in own else "" for n, path in enumerate(plan.files)),
         identities=tuple(i if n in own else ("", 0, 0) for n, i in enumerate(plan.identities)),
         units=units,

@@ -20,14 +20,17 @@ _RESULTS = (
     "timing.json",
     "trace.json",
 )
+LUMIS = {
+    "processed": "processedLumis", "failed": "failedLumis", "not_finished": "notFinishedLumis",
+}  # fmt: skip
+"""Names of the files of `LumiAccounting`, or of several datasets of the folders."""
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _BATCH_FOLDERS = ("parts", "ends", "logs", "merge", "code")
-_RECORD_FOLDERS = (*_FOLDERS, "batch", "nodes", "sums")
+_RECORD_FOLDERS = (*_FOLDERS, "batch", "nodes", "sums", *LUMIS.values())
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
-    "lumis.json", "outputs.json", "processedLumis.json", "failedLumis.json",
-    "notFinishedLumis.json", "lock", "batch", "nodes", "sums",
-    "units.tar",
+    "lumis.json", "datasets.json", "outputs.json", "lock", "batch", "nodes", "sums", "units.tar",
+    *(f"{name}{suffix}" for name in LUMIS.values() for suffix in ("", ".json")),
 ))  # fmt: skip
 
 
@@ -64,6 +67,9 @@ class RunDirectory(Struct, frozen=True):
     conditions = _Place("conditions.json")
     fingerprint = _Place("fingerprint.json")
     input_lumis = _Place("lumis.json")
+    datasets = _Place("datasets.json")
+    """What is known of several datasets: `sums_of_weights`, by name; `weights_are_normalised`:
+    whether those of the cutflow are."""
     output_contents = _Place("outputs.json")
     """What outputs hold."""
     lock = _Place("lock")
@@ -90,9 +96,14 @@ class RunDirectory(Struct, frozen=True):
         """Folder of the temporary outputs of a unit."""
         return unit_folder(str(self.units), number)
 
-    processed_lumis = _Place("processedLumis.json")
-    failed_lumis = _Place("failedLumis.json")
-    not_finished_lumis = _Place("notFinishedLumis.json")
+    @property
+    def lumi_folders(self) -> list[Path]:
+        """Folders of lumis of datasets, there or not."""
+        return [self.path / name for name in LUMIS.values()]
+
+    def lumis(self, kind: str, dataset: str = "") -> Path:
+        """Lumis of a kind of `LumiAccounting`: of all events, or of a dataset of several."""
+        return self.path / (f"{LUMIS[kind]}/{dataset}.json" if dataset else f"{LUMIS[kind]}.json")
 
     # --- a job on many nodes ----------------------------------------------------------------------
 

@@ -4,14 +4,24 @@ plan."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from forkrun.base.durable import write_json
-from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, number_keys, runs_and_lumis
+from forkrun.base.destinations import datasets_in
+from forkrun.base.durable import read_json, write_json
+from forkrun.base.lumis import (
+    Integers,
+    Keys,
+    LumiCounts,
+    distinct,
+    lumi_keys,
+    number_keys,
+    runs_and_lumis,
+)
 from forkrun.base.regular_file import read_regular
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -28,8 +38,8 @@ class LumiAccounting(Struct, frozen=True, eq=False):
     not_finished: Keys
 
 
-class EventsOfLumis(Protocol):
-    """`run`, `lumi`, `n_events` : (n,) of lumis, or of the units of a plan."""
+class EventsOfUnits(Protocol):
+    """`run`, `lumi`, `n_events` : (n,) of the units of a plan."""
 
     @property
     def run(self) -> Integers: ...
@@ -39,16 +49,8 @@ class EventsOfLumis(Protocol):
     def n_events(self) -> Integers: ...
 
 
-class _InInput(Struct, frozen=True, eq=False):
-    """Columns of lumis.json."""
-
-    run: Integers
-    lumi: Integers
-    n_events: Integers
-
-
 def account(
-    in_input: EventsOfLumis, commits: Iterable[Commit], units: EventsOfLumis | None = None
+    in_input: LumiCounts, commits: Iterable[Commit], units: EventsOfUnits | None = None
 ) -> LumiAccounting:
     """`in_input`: lumis of the input within the mask, each once; `units`: of the plan, for commits
     of several. Pure."""
@@ -69,7 +71,7 @@ def account(
 
 
 def _committed(
-    commits: Iterable[Commit], units: EventsOfLumis | None
+    commits: Iterable[Commit], units: EventsOfUnits | None
 ) -> tuple[Keys, Integers, Keys]:
     """Lumis and numbers of events of all committed units, and the lumis of which events were left
     out."""
@@ -108,17 +110,25 @@ def golden_json(lumis: Keys) -> dict[str, list[list[int]]]:
 
 def write_lumi_accounting(
     folder: RunDirectory,
-    units: EventsOfLumis,
-    commits: Iterable[Commit] | None = None,
-    in_input: EventsOfLumis | None = None,
+    units: EventsOfUnits,
+    commits: Sequence[Commit] | None = None,
+    in_input: LumiCounts | None = None,
 ) -> None:
-    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory.
-    `units`: of the job's plan; `commits`, and lumis `in_input`: if they are known."""
+    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory,
+    or of several datasets a folder of each name with a file for each. `units`: of the job's plan;
+    `commits`, and lumis `in_input`: if they are known."""
     if in_input is None:
-        columns = json.loads(read_regular(folder.input_lumis))
-        names = ("run", "lumi", "n_events")
-        in_input = _InInput(*(np.array(columns[name], dtype=np.int64) for name in names))
-    accounting = account(in_input, read_commits(folder) if commits is None else commits, units)
-    write_json(folder.processed_lumis, golden_json(accounting.processed), indent=None)
-    write_json(folder.failed_lumis, golden_json(accounting.failed), indent=None)
-    write_json(folder.not_finished_lumis, golden_json(accounting.not_finished), indent=None)
+        in_input = LumiCounts.of(json.loads(read_regular(folder.input_lumis)))
+    commits = read_commits(folder) if commits is None else commits
+    datasets = datasets_in(read_json(folder.config))
+    if not datasets:
+        _write(folder, account(in_input, commits, units))
+    for number, (name, _) in datasets.items():
+        of_dataset = [commit for commit in commits if commit.dataset == number]
+        own = in_input.where(in_input.dataset == number)
+        _write(folder, account(own, of_dataset, units), name)
+
+
+def _write(folder: RunDirectory, accounting: LumiAccounting, dataset: str = "") -> None:
+    for kind, lumis in asdict(accounting).items():
+        write_json(folder.lumis(kind, dataset), golden_json(lumis), indent=None)

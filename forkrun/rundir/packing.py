@@ -14,12 +14,13 @@ from typing import IO
 
 from forkrun.base.durable import published, remove
 from forkrun.base.regular_file import is_regular, open_regular
-from forkrun.rundir.directory import RunDirectory, unused
+from forkrun.rundir.directory import LUMIS, RunDirectory, unused
 
 _PACKED = (
-    "logs", "monitoring", "output", "plan.json", "conditions.json", "lumis.json", "outputs.json",
-    "processedLumis.json", "failedLumis.json", "notFinishedLumis.json", "report.json",
-    "report.txt", "plots", "timing.json", "trace.json",
+    "logs", "monitoring", "output", "plan.json", "conditions.json", "lumis.json", "datasets.json",
+    "outputs.json",
+    "report.json", "report.txt", "plots", "timing.json", "trace.json",
+    *(f"{name}{suffix}" for name in LUMIS.values() for suffix in ("", ".json")),
 )  # fmt: skip
 """Names of what a node that is asked to work again writes anew, or does without."""
 _MOST_BYTES = 256 << 20

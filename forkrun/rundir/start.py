@@ -171,7 +171,7 @@ def _remove(folder: RunDirectory, names: Iterable[str]) -> None:
     with output_errors(folder.path):
         for name in names:
             remove(folder.path / name)
-        for place in (folder.path, folder.ledger, folder.monitoring):
+        for place in (folder.path, folder.ledger, folder.monitoring, *folder.lumi_folders):
             _remove_temporary(place, folder.lock.name)
 
 

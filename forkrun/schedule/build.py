@@ -9,6 +9,7 @@ from forkrun import _core
 from forkrun.base.awkward_array import load_awkward
 from forkrun.base.lasting import collector_paused
 from forkrun.config import JobConfig, SourceConfig
+from forkrun.config.datasets import WEIGHT
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.steps import step
 from forkrun.formats import EventSource
@@ -20,6 +21,7 @@ from forkrun.index import FileIndex
 from forkrun.plan import Units
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
+from forkrun.schedule.datasets import is_made_with
 from forkrun.schedule.input_branches import InputBranches, disagreements
 from forkrun.schedule.job_modules import JobModules, ScheduleInput, construct_modules, is_cpp
 from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead
@@ -55,7 +57,8 @@ def _built(given: ScheduleInput) -> JobSchedule:
     builder = job.builder
     produced = {name: kind for name, kind in builder.produced_columns() if is_plain(name)}
     columns = {**dict(branches.columns), **produced}
-    each_output, of_outputs = with_variations(config.outputs, job.variations)
+    labels = {entry.label for entry in config.modules}
+    each_output, of_outputs = with_variations(config.outputs, job.variations, labels)
     problems += of_outputs
     config = config.model_copy(update={"outputs": tuple(each_output)})
     cutflow = _add_paths(config, job, columns, branches, problems)
@@ -63,6 +66,8 @@ def _built(given: ScheduleInput) -> JobSchedule:
     if job.modules:
         _describe_columns(job, columns, config.source, branches)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
+    weight = config.monitoring.cutflow_weight
+    are_normalised = is_made_with(WEIGHT, weight, builder.products_by_module())
     core = _compile(builder, problems)
     core.share_histograms(config.threads.n_filling)
     _check_histograms(core, job.modules, job.variations.of_analyzers)
@@ -72,7 +77,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
         core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
         find_warnings(Described(config, job.modules, job.columns_of, outputs, branches)),
-        config.outputs, job.found,
+        config.outputs, job.found, are_normalised,
     )  # fmt: skip
 
 

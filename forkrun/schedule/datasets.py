@@ -68,3 +68,20 @@ def _check(config: JobConfig, datasets: Datasets) -> None:
     ]
     if problems:
         raise ConfigError(problems)
+
+
+def is_made_with(
+    wanted: str, column: str, products: Mapping[str, tuple[str, Sequence[str], Sequence[str]]]
+) -> bool:
+    """Whether a column is the wanted one, or some module makes it of what is. `products`: kind,
+    names consumed and names made of each module."""
+    makers = {made: reads for _, reads, makes in products.values() for made in makes}
+    seen: set[str] = set()
+    left = [column]
+    while left:
+        if (name := left.pop()) == wanted:
+            return True
+        if name not in seen:
+            seen.add(name)
+            left += makers.get(name, ())
+    return False

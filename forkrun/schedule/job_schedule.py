@@ -29,7 +29,8 @@ class JobSchedule(Struct, frozen=True):
     holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on
     a thread more; `warnings`: what is hardly meant; `each_output`: as configured, those of
     variations with them; `found`: what modules do not declare; `watch`: finds out which pages
-    become private in children."""
+    become private in children; `weights_are_normalised`: those of the cutflow are made of
+    `lumi_weight`."""
 
     core: _core.Schedule
     source: _core.Source
@@ -44,6 +45,7 @@ class JobSchedule(Struct, frozen=True):
     warnings: Sequence[str] = ()
     each_output: Sequence[OutputConfig] = ()
     found: FoundOut = FoundOut({})
+    weights_are_normalised: bool = False
     watch: _core.PageWatch | None = None
 
     def make_processor(

@@ -211,9 +211,10 @@ def with_counters(names: Iterable[str], branches: Mapping[str, Branch]) -> list[
 
 
 def with_variations(
-    outputs: Sequence[OutputConfig], variations: Variations
+    outputs: Sequence[OutputConfig], variations: Variations, modules: Collection[str]
 ) -> tuple[list[OutputConfig], list[str]]:
-    """Each output, and behind it one for each of its variations; and what is wrong with them."""
+    """Each output, and behind it one for each of its variations; and what is wrong with them.
+    `modules`: their labels."""
     made: list[OutputConfig] = []
     problems: list[str] = []
     for output in outputs:
@@ -232,12 +233,18 @@ def with_variations(
         if labels.count(label) > 1
     ]
     originals = {output.label for output in outputs}
+    taken = [label for label in labels if label in modules and label not in originals]
+    problems += [
+        f'outputs "{label}": a module has the label of this output in a variation; give one of them'
+        " another"
+        for label in taken
+    ]
     problems += [
         f'outputs "{labels[number]}": {text}'
         for number, text in output_label_problems(labels)
         if labels[number] not in originals
     ]
-    return made, problems
+    return [output for output in made if output.label not in taken], problems
 
 
 def varied_of(output: OutputConfig, variations: Variations) -> list[str]:

@@ -3,7 +3,7 @@ and what is to be looked at. The rest is in `report.txt`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from textwrap import shorten
 from typing import Any
@@ -33,7 +33,7 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
     yield from _left_out(report["events"])
     yield from _few("Warning", [*_not_finite(report["events"]), *report["warnings"]], most=2)
     yield from _few("Recovery", [line["text"] for line in report["recovery"]], most=1)
-    yield from _few("Output", [_output(output, report) for output in report["events"]["outputs"]])
+    yield from _few("Output", [_output(output) for output in report["events"]["outputs"]])
     yield from _few("Path", [_path(flow) for flow in report["cutflow"]])
     yield _row("Children", _children(report))
     if report["memory"]:
@@ -65,8 +65,8 @@ def _not_finite(events: Mapping[str, Any]) -> Iterator[str]:
         yield f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
 
 
-def _output(output: Mapping[str, Any], report: Mapping[str, Any]) -> str:
-    n_read, n_written = report["events"]["n_events_read"], output["n_events_written"]
+def _output(output: Mapping[str, Any]) -> str:
+    n_read, n_written = output["n_events_read"], output["n_events_written"]
     kept = percent(n_written / n_read if n_read else None)
     n_bytes = size(output["n_bytes_merged"] or output["n_bytes_written"])
     agrees = {True: "merged file agrees", False: "MERGED FILE DIFFERS"}
@@ -75,10 +75,15 @@ def _output(output: Mapping[str, Any], report: Mapping[str, Any]) -> str:
 
 
 def _path(flow: Mapping[str, Any]) -> str:
-    first, last = flow["cuts"][0], flow["cuts"][-1]
-    total = last["total"]
+    of_each = flow["datasets"] if flow.get("no_sum") else {"": flow["cuts"]}
+    return f"{flow['path']}: {', '.join(_left(*each) for each in of_each.items())}"
+
+
+def _left(dataset: str, cuts: Sequence[Mapping[str, Any]]) -> str:
+    total = cuts[-1]["total"]
     fraction = percent(total["value"]) if total else DASH
-    return f"{flow['path']}: {count(last['n_events'])} of {count(first['n_events'])} ({fraction})"
+    n_left, n_all = (count(cut["n_events"]) for cut in (cuts[-1], cuts[0]))
+    return f"{dataset} {n_left} of {n_all} ({fraction})".strip()
 
 
 def _children(report: Mapping[str, Any]) -> str:

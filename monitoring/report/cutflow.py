@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -39,35 +39,35 @@ class Cut(Struct, frozen=True):
 
 class PathCutflow(Struct, frozen=True):
     """`n_units_missing`: committed without counts, as before they were asked for; `datasets`: the
-    cuts of each, by name; none: the job has not several."""
+    cuts of each, by name; none: the job has not several. `no_sum`: why `cuts`, their sum, is
+    empty."""
 
     path: str
     cuts: tuple[Cut, ...]
     n_units_missing: int = 0
     datasets: dict[str, tuple[Cut, ...]] = {}
+    no_sum: str = ""
 
 
 def summarize_cutflow(
-    ledger: Sequence[Commit], datasets: Sequence[str] = ()
+    ledger: Sequence[Commit], datasets: Mapping[int, str] | None = None, no_sum: str = ""
 ) -> tuple[PathCutflow, ...]:
-    """The sum over all commits, and over those of each dataset that has some, if there are several.
-    A path whose filters were not the same in all has none. `datasets`: their names."""
-    flows = _sum_over(ledger)
-    numbers = sorted({commit.dataset for commit in ledger}) if len(datasets) > 1 else []
-    of_dataset = {
-        datasets[n]: {
-            flow.path: flow.cuts for flow in _sum_over([c for c in ledger if c.dataset == n])
-        }
-        for n in numbers
-    }
+    """The sum over all commits, unless there is a reason for `no_sum`, and over those of each
+    dataset that has some, if there are several. A path whose filters were not the same in all has
+    none. `datasets`: their names, by number."""
+    of_dataset: dict[str, dict[str, tuple[Cut, ...]]] = {}
+    for number, name in (datasets or {}).items():
+        found = _sum_over([commit for commit in ledger if commit.dataset == number])
+        for flow in found:
+            of_dataset.setdefault(flow.path, {})[name] = flow.cuts
     return tuple(
         replace(
             flow,
-            datasets={
-                name: cuts[flow.path] for name, cuts in of_dataset.items() if flow.path in cuts
-            },
+            cuts=() if no_sum else flow.cuts,
+            datasets=of_dataset.get(flow.path, {}),
+            no_sum=no_sum,
         )
-        for flow in flows
+        for flow in _sum_over(ledger)
     )
 
 

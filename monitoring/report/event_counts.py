@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from msgspec import Struct, convert
 
 from forkrun.base.destinations import Destination, destinations_in
-from forkrun.base.lumis import lumi_keys, number_keys
 from forkrun.monitoring.records import RunRecords, Written
-from forkrun.rundir.ledger import Commit
+from forkrun.monitoring.report.datasets import lumis_of_plan, n_lumis
 
 DIGEST_MODULUS = 1 << 128
 
@@ -32,6 +30,8 @@ class OutputCounts(Struct, frozen=True):
     """Branches of objects whose entries could not be copied as bytes: ROOT wrote them anew."""
     compression: str = "auto"
     """As the configuration has it."""
+    n_events_read: int = 0
+    """All that could be selected: of a dataset its own."""
 
 
 class LeftOut(Struct, frozen=True):
@@ -103,7 +103,7 @@ def count_events(records: RunRecords) -> EventCounts:
         n_units_planned=plan.get("n_units"),
         n_units_committed=n_units,
         n_lumis_planned=plan.get("n_lumis"),
-        n_lumis_committed=_n_lumis(plan, ledger),
+        n_lumis_committed=n_lumis(lumis_of_plan(plan), ledger),
         n_files=len(plan["files"]) if plan else None,
         digest_planned=planned,
         digest_read=digest,
@@ -115,17 +115,6 @@ def count_events(records: RunRecords) -> EventCounts:
         outputs=tuple(_output(records, each) for each in _destinations(records)),
         not_finite=_not_finite(records),
     )
-
-
-def _n_lumis(plan: Mapping[str, Any], ledger: Iterable[Commit]) -> int:
-    """Lumis of which units are committed."""
-    units = plan.get("units", {})
-    run, lumi = (np.asarray(units.get(name, []), dtype=np.int64) for name in ("run", "lumi"))
-    of_units = lumi_keys(run, lumi)
-    first = np.array([(line.run, line.lumi) for line in ledger], dtype=np.int64).reshape(-1, 2)
-    of_several = [of_units[line.places] for line in ledger if line.n_units > 1]
-    firsts, _ = number_keys(np.concatenate([lumi_keys(*first.T), *of_several]))
-    return len(firsts)
 
 
 def _is_partial(n_committed: int, n_planned: int | None) -> bool:
@@ -163,6 +152,7 @@ def _output(records: RunRecords, destination: Destination) -> OutputCounts:
         agree=_agree(merged, n_events, digest) if merged else None,
         written_anew=merged.written_anew if merged else (),
         compression=_compression(records, label),
+        n_events_read=sum(line.n_events for line in lines),
     )
 
 

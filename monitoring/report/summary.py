@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from forkrun.base.destinations import datasets_in
 from forkrun.base.quantities import plural
 from forkrun.monitoring.records import RunRecords, TimelineLine
 from forkrun.monitoring.report.children import (
@@ -17,6 +18,7 @@ from forkrun.monitoring.report.children import (
     summarize_children,
 )
 from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
+from forkrun.monitoring.report.datasets import DatasetCounts, count_datasets, no_sum_over
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
 from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.report.phases import Phases, measure_phases
@@ -94,6 +96,8 @@ class Summary(Struct, frozen=True):
     memory: MemorySummary | None
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
+    datasets: tuple[DatasetCounts, ...]
+    """None of a job that has not several."""
     cutflow: tuple[PathCutflow, ...]
     notes: tuple[str, ...]
     """Remarks on the input."""
@@ -110,8 +114,9 @@ class Summary(Struct, frozen=True):
 def summarize(records: RunRecords) -> Summary:
     """Turns a run directory's records into the values of a report."""
     events, warnings = count_events(records), _warnings(records)
-    datasets = [str(each["name"]) for each in records.config.get("datasets") or ()]
-    cutflow = summarize_cutflow(records.ledger, datasets)
+    names = {n: dataset.name for n, dataset in datasets_in(records.config).items()}
+    cutflow = summarize_cutflow(records.ledger, names, no_sum_over(records))
+    datasets = count_datasets(records)
     records = records.last_session()
     phases, children = measure_phases(records), summarize_children(records)
     return Summary(
@@ -127,6 +132,7 @@ def summarize(records: RunRecords) -> Summary:
             for line in records.timeline
             if line.event == "recovery"
         ),
+        datasets=datasets,
         cutflow=cutflow,
         notes=tuple(records.plan.get("notes", ())),
         warnings=warnings,

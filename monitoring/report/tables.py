@@ -1,25 +1,66 @@
-"""Tables of text: what filters left."""
+"""Tables of text: what filters left, and what was read of datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
-from forkrun.base.quantities import count
+from forkrun.base.quantities import DASH, count
 from forkrun.monitoring.report.cutflow import Cut, Efficiency, PathCutflow
+from forkrun.monitoring.report.datasets import DatasetCounts
 
 _HEAD = ("path", "after", "events", "of the last", "of all")
 _WEIGHTED = ("weights", "of the last", "of all")
 MAX_PATHS = 8
+_MOST_BESIDE = 7
+"""Datasets in one table."""
+_MOST_OUTPUTS = 4
+"""In the table of datasets."""
+Rows = list[tuple[str, ...]]
 
 
-def cutflow_rows(flows: Sequence[PathCutflow]) -> list[tuple[str, ...]]:
-    """Rows of a table, with its head; empty for none."""
+def cutflow_tables(flows: Sequence[PathCutflow]) -> list[Rows]:
+    """Tables with what each filter left: of all events, or where there is no sum over datasets, of
+    each of these; then what the last one left of each dataset. Each has its head."""
     shown = flows[:MAX_PATHS]
     if not shown:
         return []
-    has_weights = any(cut.sum_weights is not None for flow in shown for cut in flow.cuts)
+    names = list(dict.fromkeys(name for flow in shown for name in flow.datasets))
+    if shown[0].no_sum:
+        begins = range(0, len(names), _MOST_BESIDE)
+        tables = [_beside(shown, names[n : n + _MOST_BESIDE]) for n in begins]
+    else:
+        tables = [_rows(shown)]
+    return [*tables, _left_of_datasets(shown)] if names else tables
+
+
+def _beside(flows: Sequence[PathCutflow], names: Sequence[str]) -> Rows:
+    """What each filter left of these datasets, a column for each."""
+    rows: Rows = []
+    has_weights = _have_weights(flows)
+    for flow in flows:
+        of_each = [flow.datasets.get(name, ()) for name in names]
+        for n, cuts in enumerate(zip_longest(*of_each)):
+            after = next(cut.after for cut in cuts if cut) or "(all)"
+            place = (flow.path if n == 0 else "", after)
+            counts = tuple(count(cut.n_events) if cut else DASH for cut in cuts)
+            rows.append((*place, *("events",) * has_weights, *counts))
+            if has_weights:
+                rows.append(
+                    ("", "", "weights", *(_weights(cut)[0] if cut else DASH for cut in cuts))
+                )
+    return [("path", "after", *("",) * has_weights, *names), *rows]
+
+
+def _have_weights(flows: Sequence[PathCutflow]) -> bool:
+    each = (cuts for flow in flows for cuts in (flow.cuts, *flow.datasets.values()))
+    return any(cut.sum_weights is not None for cuts in each for cut in cuts)
+
+
+def _rows(flows: Sequence[PathCutflow]) -> Rows:
+    has_weights = _have_weights(flows)
     rows = [_HEAD + _WEIGHTED * has_weights]
-    for flow in shown:
+    for flow in flows:
         for n, cut in enumerate(flow.cuts):
             rows.append((flow.path if n == 0 else "", *_cells(cut), *_weights(cut) * has_weights))
     return rows
@@ -47,21 +88,43 @@ def _percent(efficiency: Efficiency | None) -> str:
     return f"{100 * efficiency.value:.{digits}f} ± {100 * half:.{digits}f} %"
 
 
-def dataset_rows(flows: Sequence[PathCutflow]) -> list[tuple[str, ...]]:
-    """Rows of a table of what the last filter of each path left of each dataset, with its head;
-    empty without datasets."""
-    shown = [flow for flow in flows[:MAX_PATHS] if flow.datasets]
-    if not shown:
-        return []
-    has_weights = any(cut.sum_weights is not None for flow in shown for cut in flow.cuts)
+def _left_of_datasets(flows: Sequence[PathCutflow]) -> Rows:
+    """What the last filter of each path left of each dataset."""
+    has_weights = _have_weights(flows)
     rows = [("path", "dataset", "events", "left", "of all", *("weights", "of all") * has_weights)]
-    for flow in shown:
+    for flow in flows:
         for n, (name, cuts) in enumerate(flow.datasets.items()):
             last, all_ = cuts[-1], count(cuts[0].n_events)
             weights = ((_weights(last)[0], _percent(last.weighted_total))) * has_weights
             left = (count(last.n_events), _percent(last.total), *weights)
             rows.append((flow.path if n == 0 else "", name, all_, *left))
     return rows
+
+
+def dataset_rows(datasets: Sequence[DatasetCounts]) -> Rows:
+    """Rows of a table, with its head; empty for none."""
+    if not datasets:
+        return []
+    labels = list(datasets[0].n_events_written)[:_MOST_OUTPUTS]
+    head = ("dataset", "", "files", "events", "lumis", "sum of weights", *labels)
+    return [head, *(_dataset_row(dataset, labels) for dataset in datasets)]
+
+
+def _dataset_row(dataset: DatasetCounts, labels: Sequence[str]) -> tuple[str, ...]:
+    n_weights = dataset.sum_of_weights
+    return (
+        dataset.name,
+        "data" if dataset.is_data else "simulation",
+        count(dataset.n_files),
+        _of(dataset.n_events_read, dataset.n_events_planned),
+        _of(dataset.n_lumis_committed, dataset.n_lumis_planned),
+        DASH if n_weights is None else f"{n_weights:.6g}",
+        *(count(dataset.n_events_written[label]) for label in labels),
+    )
+
+
+def _of(n_done: int, n_planned: int) -> str:
+    return count(n_done) if n_done == n_planned else f"{count(n_done)} of {count(n_planned)}"
 
 
 def format_table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:

@@ -10,11 +10,12 @@ from typing import Any
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.cutflow import PathCutflow
+from forkrun.monitoring.report.datasets import DatasetCounts
 from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.report.memory import MemorySummary
 from forkrun.monitoring.report.phases import Phases
 from forkrun.monitoring.report.summary import JobFacts, Outcome, Recovered, Summary, Totals
-from forkrun.monitoring.report.tables import MAX_PATHS, cutflow_rows, dataset_rows, format_table
+from forkrun.monitoring.report.tables import MAX_PATHS, cutflow_tables, dataset_rows, format_table
 
 WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
@@ -29,6 +30,7 @@ def format_text(summary: Summary) -> str:
         _title(summary.job),
         [*_job(summary.job, summary.events), *(_row("", note) for note in summary.notes)],
         _events(summary.events),
+        _datasets(summary.datasets),
         _cutflow(summary.cutflow),
         _warnings(summary.warnings),
         [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
@@ -123,20 +125,24 @@ def _events(events: EventCounts) -> list[str]:
         units = f"{count(events.n_units_committed)} of {count(events.n_units_planned)} units"
         lines.append(_row("", f"committed {units}, safe in the run directory; the rest is to do:"))
         lines.append(_row("", "run the same command again, or forkrun resume RUNDIR"))
-    lines += [_row("", _output(output, events)) for output in events.outputs]
+    lines += [_row("", _output(output)) for output in events.outputs]
     for name, n_values in list(events.not_finite.items())[:MAX_RECOVERIES_SHOWN]:
         what = f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
         lines.append(_row("", f"{what}, and so are its bins"))
     return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
 
 
+def _datasets(datasets: Sequence[DatasetCounts]) -> list[str]:
+    rows = dataset_rows(datasets)
+    return ["Datasets", *format_table(rows, left={0, 1})] if rows else []
+
+
 def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
-    rows = cutflow_rows(flows)
-    if not rows:
+    if not flows:
         return []
-    lines = ["Cutflow", *format_table(rows, left={0, 1})]
-    if by_dataset := dataset_rows(flows):
-        lines += ["", *format_table(by_dataset, left={0, 1})]
+    tables = [format_table(rows, left={0, 1}) for rows in cutflow_tables(flows)]
+    lines = ["Cutflow", *(line for table in tables for line in (*table, ""))][:-1]
+    lines += [f"  {flows[0].no_sum}"] if flows[0].no_sum else []
     if len(flows) > MAX_PATHS:
         lines.append(f"  … {len(flows) - MAX_PATHS} more paths in report.json")
     if flows[0].n_units_missing:
@@ -153,8 +159,8 @@ def _warnings(warnings: Sequence[str]) -> list[str]:
     return [_row("" if n else "Warnings", line) for n, line in enumerate(lines)]
 
 
-def _output(output: OutputCounts, events: EventCounts) -> str:
-    kept = output.n_events_written / events.n_events_read if events.n_events_read else None
+def _output(output: OutputCounts) -> str:
+    kept = output.n_events_written / output.n_events_read if output.n_events_read else None
     written = f"output {output.label}: {count(output.n_events_written)} events ({percent(kept)})"
     n_bytes = output.n_bytes_merged or output.n_bytes_written
     merged = _mark(output.agree, "merged file agrees", "MERGED FILE DIFFERS") or " · not merged"

@@ -118,8 +118,8 @@ def test_a_file_of_another_form_is_an_input_error(tmp_path: Path, text: str) -> 
 def test_lists_are_joined_in_the_order_of_the_files(tmp_path: Path) -> None:
     files = [tmp_path / "1", tmp_path / "2"]
     for n, file in enumerate(files):
-        file.write_bytes(b"".join(encode_part({"m": {"x": total_of([n])}})))
-    assert merge_parts(files)["m"]["x"].result() == [0, 1]
+        file.write_bytes(b"".join(encode_part({0: {"m": {"x": total_of([n])}}})))
+    assert merge_parts(files)[0]["m"]["x"].result() == [0, 1]
 
 
 MODULE = """

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.base.lumis import lumi_keys, runs_and_lumis
+from forkrun.base.lumis import LumiCounts, lumi_keys, runs_and_lumis
 from forkrun.index import FileIndex, LumiRange, LumiRanges
 from forkrun.plan import LumiMask
-from forkrun.plan.lumi_counts import LumiCounts, count_lumis
+from forkrun.plan.lumi_counts import count_lumis
 from forkrun.rundir.ledger import Commit, SkippedEvent
 from forkrun.rundir.lumi_accounting import account, golden_json
 from tests.support.files import write_events
@@ -51,7 +51,8 @@ def sets_of(
 ) -> tuple[set[Lumi], set[Lumi], set[Lumi]]:
     """Processed, failed and not finished."""
     run, lumi = np.array([*in_input], dtype=np.int64).reshape(-1, 2).T
-    counts = LumiCounts(run, lumi, np.array([*in_input.values()], dtype=np.int64))
+    n_events = np.array([*in_input.values()], dtype=np.int64)
+    counts = LumiCounts(run, lumi, n_events, np.zeros_like(run))
     found = account(counts, commits)
     return lumis_of(found.processed), lumis_of(found.failed), lumis_of(found.not_finished)
 
@@ -98,6 +99,10 @@ def test_lumis_of_two_runs_are_never_one_range() -> None:
     assert golden_json(keys_of(lumis)) == {"1": [[2**32 - 1, 2**32 - 1]], "2": [[0, 1]]}
 
 
+def columns_of(counts: LumiCounts) -> dict[str, list[int]]:
+    return {name: column.tolist() for name, column in counts.columns().items()}
+
+
 def test_lumis_are_counted_over_files_within_the_mask() -> None:
     def file(name: str, *ranges: LumiRange) -> FileIndex:
         return FileIndex(name, name, 100, (0, 100), ranges, ())
@@ -109,11 +114,18 @@ def test_lumis_are_counted_over_files_within_the_mask() -> None:
     ]
     ranges = LumiRanges.of(index)
     of_all = {"run": [1, 1, 2], "lumi": [6, 5, 1], "n_events": [12, 3, 1]}
-    assert count_lumis(ranges, None).to_json() == of_all
+    assert columns_of(count_lumis(ranges, None)) == of_all
     of_mask = count_lumis(ranges, LumiMask.of({1: [[5, 5]]}))
-    assert of_mask.to_json() == {"run": [1], "lumi": [5], "n_events": [3]}
+    assert columns_of(of_mask) == {"run": [1], "lumi": [5], "n_events": [3]}
     of_none = count_lumis(ranges, LumiMask.of({}))
-    assert of_none.to_json() == {"run": [], "lumi": [], "n_events": []}
+    assert columns_of(of_none) == {"run": [], "lumi": [], "n_events": []}
+    of_two = columns_of(count_lumis(ranges, None, [0, 1]))
+    assert of_two == {
+        "run": [1, 1, 1, 2],
+        "lumi": [6, 5, 6, 1],
+        "n_events": [10, 3, 2, 1],
+        "dataset": [0, 0, 1, 1],
+    }
 
 
 def accounting_of(run: Path) -> tuple[Any, Any, Any]:

@@ -168,3 +168,12 @@ def test_the_name_of_a_variation_leaves_room_for_suffixes_of_files(tmp_path: Pat
         assert ended.code == 2, ended.err
         assert "has 307 bytes; it becomes a name of files" in ended.err
     assert not (tmp_path / "run").exists()
+
+
+def test_no_output_of_a_variation_gets_the_name_of_a_module(tmp_path: Path) -> None:
+    job = make_job(tmp_path, variations="all").define("events_jes_up", "2 * n")
+    what = "a module has the label of this output in a variation; give one of them another"
+    with pytest.raises(ConfigError) as refused:
+        job.run(children=1, output=tmp_path / "run", quiet=True)
+    (problem,) = refused.value.problems
+    assert problem.endswith(f'outputs "events_jes_up": {what}')

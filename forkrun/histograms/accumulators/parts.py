@@ -1,5 +1,6 @@
-"""The file of a unit's accumulators, `accumulators.json`: [[module, name, {kind: value}], …]. A run
-directory may come from another user: nothing in it is executed."""
+"""The file of a unit's accumulators, `accumulators.json`: [[module, name, {kind: value}, number of
+the dataset], …], without the number where it is 0. A run directory may come from another user:
+nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -8,30 +9,35 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.destinations import DatasetApart, are_mixed
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError, JobError
 from forkrun.histograms.accumulators.totals import Total, add, decode, encode
 
 Totals = dict[str, dict[str, Total]]
 """By label of the module, by name."""
+ByDataset = dict[int, Totals]
+"""By number of the dataset."""
 
 
-def encode_part(totals: Mapping[str, Mapping[str, Total]]) -> list[bytes]:
+def encode_part(totals: ByDataset) -> list[bytes]:
     """Pieces of the file; none if nothing was accumulated."""
     rows = [
-        [module, name, encode(total)]
-        for module, named in totals.items()
+        [module, name, encode(total), *([dataset] if dataset else [])]
+        for dataset, of_dataset in totals.items()
+        for module, named in of_dataset.items()
         for name, total in named.items()
     ]
     return [json.dumps(rows, allow_nan=False).encode()] if rows else []
 
 
-def read_part(file: Path) -> Totals:
+def read_part(file: Path) -> ByDataset:
     """What was given to `encode_part`. Raises InputError that names the file."""
-    totals: Totals = {}
+    totals: ByDataset = {}
     try:
-        for module, name, data in json.loads(read_regular(file)):
-            totals.setdefault(module, {})[name] = decode(data)
+        for module, name, data, *dataset in json.loads(read_regular(file)):
+            number = int(dataset[0]) if dataset else 0
+            totals.setdefault(number, {}).setdefault(module, {})[name] = decode(data)
     except OSError as error:
         raise InputError(f"{file}: cannot read these accumulators: {error.strerror}") from None
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
@@ -39,22 +45,47 @@ def read_part(file: Path) -> Totals:
     return totals
 
 
-def merge_parts(files: Iterable[Path]) -> Totals:
+def merge_parts(files: Iterable[Path]) -> ByDataset:
     """The sum over units. `files`: in the order of the input. Raises JobError if those of two units
     do not fit each other."""
-    totals: Totals = {}
+    totals: ByDataset = {}
     for file in files:
-        for module, named in read_part(file).items():
-            for name, total in named.items():
-                try:
-                    add(totals.setdefault(module, {}), name, total)
-                except TypeError as error:
-                    raise JobError(f'module "{module}": {error} ({file})') from None
+        for dataset, more in read_part(file).items():
+            _add(totals.setdefault(dataset, {}), more, str(file))
     return totals
 
 
-def results(totals: Totals) -> dict[str, dict[str, Any]]:
-    """By label of the module, by name, as in `output/accumulators.json`."""
+def _add(totals: Totals, more: Totals, of: str) -> None:
+    """`of`: in messages, what has more."""
+    for module, named in more.items():
+        for name, total in named.items():
+            try:
+                add(totals.setdefault(module, {}), name, total)
+            except TypeError as error:
+                raise JobError(f'module "{module}": {error} ({of})') from None
+
+
+def results(totals: ByDataset, datasets: Mapping[int, DatasetApart]) -> dict[str, Any]:
+    """Content of `output/accumulators.json`: by label of the module, by name; of several `datasets`
+    that of each in "datasets", and in "total" the sum, unless they are data and simulation."""
+    if not datasets:
+        return _results(totals.get(0, {}))
+    found = {name: _results(totals.get(n, {})) for n, (name, _) in datasets.items()}
+    total: Totals = {}
+    for number in [] if are_mixed(datasets.values()) else sorted(totals):
+        _add(total, _copied(totals[number]), datasets[number].name)
+    return {"datasets": found, **({"total": _results(total)} if total else {})}
+
+
+def _copied(totals: Totals) -> Totals:
+    """The same for sums that change it: objects of users change when others are added."""
+    return {
+        module: {name: decode(encode(total)) for name, total in named.items()}
+        for module, named in totals.items()
+    }
+
+
+def _results(totals: Totals) -> dict[str, dict[str, Any]]:
     return {
         module: {name: total.result() for name, total in sorted(named.items())}
         for module, named in sorted(totals.items())

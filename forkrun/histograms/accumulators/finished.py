@@ -1,0 +1,38 @@
+"""What a finished job has accumulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forkrun.base.nearest import suggestion
+
+
+class Accumulators(dict[str, dict[str, Any]]):
+    """By label of the module and name, the values of the whole job. `datasets`: the same of each
+    dataset, by its name, where the job has several; this one is then their sum, and empty if data
+    and simulation are among them."""
+
+    def __init__(
+        self,
+        total: Mapping[str, dict[str, Any]],
+        datasets: Mapping[str, dict[str, dict[str, Any]]] | None = None,
+    ) -> None:
+        super().__init__(total)
+        self.datasets = datasets or {}
+
+    @classmethod
+    def of_file(cls, content: Mapping[str, Any], *, is_by_dataset: bool) -> Accumulators:
+        """`content`: of `accumulators.json`."""
+        if is_by_dataset:
+            return cls(content.get("total") or {}, content.get("datasets"))
+        return cls(content)
+
+    def __missing__(self, label: str) -> dict[str, Any]:
+        known = {**self, **{of: {} for each in self.datasets.values() for of in each}}
+        if not self and label in known:
+            raise KeyError(
+                "data and simulation are not added: take"
+                f' result.accumulators.datasets["{next(iter(self.datasets))}"]["{label}"]'
+            )
+        raise KeyError(f'no module "{label}" has accumulated anything' + suggestion(label, known))
