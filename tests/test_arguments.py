@@ -204,6 +204,7 @@ ARGUMENTS: dict[str, Argument] = {
     "Result.read.run_directory": Argument(lambda v: forkrun.Result.read(v), PATHS),
     "Result.output.label": Argument(lambda v: RESULT.output(v), TEXTS),
     "Result.output.dataset": Argument(lambda v: RESULT.output("x", v), (*TEXTS, "none")),
+    "Result.lumis.dataset": Argument(lambda v: RESULT.lumis(v), (*TEXTS, "none")),
     "load.file": Argument(lambda v: forkrun.load(v), PATHS, "file"),
     "merge_files.inputs": Argument(lambda v: merging(inputs=v), FILES),
     "merge_files.output": Argument(lambda v: merging(output=v), PATHS),

@@ -103,8 +103,8 @@ class Result(Struct, frozen=True, dict=True):
 
     @property
     def datasets(self) -> Datasets:
-        """Of a job with several, by name what report.json has of each: files, events, lumis, sum of
-        weights, events in each output; `print` and notebooks show a table."""
+        """What report.json has of each, by name, if the job has several: files, events, lumis, sum
+        of weights, events in each output; `print` and notebooks show a table."""
         return Datasets({each["name"]: each for each in self.report.get("datasets", ())})
 
     @property
