@@ -48,7 +48,7 @@ class IndexCache(Struct, frozen=True):
         if (place := self._named(request)) is not None:
             _write(place, result)
 
-    def _place(self, request: dict[str, Any]) -> Path | None:
+    def _place(self, request: dict[str, Any]) -> str | None:
         """None for remote files: there is no cheap way to see whether they have changed."""
         if self.folder is None or is_url(request["path"]):
             return None
@@ -61,28 +61,31 @@ class IndexCache(Struct, frozen=True):
             del key["file_number"]  # only stands for a lumi that the file does not name
         return self._named(key)
 
-    def _named(self, key: dict[str, Any]) -> Path | None:
+    def _named(self, key: dict[str, Any]) -> str | None:
         if self.folder is None:
             return None
         asked = encode({**key, "version": _VERSION}, order="sorted")
         name = hashlib.sha256(asked).hexdigest()
-        return self.folder / name[:2] / f"{name}.msgpack"
+        return f"{self.folder}/{name[:2]}/{name}.msgpack"  # a Path takes as long as all else
 
 
-def _read(place: Path | None) -> dict[str, Any] | None:
+def _read(place: str | None) -> dict[str, Any] | None:
     """None if it is not there, or parts of it never came to the disk."""
+    if place is None:
+        return None
     try:
-        data = place.read_bytes() if place else b""
+        with open(place, "rb", buffering=0) as file:
+            data = file.read()
         is_whole = data[:_CHECK_BYTES] == _check(memoryview(data)[_CHECK_BYTES:])
         return decode(memoryview(data)[_CHECK_BYTES:], type=dict[str, Any]) if is_whole else None
     except (OSError, DecodeError):
         return None
 
 
-def _write(place: Path, value: dict[str, Any]) -> None:
+def _write(place: str, value: dict[str, Any]) -> None:
     data = encode(value)
     with contextlib.suppress(OutputError):
-        write_bytes(place, _check(data) + data, durable=False)
+        write_bytes(Path(place), _check(data) + data, durable=False)
 
 
 _CHECK_BYTES = 4

@@ -97,8 +97,12 @@ class LumiRanges(Struct, frozen=True, eq=False):
 
     def digest_of_all(self) -> int:
         """Digest of the events of all ranges: the sum modulo 2^128."""
+        n_together = 256  # a sum over rows of four numbers takes five times as long
+        n_whole = len(self) // n_together * n_together
+        wide = self.digest[:n_whole].reshape(-1, 4 * n_together).sum(axis=0, dtype=np.uint64)
+        rest = self.digest[n_whole:].sum(axis=0, dtype=np.uint64)
         total = 0
-        for part in self.digest.sum(axis=0, dtype=np.uint64):
+        for part in wide.reshape(-1, 4).sum(axis=0) + rest:
             total = (total << 32) + int(part)
         return total % (1 << 128)
 

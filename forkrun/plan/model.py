@@ -148,11 +148,13 @@ class Units(Sequence[Unit]):
         places = self.first_range[:-1]
         has_events = places < self.first_range[1:]
         file, first = self.file[places[has_events]], self.first[places[has_events]]
-        found = np.zeros(len(file), dtype=np.bool_)
-        for number in np.flatnonzero(np.bincount(file)).tolist():
-            of_file = file == number
-            found[of_file] = np.isin(first[of_file], clusters[number])
-        begins[has_events] = found
+        known = np.fromiter((entry for each in clusters for entry in each), dtype=np.int64)
+        of_file = np.repeat(np.arange(len(clusters)), [len(each) for each in clusters])
+        n_most = max(known.max(initial=0), first.max(initial=0)) + 1
+        keys = of_file * n_most + known  # of all files in a row: they rise
+        wanted = file * n_most + first
+        place = np.searchsorted(keys, wanted)
+        begins[has_events] = np.append(keys, -1)[place] == wanted
         return begins
 
     def stretch(self, first: int, n_units: int) -> Stretch:

@@ -33,10 +33,13 @@ Integers cut_lumis(const Integers& n_ranges, const Integers& n_left, const Integ
   check_lengths(n_ranges.size() == n_left.size() && file.size() == first.size() &&
                 file.size() == last.size());
   std::vector<RangeToCut> ranges;
+  ranges.reserve(static_cast<std::size_t>(file.size()));
   for (py::ssize_t i = 0; i < file.size(); ++i) {
-    ranges.push_back({first.at(i), last.at(i), clusters.at(static_cast<std::size_t>(file.at(i)))});
+    const auto number = static_cast<std::size_t>(file.data()[i]);
+    ranges.push_back({first.data()[i], last.data()[i], clusters.at(number)});
   }
   std::vector<Cut> cuts;
+  cuts.reserve(ranges.size());
   std::size_t begin = 0;
   for (py::ssize_t lumi = 0; lumi < n_ranges.size(); ++lumi) {
     const auto n = static_cast<std::size_t>(n_ranges.at(lumi));
