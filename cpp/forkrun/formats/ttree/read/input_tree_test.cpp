@@ -273,8 +273,10 @@ TEST_F(TreeWithoutROOT, ReadsBasketsAgainThatHaveNoRoom) {
     EXPECT_EQ(number_at(reader, n_events / 2), static_cast<std::uint64_t>(n_events / 2) << 40U);
     EXPECT_GT(file.read_bytes(), n_bytes_read);
     EXPECT_FALSE(room->take(600));
+    EXPECT_EQ(room->n_branches(), 1U);
   }
   EXPECT_TRUE(room->take(600));
+  EXPECT_EQ(room->n_branches(), 0U);
 }
 
 TEST_F(TreeWithoutROOT, IsReadByROOTWhereItIsUnusual) {

@@ -29,7 +29,8 @@ class UnpackedRoom;
 /// on any threads: each basket is read once, if there is room for it.
 class UnpackedBranch {
  public:
-  explicit UnpackedBranch(std::shared_ptr<UnpackedRoom> room) : room_{std::move(room)} {}
+  UnpackedBranch(std::shared_ptr<UnpackedRoom> room, std::string name)
+      : room_{std::move(room)}, name_{std::move(name)} {}
   UnpackedBranch(const UnpackedBranch&) = delete;
   UnpackedBranch& operator=(const UnpackedBranch&) = delete;
   ~UnpackedBranch();
@@ -62,6 +63,7 @@ class UnpackedBranch {
   void keep(const Kept& basket, Kept& place);
 
   std::shared_ptr<UnpackedRoom> room_;
+  std::string name_;
   std::mutex mutex_;                      ///< of the map
   std::map<std::size_t, Place> places_;   ///< by number
   std::atomic<std::size_t> n_bytes_ = 0;  ///< of what is kept
@@ -90,10 +92,22 @@ class UnpackedRoom : public std::enable_shared_from_this<UnpackedRoom> {
     auto& known = branches_[branch];
     auto held = known.lock();
     if (!held) {
-      held = std::make_shared<UnpackedBranch>(shared_from_this());
+      held = std::make_shared<UnpackedBranch>(shared_from_this(), branch);
       known = held;
     }
     return held;
+  }
+  /// A branch that nobody holds any more, unless it has come back meanwhile.
+  void forget(const std::string& branch) {
+    const std::lock_guard lock{mutex_};
+    if (const auto known = branches_.find(branch);
+        known != branches_.end() && known->second.expired()) {
+      branches_.erase(known);
+    }
+  }
+  [[nodiscard]] std::size_t n_branches() {
+    const std::lock_guard lock{mutex_};
+    return branches_.size();
   }
 
  private:
@@ -102,7 +116,10 @@ class UnpackedRoom : public std::enable_shared_from_this<UnpackedRoom> {
   std::map<std::string, std::weak_ptr<UnpackedBranch>> branches_;
 };
 
-inline UnpackedBranch::~UnpackedBranch() { room_->give_back(n_bytes_); }
+inline UnpackedBranch::~UnpackedBranch() {
+  room_->give_back(n_bytes_);
+  room_->forget(name_);
+}
 
 inline bool UnpackedBranch::has(std::size_t number) {
   auto& place = place_of(number);
