@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
 from forkrun.batch.shipping import changed_outputs, take_shipped
@@ -27,6 +28,8 @@ from forkrun.rundir.fingerprint import FREE, OF_PROGRAM, differences
 from forkrun.rundir.nodes import NodeRanges
 from forkrun.rundir.resume import check_extends
 from forkrun.schedule.found_out import FoundOut
+
+_ELSEWHERE = "submit the whole input to another folder"
 
 
 def extend_nodes(
@@ -93,16 +96,18 @@ def _described(config: JobConfig) -> dict[str, Any]:
     without: Any = {**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}}
     raw: dict[str, Any] = config.model_dump(mode="json", exclude=without)
     raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
+    raw["datasets"] = {d["name"]: {**d, "files": None} for d in raw["datasets"]}
     for friend in raw["source"]["friends"]:
         del friend["files"]
     return raw
 
 
 def _as_given(config: JobConfig, given: JobConfig) -> JobConfig:
-    """With the friends that are given now, which may have more files, and the modules with what a
-    program in Python has of them."""
+    """With the datasets and friends that are given now, which may have more files, and the modules
+    with what a program in Python has of them."""
     source = config.source.model_copy(update={"friends": given.source.friends})
-    return config.model_copy(update={"source": source, "modules": given.modules})
+    now = {"source": source, "datasets": given.datasets, "modules": given.modules}
+    return config.model_copy(update=now)
 
 
 def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> None:
@@ -119,7 +124,7 @@ def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> Non
 
 def _check_found(folder: RunDirectory, job: NodesJob, known: FoundOut) -> None:
     """Raises ConfigError if with the new files events would be others than nodes have made."""
-    remedy = "submit the whole input to another folder"
+    remedy = _ELSEWHERE
     if changed := changed_outputs(folder, job.job):
         raise ConfigError(
             f"submit --extend: with the branches of the new files {', '.join(changed[:5])} would"
@@ -151,10 +156,9 @@ def _extended(
     whole = PlannedJob.of(in_order(whole_config, order), index, time.time(), is_on_nodes=True)
     joined = extended(plan, more, whole.plan)
     if joined is None:
-        raise ConfigError(
-            "submit --extend: a lumi of the new files is in the files before as well, so that its"
-            " events would come elsewhere; submit the whole input to another folder"
-        )
+        why = _why_not_behind(plan, more, whole.plan)
+        raise ConfigError(f"submit --extend: {why}; {_ELSEWHERE}")
+    _check_datasets(config, plan, joined)
     planned = replace(whole, config=whole_config, plan=joined, may_reorder=False)
     of_modules = replace(known, branches=None, sums_of_weights={})
     job = planned.prepared(planned.conditions(), of_modules)
@@ -162,6 +166,36 @@ def _extended(
     n_nodes = (split or _as_before(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]
     return NodesJob(job, [*ranges.first_unit[:-1], *borders], index)
+
+
+def _why_not_behind(plan: Plan, more: Plan, whole: Plan) -> str:
+    if plan.n_events + more.n_events != whole.n_events:
+        return "events of the new files are in the files before as well, and are to be dropped"
+    if whole.order == EventOrder.SORTED:
+        return 'source.order = "sorted" puts events of the new files before others'
+    return (
+        "a lumi of the new files is in the files before as well, so that its events would come"
+        " elsewhere"
+    )
+
+
+def _check_datasets(config: JobConfig, plan: Plan, joined: Plan) -> None:
+    """Raises ConfigError if files that the job has are of another dataset now, or if events of one
+    would come behind those of others where these are together."""
+    if joined.datasets[: len(plan.datasets)] != plan.datasets:
+        raise ConfigError(
+            f"submit --extend: files that the job has are of other datasets now; {_ELSEWHERE}"
+        )
+    together = [output.label for output in config.outputs if output.datasets == TOGETHER]
+    first = min(joined.datasets[len(plan.datasets) :], default=0)
+    last = max(plan.datasets, default=0)
+    if together and first < last:
+        names = [dataset.name for dataset in config.datasets]
+        raise ConfigError(
+            f'submit --extend: output "{together[0]}" has datasets together, and events of the new'
+            f' files of "{names[first]}" would come behind those of "{names[last]}";'
+            f' {_ELSEWHERE}, or another time with datasets = "{APART}" of such an output'
+        )
 
 
 def _as_before(ranges: NodeRanges) -> Split:

@@ -50,6 +50,7 @@ def fingerprint(
     )
     if may_grow:
         described["source"] = _without_files(described["source"])
+        described["datasets"] = [{**each, "files": None} for each in described["datasets"]]
     return {
         BUILD: build_identity(),
         "version": {"forkrun": release(), "ROOT": _core.root_version()},
