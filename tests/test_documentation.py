@@ -4,6 +4,7 @@ after the other, as the cells of a notebook."""
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from tests.support.jobs import PATIENCE_S, ROOT, environment
 from tests.support.jobs import forkrun as command
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SAMPLE = re.compile(r"^forkrun sample (?!sample\.root)(.*)$", re.MULTILINE)
+"""Commands of a page that make files beside sample.root."""
 PAGES = (
     "docs/tutorial.md",
     "docs/datasets.md",
@@ -21,8 +24,6 @@ PAGES = (
     "docs/systematics.md",
     "README.md",
 )
-SAMPLES = {"docs/datasets.md": ["dy_1.root", "dy_2.root", "ttbar.root", "data.root"]}
-"""Files that a page has made beside sample.root."""
 
 
 def blocks(page: str) -> list[str]:
@@ -42,9 +43,9 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> None:
     texts = blocks(page)
     assert texts
-    for seed, name in enumerate(SAMPLES.get(page, ()), start=1):
-        shape = ["--events", 500, "--lumis", 2, "--seed", seed]
-        assert command("sample", name, *shape, "--quiet", cwd=sample).code == 0
+    for line in SAMPLE.findall((ROOT / page).read_text(encoding="utf-8")):
+        made = command("sample", *shlex.split(line, comments=True), "--quiet", cwd=sample)
+        assert made.code == 0, made.err
     program = sample / "page.py"
     # Two lumis in blocks of one size: what Python modules cost is learnt on larger files.
     quick = "threads={'block_size': 1000}, forking={'distribution': 'lumi'}"
