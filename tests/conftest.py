@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,13 @@ from hypothesis import settings
 from forkrun.fork.single_thread import limit_library_threads
 
 limit_library_threads()  # before NumPy is imported: tests fork
+
+from forkrun import api  # noqa: E402
+from forkrun.base.progress import in_notebook  # noqa: E402
+from forkrun.fork import helper  # noqa: E402
+from forkrun.fork.command import CleanCommand  # noqa: E402
+from tests.support.jobs import run_served, start_served_worker  # noqa: E402
+
 settings.register_profile("any machine", deadline=None)  # no test asserts a wall time
 settings.load_profile("any machine")
 
@@ -80,3 +89,26 @@ def real_data() -> Path:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or fills the user's cache of indexes."""
     monkeypatch.setenv("FORKRUN_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def _served_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs that tests run from Python, and workers that read files for them, are served as commands
+    are, but where a process that Python starts for them is what is tested."""
+    if request.node.get_closest_marker("own_process"):
+        return
+    run, start = api._run, helper.start_worker
+
+    def run_job(clean: CleanCommand, descriptors: Sequence[int]) -> int:
+        is_served = _is_alone() and not in_notebook()
+        return (run_served if is_served else run)(clean, descriptors)
+
+    def start_worker(module: str) -> Any:
+        return (start_served_worker if _is_alone() else start)(module)
+
+    monkeypatch.setattr(api, "_run", run_job)
+    monkeypatch.setattr(helper, "start_worker", start_worker)
+
+
+def _is_alone() -> bool:
+    return threading.current_thread() is threading.main_thread()

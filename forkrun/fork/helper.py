@@ -203,19 +203,24 @@ Request = dict[str, Any]
 Answer = dict[str, Any]
 
 
+def start_worker(module: str) -> subprocess.Popen[bytes]:
+    """A clean process that runs a module of ours."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
 class Worker:
     """A clean process that runs a module of ours which calls `serve`, and the request that it is
     working on."""
 
     def __init__(self, module: str, most_s: Callable[[Request], float]) -> None:
         """`most_s`: how long an answer may take."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", module],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
+        self.process = start_worker(module)
         self.request: Request = {}
         self._most_s = most_s
         self._asked_s = 0.0

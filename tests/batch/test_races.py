@@ -253,7 +253,7 @@ def at_once(
 
     def ended(server: CommandServer, arguments: Sequence[object]) -> int:
         with open("/dev/null") as nothing, tempfile.TemporaryFile() as said:
-            streams = [nothing.fileno(), said.fileno(), said.fileno()]
+            streams = {0: nothing.fileno(), 1: said.fileno(), 2: said.fileno()}
             return server.run([*map(str, arguments)], cwd, environment(), streams, timeout_s=120)
 
     with ThreadPoolExecutor(len(commands)) as team:

@@ -92,6 +92,7 @@ def kill_first_helpers(monkeypatch: pytest.MonkeyPatch, n: int) -> list[int]:
     return killed
 
 
+@pytest.mark.own_process
 def test_a_file_whose_helper_was_killed_is_read_by_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_file_whose_helper_was_killed_is_read_by_another(
     assert len(killed) == 2
 
 
+@pytest.mark.own_process
 def test_three_killed_helpers_name_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

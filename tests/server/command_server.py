@@ -12,18 +12,34 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
+from fcntl import F_DUPFD, fcntl
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest import mock
 
 from forkrun import _core
+from forkrun.config import JobConfig
+from forkrun.fork import command as starts
+from forkrun.fork import helper
 from forkrun.fork.single_thread import limit_library_threads
+from tests.server.forked_worker import ForkedWorker, keep
 
 _PRELOADED = (
     "awkward", "hist", "forkrun.api", "forkrun.cli.parser", "forkrun.cli.run", "forkrun.cli.plan",
     "forkrun.cli.merge", "forkrun.monitoring", "forkrun.parent.job", "forkrun.parent.merging",
-    "forkrun.monitoring.report.write", "forkrun.modules.loading",
+    "forkrun.monitoring.report.write", "forkrun.modules.loading", "forkrun.modules.functions",
+    "forkrun.modules.expressions", "forkrun.histograms.booking", "forkrun.batch.collecting",
+    "forkrun.index.worker", "forkrun.formats.ttree", "numpy.ma", "psutil",
 )  # fmt: skip
 _LONGEST = 1 << 16  # bytes of a message
+_MOST_STREAMS = 16
+WORKER = "worker"
+"""In the place of a command: starts one and ends."""
+_OF_WORKER = (3, 4, 5)
+"""Descriptors of its input, output and status."""
+_ASIDE = 500
+"""Descriptors of a command are smaller."""
 
 
 class CommandServer:
@@ -44,14 +60,15 @@ class CommandServer:
         arguments: list[str],
         cwd: Path,
         environment: dict[str, str],
-        streams: list[int],
+        streams: Mapping[int, int],
         timeout_s: float,
     ) -> int:
-        """Gives the exit code, as of `subprocess`. `streams`: descriptors of the command's standard
-        input, output and error. Kills what takes too long, with all that it has started."""
-        request = json.dumps([arguments, str(cwd), environment]).encode()
+        """Gives the exit code, as of `subprocess`. `streams`: by the number of a descriptor of the
+        command, its standard input, output and error at least, one of this process. Kills what
+        takes too long, with all that it has started."""
+        request = json.dumps([arguments, str(cwd), environment, list(streams)]).encode()
         assert len(request) < _LONGEST
-        socket.send_fds(self._socket, [request], streams)
+        socket.send_fds(self._socket, [request], list(streams.values()))
         pid = int(self._socket.recv(_LONGEST))
         self._socket.settimeout(timeout_s)
         try:
@@ -64,6 +81,15 @@ class CommandServer:
         finally:
             self._socket.settimeout(None)
 
+    def start_worker(self, module: str, environment: dict[str, str]) -> ForkedWorker:
+        """A worker that is no child of this process, which may have threads."""
+
+        def begin(module: str, *theirs: int) -> None:
+            streams = dict(zip((0, 1, 2, *_OF_WORKER), (theirs[0], 1, 2, *theirs), strict=True))
+            assert self.run([WORKER, module], Path.cwd(), environment, streams, 60.0) == 0
+
+        return ForkedWorker(module, begin)
+
     def close(self) -> None:
         """Ends the process."""
         self._socket.close()
@@ -73,15 +99,15 @@ class CommandServer:
 def _serve(connection: socket.socket) -> int:
     """Until the client closes its end."""
     while True:
-        request, streams, _, _ = socket.recv_fds(connection, _LONGEST, 3)
+        request, received, _, _ = socket.recv_fds(connection, _LONGEST, _MOST_STREAMS)
         if not request:
             return 0
         pid = os.fork()
         if pid == 0:
             connection.close()
-            arguments, cwd, environment = json.loads(request)
-            _command(arguments, cwd, environment, streams)
-        for stream in streams:
+            arguments, cwd, environment, numbers = json.loads(request)
+            _command(arguments, cwd, environment, dict(zip(numbers, received, strict=True)))
+        for stream in received:
             os.close(stream)
         connection.send(str(pid).encode())
         _, status = os.waitpid(pid, 0)
@@ -89,16 +115,25 @@ def _serve(connection: socket.socket) -> int:
 
 
 def _command(
-    arguments: list[str], cwd: str, environment: dict[str, str], streams: list[int]
+    arguments: list[str], cwd: str, environment: dict[str, str], streams: dict[int, int]
 ) -> NoReturn:
     os.setsid()
-    for number, stream in enumerate(streams):
+    aside = {number: fcntl(stream, F_DUPFD, _ASIDE) for number, stream in streams.items()}
+    for stream in streams.values():
+        os.close(stream)
+    for number, stream in aside.items():
         os.dup2(stream, number)
         os.close(stream)
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environment)
+    importlib.reload(starts)  # takes its variable out of the environment
+    if arguments[0] == WORKER:
+        if os.fork() == 0:
+            keep(arguments[1], *_OF_WORKER)
+        os._exit(0)
     sys.argv = ["forkrun", *arguments]
+    mock.patch.object(helper, "start_worker", ForkedWorker).start()
     from forkrun.cli import command
 
     command()
@@ -108,6 +143,7 @@ def _preload() -> None:
     limit_library_threads()
     for name in _PRELOADED:
         importlib.import_module(name)
+    JobConfig.model_rebuild()  # the first configuration that is validated does so else
     _core.warm_up()
 
 

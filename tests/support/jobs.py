@@ -12,13 +12,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from forkrun.fork.command import CleanCommand
 from tests.server.command_server import CommandServer
+from tests.server.forked_worker import ForkedWorker
 
 PATIENCE_S = 300.0
 """Until a fact that is waited for counts as missing: a machine under load is slow, not wrong."""
@@ -38,16 +40,25 @@ class Ended:
 
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     """Runs the command as a user does; in a process that is started for it where `kwargs` ask for
-    something, or in another thread than the first: what serves commands does one at a time. Drawing
-    plots takes most of the time of a small job."""
+    more than variables that it reads itself, or in another thread than the first: what serves
+    commands does one at a time. Drawing plots takes most of the time of a small job."""
     no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
     given = [*arguments, *no_plots]
     is_alone = threading.current_thread() is threading.main_thread()
-    ended = _served(given, cwd) if is_alone and not kwargs else _started(given, cwd, kwargs)
+    if is_alone and _can_be_served(**kwargs):
+        ended = _served(given, cwd, kwargs.get("env", environment()))
+    else:
+        ended = _started(given, cwd, kwargs)
     # Without children the terminal gets, from Python 3.12 on, the traceback of the module.
     own = "Traceback" in ended.err and " failed at " not in ended.err
     assert not own, ended.err
     return ended
+
+
+def _can_be_served(env: Mapping[str, str] | None = None, **others: Any) -> bool:
+    """Whether it needs no Python that starts anew: for another path of its modules, say."""
+    changed = set((env or {}).items()) - set(environment().items())
+    return not others and not any(name.startswith(("PYTHON", "LD_")) for name, _ in changed)
 
 
 def _started(arguments: Sequence[object], cwd: Path, kwargs: dict[str, Any]) -> Ended:
@@ -56,15 +67,28 @@ def _started(arguments: Sequence[object], cwd: Path, kwargs: dict[str, Any]) -> 
     return Ended(process.returncode, out, err)
 
 
-def _served(arguments: Sequence[object], cwd: Path) -> Ended:
+def _served(arguments: Sequence[object], cwd: Path, env: dict[str, str]) -> Ended:
     temporary = tempfile.TemporaryFile
     with open(os.devnull) as nothing, temporary() as out, temporary() as err:
-        streams = [nothing.fileno(), out.fileno(), err.fileno()]
+        streams = {0: nothing.fileno(), 1: out.fileno(), 2: err.fileno()}
         texts = [str(argument) for argument in arguments]
-        code = _server().run(texts, cwd, environment(), streams, PATIENCE_S)
+        code = _server().run(texts, cwd, env, streams, PATIENCE_S)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())
+
+
+def run_served(clean: CleanCommand, descriptors: Sequence[int]) -> int:
+    """Does what `job.run()` and its like do in a process that is started for it."""
+    with open(os.devnull) as nothing:
+        streams = {0: nothing.fileno(), 1: 1, 2: 2, **{number: number for number in descriptors}}
+        arguments = clean.words[3:]
+        return _server().run(arguments, Path.cwd(), clean.environment, streams, PATIENCE_S)
+
+
+def start_served_worker(module: str) -> ForkedWorker:
+    """A worker that reads files for this process."""
+    return _server().start_worker(module, environment())
 
 
 @functools.cache

@@ -1,0 +1,99 @@
+"""Workers of `forkrun.fork.helper` in forks of a process that has imported what they need, which a
+clean Python would do for a tenth of a second each time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+Begin = Callable[[str, int, int, int], None]
+"""Has a keeper begin: the module, its input, its output, and where its status is written."""
+
+
+class ForkedWorker:
+    """What helper.py uses of a `subprocess.Popen`. A process between, the keeper, waits for the
+    worker, so that nothing else here has to."""
+
+    def __init__(self, module: str, begin: Begin | None = None) -> None:
+        read_in, write_in = os.pipe()
+        read_out, write_out = os.pipe()
+        read_status, write_status = os.pipe()
+        (begin or _begin)(module, read_in, write_out, write_status)
+        for theirs in (read_in, write_out, write_status):
+            os.close(theirs)
+        self.stdin = os.fdopen(write_in, "w")
+        self.stdout = os.fdopen(read_out)
+        self._status = os.fdopen(read_status)
+        self.pid = int(self._status.readline())
+        self._exit_code: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit code, None while it runs."""
+        is_over = self._exit_code is not None or select.select([self._status], [], [], 0)[0]
+        return self.wait() if is_over else None
+
+    def wait(self) -> int:
+        """Its exit code, when it has ended."""
+        if self._exit_code is None:
+            self._exit_code = int(self._status.readline() or -signal.SIGKILL)
+            self._status.close()
+        return self._exit_code
+
+    def kill(self) -> None:
+        """Kills it, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def communicate(self) -> None:
+        """Waits for its end after that of its input."""
+        with contextlib.suppress(BrokenPipeError):  # it has died with a request unread
+            self.stdin.close()
+        self.stdout.close()
+        self.wait()
+
+
+def _begin(module: str, read_in: int, write_out: int, write_status: int) -> None:
+    begins = os.fork()
+    if begins == 0:
+        if os.fork() == 0:
+            keep(module, read_in, write_out, write_status)
+        os._exit(0)
+    os.waitpid(begins, 0)
+
+
+def keep(module: str, read_in: int, write_out: int, write_status: int) -> NoReturn:
+    """Starts the worker, and writes its number and its exit code."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number, stream in enumerate((read_in, write_out, nothing)):
+        os.dup2(stream, number)
+    pid = os.fork()
+    if pid == 0:
+        os.closerange(3, 4096)
+        _work(module)
+    os.dup2(write_status, 3)
+    for number in (0, 1):
+        os.dup2(nothing, number)
+    os.closerange(4, 4096)
+    os.write(3, f"{pid}\n".encode())
+    _, status = os.waitpid(pid, 0)
+    os.write(3, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def _work(module: str) -> NoReturn:
+    from forkrun.fork.helper import serve
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    signal.set_wakeup_fd(-1)
+    sys.stdin = os.fdopen(0)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    serve(importlib.import_module(module).answer)
+    os._exit(0)
