@@ -4,8 +4,6 @@ disk; the slow test fills its files."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,18 +15,11 @@ import uproot
 from forkrun import _core
 from forkrun.merge import merge_files
 from tests.support.files import write_events
-from tests.support.jobs import environment, jets_job, sha256, write_job
+from tests.support.jobs import forkrun_after, jets_job, sha256, write_job
 from tests.support.object_file import contents, hadd, write_objects
 from tests.support.opened_by_root import open_with_root
 
 LIMIT = 2_000_000_000
-WITH_HOLE = """
-import sys
-from forkrun import _core
-_core.leave_hole_in_new_files(int(sys.argv.pop(1)))
-from forkrun.cli import command
-command()
-"""
 
 
 @pytest.fixture
@@ -39,9 +30,9 @@ def hole() -> Iterator[Any]:
 
 
 def command(hole: int, *arguments: object, cwd: Path) -> None:
-    given = [sys.executable, "-c", WITH_HOLE, str(hole), *map(str, arguments)]
-    ended = subprocess.run(given, cwd=cwd, env=environment(), capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
+    before = ("forkrun._core", "leave_hole_in_new_files", [hole])
+    ended = forkrun_after(before, *arguments, cwd=cwd)
+    assert ended.code == 0, ended.err
 
 
 def write_trees(path: Path, kind: str = "float32[]") -> Path:

@@ -32,6 +32,8 @@ _PRELOADED = (
     "forkrun.modules.expressions", "forkrun.histograms.booking", "forkrun.batch.collecting",
     "forkrun.index.worker", "forkrun.formats.ttree", "numpy.ma", "psutil",
 )  # fmt: skip
+Call = tuple[str, str, list[Any]]
+"""Module, function, arguments."""
 _LONGEST = 1 << 16  # bytes of a message
 _MOST_STREAMS = 16
 WORKER = "worker"
@@ -62,11 +64,12 @@ class CommandServer:
         environment: dict[str, str],
         streams: Mapping[int, int],
         timeout_s: float,
+        before: Call | None = None,
     ) -> int:
         """Gives the exit code, as of `subprocess`. `streams`: by the number of a descriptor of the
-        command, its standard input, output and error at least, one of this process. Kills what
-        takes too long, with all that it has started."""
-        request = json.dumps([arguments, str(cwd), environment, list(streams)]).encode()
+        command, its standard input, output and error at least, one of this process. `before`: what
+        it calls first. Kills what takes too long, with all that it has started."""
+        request = json.dumps([arguments, str(cwd), environment, before, list(streams)]).encode()
         assert len(request) < _LONGEST
         socket.send_fds(self._socket, [request], list(streams.values()))
         pid = int(self._socket.recv(_LONGEST))
@@ -105,8 +108,9 @@ def _serve(connection: socket.socket) -> int:
         pid = os.fork()
         if pid == 0:
             connection.close()
-            arguments, cwd, environment, numbers = json.loads(request)
-            _command(arguments, cwd, environment, dict(zip(numbers, received, strict=True)))
+            arguments, cwd, environment, before, numbers = json.loads(request)
+            streams = dict(zip(numbers, received, strict=True))
+            _command(arguments, cwd, environment, before, streams)
         for stream in received:
             os.close(stream)
         connection.send(str(pid).encode())
@@ -115,7 +119,11 @@ def _serve(connection: socket.socket) -> int:
 
 
 def _command(
-    arguments: list[str], cwd: str, environment: dict[str, str], streams: dict[int, int]
+    arguments: list[str],
+    cwd: str,
+    environment: dict[str, str],
+    before: Call | None,
+    streams: dict[int, int],
 ) -> NoReturn:
     os.setsid()
     aside = {number: fcntl(stream, F_DUPFD, _ASIDE) for number, stream in streams.items()}
@@ -133,6 +141,9 @@ def _command(
             keep(arguments[1], *_OF_WORKER)
         os._exit(0)
     sys.argv = ["forkrun", *arguments]
+    if before:
+        module, function, given = before
+        getattr(importlib.import_module(module), function)(*given)
     mock.patch.object(helper, "start_worker", ForkedWorker).start()
     from forkrun.cli import command
 

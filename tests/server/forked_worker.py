@@ -27,8 +27,8 @@ class ForkedWorker:
         (begin or _begin)(module, read_in, write_out, write_status)
         for theirs in (read_in, write_out, write_status):
             os.close(theirs)
-        self.stdin = os.fdopen(write_in, "w")
-        self.stdout = os.fdopen(read_out)
+        self.stdin = os.fdopen(write_in, "wb")
+        self.stdout = os.fdopen(read_out, "rb")
         self._status = os.fdopen(read_status)
         self.pid = int(self._status.readline())
         self._exit_code: int | None = None

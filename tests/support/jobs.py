@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.fork.command import CleanCommand
-from tests.server.command_server import CommandServer
+from tests.server.command_server import Call, CommandServer
 from tests.server.forked_worker import ForkedWorker
 
 PATIENCE_S = 300.0
@@ -67,12 +67,19 @@ def _started(arguments: Sequence[object], cwd: Path, kwargs: dict[str, Any]) -> 
     return Ended(process.returncode, out, err)
 
 
-def _served(arguments: Sequence[object], cwd: Path, env: dict[str, str]) -> Ended:
+def forkrun_after(before: Call, *arguments: object, cwd: Path) -> Ended:
+    """The command in a process that calls something first."""
+    return _served(arguments, cwd, environment(), before)
+
+
+def _served(
+    arguments: Sequence[object], cwd: Path, env: dict[str, str], before: Call | None = None
+) -> Ended:
     temporary = tempfile.TemporaryFile
     with open(os.devnull) as nothing, temporary() as out, temporary() as err:
         streams = {0: nothing.fileno(), 1: out.fileno(), 2: err.fileno()}
         texts = [str(argument) for argument in arguments]
-        code = _server().run(texts, cwd, env, streams, PATIENCE_S)
+        code = _server().run(texts, cwd, env, streams, PATIENCE_S, before)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())

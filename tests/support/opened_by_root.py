@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.jobs import ROOT, environment
+from tests.server.root_program import call_root
 
 Contents = dict[str, Any]
 """By path within the file: of a tree its entries and the bytes of those that were read, else the
@@ -19,12 +18,28 @@ class."""
 def open_with_root(files: Sequence[Path], step: int = 1) -> list[Contents]:
     """What is in each file, of which every object and every `step`-th entry was read. Whatever ROOT
     says while it does so is an error: what forkrun writes gives no reason to."""
-    command = [sys.executable, "-W", "ignore", "-m", __name__, str(step), *map(str, files)]
-    ended = subprocess.run(
-        command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=500
-    )
-    assert (ended.stderr, ended.returncode) == ("", 0), ended.stdout
-    contents: list[Contents] = json.loads(ended.stdout)
+    contents, said = call_root(contents_and_words, step, [str(file) for file in files])
+    assert said == "", contents
+    return list(contents)
+
+
+def contents_and_words(step: int, paths: list[str]) -> tuple[list[Contents], str]:
+    """What is in the files, and what ROOT says meanwhile; for `call_root`."""
+    import ROOT
+
+    ROOT.gErrorIgnoreLevel = ROOT.kUnset  # as in a program that does not set it
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        contents = [_contents_of(ROOT.TFile.Open(path), path, step) for path in paths]
+        said.seek(0)
+        return contents, said.read().decode()
+
+
+def _contents_of(file: Any, path: str, step: int) -> Contents:
+    assert not file.TestBit(file.kRecovered), path
+    contents = _contents(file, step)
+    assert file.GetStreamerInfoList(), path
+    file.Close()
     return contents
 
 
@@ -42,21 +57,3 @@ def _contents(folder: Any, step: int, prefix: str = "") -> Contents:
         else:
             contents[path] = read.ClassName()
     return contents
-
-
-def _main() -> None:
-    import ROOT
-
-    contents = []
-    step, *paths = sys.argv[1:]
-    for path in paths:
-        file = ROOT.TFile.Open(path)
-        assert not file.TestBit(ROOT.TFile.kRecovered), path
-        contents.append(_contents(file, int(step)))
-        assert file.GetStreamerInfoList(), path
-        file.Close()
-    print(json.dumps(contents))
-
-
-if __name__ == "__main__":
-    _main()
