@@ -174,7 +174,7 @@ class ScheduleBuilder:
         sees: Mapping[str, str] = ...,
         makes: Mapping[str, str] = ...,
     ) -> None:
-        """`module` is called with a `Block`, with `one_lumi` of one lumi each:
+        """`module` is called with a `Block`, with `one_lumi` with a part of it for each lumi:
         `produce(block) -> Mapping[str, array]`, `filter(block) -> mask`,
         `analyze(block) -> None`; it may also have any of the callbacks
         pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(run),
@@ -206,8 +206,11 @@ class ScheduleBuilder:
 class Schedule:
     """A checked job: modules, paths, outputs. Made in the parent, used in the children."""
 
-    wants_one_lumi: bool  # blocks of several lumis are not for all of its modules
+    wants_whole_lumis: bool  # a module is called with events of one lumi
 
+    def wants_one_lumi(self, n_blocks: int) -> bool:
+        """Whether blocks have to be of one lumi, where so many are in flight, as such a module
+        cannot be called with parts of a block."""
     def pre_fork(self) -> None: ...
     def post_fork(self, child: int) -> None: ...
     def begin_job(self) -> None: ...

@@ -247,8 +247,14 @@ void register_schedule(py::module_& module) {
           py::arg("child"))
       .def("begin_job", [](Schedule& schedule) { schedule.begin_job(); })
       .def("end_job", [](Schedule& schedule) { schedule.end_job(); })
-      .def_property_readonly("wants_one_lumi",
-                             [](const Schedule& schedule) { return schedule.wants_one_lumi(); })
+      .def_property_readonly("wants_whole_lumis",
+                             [](const Schedule& schedule) { return schedule.wants_whole_lumis(); })
+      .def(
+          "wants_one_lumi",
+          [](const Schedule& schedule, std::size_t n_blocks) {
+            return schedule.wants_one_lumi(n_blocks);
+          },
+          py::arg("n_blocks"))
       .def("node_labels", &node_labels)
       .def("histograms", &histograms)
       .def(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from forkrun.base.arguments import check_flags, check_text
 from forkrun.base.awkward_array import ak, is_awkward, with_none
@@ -30,10 +30,10 @@ class Module:
     """None: found out with the first events, as what the module then reads."""
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
-    one_lumi: bool = False
-    """The module is called with blocks of one lumi each, so that `block.run` and `block.lumi` are
-    those of all events. Modules with callbacks of datasets, runs, lumis or IOVs are so without
-    it."""
+    one_lumi: bool | Literal["job"] = False
+    """The module is called with events of one lumi, so that `block.run` and `block.lumi` are those
+    of all. Modules with callbacks of datasets, runs, lumis or IOVs are so without it. Others get
+    larger blocks; with "job" they do not: all modules of the job get blocks of one lumi."""
     conditions: Any = None
     """In a class: labels of the conditions that it reads, if it declares them. In a module: the
     conditions by label, read-only, as valid for the events that it is called with."""

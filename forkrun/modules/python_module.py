@@ -115,8 +115,13 @@ class PythonModule:
         return each.datasets[each.number(block.file)] if each else None
 
     @property
+    def has_transitions(self) -> bool:
+        """Whether it has callbacks of datasets, runs, lumis or IOVs."""
+        return has_transitions(self.module)
+
+    @property
     def wants_one_lumi(self) -> bool:
-        """Whether its blocks are of one lumi each."""
+        """Whether it is called with events of one lumi."""
         return wants_one_lumi(self.module)
 
     def call(self, method: str, block: Any) -> Any:
@@ -208,10 +213,13 @@ class PythonModule:
 
 
 def wants_one_lumi(module: Module | type[Module]) -> bool:
-    """Whether blocks of a module, or of a class of modules, are of one lumi each."""
-    return bool(module.one_lumi) or any(
-        hasattr(module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS
-    )
+    """Whether a module, or a class of modules, is called with events of one lumi."""
+    return bool(module.one_lumi) or has_transitions(module)
+
+
+def has_transitions(module: Module | type[Module]) -> bool:
+    """Whether it has callbacks of datasets, runs, lumis or IOVs."""
+    return any(hasattr(module, name) for name in MODULE_CALLBACKS - JOB_CALLBACKS)
 
 
 def variations_of(module: Module) -> list[str]:

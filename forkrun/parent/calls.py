@@ -26,21 +26,23 @@ def cuts_of_classes(config: JobConfig, plan: Plan) -> Cuts:
     """Where blocks of a plan will end, as far as the classes of its modules say; conditions are not
     looked at."""
     in_python = [entry for entry in config.modules if not is_cpp(entry)]
-    whole = Cuts.of(config, plan, None, [])
-    if not in_python or not whole.are_small:
-        return Cuts.of(config, plan, None, None)
-    labels = [entry.label for entry in in_python if _wants_one_lumi(entry)]
-    return Cuts.of(config, plan, None, labels or None)
+    cuts = Cuts.of(config, plan, None, [])
+    if not in_python or not cuts.by_lumi.are_small:
+        return cuts
+    wanting = {entry.label: wants for entry in in_python if (wants := _wants_one_lumi(entry))}
+    return Cuts.of(config, plan, None, list(wanting), "job" in wanting.values())
 
 
-def _wants_one_lumi(entry: ModuleConfig) -> bool:
-    """As far as its class says, if it can be imported."""
+def _wants_one_lumi(entry: ModuleConfig) -> bool | str:
+    """Whether it does, or wants it for the whole "job", as far as its class says, if that can be
+    imported."""
     with contextlib.suppress(ForkrunError):
         if entry.type.startswith("python:") and entry.kind is None:
             from forkrun.modules.loading import find_class  # loads what the module needs
             from forkrun.modules.python_module import wants_one_lumi
 
-            return wants_one_lumi(find_class(entry.type.removeprefix("python:"), entry.label))
+            kind = find_class(entry.type.removeprefix("python:"), entry.label)
+            return kind.one_lumi or wants_one_lumi(kind)
     return False
 
 
@@ -109,7 +111,7 @@ class CallWatch:
             return
         few = f"{events_of(calls.n_events, calls.n_calls)} a call"
         if self._planned:
-            self._say(self._planned, few)
+            self._say(self._planned, f"{self._cuts.few} a call" if self._cuts else few)
             self._planned = ""
         least_s = _MUCH_S if is_end else _SOON_S * calls.n_children
         if not self._has_said and calls.calls_s >= least_s and calls.are_dear:

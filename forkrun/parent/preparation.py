@@ -72,15 +72,15 @@ class PreparedJob(Job, frozen=True):
         modules = self.schedule.modules
         if not modules:
             return None
-        wanting = [label for label, module in modules.items() if module.wants_one_lumi]
-        labels = wanting if self.schedule.core.wants_one_lumi else None
-        return Cuts.of(self.config, self.plan, self.schedule.conditions.table.of_unit, labels)
+        labels = [label for label, module in modules.items() if module.wants_one_lumi]
+        iovs = self.schedule.conditions.table.of_unit
+        return Cuts.of(self.config, self.plan, iovs, labels, self.schedule.one_lumi)
 
     @property
     def joins_previous(self) -> Flags:
         """(n_units,) whether a unit may be processed together with the one before: both in one
-        dataset, in one IOV and, if modules want it, in one lumi."""
-        iovs, one_lumi = self.schedule.conditions.table.of_unit, self.schedule.core.wants_one_lumi
+        dataset, in one IOV and, if blocks have to be, in one lumi."""
+        iovs, one_lumi = self.schedule.conditions.table.of_unit, self.schedule.one_lumi
         joined = np.ones(len(self.plan.units), dtype=np.bool_)
         joined[:1] = False
         for differs in borders(self.plan, iovs, one_lumi).values():
@@ -200,7 +200,7 @@ class PlannedJob(Struct, frozen=True):
         branches = InputBranches.of(self._as_read(), source.branches, all_branches, source.tree)
         wanted = ScheduleInput(config, branches, conditions, self.plan.units, known)
         schedule = build_schedule(wanted)
-        plan = self._with_whole_lumis() if schedule.core.wants_one_lumi else self.plan
+        plan = self._with_whole_lumis() if schedule.core.wants_whole_lumis else self.plan
         if plan is not self.plan:
             conditions.reorder(plan.units.lumi_key, plan.units.n_events)
         of_order = plan.notes_on_order(bool(config.outputs))

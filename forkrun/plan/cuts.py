@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.base.lumis import Integers
 from forkrun.base.quantities import plural
@@ -29,8 +30,8 @@ _MOST_FILES = 16
 
 def borders(plan: Plan, iovs: npt.NDArray[Any] | None, one_lumi: bool) -> dict[str, Flags]:
     """By reason, (n_units,) whether blocks cannot go on from the unit before: both are of one
-    dataset, of one IOV and, if modules want it, of one lumi. `iovs`: (n_units,), None where they
-    are not known."""
+    dataset, of one IOV and, with `one_lumi`, of one lumi. `iovs`: (n_units,), None where they are
+    not known."""
     keys: dict[str, npt.NDArray[Any]] = {}
     if plan.datasets:
         keys["dataset"] = plan.dataset_of_units
@@ -49,7 +50,8 @@ def _differs(key: npt.NDArray[Any]) -> Flags:
 class Cuts(Struct, frozen=True, dict=True):
     """Where the blocks of a plan end. `at`: by reason, for each unit whether it cannot go on with
     the block of the one before; `block_size`: as it was set, 0 if it was not; `turns`: how children
-    take turns; `labels`: of modules that want lumis one by one."""
+    take turns; `labels`: of modules that are called with one lumi after the other, wherever blocks
+    end."""
 
     plan: Plan
     at: Mapping[str, Flags]
@@ -64,18 +66,24 @@ class Cuts(Struct, frozen=True, dict=True):
         config: JobConfig,
         plan: Plan,
         iovs: npt.NDArray[Any] | None,
-        labels: Sequence[str] | None,
+        labels: Sequence[str],
+        one_lumi: bool = False,
     ) -> Cuts:
-        """`iovs`: (n_units,), None where they are not known; `labels`: None
-        if no module wants lumis one by one."""
-        at = {"child": _differs(plan.units.child), **borders(plan, iovs, labels is not None)}
+        """`iovs`: (n_units,), None where they are not known; `one_lumi`: all blocks are of one
+        lumi."""
+        at = {"child": _differs(plan.units.child), **borders(plan, iovs, one_lumi)}
         size, turns = config.threads.block_size, _turns(config.forking)
-        return cls(plan, at, size, turns, len(config.datasets), labels or ())
+        return cls(plan, at, size, turns, len(config.datasets), labels)
 
     @cached_property
     def n_calls(self) -> int:
         """Calls of a module that sees each block."""
         return self._without("")
+
+    @cached_property
+    def by_lumi(self) -> Cuts:
+        """The same for modules that are called with one lumi after the other."""
+        return replace(self, at={**self.at, **borders(self.plan, None, one_lumi=True)})
 
     @property
     def are_small(self) -> bool:
@@ -111,16 +119,32 @@ class Cuts(Struct, frozen=True, dict=True):
         counted: Integers = ends[ranges[1:]] - ends[ranges[:-1]] + 1 - begins[ranges[:-1]]
         return counted
 
+    @property
+    def few(self) -> str:
+        """Events of a call of the modules that the warning is about."""
+        of = self if self.are_small else self.by_lumi
+        return events_of(self.plan.n_events, of.n_calls)
+
     def warning(self) -> str:
         """What calls get, why, and what to do; "" if it is enough."""
-        if not self.are_small:
+        if self.are_small:
+            return self._warning("modules in Python get", "the time")
+        if not self.labels or not self.by_lumi.are_small:
             return ""
+        who, their = f"module {self._who()} gets", "its time"
+        if len(self.labels) > 1:
+            who, their = f"modules {self._who()} get", "their time"
+        return self.by_lumi._warning(who, their)
+
+    def _warning(self, who: str, time: str) -> str:
         n, n_calls = self.plan.n_events, self.n_calls
         return (
-            f"modules in Python get {events_of(n, n_calls)} in a call, {n_calls:,} calls"
-            f" for {plural(n, 'event')}: what a call costs whatever it gets will be most of the"
-            f" time{self.cause()}"
+            f"{who} {events_of(n, n_calls)} in a call, {n_calls:,} calls for {plural(n, 'event')}:"
+            f" what a call costs whatever it gets will be most of {time}{self.cause()}"
         )
+
+    def _who(self) -> str:
+        return " and ".join(f'"{label}"' for label in self.labels) or "modules in C++"
 
     def cause(self) -> str:
         """What keeps blocks small, and what to do; "" if it is not one thing."""
@@ -146,10 +170,10 @@ class Cuts(Struct, frozen=True, dict=True):
 
     def _of_lumis(self) -> str:
         plan = self.plan
-        who = " and ".join(f'"{label}"' for label in self.labels) or "modules in C++"
         scattered = f", in {plan.n_pieces:,} pieces: they are scattered over the input"
         return (
-            f"lumis come one by one, as {who} has one_lumi or callbacks of lumis or runs, and they"
+            f"lumis come one by one, as {self._who()} has one_lumi or callbacks of lumis or runs,"
+            " and they"
             f" have {events_of(plan.n_events, plan.n_lumis)} on average"
             + (scattered if plan.are_lumis_scattered else "")
             + "; do without where the module can: block.lumis, block.lumi_ranges"

@@ -77,8 +77,17 @@ def _built(given: ScheduleInput) -> JobSchedule:
         core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
         find_warnings(Described(config, job.modules, job.columns_of, outputs, branches)),
-        config.outputs, job.found, are_normalised,
+        config.outputs, job.found, are_normalised, _wants_one_lumi(core, config, job),
     )  # fmt: skip
+
+
+def _wants_one_lumi(core: _core.Schedule, config: JobConfig, job: JobModules) -> bool:
+    """Whether blocks are of one lumi. A module that runs again is the same object, whose callbacks
+    are for all its calls."""
+    _, n_blocks, *_ = config.threads.in_flight
+    wanted = any(module.module.one_lumi == "job" for module in job.modules.values())
+    again = any(module.has_transitions for module in job.again)
+    return core.wants_one_lumi(n_blocks) or wanted or again
 
 
 def _add_paths(

@@ -62,7 +62,7 @@ class CppModules(Struct, frozen=True):
             inputs, [[0, n]],
             lambda ranges, name: _of(read[name], ranges), lambda _: _ids(events),
         )  # fmt: skip
-        _process(core, source, _unit(events, core.wants_one_lumi, iov), n)
+        _process(core, source, _unit(events, core.wants_one_lumi(1), iov), n)
         return reader.columns
 
 

@@ -30,7 +30,8 @@ class JobSchedule(Struct, frozen=True):
     a thread more; `warnings`: what is hardly meant; `each_output`: as configured, those of
     variations with them; `found`: what modules do not declare; `watch`: finds out which pages
     become private in children; `weights_are_normalised`: those of the cutflow are made of
-    `lumi_weight`."""
+    `lumi_weight`; `one_lumi`: blocks are of one lumi, as a module that wants it cannot have them
+    cut for itself."""
 
     core: _core.Schedule
     source: _core.Source
@@ -46,6 +47,7 @@ class JobSchedule(Struct, frozen=True):
     each_output: Sequence[OutputConfig] = ()
     found: FoundOut = FoundOut({})
     weights_are_normalised: bool = False
+    one_lumi: bool = False
     watch: _core.PageWatch | None = None
 
     def make_processor(

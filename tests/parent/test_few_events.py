@@ -38,7 +38,7 @@ def lumi_by_lumi(folder: Path, n_lumis: int, n_events: int) -> Path:
 
 def test_check_plan_run_and_report_say_which_module_makes_calls_small(tmp_path: Path) -> None:
     job = lumi_by_lumi(tmp_path, 250, 2)
-    what = "modules in Python get 2 events in a call, 250 calls for 500 events"
+    what = 'module "by_lumi" gets 2 events in a call, 250 calls for 500 events: what a call costs'
     why = 'lumis come one by one, as "by_lumi" has one_lumi or callbacks of lumis or runs, and they'
     for command in ("check", "plan", "run"):
         ended = forkrun(command, job, *(["--children", "1"] * (command == "run")), cwd=tmp_path)
@@ -48,6 +48,8 @@ def test_check_plan_run_and_report_say_which_module_makes_calls_small(tmp_path: 
     warnings = json.loads((tmp_path / "job-run/report.json").read_text())["warnings"]
     assert [what in text and why in text for text in warnings] == [True]
     assert forkrun("check", job, "--strict", cwd=tmp_path).code == 2
+    (tmp_path / "lumis.py").write_text(MODULE.replace("True", '"job"'))
+    assert "modules in Python get 2 events in a call" in forkrun("check", job, cwd=tmp_path).err
 
 
 def test_calls_of_many_events_are_no_warning(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ DATASETS = [{"name": f"d{n}", "files": [f"{n}.root"]} for n in range(300)]
 def test_the_cause_is_what_makes_calls_small(
     sections: dict[str, Any], iovs: Any, plan: Plan, words: str
 ) -> None:
-    cuts = Cuts.of(config(**sections), plan, iovs, None)
+    cuts = Cuts.of(config(**sections), plan, iovs, [])
     assert words in cuts.warning()
 
 
@@ -117,16 +119,20 @@ def test_a_plan_without_events_has_no_calls_of_few() -> None:
     zero, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     units = Units(zero, zero, zero, np.zeros(2, np.int64), none, none, none)
     plan = Plan("guided", 1, 0, 0, ("a.root",), units, "")
-    assert Cuts.of(config(), plan, None, None).warning() == ""
+    assert Cuts.of(config(), plan, None, []).warning() == ""
 
 
 def test_scattered_lumis_are_named() -> None:
     plan = plan_of([2] * 300, [0] * 300)
     scattered = Plan("guided", 1, 600, 100, plan.files, plan.units, "", n_pieces=300)
     cuts = Cuts.of(config(), scattered, None, ["a", "b"])
+    assert cuts.warning().startswith('modules "a" and "b" get 2 events in a call, 300 calls for')
     assert 'as "a" and "b" has one_lumi' in cuts.warning()
     assert "in 300 pieces: they are scattered over the input" in cuts.warning()
-    assert Cuts.of(config(), scattered, None, None).warning() == ""
+    assert (cuts.n_calls, cuts.few) == (1, "2 events")
+    assert Cuts.of(config(), scattered, None, []).warning() == ""
+    of_all = Cuts.of(config(), scattered, None, ["a"], one_lumi=True)
+    assert of_all.warning().startswith("modules in Python get 2 events in a call, 300 calls for")
 
 
 @pytest.mark.parametrize(

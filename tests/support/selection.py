@@ -62,10 +62,10 @@ class Plots(forkrun.Analyzer):
 
 
 class LumiByLumi(forkrun.Analyzer):
-    """Wants one lumi at a time: no commit of its job goes beyond a lumi."""
+    """Wants one lumi at a time for all: no commit of its job goes beyond a lumi."""
 
     consumes = ()
-    one_lumi = True
+    one_lumi = "job"
 
     def analyze(self, block):  # type: ignore[no-untyped-def]
         pass
@@ -89,7 +89,7 @@ class Sleep(forkrun.Analyzer):
 class SleepByLumi(Sleep):
     """The same with blocks of one lumi: units of several are not processed together."""
 
-    one_lumi = True
+    one_lumi = "job"
 
 
 class Fails(forkrun.Filter):

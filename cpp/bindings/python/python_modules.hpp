@@ -17,7 +17,7 @@ struct PythonDeclaration {
   std::vector<std::string> consumes;
   std::vector<std::pair<std::string, std::string>> produces;
   std::string random_name;  ///< empty: its label
-  bool one_lumi{};          ///< is called with blocks of one lumi each
+  bool one_lumi{};          ///< is called with events of one lumi
 };
 
 /// What it has of the core: columns by product number, and random numbers.

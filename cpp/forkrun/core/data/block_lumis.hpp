@@ -46,6 +46,9 @@ class BlockLumis {
     }
   }
 
+  /// That of an event, where there are several.
+  [[nodiscard]] LumiSpan span_at(std::size_t event) const { return *span_of(event); }
+
  private:
   [[nodiscard]] std::span<const LumiSpan>::iterator span_of(std::size_t event) const {
     return std::ranges::upper_bound(spans_, event, {}, &LumiSpan::last);

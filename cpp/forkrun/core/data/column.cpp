@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <cstring>
 #include <new>
+#include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 
@@ -54,6 +56,17 @@ std::byte* take_memory(std::shared_ptr<Buffer>& buffer, std::size_t n_bytes) {
   std::atomic_thread_fence(std::memory_order_acquire);
   buffer->reserve(n_bytes);
   return buffer->data();
+}
+
+/// The same for memory of which `n_used` bytes are kept, and with room for more.
+std::byte* grow_memory(std::shared_ptr<Buffer>& buffer, std::size_t n_used, std::size_t n_bytes) {
+  if (n_used == 0 || (buffer.use_count() == 1 && n_bytes <= buffer->capacity())) {
+    return take_memory(buffer, n_bytes);
+  }
+  const auto before = std::exchange(buffer, nullptr);
+  auto* const memory = take_memory(buffer, std::max(n_bytes, 2 * n_used));
+  std::memcpy(memory, before->data(), n_used);
+  return memory;
 }
 
 }  // namespace
@@ -156,6 +169,37 @@ std::span<std::int64_t> Column::resize_offsets(std::size_t n_lists, std::size_t 
   (level == 0 ? n_events_ : n_inner_lists_) = n_lists;
   auto* memory = take_memory(offsets_.at(level), (n_lists + 1) * sizeof(std::int64_t));
   return {reinterpret_cast<std::int64_t*>(memory), n_lists + 1};
+}
+
+/// The offset up to which there are lists, and room for so many more, behind it.
+std::span<std::int64_t> Column::append_offsets(std::size_t n_lists, std::size_t level) {
+  auto& n_present = level == 0 ? n_events_ : n_inner_lists_;
+  const auto n_before = std::exchange(n_present, n_present + n_lists);
+  const auto n_used = n_before == 0 ? 0 : n_before + 1;
+  auto* const memory = grow_memory(offsets_.at(level), n_used * sizeof(std::int64_t),
+                                   (n_before + n_lists + 1) * sizeof(std::int64_t));
+  const std::span offsets{reinterpret_cast<std::int64_t*>(memory), n_before + n_lists + 1};
+  offsets[0] = 0;
+  return offsets.subspan(n_before);
+}
+
+void Column::append(const Column& from, std::size_t first, std::size_t last) {
+  for (std::size_t level = 0; level < type_.n_levels(); ++level) {
+    const auto offsets = from.offsets(level).subspan(first, last - first + 1);
+    const auto to = append_offsets(last - first, level);
+    const auto shift = to[0] - offsets[0];
+    std::ranges::transform(offsets, to.begin(), [shift](auto offset) { return offset + shift; });
+    first = static_cast<std::size_t>(offsets.front());
+    last = static_cast<std::size_t>(offsets.back());
+  }
+  n_events_ += type_.shape == Shape::scalar ? last - first : 0;
+  const auto n_bytes = type_.n_in_item() * size_of(type_.element);
+  const auto n_used = n_values_ * size_of(type_.element);
+  auto* const memory = grow_memory(values_, n_used, n_used + (last - first) * n_bytes);
+  if (first < last) {
+    std::memcpy(memory + n_used, from.values_->data() + first * n_bytes, (last - first) * n_bytes);
+  }
+  n_values_ += (last - first) * type_.n_in_item();
 }
 
 std::span<const std::int64_t> Column::offsets(std::size_t level) const {

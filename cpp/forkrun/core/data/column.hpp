@@ -197,6 +197,8 @@ class Column {
   std::byte* resize_values(std::size_t n_values);
   /// For `n_lists` of a level: of level 0, one for each event.
   std::span<std::int64_t> resize_offsets(std::size_t n_lists, std::size_t level = 0);
+  /// Adds the events [first, last) of a column, whose type this one has, behind its own.
+  void append(const Column& from, std::size_t first, std::size_t last);
   /// Has no events until it is filled again: a producer that forgets one is found out.
   void forget() {
     n_events_ = 0;
@@ -244,6 +246,8 @@ class Column {
   }
 
  private:
+  [[nodiscard]] std::span<std::int64_t> append_offsets(std::size_t n_lists, std::size_t level);
+
   ColumnType type_{};
   std::size_t n_events_{};
   std::size_t n_inner_lists_{};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
@@ -128,6 +129,73 @@ TEST(ColumnTest, memory_that_somebody_holds_is_left_alone) {
   column.fill_scalar<std::int64_t>(2)[0] = 43;
   EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(held->data()), 42);
   EXPECT_EQ(column.values<std::int64_t>()[0], 43);
+}
+
+/// Events of one column behind each other, of any parts of another.
+Column parts_of(const Column& column,
+                const std::vector<std::pair<std::size_t, std::size_t>>& parts) {
+  Column joined{column.type()};
+  for (const auto& [first, last] : parts) {
+    joined.append(column, first, last);
+  }
+  return joined;
+}
+
+TEST(ColumnTest, events_of_a_column_are_added_to_another) {
+  Column column{ColumnType::parse("int16[2]")};
+  std::ranges::copy(std::vector<std::int16_t>{1, 2, 3, 4, 5, 6},
+                    column.fill_scalar<std::int16_t>(3).begin());
+  const auto joined = parts_of(column, {{2, 3}, {1, 1}, {0, 2}});
+  EXPECT_EQ(joined.n_events(), 3U);
+  EXPECT_TRUE(std::ranges::equal(joined.values<std::int16_t>(),
+                                 std::vector<std::int16_t>{5, 6, 1, 2, 3, 4}));
+}
+
+TEST(ColumnTest, lists_are_added_with_offsets_of_their_own) {
+  Column column{ColumnType::parse("int32[]")};
+  std::ranges::copy(std::vector<std::int64_t>{0, 2, 2, 5, 6}, column.resize_offsets(4).begin());
+  auto* values = reinterpret_cast<std::int32_t*>(column.resize_values(6));
+  std::iota(values, values + 6, 10);
+  auto part = parts_of(column, {{1, 3}});
+  EXPECT_TRUE(std::ranges::equal(part.offsets(), std::vector<std::int64_t>{0, 0, 3}));
+  EXPECT_TRUE(std::ranges::equal(part.values<std::int32_t>(), std::vector{12, 13, 14}));
+  part.append(column, 3, 4);
+  part.append(column, 0, 1);
+  EXPECT_TRUE(std::ranges::equal(part.offsets(), std::vector<std::int64_t>{0, 0, 3, 4, 6}));
+  EXPECT_TRUE(std::ranges::equal(part.values<std::int32_t>(), std::vector{12, 13, 14, 15, 10, 11}));
+  part.forget();
+  part.append(column, 1, 2);
+  EXPECT_EQ(part.n_events(), 1U);
+  EXPECT_EQ(part.n_values(), 0U);
+}
+
+TEST(ColumnTest, lists_of_lists_are_added_with_all_their_offsets) {
+  Column column{ColumnType::parse("int32[][]")};
+  std::ranges::copy(std::vector<std::int64_t>{0, 2, 2, 3}, column.resize_offsets(3).begin());
+  std::ranges::copy(std::vector<std::int64_t>{0, 1, 3, 5}, column.resize_offsets(3, 1).begin());
+  auto* values = reinterpret_cast<std::int32_t*>(column.resize_values(5));
+  std::iota(values, values + 5, 10);
+  const auto joined = parts_of(column, {{2, 3}, {0, 2}});
+  EXPECT_EQ(joined.n_lists(1), 3U);
+  const auto lists = joined.nested<std::int32_t>();
+  ASSERT_EQ(lists.size(), 3U);
+  EXPECT_TRUE(std::ranges::equal(lists[0][0], std::vector{13, 14}));
+  EXPECT_TRUE(std::ranges::equal(lists[1][0], std::vector{10}));
+  EXPECT_TRUE(std::ranges::equal(lists[1][1], std::vector{11, 12}));
+  EXPECT_EQ(lists[2].size(), 0U);
+}
+
+TEST(ColumnTest, what_is_added_leaves_memory_alone_that_somebody_holds) {
+  Column column{ColumnType::parse("int64")};
+  column.fill_scalar<std::int64_t>(1)[0] = 42;
+  auto part = parts_of(column, {{0, 1}});
+  const auto held = part.values_buffer();
+  part.append(column, 0, 1);
+  part.forget();
+  column.fill_scalar<std::int64_t>(1)[0] = 43;
+  part.append(column, 0, 1);
+  EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(held->data()), 42);
+  EXPECT_EQ(part.values<std::int64_t>()[0], 43);
 }
 
 TEST(ColumnTest, forgotten_column_has_no_events) {

@@ -85,8 +85,8 @@ struct ConditionInput {
 using Mask = std::span<const std::uint8_t>;
 
 /// k >= 1 consecutive events of one IOV, as a module sees them: the unit of scheduling. They may be
-/// of several lumis, unless a module of the job wants one at a time (Construction::set_one_lumi) or
-/// has callbacks of runs or lumis.
+/// of several lumis, unless the module wants one at a time (Construction::set_one_lumi) or has
+/// callbacks of runs or lumis: then it is called with those of one after the other.
 /// Products that are consumed are there before the module is called; those that it may consume are
 /// made when it asks for them.
 class EventBlock {
@@ -199,6 +199,7 @@ class EventBlock {
 
  private:
   friend class Lane;
+  friend class LumiPieces;
   template <typename Handle>
   friend class Fetch;
   template <typename Handle>

@@ -168,8 +168,9 @@ class Construction {
   virtual void set_limit(std::uint32_t n_blocks) = 0;
   /// Default: shared.
   virtual void set_instances(Instances instances) = 0;
-  /// The module is called with blocks of one lumi each: `block.lumi()` is that of all events.
-  /// Modules with Transitions are so without it.
+  /// The module is called with events of one lumi: `block.lumi()` is that of all. Modules with
+  /// Transitions are so without it. Of a block of several lumis it gets a part for each, and its
+  /// columns are joined again.
   virtual void set_one_lumi() = 0;
   /// Something outside that is not thread-safe, such as a library: of all modules that use a
   /// resource of this name one runs at a time.

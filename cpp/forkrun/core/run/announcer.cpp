@@ -1,44 +1,115 @@
 #include <forkrun/core/run/announcer.hpp>
 
+#include <limits>
 #include <utility>
+
+#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/run/describe_failure.hpp>
 
 namespace forkrun {
 
+Announcer::Announcer(const Schedule& schedule) {
+  for (const auto& record : schedule.modules()) {
+    const bool listens = record.has_transitions();
+    place_of_.push_back(listens ? static_cast<std::uint32_t>(modules_.size()) : none);
+    if (listens) {
+      modules_.emplace_back(record);
+    }
+  }
+}
+
 void Announcer::end_before(const UnitOfWork* next) {
-  const bool same_iov = next != nullptr && iov_ == next->iov;
-  const bool same_dataset = next != nullptr && dataset_ == next->dataset;
-  const bool same_run = same_dataset && run_ == next->lumi.run;
-  if (lumi_ && !(same_iov && same_run && lumi_ == next->lumi)) {
-    schedule_.end_lumi(*std::exchange(lumi_, std::nullopt));
-  }
-  if (run_ && !same_run) {
-    schedule_.end_run(*std::exchange(run_, std::nullopt));
-  }
-  if (dataset_ && !same_dataset) {
-    schedule_.end_dataset(*std::exchange(dataset_, std::nullopt));
-  }
-  if (iov_ && !same_iov) {
-    schedule_.end_iov(*std::exchange(iov_, std::nullopt));
+  const auto place = next == nullptr ? Place{} : Place{next->iov, next->dataset, next->lumi};
+  for (auto& module : modules_) {
+    module.end_before(next == nullptr ? nullptr : &place);
   }
 }
 
 void Announcer::begin(const UnitOfWork& unit) {
-  end_before(&unit);
-  if (!iov_) {
-    iov_ = unit.iov;
-    schedule_.begin_iov(unit.iov);
+  unit_ = &unit;
+  for (auto& module : modules_) {
+    module.begin_unit(unit);
   }
-  if (!dataset_) {
-    dataset_ = unit.dataset;
-    schedule_.begin_dataset(unit.dataset);
+}
+
+void Announcer::end_lumis() {
+  for (auto& module : modules_) {
+    module.advance(*unit_, std::numeric_limits<std::size_t>::max());
   }
-  if (!run_) {
-    run_ = unit.lumi.run;
-    schedule_.begin_run(unit.lumi.run);
+}
+
+void Announcer::advance(std::uint32_t module, std::size_t event) {
+  if (place_of_[module] != none) {
+    modules_[place_of_[module]].advance(*unit_, event);
   }
-  if (!lumi_) {
-    lumi_ = unit.lumi;
-    schedule_.begin_lumi(unit.lumi);
+}
+
+void Announcer::OfModule::end_before(const Place* next) {
+  const bool same_iov = next != nullptr && iov_ == next->iov;
+  const bool same_dataset = next != nullptr && dataset_ == next->dataset;
+  const bool same_run = same_dataset && run_ == next->lumi.run;
+  if (lumi_ && !(same_iov && same_run && lumi_ == next->lumi)) {
+    const auto lumi = *std::exchange(lumi_, std::nullopt);
+    call("end_lumi of " + text_of(lumi), [=](Transitions& module) { module.end_lumi(lumi); });
+  }
+  if (run_ && !same_run) {
+    const auto run = *std::exchange(run_, std::nullopt);
+    call("end_run of run " + std::to_string(run),
+         [=](Transitions& module) { module.end_run(run); });
+  }
+  if (dataset_ && !same_dataset) {
+    const auto dataset = *std::exchange(dataset_, std::nullopt);
+    call("end_dataset of dataset " + std::to_string(dataset),
+         [=](Transitions& module) { module.end_dataset(dataset); });
+  }
+  if (iov_ && !same_iov) {
+    const auto iov = *std::exchange(iov_, std::nullopt);
+    call("end_iov of IOV " + std::to_string(iov),
+         [=](Transitions& module) { module.end_iov(iov); });
+  }
+}
+
+void Announcer::OfModule::begin(const Place& place) {
+  end_before(&place);
+  const auto [iov, dataset, lumi] = place;
+  if (!std::exchange(iov_, iov)) {
+    call("begin_iov of IOV " + std::to_string(iov),
+         [iov](Transitions& module) { module.begin_iov(iov); });
+  }
+  if (!std::exchange(dataset_, dataset)) {
+    call("begin_dataset of dataset " + std::to_string(dataset),
+         [dataset](Transitions& module) { module.begin_dataset(dataset); });
+  }
+  if (!std::exchange(run_, lumi.run)) {
+    call("begin_run of run " + std::to_string(lumi.run),
+         [lumi](Transitions& module) { module.begin_run(lumi.run); });
+  }
+  if (!std::exchange(lumi_, lumi)) {
+    call("begin_lumi of " + text_of(lumi),
+         [lumi](Transitions& module) { module.begin_lumi(lumi); });
+  }
+}
+
+void Announcer::OfModule::begin_unit(const UnitOfWork& unit) {
+  n_lumis_ = 1;
+  begin({unit.iov, unit.dataset, unit.lumi});
+}
+
+void Announcer::OfModule::advance(const UnitOfWork& unit, std::size_t event) {
+  while (n_lumis_ < unit.lumis.size() && unit.lumis[n_lumis_ - 1].last <= event) {
+    begin({unit.iov, unit.dataset, unit.lumis[n_lumis_++].lumi});
+  }
+}
+
+/// Of all objects of the module.
+void Announcer::OfModule::call(const std::string& name, const Callback& callback) const {
+  try {
+    callback(dynamic_cast<Transitions&>(*record_->module));
+    for (const auto& clone : record_->clones) {
+      callback(dynamic_cast<Transitions&>(*clone));
+    }
+  } catch (...) {
+    rethrow_of_module("module \"" + record_->label + "\" failed in " + name);
   }
 }
 

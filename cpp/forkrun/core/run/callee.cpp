@@ -8,6 +8,9 @@ CalleeKind kind_of(const Node& node) {
   if (node.is_coroutine) {
     return CalleeKind::coroutine;
   }
+  if (node.is_cut) {
+    return CalleeKind::cut;
+  }
   if (node.kind == NodeKind::producer && !node.asks && node.columns.count == 0) {
     return CalleeKind::plain_producer;
   }

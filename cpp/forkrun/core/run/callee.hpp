@@ -19,6 +19,7 @@ enum class CalleeKind : std::uint8_t {
   plain_producer,  ///< one whose products are no columns
   asking,          ///< one of these that may wait for products
   coroutine,       ///< one of these that does so without a thread
+  cut,             ///< a producer, filter or analyzer that sees one lumi at a time
 };
 
 /// What a lane needs for calling a node: all in half a cache line.

@@ -2,11 +2,11 @@
 
 namespace forkrun {
 
-namespace {
-
 std::string text_of(LumiId lumi) {
   return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
 }
+
+namespace {
 
 /// `1:5, events 100…199`, or `1:5:100…1:7:20` if they are of several lumis.
 std::string describe_events(const EventBlock& block) {

@@ -1,5 +1,6 @@
 #include <forkrun/core/run/lane.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,16 +16,15 @@ namespace {
 std::string describe_ranges(const BlockToDo& block) {
   const auto& [file, first, last] = block.ranges.front();
   const auto n_more = block.ranges.size() - 1;
-  return std::to_string(block.lumis.first().run) + ":" + std::to_string(block.lumis.first().lumi) +
-         ", entries " + std::to_string(first) + "…" + std::to_string(last - 1) + " of file " +
-         std::to_string(file) +
+  return text_of(block.lumis.first()) + ", entries " + std::to_string(first) + "…" +
+         std::to_string(last - 1) + " of file " + std::to_string(file) +
          (n_more == 0 ? "" : " and " + std::to_string(n_more) + " more ranges of entries");
 }
 
 }  // namespace
 
 Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
-           LaneStatus status, Recorder* recorder)
+           LaneStatus status, Announcer& announcer, Recorder* recorder)
     : graph_{graph},
       source_{std::move(source)},
       status_{status},
@@ -34,6 +34,8 @@ Lane::Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> s
       masks_{graph.n_masks},
       callees_{make_callees(graph, number)},
       coroutines_{graph},
+      pieces_{make_pieces(graph)},
+      announcer_{announcer},
       recorder_{recorder},
       times_(recorder == nullptr ? 0 : graph.nodes.size()) {
   block_.lane_ = number;
@@ -52,14 +54,17 @@ void Lane::fail_load(const BlockToDo& block) {
   rethrow_with_context("reading failed at " + describe_ranges(block));
 }
 
-void Lane::fail_call(std::uint32_t node) const {
+/// `block`: that the module was called with.
+void Lane::fail_call(std::uint32_t node, const EventBlock& block) const {
   try {
     throw;
   } catch (const ProductNotMade&) {
     throw;  // The module that failed has reported it.
+  } catch (const FailedPiece& piece) {
+    std::rethrow_exception(piece.failure);
   } catch (...) {
     const auto& failed = graph_.nodes[node];
-    const auto what = describe_failure(failed, block_);
+    const auto what = describe_failure(failed, block);
     if (failed.kind == NodeKind::source_column || failed.kind == NodeKind::output) {
       rethrow_with_context(what);
     }
@@ -69,7 +74,7 @@ void Lane::fail_call(std::uint32_t node) const {
 
 std::exception_ptr Lane::failure_of(std::uint32_t node) const noexcept {
   try {
-    fail_call(node);
+    fail_call(node, block_);
   } catch (...) {
     return std::current_exception();
   }
@@ -152,21 +157,78 @@ void Lane::record_wait(std::uint32_t node) {
   times.ready_ns = times.asked_ns = 0;
 }
 
-void Lane::produce(const Callee& callee) {
-  forget_columns(callee);
-  static_cast<Producer*>(callee.module)->produce(block_);
-  check_columns(callee);
+/// `block`: the loaded block, or a part of it whose first event has the number `first`.
+void Lane::call_module(const Callee& callee, const EventBlock& block, std::size_t first) {
+  const auto mask = [&] { return masks_[callee.mask].subspan(first, block.n_events()); };
+  switch (callee.node_kind) {
+    case NodeKind::filter: static_cast<Filter*>(callee.module)->filter(block, mask()); break;
+    case NodeKind::analyzer: static_cast<Analyzer*>(callee.module)->analyze(block, mask()); break;
+    default:
+      forget_columns(callee, block);
+      static_cast<Producer*>(callee.module)->produce(block);
+      check_columns(callee, block);
+  }
+}
+
+/// Calls a module that sees one lumi at a time.
+void Lane::call_cut(std::uint32_t node) {
+  const auto& callee = callees_[node];
+  if (callee.node_kind == NodeKind::filter) {
+    masks_.accept_all(callee.mask);
+  }
+  if (block_.lumis().is_one()) {
+    call_piece(node, block_, 0);
+  } else {
+    call_pieces(node);
+  }
+  if (callee.node_kind == NodeKind::filter) {
+    masks_.normalise(callee.mask);
+  }
+}
+
+void Lane::call_pieces(std::uint32_t node) {
+  const auto& callee = callees_[node];
+  auto& pieces = *pieces_[node];
+  forget_columns(callee, block_);
+  pieces.begin(block_);
+  while (pieces.next(block_)) {
+    if (callee.node_kind != NodeKind::analyzer || has_selected(callee.mask, pieces)) {
+      call_piece(node, pieces.piece(), pieces.first());
+      pieces.join(block_);
+    }
+  }
+}
+
+bool Lane::has_selected(std::uint32_t mask, const LumiPieces& pieces) const {
+  const auto selected = masks_[mask].subspan(pieces.first(), pieces.piece().n_events());
+  return std::ranges::find(selected, 1) != selected.end();
+}
+
+void Lane::call_piece(std::uint32_t node, const EventBlock& piece, std::size_t first) {
+  try {
+    announcer_.advance(graph_.nodes[node].module, first_event_ + first);
+  } catch (...) {  // It says where.
+    throw FailedPiece{std::current_exception()};
+  }
+  try {
+    call_module(callees_[node], piece, first);
+  } catch (...) {
+    try {
+      fail_call(node, piece);
+    } catch (...) {
+      throw FailedPiece{std::current_exception()};
+    }
+  }
 }
 
 bool Lane::call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
   const auto& callee = callees_[node];
   switch (callee.kind) {
-    case CalleeKind::producer: produce(callee); break;
+    case CalleeKind::producer:
+    case CalleeKind::analyzer: call_module(callee, block_, 0); break;
+    case CalleeKind::cut: call_cut(node); break;
     case CalleeKind::source_column:
       source_->read(callee.source_column, block_.mutable_column(graph_.at(callee.columns)[0]));
-      break;
-    case CalleeKind::analyzer:
-      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
       break;
     case CalleeKind::output:
       static_cast<OutputModule*>(callee.module)->write(block_, masks_[callee.mask], parallel);
@@ -184,16 +246,13 @@ void Lane::call_asking(std::uint32_t node, ProductFetcher& fetcher) {
   auto& used = graph_.nodes[node].may_wait ? fetcher : all_made;
   const CallMark mark{{&used, node, graph_.nodes[node].module, &block_}};
   const auto& callee = callees_[node];
-  switch (callee.node_kind) {
-    case NodeKind::filter:
-      static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
-      masks_.normalise(callee.mask);
-      break;
-    case NodeKind::analyzer:
-      static_cast<Analyzer*>(callee.module)->analyze(block_, masks_[callee.mask]);
-      break;
-    default: produce(callee);
+  if (callee.node_kind != NodeKind::filter) {
+    call_module(callee, block_, 0);
+    return;
   }
+  masks_.accept_all(callee.mask);
+  call_module(callee, block_, 0);
+  masks_.normalise(callee.mask);
 }
 
 bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
@@ -206,7 +265,7 @@ bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
       coroutine =
           static_cast<CoroutineFilter*>(callee.module)->filter(block_, begin_filter(callee));
     } else {
-      forget_columns(callee);
+      forget_columns(callee, block_);
       coroutine = static_cast<CoroutineProducer*>(callee.module)->produce(block_);
     }
     if (!coroutine.is_valid()) {
@@ -225,7 +284,7 @@ bool Lane::call_coroutine(std::uint32_t node, ProductFetcher& fetcher) {
   if (is_filter) {
     masks_.normalise(callee.mask);
   } else {
-    check_columns(callee);
+    check_columns(callee, block_);
   }
   return true;
 }
@@ -234,7 +293,7 @@ void Lane::acquire(std::uint32_t node, ExternalWork work) {
   try {
     callees_[node].external()->acquire(block_, std::move(work));
   } catch (...) {
-    fail_call(node);
+    fail_call(node, block_);
   }
 }
 
@@ -242,13 +301,13 @@ void Lane::fail_external(std::uint32_t node, const std::exception_ptr& failure) 
   try {
     std::rethrow_exception(failure);
   } catch (...) {
-    fail_call(node);
+    fail_call(node, block_);
   }
 }
 
-void Lane::forget_columns(const Callee& callee) {
+void Lane::forget_columns(const Callee& callee, const EventBlock& block) const {
   for (const auto product : graph_.at(callee.columns)) {
-    block_.mutable_column(product).forget();
+    block.mutable_column(product).forget();
   }
 }
 
@@ -275,9 +334,9 @@ void check_column(const Column& column, const std::string& name, std::size_t n_e
 
 }  // namespace
 
-void Lane::check_columns(const Callee& callee) const {
+void Lane::check_columns(const Callee& callee, const EventBlock& block) const {
   for (const auto product : graph_.at(callee.columns)) {
-    check_column(block_.column(product), graph_.products[product].name, block_.n_events());
+    check_column(block.column(product), graph_.products[product].name, block.n_events());
   }
 }
 

@@ -11,8 +11,10 @@
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/core/module/block.hpp>
 #include <forkrun/core/module/module.hpp>
+#include <forkrun/core/run/announcer.hpp>
 #include <forkrun/core/run/callee.hpp>
 #include <forkrun/core/run/lane_status.hpp>
+#include <forkrun/core/run/lumi_pieces.hpp>
 #include <forkrun/core/run/product_memory.hpp>
 #include <forkrun/core/run/recorder.hpp>
 #include <forkrun/core/schedule/graph.hpp>
@@ -25,6 +27,7 @@ struct BlockToDo {
   EntryRanges ranges;
   std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
   std::uint32_t iov{};
+  std::size_t first_event{};  ///< its first in the unit, where that has several lumis
 };
 
 /// What one concurrent block owns: its products, its masks, its part of the source. It is used
@@ -34,7 +37,7 @@ struct BlockToDo {
 class alignas(cache_line_pair) Lane {
  public:
   Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
-       LaneStatus status, Recorder* recorder);
+       LaneStatus status, Announcer& announcer, Recorder* recorder);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
@@ -118,17 +121,21 @@ class alignas(cache_line_pair) Lane {
   void begin(const BlockToDo& block);
   void add_to_digest();
   [[nodiscard]] std::size_t n_column_bytes() const;
-  [[noreturn]] void fail_call(std::uint32_t node) const;
+  [[noreturn]] void fail_call(std::uint32_t node, const EventBlock& block) const;
   [[noreturn]] void fail_load(const BlockToDo& block);
   bool call_unrecorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   bool call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void record_wait(std::uint32_t node);
   bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
-  void produce(const Callee& callee);
+  void call_module(const Callee& callee, const EventBlock& block, std::size_t first);
+  void call_cut(std::uint32_t node);
+  void call_pieces(std::uint32_t node);
+  [[nodiscard]] bool has_selected(std::uint32_t mask, const LumiPieces& pieces) const;
+  void call_piece(std::uint32_t node, const EventBlock& piece, std::size_t first);
   void call_asking(std::uint32_t node, ProductFetcher& fetcher);
   bool call_coroutine(std::uint32_t node, ProductFetcher& fetcher);
-  void forget_columns(const Callee& callee);
-  void check_columns(const Callee& callee) const;
+  void forget_columns(const Callee& callee, const EventBlock& block) const;
+  void check_columns(const Callee& callee, const EventBlock& block) const;
   [[nodiscard]] std::span<std::uint8_t> begin_filter(const Callee& callee) {
     masks_.accept_all(callee.mask);
     return masks_[callee.mask];
@@ -144,6 +151,9 @@ class alignas(cache_line_pair) Lane {
   Masks masks_;
   std::vector<Callee> callees_;  ///< by node
   Coroutines coroutines_;
+  std::vector<std::unique_ptr<LumiPieces>> pieces_;  ///< by node; null: it is not cut
+  Announcer& announcer_;
+  std::size_t first_event_{};  ///< of the block, in its unit
   Recorder* recorder_;
   std::vector<NodeTimes> times_;  ///< by node, of this block; empty without a recorder
   EventDigest digest_;
@@ -159,6 +169,7 @@ inline void Lane::begin(const BlockToDo& block) {
   block_.ranges_ = block.ranges;
   block_.sequence_ = block.sequence;
   block_.events_ = {};
+  first_event_ = block.first_event;
 }
 
 inline void Lane::load(const BlockToDo& block) {

@@ -50,13 +50,17 @@ std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_la
 
 struct Processor::Impl {
   Schedule& schedule;
+  Announcer announcer;
   UnitSteps steps;
   std::unique_ptr<Recorder> recorder{};
-  std::unique_ptr<BlockLoop> loop{};  ///< uses the recorder
+  std::unique_ptr<BlockLoop> loop{};  ///< uses the recorder and the announcer
+
+  Impl(Schedule& s, const Source& source, std::size_t block_size, StatusSlot* status)
+      : schedule{s}, announcer{s}, steps{s, announcer, source, block_size, status} {}
 };
 
 Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config, StatusSlot* status)
-    : impl_{new Impl{schedule, {schedule, source, config.block_size, status}}} {
+    : impl_{std::make_unique<Impl>(schedule, source, config.block_size, status)} {
   check(config);
   if (config.records) {
     impl_->recorder = std::make_unique<Recorder>(schedule.graph().nodes.size(),
@@ -73,7 +77,8 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
   const auto make_lane = [&](std::size_t number) {
     auto of_source = reads_ahead ? std::make_unique<ReadAheadLane>(source) : source.make_lane();
     return std::make_unique<Lane>(schedule.graph(), number, std::move(of_source),
-                                  LaneStatus{status, is_alone}, impl_->recorder.get());
+                                  LaneStatus{status, is_alone}, impl_->announcer,
+                                  impl_->recorder.get());
   };
   impl_->loop = make_loop(schedule.graph(), make_lane, config);
 }

@@ -22,6 +22,7 @@ void UnitInFlight::begin(UnitToDo to_do, BlockList& blocks, StopOrder stop) {
 void UnitInFlight::share_lumis() {
   lumis_.clear();
   first_lumi_.clear();
+  first_event_.clear();
   auto lumi = unit().lumis.begin();
   std::size_t first = 0;  // of the block, in the unit
   if (unit().lumis.empty()) {
@@ -29,6 +30,7 @@ void UnitInFlight::share_lumis() {
   }
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     first_lumi_.push_back(lumis_.size());
+    first_event_.push_back(first);
     const auto last = first + static_cast<std::size_t>(n_events_of(blocks_[block]));
     for (; lumi->last < last; ++lumi) {
       lumis_.push_back({lumi->lumi, lumi->last - first});

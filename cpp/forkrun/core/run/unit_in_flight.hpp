@@ -58,7 +58,7 @@ class UnitInFlight {
   [[nodiscard]] bool is_alone() const { return to_do_.is_alone; }
   [[nodiscard]] std::size_t n_blocks() const { return blocks_.size(); }
   [[nodiscard]] BlockToDo block(std::uint32_t number) const {
-    return {lumis_of(number), blocks_[number], number, to_do_.unit.iov};
+    return {lumis_of(number), blocks_[number], number, to_do_.unit.iov, first_event_of(number)};
   }
   /// None when there are no more, or the unit has failed.
   [[nodiscard]] std::optional<BlockToDo> next_block(std::size_t lane) {
@@ -116,12 +116,16 @@ class UnitInFlight {
     const auto first = first_lumi_[block];
     return BlockLumis{std::span{lumis_}.subspan(first, first_lumi_[block + 1] - first)};
   }
+  [[nodiscard]] std::size_t first_event_of(std::uint32_t block) const {
+    return lumis_.empty() ? 0 : first_event_[block];
+  }
   void share_lumis();
 
   UnitToDo to_do_;
   BlockList blocks_;
-  std::vector<LumiSpan> lumis_;          ///< of one block after the other; empty if it is one lumi
-  std::vector<std::size_t> first_lumi_;  ///< by block, and the number of all
+  std::vector<LumiSpan> lumis_;           ///< of one block after the other; empty if it is one lumi
+  std::vector<std::size_t> first_lumi_;   ///< by block, and the number of all
+  std::vector<std::size_t> first_event_;  ///< by block
   StopOrder stop_{nullptr};
   BlockDeal deal_;
   WaitingTaskList committing_;

@@ -73,13 +73,13 @@ class UnitSteps::OpenOutputs {
   std::vector<OutputModule*> open_;
 };
 
-UnitSteps::UnitSteps(Schedule& schedule, const Source& source, std::size_t block_size,
-                     StatusSlot* status)
+UnitSteps::UnitSteps(Schedule& schedule, Announcer& announcer, const Source& source,
+                     std::size_t block_size, StatusSlot* status)
     : schedule_{schedule},
       source_{source},
       block_size_{block_size},
       status_{status},
-      announcer_{schedule},
+      announcer_{announcer},
       outputs_{std::make_unique<OpenOutputs>(schedule.graph())} {}
 
 UnitSteps::~UnitSteps() = default;
@@ -131,10 +131,15 @@ void UnitSteps::begin(UnitInFlight& unit) {
 bool UnitSteps::must_know_next() const { return schedule_.graph().has_transitions; }
 
 void UnitSteps::end(UnitInFlight& unit, const UnitInFlight* next) {
-  if (!unit.has_failed() && (next != nullptr || last_ends_ == LastEnds::called)) {
-    attempt(unit, UnitInFlight::at_end,
-            [&] { announcer_.end_before(next == nullptr ? nullptr : &next->unit()); });
+  if (unit.has_failed()) {
+    return;
   }
+  attempt(unit, UnitInFlight::at_end, [&] {
+    announcer_.end_lumis();
+    if (next != nullptr || last_ends_ == LastEnds::called) {
+      announcer_.end_before(next == nullptr ? nullptr : &next->unit());
+    }
+  });
 }
 
 void UnitSteps::close(UnitInFlight& unit, Parallel& parallel) {

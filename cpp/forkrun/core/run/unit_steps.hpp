@@ -35,7 +35,8 @@ enum class LastEnds : std::uint8_t { called, left_open };
 /// other steps are for one unit after another. What they throw is a failure of the unit.
 class UnitSteps {
  public:
-  UnitSteps(Schedule& schedule, const Source& source, std::size_t block_size, StatusSlot* status);
+  UnitSteps(Schedule& schedule, Announcer& announcer, const Source& source, std::size_t block_size,
+            StatusSlot* status);
   ~UnitSteps();
 
   /// Before the first `take`.
@@ -47,7 +48,8 @@ class UnitSteps {
   void begin(UnitInFlight& unit);
   /// Whether the next unit is to be taken before the `end` of one.
   [[nodiscard]] bool must_know_next() const;
-  /// Calls the end callbacks of those that do not continue in the unit `next`; null: there is none.
+  /// Calls the callbacks of lumis of the unit that modules have not come to, then the end callbacks
+  /// of what does not continue in the unit `next`; null: there is none.
   void end(UnitInFlight& unit, const UnitInFlight* next);
   void close(UnitInFlight& unit, Parallel& parallel);
   void commit(UnitInFlight& unit);
@@ -70,7 +72,7 @@ class UnitSteps {
   const Source& source_;
   std::size_t block_size_;
   StatusSlot* status_;
-  Announcer announcer_;
+  Announcer& announcer_;
   std::unique_ptr<OpenOutputs> outputs_;
   const NextUnit* next_{};
   const CommitUnit* commit_{};

@@ -52,6 +52,7 @@ class GraphCompiler {
   void set_turn(std::uint32_t module, Node& node);
   [[nodiscard]] Numbers input_nodes(const Numbers& products) const;
   Numbers columns_among(const Numbers& products) const;
+  [[nodiscard]] bool can_be_cut(std::uint32_t module, const Node& node) const;
   void add_path(const PathDescription& path);
   std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
   void add_analyzers();
@@ -167,6 +168,8 @@ void GraphCompiler::add_module_node(std::uint32_t module) {
   std::ranges::copy(input_nodes(asked_[module]), std::back_inserter(lazy_nodes_));
   node.products = add_links(produced_[module]);
   node.columns = add_links(columns_among(produced_[module]));
+  node.is_cut = node.record->sees_one_lumi() && can_be_cut(module, node);
+  node.cut_columns = add_links(node.is_cut ? consumed_[module] : Numbers{});
   node.queues = add_links(queues_of(module));
   set_turn(module, node);
   module_nodes_[module] = static_cast<std::uint32_t>(graph_.nodes.size());
@@ -198,10 +201,8 @@ Node GraphCompiler::describe(std::uint32_t module) const {
 void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
   const auto reaches_turn = [this](std::uint32_t input) { return reaches_waiting_[input]; };
   const bool asks_in_turn = std::ranges::any_of(input_nodes(asked_[module]), reaches_turn);
-  const bool has_transitions =
-      dynamic_cast<const Transitions*>(node.record->module.get()) != nullptr;
-  node.waits_to_commit = has_transitions || asks_in_turn || node.kind == NodeKind::analyzer ||
-                         node.kind == NodeKind::output;
+  node.waits_to_commit = node.record->has_transitions() || asks_in_turn ||
+                         node.kind == NodeKind::analyzer || node.kind == NodeKind::output;
   reaches_waiting_.push_back(node.waits_to_commit ||
                              std::ranges::any_of(input_nodes(consumed_[module]), reaches_turn));
 }
@@ -240,7 +241,7 @@ void GraphCompiler::add_queues_between_units() {
   for (std::uint32_t module = 0; module < job_.modules.size(); ++module) {
     const auto& record = job_.modules[module];
     const auto shared = shared_queues_of(module);
-    if (dynamic_cast<const Transitions*>(record.module.get()) != nullptr) {
+    if (record.has_transitions()) {
       graph_.has_transitions = true;
       with_transitions.insert(shared.begin(), shared.end());
     }
@@ -281,6 +282,16 @@ Numbers GraphCompiler::columns_among(const Numbers& products) const {
     return graph_.products[product].type->cpp_type == typeid(Column);
   });
   return columns;
+}
+
+/// A coroutine may wait in the middle of a part; a product that is no column has no parts.
+bool GraphCompiler::can_be_cut(std::uint32_t module, const Node& node) const {
+  const auto are_columns = [this](const Numbers& products) {
+    return columns_among(products).size() == products.size();
+  };
+  const bool is_called_once =
+      node.kind == NodeKind::output || node.is_coroutine || node.asks || node.is_external;
+  return !is_called_once && are_columns(consumed_[module]) && are_columns(produced_[module]);
 }
 
 std::uint32_t GraphCompiler::column_node(std::uint32_t product) {

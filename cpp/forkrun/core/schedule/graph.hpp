@@ -32,6 +32,7 @@ struct Node {
   bool asks{};                   ///< for products, while it runs
   bool may_wait{};               ///< for them: they are not made before
   bool is_external{};            ///< has part of its work done outside
+  bool is_cut{};                 ///< is called for one lumi of a block after the other
   const ModuleRecord* record{};  ///< null for a source column
   std::uint32_t module = none;   ///< its number; none for a source column
   std::uint32_t source_column = none;
@@ -41,6 +42,7 @@ struct Node {
   LinkRange columns;          ///< those of its products that are columns
   LinkRange gates;            ///< of an analyzer or output: it sees the events that pass one
   LinkRange queues;           ///< to be passed before it is called, in this order
+  LinkRange cut_columns;      ///< those that it consumes, if it is cut
   LinkRange steps;            ///< of an analyzer or output: see Step
   const std::string* name{};  ///< label of the module or name of the column
 };

@@ -33,6 +33,11 @@ struct ModuleRecord {
     return wanted_concurrency.value_or(kind == ModuleKind::analyzer ? Concurrency::one
                                                                     : Concurrency::reentrant);
   }
+  [[nodiscard]] bool has_transitions() const {
+    return dynamic_cast<const Transitions*>(module.get()) != nullptr;
+  }
+  /// Whether it is called with events of one lumi.
+  [[nodiscard]] bool sees_one_lumi() const { return wants_one_lumi || has_transitions(); }
 };
 
 }  // namespace forkrun

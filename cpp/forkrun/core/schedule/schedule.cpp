@@ -45,55 +45,6 @@ void Schedule::end_job() {
   call_all("end_job", [](Module& module) { module.end_job(); });
 }
 
-template <typename Call>
-void Schedule::call_transition(const std::string& message, Call call) {
-  call_all(message, [&call](Module& module) {
-    if (auto* const transitions = dynamic_cast<Transitions*>(&module)) {
-      call(*transitions);
-    }
-  });
-}
-
-void Schedule::begin_iov(std::uint32_t iov) {
-  call_transition("begin_iov of IOV " + std::to_string(iov),
-                  [iov](Transitions& module) { module.begin_iov(iov); });
-}
-
-void Schedule::end_iov(std::uint32_t iov) {
-  call_transition("end_iov of IOV " + std::to_string(iov),
-                  [iov](Transitions& module) { module.end_iov(iov); });
-}
-
-void Schedule::begin_dataset(std::uint32_t dataset) {
-  call_transition("begin_dataset of dataset " + std::to_string(dataset),
-                  [dataset](Transitions& module) { module.begin_dataset(dataset); });
-}
-
-void Schedule::end_dataset(std::uint32_t dataset) {
-  call_transition("end_dataset of dataset " + std::to_string(dataset),
-                  [dataset](Transitions& module) { module.end_dataset(dataset); });
-}
-
-void Schedule::begin_run(std::uint32_t run) {
-  call_transition("begin_run of run " + std::to_string(run),
-                  [run](Transitions& module) { module.begin_run(run); });
-}
-
-void Schedule::end_run(std::uint32_t run) {
-  call_transition("end_run of run " + std::to_string(run),
-                  [run](Transitions& module) { module.end_run(run); });
-}
-
-void Schedule::begin_lumi(LumiId lumi) {
-  call_transition("begin_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
-                  [lumi](Transitions& module) { module.begin_lumi(lumi); });
-}
-
-void Schedule::end_lumi(LumiId lumi) {
-  call_transition("end_lumi of " + std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi),
-                  [lumi](Transitions& module) { module.end_lumi(lumi); });
-}
-
 void Schedule::make_clones(std::size_t n_clones) {
   for (auto& record : modules_) {
     record.clones.clear();
@@ -136,12 +87,19 @@ void Schedule::clear_accumulators() {
   }
 }
 
-bool Schedule::wants_one_lumi() const {
-  return std::ranges::any_of(modules_, [](const ModuleRecord& record) {
-    return record.wants_one_lumi ||
-           dynamic_cast<const Transitions*>(record.module.get()) != nullptr;
+bool Schedule::wants_whole_lumis() const {
+  return std::ranges::any_of(modules_, &ModuleRecord::sees_one_lumi);
+}
+
+bool Schedule::wants_one_lumi(std::size_t n_blocks) const {
+  return std::ranges::any_of(graph_->nodes, [n_blocks](const Node& node) {
+    const bool is_apart = node.record != nullptr && node.record->sees_one_lumi();
+    const bool is_in_order = n_blocks == 1 || node.in_order;
+    return is_apart && !(node.is_cut && (is_in_order || !node.record->has_transitions()));
   });
 }
+
+std::span<const ModuleRecord> Schedule::modules() const { return modules_; }
 
 void Schedule::share_histograms(std::size_t n_threads) {
   for (auto& record : modules_) {

@@ -83,15 +83,6 @@ class Schedule {
   void post_fork(int child);
   void begin_job();
   void end_job();
-  /// Those below only to modules with Transitions.
-  void begin_iov(std::uint32_t iov);
-  void end_iov(std::uint32_t iov);
-  void begin_dataset(std::uint32_t dataset);
-  void end_dataset(std::uint32_t dataset);
-  void begin_run(std::uint32_t run);
-  void end_run(std::uint32_t run);
-  void begin_lumi(LumiId lumi);
-  void end_lumi(LumiId lumi);
 
   /// By module, in booking order; they change with every block.
   [[nodiscard]] std::vector<BookedHistogram> histograms() const;
@@ -106,16 +97,21 @@ class Schedule {
   /// messages from now on.
   void make_clones(std::size_t n_clones);
 
-  /// Whether blocks of several lumis are not for all of its modules.
-  [[nodiscard]] bool wants_one_lumi() const;
+  /// Whether a module is called with events of one lumi, and so wants each in one piece.
+  [[nodiscard]] bool wants_whole_lumis() const;
+  /// Whether blocks have to be of one lumi, as one of these modules cannot be called with parts of
+  /// a block: it has products that are no columns, is a coroutine, an output, asks while it runs or
+  /// has work done outside; or, with several blocks at a time, its callbacks need the lumis in
+  /// their order and it takes blocks in any.
+  [[nodiscard]] bool wants_one_lumi(std::size_t n_blocks) const;
 
   [[nodiscard]] const Graph& graph() const { return *graph_; }
+  /// By number.
+  [[nodiscard]] std::span<const ModuleRecord> modules() const;
 
  private:
   template <typename Call>
   void call_all(const std::string& message, Call call);
-  template <typename Call>
-  void call_transition(const std::string& message, Call call);
 
   std::vector<ModuleRecord> modules_;
   std::unique_ptr<Graph> graph_;

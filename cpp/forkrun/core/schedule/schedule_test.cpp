@@ -289,20 +289,5 @@ TEST_F(ScheduleTest, paths_that_begin_alike_share_their_gates) {
   EXPECT_EQ(schedule->graph().gates.size(), 4U);
 }
 
-TEST_F(ScheduleTest, message_that_fails_names_the_module) {
-  class Broken final : public Producer, public Transitions {
-    void produce(const EventBlock&) override {}
-    void begin_lumi(LumiId) override { throw std::runtime_error{"no table"}; }
-  };
-  builder.add_module({"tables", {}}, [](Construction&) { return std::make_unique<Broken>(); });
-  const auto schedule = builder.compile();
-  try {
-    schedule->begin_lumi({1, 5});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "module \"tables\" failed in begin_lumi of 1:5: no table");
-  }
-}
-
 }  // namespace
 }  // namespace forkrun

@@ -159,7 +159,7 @@ void add_steps(Graph& graph, const std::vector<std::uint32_t>& lazy) {
   for (auto& step : graph.steps) {
     const auto& node = graph.nodes[step.node];
     const bool is_plain_producer = node.kind == NodeKind::producer && node.columns.count == 0 &&
-                                   !node.asks && !node.is_coroutine;
+                                   !node.asks && !node.is_coroutine && !node.is_cut;
     step.is_plain = is_plain_producer && !step.may_be_called && !step.is_noted;
   }
 }

@@ -110,7 +110,7 @@ class MemoryOutput : public OutputModule {
     record_.sequences.push_back(block.sequence());
     for (std::size_t i = 0; i < selected.size(); ++i) {
       if (selected[i] != 0) {
-        written_.add(block.lumi(), block.events().subspan(i, 1));
+        written_.add(block.lumi_of(i), block.events().subspan(i, 1));
         record_.events.push_back(block.events()[i]);
         for (const auto& input : inputs_) {
           record_.values.push_back(block.get(input)[i]);

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/module/appending.hpp>
 #include <forkrun/core/testing/processor_fixture.hpp>
 
 namespace forkrun::testing {
@@ -154,7 +159,221 @@ TEST_P(TransitionTest, modules_are_told_of_job_and_fork_in_order) {
             (std::vector<std::string>{"pre_fork", "post_fork 3", "begin_job", "end_job"}));
 }
 
+TEST_P(TransitionTest, a_callback_that_fails_is_named_with_its_module_and_lumi) {
+  class Broken final : public Producer, public Transitions {
+    void produce(const EventBlock&) override {}
+    void begin_lumi(LumiId) override { throw std::runtime_error{"no table"}; }
+  };
+  builder.add_module({"tables", {}}, [](Construction&) { return std::make_unique<Broken>(); });
+  EXPECT_EQ(error_of<Error>(unit_of(0, 10, 5)),
+            "module \"tables\" failed in begin_lumi of 1:5: no table");
+}
+
+/// Events [0, 30): three of lumi 1, none of lumi 2, five of lumi 3, two of lumi 4, the others of
+/// run 2, lumi 1; blocks are of 10 events.
+UnitOfWork several_lumis() {
+  return {0,
+          {1, 1},
+          {{0, 0, 10}, {0, 10, 30}},
+          0,
+          {{{1, 1}, 3}, {{1, 2}, 3}, {{1, 3}, 8}, {{1, 4}, 10}, {{2, 1}, 30}}};
+}
+
+/// Notes lumis and what it is called with.
+class LumiReader final : public Analyzer, public Transitions {
+ public:
+  LumiReader(std::string& notes, JaggedInput<std::int32_t> input) : notes_{notes}, input_{input} {}
+  void begin_run(std::uint32_t run) override { note(" run", run); }
+  void end_run(std::uint32_t) override { notes_ += " end_run"; }
+  void begin_lumi(LumiId id) override { note(" lumi", id.lumi); }
+  void end_lumi(LumiId) override { notes_ += " end"; }
+  void analyze(const EventBlock& block, Mask selected) override {
+    const auto values = block.get(input_);
+    EXPECT_EQ(values.size(), block.n_events());
+    EXPECT_EQ(selected.size(), block.n_events());
+    EXPECT_EQ(n_events_of(block.ranges()), static_cast<std::int64_t>(block.n_events()));
+    EXPECT_EQ(event_at(block.ranges()[0].first), block.events()[0]);
+    note(" [", block.lumi().lumi);
+    for (std::size_t event = 0; event < block.n_events(); ++event) {
+      EXPECT_EQ(values[event].size(), block.events()[event] % 4);
+      notes_ += selected[event] != 0 ? " " + std::to_string(block.events()[event] - 1000) : "";
+    }
+    notes_ += "]";
+  }
+
+ private:
+  void note(const char* message, std::uint32_t number) {
+    notes_ += message + (" " + std::to_string(number));
+  }
+  std::string& notes_;
+  JaggedInput<std::int32_t> input_;
+};
+
+class CutTest : public ProcessorTest {
+ protected:
+  void add_reader(const std::string& label, std::string& notes) {
+    builder.add_module({label, {}}, [&](Construction& construction) {
+      const auto input = construction.consumes_jagged<std::int32_t>("v");
+      return std::make_unique<LumiReader>(notes, input);
+    });
+  }
+};
+
+TEST_P(CutTest, a_module_with_callbacks_gets_a_part_of_a_block_for_each_lumi_and_others_the_block) {
+  std::string notes;
+  std::atomic<int> n_calls{};
+  Events seen;
+  add_reader("reader", notes);
+  producer("p", "y", "z", n_calls);
+  analyzer("others", seen, "z");
+  processor().process(several_lumis(), {});
+  processor().finish();
+  EXPECT_EQ(notes,
+            " run 1 lumi 1 [ 1 0 1 2] end lumi 2 end lumi 3 [ 3 3 4 5 6 7] end lumi 4 [ 4 8 9] end"
+            " end_run run 2 lumi 1 [ 1 10 11 12 13 14 15 16 17 18 19]"
+            " [ 1 20 21 22 23 24 25 26 27 28 29] end end_run");
+  EXPECT_EQ(n_calls, 3);
+  EXPECT_EQ(seen, range(1000, 1030));
+  EXPECT_TRUE(schedule->wants_whole_lumis());
+  EXPECT_FALSE(schedule->wants_one_lumi(8));
+}
+
+TEST_P(CutTest, an_analyzer_is_not_called_for_lumis_of_which_no_event_is_left_but_hears_of_them) {
+  std::string notes;
+  filter("f", 7, n_first);  // 1001, 1008, 1015, 1022, 1029
+  add_reader("reader", notes);
+  builder.add_path({"path", {"f", "reader"}});
+  processor().process(several_lumis(), {});
+  processor().finish();
+  EXPECT_EQ(notes,
+            " run 1 lumi 1 [ 1 1] end lumi 2 end lumi 3 end lumi 4 [ 4 8] end end_run run 2 lumi 1"
+            " [ 1 15] [ 1 22 29] end end_run");
+  EXPECT_EQ(n_first, 3);
+}
+
+TEST_P(CutTest, columns_and_decisions_of_parts_are_joined) {
+  builder.add_module({"lists", {}}, [](Construction& construction) {
+    construction.set_one_lumi();
+    const auto in = construction.consumes_jagged<std::int32_t>("v");
+    const auto lists = construction.produces_jagged<std::int32_t>("w");
+    const auto lumis = construction.produces_scalar<std::uint32_t>("lumi");
+    return std::make_unique<FunctionProducer>([in, lists, lumis](const EventBlock& block) {
+      const auto values = block.get(in);
+      std::ranges::fill(block.make(lumis), block.lumi().lumi);
+      auto made = forkrun::append(block, lists);
+      for (std::size_t event = 0; event < block.n_events(); ++event) {
+        for (const auto value : values[event]) {
+          made.push_back(value + static_cast<std::int32_t>(block.n_events()));
+        }
+        made.end_event();
+      }
+    });
+  });
+  builder.add_module({"odd", {}}, [](Construction& construction) {
+    construction.set_one_lumi();
+    return std::make_unique<FunctionFilter>(
+        [](const EventBlock& block, std::span<std::uint8_t> accept) {
+          ASSERT_EQ(accept.size(), block.n_events());
+          std::ranges::fill(accept, static_cast<std::uint8_t>(block.lumi().lumi % 2 * 5));
+        });
+  });
+  std::vector<std::string> rows;
+  builder.add_module({"reader", {}}, [&](Construction& construction) {
+    const auto lists = construction.consumes_jagged<std::int32_t>("w");
+    const auto lumis = construction.consumes_scalar<std::uint32_t>("lumi");
+    return std::make_unique<FunctionAnalyzer>(
+        [&, lists, lumis](const EventBlock& block, Mask mask) {
+          const auto values = block.get(lists);
+          for (std::size_t event = 0; event < block.n_events(); ++event) {
+            auto row = std::to_string(block.get(lumis)[event]) + (mask[event] != 0 ? ":" : "-");
+            for (const auto value : values[event]) {
+              row += " " + std::to_string(value);
+            }
+            rows.push_back(row);
+          }
+        });
+  });
+  builder.add_path({"path", {"odd", "reader"}});
+  auto unit = several_lumis();
+  unit.ranges = {{0, 0, 10}};
+  unit.lumis.back().last = 10;
+  processor().process(unit, {});
+  EXPECT_EQ(rows, (std::vector<std::string>{"1:", "1: 3", "1: 3 4", "3: 5 6 7", "3:", "3: 5",
+                                            "3: 5 6", "3: 5 6 7", "4-", "4- 2"}));
+}
+
+TEST_P(CutTest, a_failure_names_the_part_and_a_callback_in_a_block_its_lumi) {
+  class Broken final : public Analyzer, public Transitions {
+   public:
+    explicit Broken(std::uint32_t lumi) : lumi_{lumi} {}
+    void analyze(const EventBlock& block, Mask) override {
+      if (block.lumi().lumi == lumi_) {
+        throw std::runtime_error{"no table"};
+      }
+    }
+    void end_lumi(LumiId id) override {
+      if (id.lumi == 2) {
+        throw std::runtime_error{"no rate"};
+      }
+    }
+
+   private:
+    std::uint32_t lumi_;
+  };
+  std::uint32_t lumi = 1;
+  builder.add_module({"m", {}}, [&](Construction&) { return std::make_unique<Broken>(lumi); });
+  EXPECT_EQ(error_of<ModuleError>(several_lumis()),
+            "module \"m\" failed at 1:1, events 1000…1002: no table");
+  lumi = 9;
+  builder = ScheduleBuilder{MemorySource::description()};
+  processor_.reset();
+  builder.add_module({"m", {}}, [&](Construction&) { return std::make_unique<Broken>(lumi); });
+  EXPECT_EQ(error_of<ModuleError>(several_lumis()),
+            "module \"m\" failed in end_lumi of 1:2: no rate");
+}
+
+/// What a module is that cannot be called with parts of a block.
+bool wants_one_lumi(std::size_t n_blocks,
+                    const std::function<std::unique_ptr<Module>(Construction&)>& make) {
+  ScheduleBuilder builder{MemorySource::description()};
+  builder.add_module({"m", {}}, make);
+  builder.add_module({"reader", {}}, [](Construction& construction) {
+    construction.consume_any_column("z");
+    return std::make_unique<FunctionAnalyzer>([](const EventBlock&, Mask) {});
+  });
+  return builder.compile()->wants_one_lumi(n_blocks);
+}
+
+TEST(CutScheduleTest, blocks_are_of_one_lumi_where_a_module_cannot_get_parts_of_them) {
+  const auto make = [](Construction& construction) {
+    construction.produces_scalar<float>("z");
+    construction.set_one_lumi();
+    return std::make_unique<FunctionProducer>([](const EventBlock&) {});
+  };
+  EXPECT_FALSE(wants_one_lumi(8, make));
+  EXPECT_TRUE(wants_one_lumi(1, [&](Construction& construction) {
+    construction.produces<int>("object");
+    return make(construction);
+  }));
+  EXPECT_TRUE(wants_one_lumi(1, [&](Construction& construction) {
+    (void)construction.may_consume_scalar<std::int64_t>("x");
+    return make(construction);
+  }));
+}
+
+TEST(CutScheduleTest,
+     blocks_are_of_one_lumi_where_callbacks_need_an_order_that_blocks_do_not_have) {
+  const auto make = [](Construction& construction) {
+    std::string ignored;
+    construction.produces_scalar<float>("z");
+    return std::make_unique<DatasetListener>(ignored);
+  };
+  EXPECT_FALSE(wants_one_lumi(1, make));
+  EXPECT_TRUE(wants_one_lumi(2, make));
+}
+
 INSTANTIATE_TEST_SUITE_P(Executors, TransitionTest, all_executors, name_of);
+INSTANTIATE_TEST_SUITE_P(Executors, CutTest, all_executors, name_of);
 
 }  // namespace
 }  // namespace forkrun::testing

@@ -207,6 +207,34 @@ std::vector<UnitOfWork> draw_units(std::uint32_t seed) {
 
 namespace {
 
+void add_lumi(UnitOfWork& unit, const UnitOfWork& next) {
+  if (unit.lumis.empty()) {
+    unit.lumis = {{unit.lumi, static_cast<std::size_t>(n_events_of(unit.ranges))}};
+  }
+  if (unit.lumis.back().lumi != next.lumi) {
+    unit.lumis.push_back({next.lumi, unit.lumis.back().last});
+  }
+  unit.lumis.back().last += static_cast<std::size_t>(n_events_of(next.ranges));
+  unit.ranges.back().last = next.ranges.back().last;
+}
+
+}  // namespace
+
+std::vector<UnitOfWork> join_units(std::uint32_t seed, const std::vector<UnitOfWork>& units) {
+  Random random{seed};
+  std::vector<UnitOfWork> joined;
+  for (const auto& unit : units) {
+    if (joined.empty() || joined.back().iov != unit.iov || below(random, 4) == 0) {
+      joined.push_back(unit);
+    } else {
+      add_lumi(joined.back(), unit);
+    }
+  }
+  return joined;
+}
+
+namespace {
+
 /// Runs what is left of some units, and takes it from there.
 void run(const RandomJob& job, Witness& witness, const Schedule& schedule, Processor& processor,
          std::vector<UnitOfWork>& left, std::vector<UnitObservation>& committed) {
@@ -217,7 +245,8 @@ void run(const RandomJob& job, Witness& witness, const Schedule& schedule, Proce
     }
     UnitToDo to_do{left[n_taken++], {}};
     for (const auto& part : job.outputs) {
-      to_do.outputs[part.label] = name_of(to_do.unit.lumi);
+      to_do.outputs[part.label] =
+          to_do.unit.lumis.size() > 1 ? several_lumis : name_of(to_do.unit.lumi);
     }
     return to_do;
   };

@@ -29,6 +29,7 @@ struct RandomJob {
     std::string resource{};  ///< empty: none
     bool is_per_block{};
     bool is_told{};  ///< of runs, lumis and IOVs
+    bool is_cut{};   ///< sees one lumi at a time
   };
   std::vector<Part> producers, filters, analyzers, outputs;
   std::map<std::string, std::vector<std::string>> paths;         ///< labels
@@ -75,6 +76,10 @@ void PrintTo(const Observation& observation, std::ostream* stream);
 
 /// Units of all sizes, none included, of parts of lumis of several runs and IOVs.
 [[nodiscard]] std::vector<UnitOfWork> draw_units(std::uint32_t seed);
+
+/// The same events in units of several lumis.
+[[nodiscard]] std::vector<UnitOfWork> join_units(std::uint32_t seed,
+                                                 const std::vector<UnitOfWork>& units);
 
 /// Processes `units`; if one fails, as `fault` has it, what was not committed once more without the
 /// fault.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -151,6 +152,69 @@ TEST(RandomJobTest, units_that_overlap_yield_what_they_yield_one_after_another) 
   }
 }
 
+/// Modules of all kinds that can be called with parts of blocks see one lumi at a time; some of
+/// them have callbacks, where blocks come in their order.
+RandomJob cut_by_lumi(RandomJob job, std::size_t n_blocks) {
+  for (auto* parts : {&job.producers, &job.filters, &job.analyzers}) {
+    for (auto& part : *parts) {
+      const bool is_analyzer = parts == &job.analyzers;
+      const bool can_be_told =
+          n_blocks == 1 || (is_analyzer && part.concurrency != Concurrency::reentrant);
+      part.is_cut = part.is_told || part.inputs.size() % 2 == 1;
+      part.way = part.is_cut ? RandomJob::Way::before : part.way;
+      part.is_told = part.is_told && can_be_told;
+    }
+  }
+  for (auto& part : job.outputs) {
+    part.is_told = false;
+  }
+  return job;
+}
+
+/// All units as one, without what depends on where they end.
+testing::UnitObservation as_one(const RandomJob& job, const testing::Observation& observation) {
+  testing::UnitObservation one;
+  const auto join = [](auto& into, const auto& from) {
+    for (const auto& [label, values] : from) {
+      into[label].insert(into[label].end(), values.begin(), values.end());
+    }
+  };
+  for (const auto& unit : observation.units) {
+    join(one.seen, unit.seen);
+    join(one.written, unit.written);
+    join(one.values, unit.values);
+    one.read += unit.read;
+  }
+  for (const auto& part : job.analyzers) {
+    if (part.concurrency == Concurrency::reentrant) {
+      std::ranges::sort(one.seen[part.label]);
+    }
+  }
+  return one;
+}
+
+TEST(RandomJobTest, blocks_that_are_cut_by_lumi_yield_what_blocks_of_one_lumi_yield) {
+  int n_messages = 0;
+  for (std::uint32_t seed = 0; seed < 2 * n_jobs(); ++seed) {
+    auto config = overlapping_config(seed);
+    config.block_size = 7;
+    const auto job = cut_by_lumi(RandomJob::draw(seed), config.concurrent_blocks);
+    const auto units = testing::draw_units(seed);
+    const auto several = testing::join_units(seed, units);
+    const auto by_lumi = observe(job, serial_config(3), units);
+    const auto found = observe(job, serial_config(7), several);
+    EXPECT_EQ(found.units.size(), several.size());
+    EXPECT_EQ(found.n_misplaced, 0) << "seed " << seed;
+    EXPECT_EQ(as_one(job, found), as_one(job, by_lumi)) << "seed " << seed;
+    EXPECT_EQ(found.messages, by_lumi.messages) << "seed " << seed;
+    EXPECT_EQ(observe(job, config, several), found) << "seed " << seed;
+    for (const auto& [label, messages] : found.messages) {
+      n_messages += static_cast<int>(messages.size());
+    }
+  }
+  EXPECT_GT(n_messages, 5 * static_cast<int>(n_jobs()));
+}
+
 /// Anywhere in the job, at one of the events of the units, or at none.
 Fault draw_fault(std::uint32_t seed, const RandomJob& job, const std::vector<UnitOfWork>& units) {
   const auto n_events = static_cast<std::uint64_t>(units.back().ranges[0].last);
@@ -201,6 +265,29 @@ TEST(RandomJobTest, a_failure_in_any_unit_leaves_those_before_it_committed_and_n
     n_failed += expected.error.empty() ? 0 : 1;
   }
   EXPECT_GT(n_failed, static_cast<int>(n_jobs()) / 4);
+}
+
+/// How far other modules have come when one fails depends on threads.
+testing::Observation without_messages(testing::Observation observation) {
+  observation.messages.clear();
+  return observation;
+}
+
+TEST(RandomJobTest, a_failure_in_a_block_that_is_cut_is_the_same_for_any_threads) {
+  int n_failed = 0;
+  for (std::uint32_t seed = 0; seed < n_jobs(); ++seed) {
+    auto config = overlapping_config(seed);
+    config.block_size = 7;
+    const auto job = cut_by_lumi(RandomJob::draw(seed), config.concurrent_blocks);
+    const auto units = testing::join_units(seed, testing::draw_units(seed));
+    const auto fault = draw_fault(seed, job, units);
+    const auto expected = observe(job, serial_config(7), units, fault);
+    EXPECT_EQ(expected.n_misplaced, 0) << "seed " << seed;
+    EXPECT_EQ(without_messages(observe(job, config, units, fault)), without_messages(expected))
+        << "seed " << seed << ", fault in " << fault.label;
+    n_failed += expected.error.empty() ? 0 : 1;
+  }
+  EXPECT_GT(n_failed, static_cast<int>(n_jobs()) / 8);
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ class Body {
         seed_{hash_of(part.label)} {
     construction.set_concurrency(part.concurrency);
     declare_entrances(construction);
+    if (part.is_cut) {
+      construction.set_one_lumi();
+    }
     chronicle_ = part.is_told ? &witness.chronicles[part.label] : nullptr;
     if (part.is_per_block) {
       construction.set_instances(Instances::per_block);
@@ -106,6 +109,7 @@ class Body {
     if (chronicle_ != nullptr) {
       chronicle_->note(block);
     }
+    witness_.n_misplaced += part_.is_cut && !block.lumis().is_one() ? 1 : 0;
   }
 
   void declare_entrances(Construction& construction) {
@@ -330,7 +334,8 @@ std::unique_ptr<OutputModule> make_output(Witness& witness, const RandomJob::Par
   auto& n_misplaced = witness.n_misplaced;
   auto touch = [body, &opened, &n_misplaced](const EventBlock& block, Mask selected,
                                              Parallel& parallel) {
-    n_misplaced += opened.back() == name_of(block.lumi()) ? 0 : 1;
+    const bool is_right = opened.back() == several_lumis || opened.back() == name_of(block.lumi());
+    n_misplaced += is_right ? 0 : 1;
     std::atomic<std::size_t> n_parts{};
     parallel.for_each(3, [&](std::size_t) { ++n_parts; });
     if (n_parts != 3) {

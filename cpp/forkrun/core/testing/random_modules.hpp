@@ -118,6 +118,9 @@ inline std::string name_of(LumiId lumi) {
   return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
 }
 
+/// The same of a unit of several.
+inline const std::string several_lumis = "several lumis";
+
 /// The modules of a random job, by what part they have in it.
 std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& part,
                                       Construction& construction);
