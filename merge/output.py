@@ -302,6 +302,7 @@ def to_make(
         sum(commit.outputs[output.label].n_events for commit in commits),
         check,
         show,
+        members=content.members,
     )
 
 

@@ -86,6 +86,11 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
         py::make_tuple(text(branch.name), text(branch.described_type()), text(branch.counter))
             .cast<py::list>());
   }
+  py::list members;
+  for (const auto& [top, _, layout] : index.members) {
+    members.append(py::make_tuple(text(layout.name), text(layout.described_type()), text(top))
+                       .cast<py::list>());
+  }
   py::list forms;
   for (const auto& [name, form] : index.forms) {
     forms.append(py::make_tuple(text(name), form).cast<py::list>());
@@ -97,7 +102,7 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
       py::arg("clusters") = index.clusters, py::arg("ranges") = columns_of(index.ranges),
       py::arg("events") = std::vector{index.events.least, index.events.most},
       py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
-      py::arg("branches") = branches, py::arg("forms") = forms,
+      py::arg("branches") = branches, py::arg("members") = members, py::arg("forms") = forms,
       py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
       py::arg("beside") =

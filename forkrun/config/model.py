@@ -154,6 +154,7 @@ class SourceConfig(Section):
     where they lack: { fill = { "HLT_*" = false } }."""
     collections: Annotated[tuple[CollectionPattern, ...], BeforeValidator(one_or_many)] = (
         "{collection}_{field}",
+        "{collection}.{field}",
     )
     """How columns of objects are named, the first that fits."""
     fields: dict[str, str] = {}

@@ -67,5 +67,6 @@ class ColumnType(Struct, frozen=True):
 
 
 def counter_of(name: str) -> str:
-    """Name of the counter that a jagged column has in a tree of ROOT."""
-    return f"n{name.partition('_')[0]}"
+    """Name of the counter that a jagged column has in a tree of ROOT. Members of objects, "Jet.PT",
+    have one each."""
+    return f"n{name if '.' in name else name.partition('_')[0]}"

@@ -44,6 +44,7 @@ def columns_index(
         ),
         "absent": "",
         "branches": [[name, kind, ""] for name, kind in branches],
+        "members": [],
         "forms": [],
         "short_branches": [],
         "stored_friends": [],

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 OTHER = "other:"
 """Before the class of a branch that is no column."""
+_NEVER_FILLED = "never filled"
+"""In place of a class, of a branch without entries in a tree that has some."""
 _COLUMNS = "columns are numbers, texts, and lists of them up to two deep"
 _MAPS = re.compile(r"(?:std::)?(?:unordered_)?(?:multi)?(map|set)<")
 _LISTS = re.compile(r"(?:std::|ROOT::)?(?:vector|VecOps::RVec|RVec|deque|list|array)<")
@@ -27,6 +29,8 @@ class Described(NamedTuple):
 def why_no_column(kind: str) -> str:
     """Why values of a C++ class or leaf of ROOT are no column. `kind`: its name, or "TITLE/TYPE"
     of leaves."""
+    if kind == _NEVER_FILLED:
+        return "a member that was not written with the others"
     *title, last = kind.split("/")
     if title:
         return _why_not_leaves("/".join(title), last)

@@ -69,3 +69,5 @@ class OutputToMake(Struct, frozen=True):
     progress: Callable[[int], None]
     goes_with_events: bool = False
     """The tree goes with the events: it is added to the files of these, without new columns."""
+    members: Sequence[str] = ()
+    """Columns within these branches, for formats that do not have objects."""

@@ -103,7 +103,7 @@ class Format:
         """`known`: types of the input's columns."""
         from forkrun.formats.selection import selected_columns
 
-        kept = set(output.branches)
+        kept = {*output.branches, *output.members}
         types = {n: kind for n, kind in known.items() if n in kept and not kind.startswith(OTHER)}
         names = list(types)
         types.update(self.new_columns(output.products, types))
@@ -163,7 +163,9 @@ class Format:
         return {"": n_events}
 
     def _types(self, path: str, tree: str = "") -> dict[str, str]:
-        return {name: kind for name, kind, _ in self.index(path, tree)["branches"]}
+        index = self.index(path, tree)
+        held = [*index["branches"], *index.get("members", ())]
+        return {name: kind for name, kind, _ in held}
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         """Digest of the events of a file. Raises InputError."""

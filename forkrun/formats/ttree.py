@@ -57,8 +57,8 @@ class TTreeFormat(Format):
         accounts = _core.branch_accounts(path, tree)
         return [
             Described(name, kind, n_bytes, n_stored, _compression(number, n_stored < n_bytes))
-            for (name, kind, _), (_, n_bytes, n_stored, number) in zip(
-                index["branches"], accounts, strict=True
+            for (name, kind, *_), (_, n_bytes, n_stored, number) in zip(
+                [*index["branches"], *index["members"]], accounts, strict=True
             )
         ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,36 +13,53 @@ from forkrun.formats import OTHER, Format
 from forkrun.index.model import Branch, FileIndex
 
 _MOST_LISTED = 12
+_SHOWN = 3
 _NOT_MADE = re.compile(r'(?P<asked>.*\bconsumes) "(?P<name>[^"]+)", which no module makes')
 
 
 class ColumnNames(Struct, frozen=True):
-    """`others`: by branch of the input that is no column, its class and why; `command`: lists what
-    there is; "" where no file is known."""
+    """`others`: by branch of the input that is no column, its class and why; `reasons`: only why;
+    `holders`: names of those that have columns within them; `command`: lists what there is; ""
+    where no file is known."""
 
     others: Mapping[str, str] = {}
     command: str = ""
+    reasons: Mapping[str, str] = {}
+    holders: frozenset[str] = frozenset()
 
     @classmethod
     def of(
         cls, branches: Mapping[str, Branch], form: Format, file: FileIndex | None, tree: str
     ) -> ColumnNames:
-        """`branches`: of the input, by name; `file`: one of those that have them; `tree`: the
-        job's."""
-        others = {
-            name: f"of type {kind}, which is not a column ({form.why_no_column(kind)})"
+        """`branches`: of the input, and columns within them, by name; `file`: one of those that
+        have them; `tree`: the job's."""
+        within: dict[str, list[str]] = {}
+        for branch in branches.values():
+            if branch.top and branch.readable:
+                within.setdefault(branch.top, []).append(branch.name)
+        kinds = {
+            name: branch.type.removeprefix(OTHER)
             for name, branch in branches.items()
-            if not branch.readable and (kind := branch.type.removeprefix(OTHER))
+            if not branch.readable
         }
-        if file is None:
-            return cls(others)
-        of_tree = "" if tree == "Events" else f" --tree {shlex.quote(tree)}"
-        return cls(others, f"forkrun columns {shlex.quote(file.path)}{of_tree}")
+        reasons = {
+            name: _members(within[name]) if name in within else form.why_no_column(kind)
+            for name, kind in kinds.items()
+        }
+        others = {
+            name: f"of type {kind}, which is not a column ({reasons[name]})"
+            for name, kind in kinds.items()
+        }
+        command = ""
+        if file is not None:
+            of_tree = "" if tree == "Events" else f" --tree {shlex.quote(tree)}"
+            command = f"forkrun columns {shlex.quote(file.path)}{of_tree}"
+        return cls(others, command, reasons, frozenset(within))
 
     def no_column(self, name: str) -> str:
         """What there is of this name, or around it, and why it is no column; "": nothing."""
         branch = name if name in self.others else name.partition(".")[0]
-        if branch not in self.others:
+        if branch not in self.others or (branch != name and branch in self.holders):
             return ""
         is_it = f'"{name}" exists' if branch == name else f'"{name}" may be within "{branch}"'
         return f"{is_it}, {self.others[branch]}"
@@ -70,3 +87,9 @@ class ColumnNames(Struct, frozen=True):
         if text := self.no_column(match["name"]):
             return f"{match['asked']} {text.replace(' exists, ', ', which exists and is ', 1)}"
         return f"{problem} (all there are: {self.command})" if self.command else problem
+
+
+def _members(names: Sequence[str]) -> str:
+    shown = ", ".join(f'"{name}"' for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"objects, whose members are the columns {shown}{more}"

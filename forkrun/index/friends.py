@@ -46,7 +46,7 @@ def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileI
     with the events. Raises ConfigError for names that clash, InputError for one that cannot be read
     or is of other events."""
     files = list(index)
-    taken = {branch.name: "the input" for file in index for branch in file.branches}
+    taken = {branch.name: "the input" for file in index for branch in file.all_branches}
     for friend in _friends(index, source):
         _check_names(friend, taken)
         taken |= dict.fromkeys(friend.columns, f'the friend "{friend.tree}"')
@@ -143,7 +143,10 @@ def as_columns(file: FileIndex, prefix: str) -> FileIndex:
         file,
         branches=tuple(
             Branch(prefix + name, kind, counter and prefix + counter)
-            for name, kind, counter in file.branches
+            for name, kind, counter, _ in file.branches
+        ),
+        members=tuple(
+            Branch(prefix + name, kind, "", prefix + top) for name, kind, _, top in file.members
         ),
         forms=tuple((prefix + name, form) for name, form in file.forms),
         short_branches=tuple(prefix + name for name in file.short_branches),
@@ -156,7 +159,7 @@ def with_events(files: Sequence[FileIndex]) -> Sequence[FileIndex]:
 
 
 def _has_ids(file: FileIndex, ids: IdBranches) -> bool:
-    return {*ids[1:]} <= {branch.name for branch in file.branches}
+    return {*ids[1:]} <= {branch.name for branch in file.all_branches}
 
 
 def _columns(
@@ -164,9 +167,9 @@ def _columns(
 ) -> dict[str, Branch]:
     """Those that can be read, without ids. A counter that the input has as well is left out: the
     columns that it counts are read without it."""
-    known = {branch.name for file in index for branch in file.branches}
+    known = {branch.name for file in index for branch in file.all_branches}
     branches: dict[str, Branch] = {}
-    for branch in (b for file in with_events(files) for b in file.branches):
+    for branch in (b for file in with_events(files) for b in file.all_branches):
         branches.setdefault(branch.name, branch)  # of several with one name the first
     counters = {branch.counter for branch in branches.values()}
     return {
@@ -287,5 +290,5 @@ def _in_a_row(files: Sequence[FileIndex]) -> Iterator[tuple[int, int, int, int, 
 def friend_digest(own: FileIndex, ids: IdBranches) -> str:
     """Digest of a friend's file, to see that it is the same as before."""
     ranges = own.ranges if _has_ids(own, ids) else ()
-    held = (own.uuid, own.n_bytes, own.n_entries, ranges, own.branches)
+    held = (own.uuid, own.n_bytes, own.n_entries, ranges, own.all_branches)
     return hashlib.sha256(repr(held).encode()).hexdigest()

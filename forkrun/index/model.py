@@ -89,11 +89,13 @@ _DIGITS = 32
 
 class Branch(NamedTuple):
     """`type` is a column type such as "float32[]", or "other:TYPE" for a branch that can only be
-    passed through; `counter` is its counting branch or ""."""
+    passed through; `counter` is its counting branch or ""; `top`: of a column within another
+    branch, the branch of the tree, else ""."""
 
     name: str
     type: str
     counter: str
+    top: str = ""
 
     @property
     def readable(self) -> bool:
@@ -164,6 +166,14 @@ class FileIndex(Struct, frozen=True):
     """Name of its format."""
     dataset: int = 0
     """Number of its dataset, of a job that has some."""
+    members: tuple[Branch, ...] = ()
+    """Columns of members of objects, within branches that are no columns; and members that are none
+    either."""
+
+    @property
+    def all_branches(self) -> tuple[Branch, ...]:
+        """Its branches, and columns within them."""
+        return self.branches + self.members
 
     @property
     def identity(self) -> Identity:
@@ -190,6 +200,7 @@ class FileIndex(Struct, frozen=True):
             stored_friends=tuple(data["stored_friends"]),
             beside=BesideEvents(*data["beside"]),
             format=data.get("format", "ttree"),
+            members=tuple(Branch(name, kind, "", top) for name, kind, top in data["members"]),
         )
 
 

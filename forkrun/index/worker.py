@@ -54,7 +54,8 @@ def index_of(request: dict[str, Any]) -> dict[str, Any]:
     read = format_of(path).index
     if request.get("optional_ids"):
         without_ids = read(path, tree, file_number=number)
-        if not {*ids} <= {name for name, *_ in without_ids["branches"]}:
+        held = {name for what in ("branches", "members") for name, *_ in without_ids[what]}
+        if not {*ids} <= held:
             return without_ids
     return read(path, tree, ids, number)
 

@@ -80,6 +80,11 @@ class Expression:
 
     def __call__(self, block: Any) -> Any:
         value = eval(self.code, {"__builtins__": {}, **_OWN}, _Names(block))
+        if fields := getattr(value, "fields", None):
+            raise NoSuchNameError(
+                f"{self.text!r} gives objects, with {', '.join(fields[:3])}, …: name one of their"
+                " members"
+            )
         return np.full(len(block), value) if isinstance(value, int | float | np.generic) else value
 
     def __repr__(self) -> str:
@@ -114,7 +119,9 @@ class _Names(Mapping[str, Any]):
         if name in self._block.column_types:
             return self._block[name]
         first, *fields = name.split(".")
-        if fields and first in self._block.column_types:
+        if len(fields) > 1 and self._lacks_member(name, f"{first}.{fields[0]}."):
+            value, fields = self._block.objects(name), []  # says what there is instead
+        elif fields and first in self._block.column_types:
             value = self._block[first]
         elif name in CONSTANTS:
             return CONSTANTS[name]
@@ -128,6 +135,11 @@ class _Names(Mapping[str, Any]):
         for field in fields:
             value = field_of(value, field)
         return value
+
+    def _lacks_member(self, name: str, within: str) -> bool:
+        """Whether objects have members `within`, but none that `name` leads to."""
+        known = [column for column in self._block.column_types if column.startswith(within)]
+        return bool(known) and not any(column.startswith(f"{name}.") for column in known)
 
     def __iter__(self) -> Any:
         return iter(FUNCTIONS)

@@ -15,11 +15,13 @@ from forkrun.rundir.directory import RunDirectory
 class OutputContent(Struct, frozen=True):
     """The tree of an output. `branches`: of the input, with the counters that they need;
     `products`: name and type of each new column; `trees`: by path, branches of those that go with
-    its events."""
+    its events; `members`: columns within the branches, which files of plain columns have in their
+    place."""
 
     branches: Sequence[str]
     products: Sequence[tuple[str, str]]
     trees: Mapping[str, Sequence[str]] = {}
+    members: Sequence[str] = ()
 
 
 class OutputContents(Struct, frozen=True):

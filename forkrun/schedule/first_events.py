@@ -53,12 +53,12 @@ class FirstEvents(Struct, frozen=True, dict=True):
         if name in self.branches.friends:
             return self._of_friend(name, r)
         fill, file = self.branches.fills.get(name), self.branches.files[r.file]
-        if any(branch.name == name for branch in file.branches):
+        if any(branch.name == name for branch in file.all_branches):
             return self._stored(name, r)
         if fill is None:
-            raise InputError(missing_branches(file, [name], self.branches.branches))
+            raise InputError(missing_branches(file, [name], self.branches.readable))
         value, counter = fill
-        kind, n = ColumnType.of(self.branches.branches[name].type), r.last - r.first
+        kind, n = ColumnType.of(self.branches.readable[name].type), r.last - r.first
         if not kind.n_levels:
             return np.full((n, *kind.dimensions), value, kind.dtype)
         if kind.is_text or kind.n_levels > 1:  # empty, whatever the value

@@ -33,6 +33,7 @@ class KnownBranches(Struct, frozen=True):
     branches: tuple[Branch, ...]
     filled: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    members: tuple[Branch, ...] = ()
 
 
 class InputBranches(Struct, frozen=True):
@@ -53,6 +54,8 @@ class InputBranches(Struct, frozen=True):
     """Trees that go with the events, with the names that their branches have as columns."""
     prefix: str = ""
     """Before the names of columns; "": the tree is that of the events."""
+    members: Mapping[str, Branch] = {}
+    """Columns within branches, by name; outputs keep these branches as they are."""
 
     @classmethod
     def of(
@@ -96,24 +99,27 @@ class InputBranches(Struct, frozen=True):
         values = rule.fill if isinstance(rule, FilledBranches) else {}
         if known is not None:
             branches = {branch.name: branch for branch in known.branches}
-            lacking = [branches[name] for name in known.filled]
+            members = {branch.name: branch for branch in known.members}
+            lacking = [(branches | members)[name] for name in known.filled]
             fills = _fills(lacking, values)
-            return cls(index, branches, fills, known.left_out, friends, True, tree)
-        branches = all_branches(index)
-        if values:
-            fills = _fills(_lacking(files, branches), values)
-            return cls(index, branches, fills, friends=friends, tree=tree)
+            lacked = known.left_out
+            return cls(index, branches, fills, lacked, friends, True, tree, members=members)
+        held = all_branches(index)
+        fills, left_out = _fills(_lacking(files, held), values), list[str]()
         if rule == "common":
-            common = _common(files, branches)
-            left_out = [name for name in branches if name not in common]
-            return cls(index, common, {}, left_out, friends, tree=tree)
-        return cls(index, branches, friends=friends, tree=tree)
+            common = _common(files, held)
+            left_out = [name for name in held if name not in common]
+            held = common
+        branches = {name: branch for name, branch in held.items() if not branch.top}
+        members = {name: branch for name, branch in held.items() if branch.top}
+        return cls(index, branches, fills, left_out, friends, tree=tree, members=members)
 
     @property
     def known(self) -> KnownBranches:
         """What nodes have to know of files that they do not open."""
         filled, left_out = tuple(self.fills), tuple(self.left_out)
-        return KnownBranches(tuple(self.branches.values()), filled, left_out)
+        members = tuple(self.members.values())
+        return KnownBranches(tuple(self.branches.values()), filled, left_out, members)
 
     @property
     def format(self) -> Format:
@@ -123,7 +129,7 @@ class InputBranches(Struct, frozen=True):
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Name and type of those that can be read, and of those of friends."""
-        own = [(b.name, b.type) for b in self.branches.values() if b.readable]
+        own = [(name, branch.type) for name, branch in self.readable.items()]
         return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
 
     @property
@@ -138,10 +144,17 @@ class InputBranches(Struct, frozen=True):
         return {n: b.type for n, (_, b) in self.friends.items() if n not in with_events}
 
     @property
+    def readable(self) -> dict[str, Branch]:
+        """Columns of the input itself, by name."""
+        held = self.branches | dict(self.members)
+        return {name: branch for name, branch in held.items() if branch.readable}
+
+    @property
     def names(self) -> ColumnNames:
         """What messages say of other names."""
         file = next((file for file in self.files if file.path and file.n_entries), None)
-        return ColumnNames.of(self.branches, self.format, file, self.tree)
+        held = self.branches | dict(self.members)
+        return ColumnNames.of(held, self.format, file, self.tree)
 
     def explained(self, problems: Iterable[str]) -> list[str]:
         """Problems, with the reason where one is about a branch that is left out."""
@@ -172,7 +185,7 @@ def _common(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> dict[
 
 def _lacking(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> list[Branch]:
     """Columns that some file lacks."""
-    names = [{branch.name for branch in file.branches} for file in files]
+    names = [{branch.name for branch in file.all_branches} for file in files]
     return [
         branch
         for branch in branches.values()
@@ -216,23 +229,24 @@ def _holds(kind: str, value: bool | float) -> bool:
 
 
 def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
-    """Every branch of the input by name, in order of first appearance; of files with events, or of
-    the first whose tree has branches if none has any. Of several branches with one name the
-    first."""
+    """Every branch of the input by name, and the columns within them, in order of first appearance;
+    of files with events, or of the first whose tree has branches if none has any. Of several
+    branches with one name the first."""
     files = [file for file in index if file.n_entries] or [f for f in index if f.clusters][:1]
     branches: dict[str, Branch] = {}
     for file in files:
-        for branch in file.branches:
+        for branch in file.all_branches:
             branches.setdefault(branch.name, branch)
     return branches
 
 
 def types_of(file: FileIndex) -> dict[str, str]:
-    """Type of each branch of a file by name; of several with one name all of them, in order."""
-    types = {branch.name: branch.type for branch in file.branches}
-    if len(types) < len(file.branches):
+    """Type of each branch of a file by name, and of columns within them; of several with one name
+    all of them, in order."""
+    types = {branch.name: branch.type for branch in file.all_branches}
+    if len(types) < len(file.all_branches):
         for name in types:
-            types[name] = " and ".join(b.type for b in file.branches if b.name == name)
+            types[name] = " and ".join(b.type for b in file.all_branches if b.name == name)
     return types
 
 

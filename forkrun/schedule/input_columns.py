@@ -16,7 +16,7 @@ from forkrun.config import IdBranches, JobConfig
 from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import OTHER, Described
-from forkrun.index import FileIndex, input_files, try_index, with_friends
+from forkrun.index import Branch, FileIndex, input_files, try_index, with_friends
 from forkrun.index.datasets import with_datasets
 from forkrun.index.read import describe_files
 from forkrun.modules.objects.collections import Columns, NamingRule
@@ -27,8 +27,9 @@ _HEAD = ("name", "type", "collection", "in", "unpacked", "in file", "compression
 
 class InputColumn(Struct, frozen=True):
     """A branch. `type`: of the column, or its class; `why_none`: why it is no column, "" if it is
-    one; `held_by`: files, datasets or the friend that have it, "" for all; `n_bytes`, `n_stored`:
-    unpacked and in the file, None where that is not known."""
+    one; `n_within`: number of columns within it; `held_by`: files, datasets or the friend that have
+    it, "" for all; `n_bytes`, `n_stored`: unpacked and in the file, None where that is not
+    known."""
 
     name: str
     type: str
@@ -38,10 +39,13 @@ class InputColumn(Struct, frozen=True):
     n_stored: int | None = None
     compression: str = ""
     why_none: str = ""
+    n_within: int = 0
 
     def cells(self) -> tuple[str, ...]:
         """As the table has them."""
         how = f"not a column: {self.why_none}" if self.why_none else self.compression
+        if self.n_within:
+            how = f"objects: {plural(self.n_within, 'column')} of their members"
         sizes = (size(self.n_bytes), size(self.n_stored)) if self.n_bytes is not None else ("", "")
         return (self.name, self.type, self.collection, self.held_by, *sizes, how)
 
@@ -109,9 +113,10 @@ class InputColumns(Sequence[InputColumn]):
 
     @property
     def _last_line(self) -> str:
-        n_none = sum(bool(column.why_none) for column in self._columns)
+        n_columns = sum(not column.why_none for column in self._columns)
+        n_none = sum(bool(each.why_none) and not each.n_within for each in self._columns)
         none = f", {n_none} more that cannot be columns" if n_none else ""
-        return f"{plural(len(self) - n_none, 'column')}{none}{self._measured}"
+        return f"{plural(n_columns, 'column')}{none}{self._measured}"
 
 
 def _is_like(name: str, pattern: str) -> bool:
@@ -137,10 +142,10 @@ def columns_of_input(config: JobConfig) -> InputColumns:
     described = describe_files([file.path for file in measured], source.tree)
     rule = NamingRule(source.collections, source.fields, of_input.names_of_trees)
     collections = _collections(of_input, rule)
-    held = _held_by(index, config.datasets)
+    held, reasons = _held_by(index, config.datasets), of_input.names.reasons
     found = [
-        _column(name, branch.type, of_input, collections, held.get(name, ""), described)
-        for name, branch in of_input.branches.items()
+        _column(branch, reasons.get(name, ""), collections, held.get(name, ""), described, n_within)
+        for name, branch, n_within in _in_order(of_input)
     ]
     found += [
         InputColumn(name, branch.type, collections.get(name, ""), _of_friend(number, index))
@@ -170,20 +175,32 @@ def _indexed(files: Sequence[str], ids: IdBranches) -> list[FileIndex]:
 
 
 def _column(
-    name: str,
-    kind: str,
-    of_input: InputBranches,
+    branch: Branch,
+    why_none: str,
     collections: Mapping[str, str],
     held_by: str,
     described: Sequence[Mapping[str, Described]],
+    n_within: int,
 ) -> InputColumn:
+    name = branch.name
     own = [each[name] for each in described if name in each]
     n_bytes, n_stored = _total(e.n_bytes for e in own), _total(e.n_stored for e in own)
     compression = ", ".join(dict.fromkeys(each.compression for each in own))
-    plain = kind.removeprefix(OTHER)
-    why = of_input.format.why_no_column(plain) if plain != kind else ""
-    collection = collections.get(name, "")
-    return InputColumn(name, plain, collection, held_by, n_bytes, n_stored, compression, why)
+    kind, collection = branch.type.removeprefix(OTHER), collections.get(name, "")
+    return InputColumn(
+        name, kind, collection, held_by, n_bytes, n_stored, compression, why_none, n_within
+    )
+
+
+def _in_order(of_input: InputBranches) -> Iterator[tuple[str, Branch, int]]:
+    """Each branch, before the columns within it, of which it has so many."""
+    within: dict[str, list[Branch]] = {}
+    for branch in of_input.members.values():
+        within.setdefault(branch.top, []).append(branch)
+    for name, branch in of_input.branches.items():
+        members = within.get(name, ())
+        yield name, branch, sum(member.readable for member in members)
+        yield from ((member.name, member, 0) for member in members)
 
 
 def _total(numbers: Iterable[int | None]) -> int | None:
@@ -209,7 +226,7 @@ def _held_by(index: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> d
     files = [file for file in index if file.n_entries]
     holders: dict[str, list[FileIndex]] = {}
     for file in files:
-        for name in {branch.name for branch in file.branches}:
+        for name in {branch.name for branch in file.all_branches}:
             holders.setdefault(name, []).append(file)
     return {
         name: ", ".join(_names(held, files, datasets))

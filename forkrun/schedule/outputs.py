@@ -41,19 +41,22 @@ def add_outputs(
         branches = {n: each for n, each in of_input.branches.items() if n not in apart}
         friends = {n: kind for n, kind in of_input.types_of_friends.items() if n not in apart}
         trees = _with_events(output, of_input)
+        members = {n: m for n, m in of_input.members.items() if m.readable and n not in apart}
         columns = _columns_of(job.builder, varied)
         if together and output.datasets != TOGETHER:
             del columns[DATASET]
         decisions = [(f"{_DECISION}{path}", "bool") for path in config.paths if output.decisions]
         names, filled = _of_input(output, config.source.ids, branches, of_input.fills)
-        new = [*filled, *_of_friends(output, friends)]
+        named = _named(output, {name: member.type for name, member in members.items()})
+        new = [*filled, *_named(output, friends), *named]
+        within = _within(output, members, names, {*dict(named)})
         wanted = {*kept(columns, output), *([DATASET] if together else [])}
         new += [(name, kind) for name, (_, kind) in columns.items() if name in wanted]
-        outputs[output.label] = OutputContent(names, [*new, *decisions], trees)
-        known = [*columns, *dict(decisions), *friends]
+        outputs[output.label] = OutputContent(names, [*new, *decisions], trees, within)
+        known = [*columns, *dict(decisions), *friends, *members]
         of_output = () if output.mode is OutputMode.FRIEND else branches
         problems += pattern_problems(output, [*of_output, *known], of_input)
-        has_columns = bool(new or decisions) or any(branches[n].readable for n in names)
+        has_columns = bool(new or decisions or within) or any(branches[n].readable for n in names)
         problems += _decision_problems(output, config.paths)
         problems += _parquet_problems(output, has_columns)
         problems += _format_problems(output, of_input.format.name)
@@ -110,12 +113,13 @@ def _of_input(
     )
 
 
-def _of_friends(output: OutputConfig, friends: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Columns of friends that patterns other than "*" name: an output has them as new columns."""
+def _named(output: OutputConfig, columns: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Columns of friends, or members of objects, that patterns other than "*" name: an output has
+    them as new columns."""
     wanted = [pattern for pattern in output.keep if pattern != "*"]
     return [
         (name, kind)
-        for name, kind in friends.items()
+        for name, kind in columns.items()
         if any(fnmatchcase(name, pattern) for pattern in wanted) and kept([name], output)
     ]
 
@@ -138,6 +142,19 @@ def kept_with_events(output: OutputConfig, prefix: str, columns: Mapping[str, Br
     keep, drop = ([p for p in ps if says_of_tree(p, name)] for ps in (output.keep, output.drop))
     wanted = kept(columns, output.model_copy(update={"keep": keep or ["*"], "drop": drop}))
     return [each.removeprefix(prefix) for each in with_counters(wanted, columns)]
+
+
+def _within(
+    output: OutputConfig,
+    members: Mapping[str, Branch],
+    names: Sequence[str],
+    named: Collection[str],
+) -> list[str]:
+    """Members of objects that a Parquet file has in place of these. `named`: those that are new
+    columns anyway."""
+    if not output.parquet and output.format != "parquet":
+        return []
+    return [n for n in kept(members, output) if members[n].top in names and n not in named]
 
 
 def _decision_problems(output: OutputConfig, paths: Collection[str]) -> Iterator[str]:

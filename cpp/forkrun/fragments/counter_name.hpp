@@ -5,7 +5,8 @@
 namespace forkrun {
 
 /// Name of the branch that counts the values of a jagged column: "nMuon" for "Muon_pt", "njets" for
-/// "jets".
+/// "jets". A member of objects, "Jet.PT", has one of its own, as its name does not tell whose it
+/// is.
 [[nodiscard]] std::string counter_name(const std::string& column);
 
 }  // namespace forkrun

@@ -30,6 +30,23 @@ _LINKS = {
 """Links of NanoAOD and PFNano whose names do not tell the collection."""
 
 
+_COORDINATES = {
+    "PT": "pt", "Eta": "eta", "Phi": "phi", "Mass": "mass",
+    **{f"momentum.{axis}": f"p{axis}" for axis in "xyz"},
+    **{f"fCoordinates.f{n}": n.lower() for n in ("Pt", "Eta", "Phi")},
+    **{f"fCoordinates.f{axis}": f"p{axis.lower()}" for axis in "XYZ"},
+    **{f"fP.f{axis}": f"p{axis.lower()}" for axis in "XYZ"},
+    "fCoordinates.fE": "energy", "fCoordinates.fT": "energy", "fCoordinates.fM": "mass",
+    "fE": "energy",
+}  # fmt: skip
+"""Members of Delphes, EDM4hep and ROOT that are coordinates, and the names that objects have for
+them, too."""
+
+
+_WITHIN = ("parents", "daughters")
+"""Relations of EDM4hep that lead to the same collection."""
+
+
 class NoSuchColumnError(KeyError):
     """Neither the input nor a module has it, or the module may not read it."""
 
@@ -46,7 +63,7 @@ class NamingRule(Struct, frozen=True, dict=True):
     collection ends where what stands between the two first appears. `fields`: other names of
     fields, {"PT": "pt"}; `trees`: whose columns are TREE.BRANCH, of no collection but their own."""
 
-    patterns: Sequence[str] = ("{collection}_{field}",)
+    patterns: Sequence[str] = ("{collection}_{field}", "{collection}.{field}")
     fields: Mapping[str, str] = {}
     trees: Sequence[str] = ()
 
@@ -70,11 +87,22 @@ def _expression(pattern: str) -> str:
     return text.replace(re.escape("{field}"), r"(?P<field>.+)")
 
 
+class Relation(Struct, frozen=True):
+    """From objects to any number of others, as EDM4hep has them. `begin`, `end`: fields with the
+    part of the event's list `index`, a column, that has the numbers of those in `target`."""
+
+    begin: str
+    end: str
+    index: str
+    target: str
+
+
 class Collection(Struct, frozen=True):
-    """`columns`: by field. `is_jagged`: any number of objects per event; else one. `kind`: the name
+    """`columns`: by field, "momentum.x" of a field within another; coordinates also by their usual
+    names. `is_jagged`: any number of objects per event; else one. `kind`: the name
     of the vector's behaviour, "" if it is no vector; `coordinates`: fields that make the vector.
     `links`: collections that a field of indices points into, by the name under which its objects
-    are reached."""
+    are reached; `relations`: the same, to several."""
 
     name: str
     columns: Mapping[str, str]
@@ -82,6 +110,7 @@ class Collection(Struct, frozen=True):
     kind: str
     coordinates: frozenset[str] = frozenset()
     links: Mapping[str, tuple[str, str]] = {}
+    relations: Mapping[str, Relation] = {}
 
 
 class Columns:
@@ -137,9 +166,12 @@ class Columns:
         jagged = [key for key, column in fields.items() if "[]" in self.types[column]]
         is_jagged = 2 * len(jagged) >= len(fields)
         columns = {key: fields[key] for key in fields if (key in jagged) == is_jagged}
+        known = _COORDINATES.items()
+        columns = {name: columns[key] for key, name in known if key in columns} | columns
         nothing = ("", frozenset[str]())
         kind, needed = next((each for each in _KINEMATICS if each[1] <= columns.keys()), nothing)
-        return Collection(name, columns, is_jagged, kind, needed, self._links(name, columns))
+        links, relations = self._links(name, columns), self._relations(name, columns)
+        return Collection(name, columns, is_jagged, kind, needed, links, relations)
 
     def _links(self, name: str, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """`jetIdx` leads to `jet` in the collection Jet, `muonIdx1` to `muon1` in Muon,
@@ -151,6 +183,18 @@ class Columns:
             if match and target:
                 links[match["name"] + match["rest"]] = (key, target)
         return links
+
+    def _relations(self, name: str, columns: Mapping[str, str]) -> dict[str, Relation]:
+        """`parents_begin`, `parents_end` and the column `_MCParticles_parents.index` lead from
+        MCParticles to those that are its `parents`."""
+        relations = {}
+        for key in columns:
+            to = key.removesuffix("_begin")
+            end, index = f"{to}_end", f"_{name}_{to}.index"
+            target = name if to in _WITHIN else self._target(name, to, to.casefold())
+            if to != key and end in columns and index in self.types and target:
+                relations[to] = Relation(key, end, index, target)
+        return relations
 
     def _target(self, name: str, key: str, meant: str) -> str | None:
         """The collection that a field of indices leads to, None if that is not certain. `meant`: in

@@ -29,14 +29,39 @@ def places(
     return np.where(is_there, np.repeat(begin, counts) + index, -1)
 
 
+def related(
+    offsets: npt.NDArray[Any],
+    parts: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    index: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    there: npt.NDArray[Any],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each object of a block the places of those that it is related to, as `places` gives them:
+    offsets and places. `parts`: begin and end of each object's part of its event's list; `index`:
+    offsets and numbers of these lists."""
+    per_event, numbers = index
+    n_objects = np.diff(offsets)
+    event = np.repeat(np.arange(len(n_objects)), n_objects)
+    n_there = np.diff(per_event)[event]
+    begin, end = (np.minimum(part.astype(np.int64), n_there) for part in parts)
+    counts = np.maximum(end - begin, 0)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    first = np.repeat(per_event[:-1][event] + begin - ends[:-1], counts)
+    chosen = numbers[first + np.arange(ends[-1])]
+    of_event = np.concatenate([[0], np.cumsum(np.bincount(event, counts, len(n_objects)))])
+    return ends, places(of_event.astype(np.int64), chosen, there)
+
+
 def linked(objects: ak.Array, name: str) -> ak.Array | None:
     """The object that each of `objects` leads to, None where there is none; None if there is no
     such link, or its indices are not read."""
     block, collection = objects.attrs.get(BLOCK), objects.attrs.get(COLLECTION)
     field = name + SUFFIX
-    if collection is None or name not in collection.links or field not in objects.fields:
+    if collection is None or field not in objects.fields:
         return None
-    target = block.objects(collection.links[name][1])
+    if name in collection.relations:
+        target = block.objects(collection.relations[name].target)
+    else:
+        target = block.objects(collection.links[name][1])
     content = target.layout.content
 
     def leads(layout: Any, **_: Any) -> Any:
@@ -72,5 +97,5 @@ def why_not(objects: ak.Array, name: str) -> str:
     reader = getattr(objects.attrs.get(BLOCK), "_reader", None)
     if reader and (there := reader.known.no_field(collection.name, name)):
         return str(there)
-    known = [*collection.columns, *collection.links]
+    known = [*collection.columns, *collection.links, *collection.relations]
     return f"{collection.name} has no field {name!r}" + suggestion(name, known)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, inner_of
 from forkrun.modules.columns import layout_of
-from forkrun.modules.objects.collections import Collection
-from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX, places
+from forkrun.modules.objects.collections import Collection, NoSuchColumnError, Relation
+from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX, places, related
 from forkrun.modules.objects.vectors import register
 
 
@@ -38,14 +38,18 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     by field, those that can be read; vectors if these are all coordinates."""
     plain = {key: block.plain(column) for key, column in columns.items()}
     if not collection.is_jagged:
-        fields = plain
-        return _array(block, collection, _record(collection, fields), set(fields))
+        contents = {key: layout_of(values) for key, values in plain.items()}
+        return _array(block, collection, _record(collection, contents), set(plain))
     offsets = _common_offsets(plain, columns)
     fields = {key: inner_of(lists) for key, lists in plain.items()}
     for link, (key, target) in collection.links.items():
         if key in fields and (there := block.offsets(target)) is not None:
             fields[link + SUFFIX] = places(offsets, fields[key], there)
-    content = _record(collection, fields)
+    contents = {key: layout_of(values) for key, values in fields.items()}
+    for name, relation in collection.relations.items():
+        if {relation.begin, relation.end} <= fields.keys():
+            contents |= _related(block, offsets, name, relation, fields)
+    content = _record(collection, contents)
     layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
     return _array(block, collection, layout, set(fields))
 
@@ -61,10 +65,39 @@ def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> A
     return offsets
 
 
-def _record(collection: Collection, fields: Mapping[str, Any]) -> Any:
-    contents = [layout_of(values) for values in fields.values()]
-    parameters = {"__record__": record_name(collection, fields.keys())}
-    return ak.contents.RecordArray(contents, list(fields), parameters=parameters)
+def _related(
+    block: Columnar, offsets: Any, name: str, relation: Relation, fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Places of related objects, if the module reads all that they need."""
+    there = block.offsets(relation.target)
+    try:
+        index = block.plain(relation.index)
+    except NoSuchColumnError:
+        return {}
+    if there is None:
+        return {}
+    parts = fields[relation.begin], fields[relation.end]
+    ends, found = related(offsets, parts, index, there)
+    content = ak.contents.NumpyArray(found)
+    return {name + SUFFIX: ak.contents.ListOffsetArray(ak.index.Index64(ends), content)}
+
+
+def _record(collection: Collection, contents: Mapping[str, Any]) -> Any:
+    parameters = {"__record__": record_name(collection, contents.keys())}
+    return _nested(contents, ak.contents.RecordArray, parameters=parameters)
+
+
+def _nested(parts: Mapping[str, Any], make: Callable[..., Any], **options: Any) -> Any:
+    """A record of contents or forms by field, with one for all fields "momentum.x", "momentum.y"
+    that are within another."""
+    within: dict[str, dict[str, Any]] = {}
+    for key, part in parts.items():
+        first, _, rest = key.partition(".")
+        if rest and first not in parts:
+            within.setdefault(first, {})[rest] = part
+    own = {key: part for key, part in parts.items() if key.partition(".")[0] not in within}
+    own |= {key: _nested(inner, make) for key, inner in within.items()}
+    return make(list(own.values()), list(own), **options)
 
 
 def record_name(collection: Collection, fields: Any) -> str:
@@ -107,14 +140,22 @@ def make_virtual(
             buffers[f"{link}{SUFFIX}-data"] = partial(
                 _places_of, block, offsets, collection.columns[key], target
             )
+    for name, relation in collection.relations.items() if collection.is_jagged else ():
+        found = partial(_found, block, offsets, collection, relation)
+        key = name + SUFFIX
+        inner = ak.forms.NumpyForm("int64", form_key=f"{key}.0")
+        forms[key] = ak.forms.ListOffsetForm("i64", inner, form_key=key)
+        buffers[f"{key}-offsets"] = partial(lambda found: found()[0], found)
+        buffers[f"{key}.0-data"] = partial(lambda found: found()[1], found)
     name = record_name(collection, types)
-    form: Any = ak.forms.RecordForm(
-        list(forms.values()), list(forms), parameters={"__record__": name}, form_key="record"
+    form: Any = _nested(
+        forms, ak.forms.RecordForm, parameters={"__record__": name}, form_key="record"
     )
     if collection.is_jagged:
         form = ak.forms.ListOffsetForm("i64", form, form_key="lists")
-        # Awkward takes no lists of unknown length that have lists of known length in them.
-        has_nested = any(kind.n_levels > 1 for kind in types.values())
+        # Awkward takes no lists of unknown length that have lists or records in them.
+        has_nested = any(kind.n_levels > 1 or "." in key for key, kind in types.items())
+        has_nested = has_nested or bool(collection.relations)
         buffers["lists-offsets"] = offsets() if has_nested else offsets
     layout = ak.from_buffers(form, len(block), buffers, highlevel=False)
     return _array(block, collection, layout, set(types), note)
@@ -145,3 +186,11 @@ def _form(kind: ColumnType, key: str, n_outer: int) -> Any:
 
 def _places_of(block: Any, offsets: Callable[[], Any], column: str, target: str) -> Any:
     return places(offsets(), _values(block, column), block.offsets(target))
+
+
+def _found(
+    block: Any, offsets: Callable[[], Any], collection: Collection, relation: Relation
+) -> tuple[Any, Any]:
+    begin, end = (_values(block, collection.columns[key]) for key in (relation.begin, relation.end))
+    there = block.offsets(relation.target)
+    return related(offsets(), (begin, end), block.plain(relation.index), there)

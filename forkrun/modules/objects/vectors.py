@@ -110,11 +110,12 @@ def _record_class(plain: type) -> type:
 
 
 def _checked(plain: type) -> Callable[[Any], None]:
-    """The library refuses vectors that have x and y as well; those with pt and phi are clear."""
+    """The library refuses vectors that have x and y as well, or mass and energy; those with pt and
+    phi, or px and py, are clear."""
     inherited = getattr(plain, "__awkward_validation__", None)
 
     def check(self: Any) -> None:
-        if inherited and not {"pt", "phi"} <= {*self.fields}:
+        if inherited and not any(pair <= {*self.fields} for pair in ({"pt", "phi"}, {"px", "py"})):
             inherited(self)
 
     return check
@@ -136,7 +137,7 @@ def _still_vectors(objects: Any, chosen: Any) -> Any:
 
 def _note(objects: Any, fields: Any) -> None:
     """Fields that are asked for, while it is found out what a module reads."""
-    if isinstance(fields, list | set):
+    if isinstance(fields, list | set | frozenset):
         names = [field for field in fields if isinstance(field, str)]
         objects.attrs[NOTE](objects.attrs[COLLECTION], names)
 

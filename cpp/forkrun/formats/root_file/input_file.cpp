@@ -11,10 +11,12 @@
 
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/root_file/file_record.hpp>
 #include <forkrun/formats/root_file/key_check.hpp>
+#include <forkrun/formats/root_file/object_stream.hpp>
 #include <forkrun/formats/root_file/output_descriptor.hpp>
 #include <forkrun/formats/root_file/start_root.hpp>
 
@@ -189,7 +191,38 @@ void InputFile::check_identity(const FileIdentity& indexed) const {
   }
 }
 
-void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
+const FileClasses& InputFile::classes() const {
+  std::call_once(classes_once_, [this] { classes_ = read_classes(); });
+  return classes_;
+}
+
+FileClasses InputFile::read_classes() const {
+  const auto place = outline_ ? outline_->header().classes
+                              : RecordPlace{file().GetSeekInfo(),
+                                            static_cast<std::int32_t>(file().GetNbytesInfo())};
+  if (place.n_bytes <= 0 || place.place <= 0 || place.place > size() - place.n_bytes) {
+    return {};
+  }
+  std::vector<std::byte> record(static_cast<std::size_t>(place.n_bytes));
+  read(place.place, record);
+  try {
+    ObjectStream from{record, 0};
+    const auto key = parse_file_key(from);
+    const auto n_stored = place.n_bytes - key.key_length;
+    if (n_stored <= 0 || !is_possible_size(key.n_object_bytes, n_stored)) {
+      return {};
+    }
+    const auto list = restored(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),
+                               static_cast<std::size_t>(key.n_object_bytes));
+    return {list, key.key_length};
+  } catch (const ObjectStream::Unexpected&) {
+    return {};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+void InputFile::read(std::int64_t offset, std::span<std::byte> into) const {
   ++read_calls_;
   read_bytes_ += static_cast<std::int64_t>(into.size());
   if (!local_) {
@@ -201,7 +234,7 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) {
   }
 }
 
-void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) {
+void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) const {
   const std::lock_guard lock{remote_};
   const CapturedMessages messages;
   if (file().ReadBuffer(reinterpret_cast<char*>(into.data()), offset,

@@ -12,6 +12,7 @@
 
 #include <forkrun/bytes/compression.hpp>
 #include <forkrun/bytes/local_file.hpp>
+#include <forkrun/formats/root_file/file_classes.hpp>
 #include <forkrun/formats/root_file/file_outline.hpp>
 
 class TFile;
@@ -56,7 +57,9 @@ class InputFile {
   void check_keys() const;
 
   /// Fills `into` from this offset of the file. Any thread. \throws InputError
-  void read(std::int64_t offset, std::span<std::byte> into);
+  void read(std::int64_t offset, std::span<std::byte> into) const;
+  /// What it says of classes; nothing if that is damaged. Any thread.
+  [[nodiscard]] const FileClasses& classes() const;
 
   [[nodiscard]] std::int64_t read_calls() const { return read_calls_; }
   [[nodiscard]] std::int64_t read_bytes() const { return read_bytes_; }
@@ -70,16 +73,19 @@ class InputFile {
   void open_with_root() const;
   [[nodiscard]] FileOutline::Read reading() const;
   [[nodiscard]] std::string uuid();
-  void read_remote(std::int64_t offset, std::span<std::byte> into);
+  void read_remote(std::int64_t offset, std::span<std::byte> into) const;
+  [[nodiscard]] FileClasses read_classes() const;
 
   std::string path_;
   mutable std::unique_ptr<TFile> file_;  ///< null until ROOT is needed
   std::optional<FileOutline> outline_;   ///< none: ROOT is needed
   std::optional<LocalFile> local_;       ///< none: it is remote
   FileIdentity identity_;
-  std::mutex remote_;
-  std::atomic<std::int64_t> read_calls_{};
-  std::atomic<std::int64_t> read_bytes_{};
+  mutable std::mutex remote_;
+  mutable std::atomic<std::int64_t> read_calls_{};
+  mutable std::atomic<std::int64_t> read_bytes_{};
+  mutable std::once_flag classes_once_;
+  mutable FileClasses classes_;  ///< read when first asked for
 };
 
 /// Does something with a file of unknown origin: what it throws that is no InputError becomes one

@@ -45,6 +45,18 @@ std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const LeafF
   return dimensions;
 }
 
+/// What stands between the brackets of "vector<…>", or of another list; "" if that is not the
+/// name's form.
+std::string_view within(std::string_view name, std::string_view begin = "vector<") {
+  if (!name.starts_with(begin) || !name.ends_with('>')) {
+    return "";
+  }
+  name = name.substr(begin.size(), name.size() - begin.size() - 1);
+  return name.ends_with(' ') ? name.substr(0, name.size() - 1) : name;
+}
+
+}  // namespace
+
 std::optional<ElementType> element_named(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, ElementType>, 15> names{{
       {"bool", ElementType::boolean},
@@ -66,18 +78,6 @@ std::optional<ElementType> element_named(std::string_view name) {
   const auto* found = std::ranges::find(names, name, &decltype(names)::value_type::first);
   return found == names.end() ? std::nullopt : std::optional{found->second};
 }
-
-/// What stands between the brackets of "vector<…>", or of another list; "" if that is not the
-/// name's form.
-std::string_view within(std::string_view name, std::string_view begin = "vector<") {
-  if (!name.starts_with(begin) || !name.ends_with('>')) {
-    return "";
-  }
-  name = name.substr(begin.size(), name.size() - begin.size() - 1);
-  return name.ends_with(' ') ? name.substr(0, name.size() - 1) : name;
-}
-
-}  // namespace
 
 bool is_arithmetic(std::string_view leaf_type) {
   return leaf_type.size() == 6 && leaf_type.starts_with("TLeaf");

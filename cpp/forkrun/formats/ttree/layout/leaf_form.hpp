@@ -46,6 +46,9 @@ struct LeafForm {
 /// The C type of the values of an arithmetic or character leaf, as ROOT names it: "Float_t".
 [[nodiscard]] std::string_view value_type_of(const LeafForm& leaf);
 
+/// That of a type of C++, as ROOT names it: "unsigned int".
+[[nodiscard]] std::optional<ElementType> element_named(std::string_view type);
+
 /// Of an unsplit branch of objects of this class; nothing if it is no column. `is_known`: false if
 /// the name alone does not tell.
 struct ClassForm {

@@ -27,10 +27,10 @@ void TopBranches::add_leaves(TopBranch top, std::string_view title,
   tops_.push_back(std::move(top));
 }
 
-void TopBranches::add_object(TopBranch top, std::string_view class_name, bool is_member) {
-  top.layout.type_name = class_name;
-  if (!top.is_split && !is_member) {
-    const auto form = form_of_class(class_name);
+void TopBranches::add_object(TopBranch top) {
+  top.layout.type_name = top.member.class_name;
+  if (!top.is_split && top.member.member < 0) {
+    const auto form = form_of_class(top.member.class_name);
     are_columns_known_ = are_columns_known_ && form.is_known;
     top.layout.column = form.column;
     top.layout.header_bytes = form.has_header ? vector_header_bytes : 0;

@@ -12,10 +12,11 @@
 #include <forkrun/formats/ttree/layout/basket_lists.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/member_form.hpp>
 
 namespace forkrun::root_io {
 
-/// A branch of the tree itself.
+/// A branch of the tree itself, or one within it.
 struct TopBranch {
   BranchLayout layout{};
   std::size_t place{};  ///< among the branches that have baskets
@@ -29,6 +30,8 @@ struct TopBranch {
   bool is_plain{};                             ///< it has leaves
   std::map<int, BasketOfTree> of_tree{};       ///< baskets within the record, by number
   std::uint32_t form{};                        ///< digest of what is within it: names, classes
+  MemberForm member{};                         ///< of objects
+  std::vector<TopBranch> within{};             ///< those within it that have no branches
 };
 
 /// Finds the layouts of a tree's own branches while its record is parsed.
@@ -38,8 +41,8 @@ class TopBranches {
   /// none.
   void add_leaves(TopBranch top, std::string_view title, const std::vector<LeafForm>& leaves,
                   std::size_t counter);
-  /// One of objects. `is_member`: of a class that is split.
-  void add_object(TopBranch top, std::string_view class_name, bool is_member);
+  /// One of objects.
+  void add_object(TopBranch top);
 
   /// None if the columns of some are not told. Branches of counters may come later than those that
   /// they count: `branches` are those of leaves, by number.

@@ -90,21 +90,13 @@ class TreeParser {
     BranchBaskets list;
     std::map<int, BasketOfTree> of_tree;
     std::vector<std::size_t> leaves;  ///< their numbers
-    std::string_view class_name{};    ///< of an object; "": it has leaves
-    std::int32_t member = -1;         ///< of a class, if it is one
-    int type{};                       ///< ROOT's numbers
-    int member_type{};
+    MemberForm member{};              ///< of an object; without class: it has leaves
   };
 
   ObjectStream::Object versioned(Versions versions) {
     const auto object = from_.object();
     require(object.version >= versions.first && object.version <= versions.last);
     return object;
-  }
-
-  template <typename T>
-  void add_numbers(std::size_t n) {
-    structure_.add(from_.take(n * sizeof(T)));
   }
 
   /// How it is drawn.
@@ -187,23 +179,13 @@ class TreeParser {
     require(object.version == element_version);
     const auto place = reserve();
     auto branch = this->branch(pointer);
-    branch.class_name = from_.text();
-    structure_.add(branch.class_name);
-    structure_.add(from_.text());  // its parent's class
-    structure_.add(from_.text());  // that within a TClonesArray
-    add_numbers<std::int32_t>(1);  // checksum
-    add_numbers<std::int16_t>(1);  // version
-    branch.member = from_.number<std::int32_t>();
-    structure_.add_number(branch.member);
-    branch.type = from_.number<std::int32_t>();
-    structure_.add_number(branch.type);
-    branch.member_type = from_.number<std::int32_t>();
-    structure_.add_number(branch.member_type);
+    branch.member = parse_member_form(from_, structure_);
     branch.record.largest_count = from_.number<std::int32_t>();
     counting_branch();  // of objects, of values in them
     counting_branch();
     require(from_.at() == object.end);
-    const bool is_collection = branch.type == clones || branch.type == collection;
+    const auto kind = branch.member.kind;
+    const bool is_collection = kind == clones || kind == collection;
     finish(place, std::move(branch), is_collection);
   }
 
@@ -219,18 +201,25 @@ class TreeParser {
       least_within_ = std::min(least_within_, branch.list.n_entries);
     }
     if (tops_ && branch.list.n_entries > 0 && (!branch.has_branches || is_collection)) {
-      lines_.push_back(std::string{branch.named.name} + ' ' + std::string{branch.class_name} + ' ' +
-                       std::to_string(branch.type) + ' ' + std::to_string(branch.member_type));
+      lines_.push_back(std::string{branch.named.name} + ' ' + branch.member.class_name + ' ' +
+                       std::to_string(branch.member.kind) + ' ' +
+                       std::to_string(branch.member.type));
     }
     are_texts_ = are_texts_ && (!(tops_ || wants_members_) || is_text(branch.named.name));
     if (wants_members_) {
       add_members(branch);
     }
+    const bool is_holder = branch.has_branches && !is_collection;
+    if (is_holder) {
+      std::ranges::for_each(within_, [&](auto& each) { each.place -= each.place > place ? 1 : 0; });
+    }
     if (tops_ && depth_ == 1) {
       add_top(place, branch);
+    } else if (tops_ && !branch.has_branches) {
+      within_.push_back(tree_branch(place, branch));
     }
     auto& lists = record_.baskets.branches;
-    if (branch.has_branches && !is_collection) {
+    if (is_holder) {
       record_.filled.erase(record_.filled.begin() + static_cast<std::ptrdiff_t>(place));
       lists.erase(lists.begin() + static_cast<std::ptrdiff_t>(place));
     } else {
@@ -346,7 +335,7 @@ class TreeParser {
   }
 
   void add_members(const Branch& branch) {
-    if (depth_ > 1 || branch.has_branches || !branch.class_name.empty()) {
+    if (depth_ > 1 || branch.has_branches || !branch.member.class_name.empty()) {
       return members_.give_up();
     }
     std::vector<PlainMembers::Leaf> leaves;
@@ -357,22 +346,32 @@ class TreeParser {
   }
 
   /// Takes the baskets that are within the record from the branch.
+  static TopBranch tree_branch(std::size_t place, Branch& branch) {
+    TopBranch made{{},
+                   place,
+                   branch.has_branches,
+                   branch.list.n_entries,
+                   branch.list.n_entries,
+                   branch.n_told_bytes,
+                   {branch.n_told_bytes, branch.n_stored_bytes},
+                   branch.members.compression};
+    made.of_tree = std::move(branch.of_tree);
+    made.layout.name = branch.named.name;
+    made.layout.has_offsets = branch.has_offsets;
+    made.member = std::move(branch.member);
+    return made;
+  }
+
   void add_top(std::size_t place, Branch& branch) {
-    TopBranch top{
-        {},
-        place,
-        branch.has_branches,
-        branch.list.n_entries,
-        branch.has_branches ? std::exchange(least_within_, no_entries) : branch.list.n_entries,
-        branch.n_told_bytes,
-        std::exchange(sizes_, {}),
-        branch.members.compression};
+    auto top = tree_branch(place, branch);
+    if (branch.has_branches) {
+      top.n_least_entries = std::exchange(least_within_, no_entries);
+    }
+    top.sizes = std::exchange(sizes_, {});
     top.form = digest_of(std::exchange(lines_, {}));
-    top.of_tree = std::move(branch.of_tree);
-    top.layout.name = branch.named.name;
-    top.layout.has_offsets = branch.has_offsets;
-    if (!branch.class_name.empty()) {
-      return tops_->add_object(std::move(top), branch.class_name, branch.member >= 0);
+    top.within = std::exchange(within_, {});
+    if (!top.member.class_name.empty()) {
+      return tops_->add_object(std::move(top));
     }
     std::vector<LeafForm> forms;
     for (const auto number : branch.leaves) {
@@ -396,6 +395,7 @@ class TreeParser {
   std::unordered_map<std::size_t, std::string_view> leaf_branches_;
   int depth_{};
   std::vector<std::string> lines_;  ///< of the top-level branch
+  std::vector<TopBranch> within_;   ///< it
   BranchSizes sizes_;               ///< of the top-level branch
   static constexpr auto no_entries = std::numeric_limits<std::int64_t>::max();
   std::int64_t least_within_ = no_entries;  ///< entries of branches within the one of the tree

@@ -85,6 +85,7 @@ void BranchReader::forget() {
   record_ = {};
   values_ = {};
   nested_ = {};
+  form_values_ = {};
 }
 
 void BranchReader::load(std::size_t number) {
@@ -176,7 +177,7 @@ void BranchReader::make_offsets(const StoredBasket& stored) {
 /// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked
 /// as they are taken apart.
 void BranchReader::check_entries() const {
-  if (!branch_.layout.column || branch_.layout.column->is_nested()) {
+  if (!branch_.layout.column || branch_.layout.column->is_nested() || branch_.layout.form) {
     return;
   }
   const auto n_in_item = branch_.layout.column->n_in_item();
@@ -232,7 +233,9 @@ void BranchReader::for_each_basket(
 
 void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
   into.reset(*branch_.layout.column);
-  if (branch_.layout.column->is_nested()) {
+  if (branch_.layout.form) {
+    read_form(first, last, into);
+  } else if (branch_.layout.column->is_nested()) {
     read_nested(first, last, into);
   } else if (branch_.layout.column->shape == Shape::scalar) {
     read_scalars(first, last, into);
@@ -312,6 +315,21 @@ void BranchReader::read_nested(std::int64_t first, std::int64_t last, Column& in
     }
   });
   nested_.fill(into);
+}
+
+void BranchReader::read_form(std::int64_t first, std::int64_t last, Column& into) {
+  const auto n_events = static_cast<std::size_t>(last - first);
+  form_values_.begin(*branch_.layout.form, *branch_.layout.column, n_events);
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    try {
+      for (; from < end; ++from) {
+        form_values_.add(basket.entries(from, from + 1));
+      }
+    } catch (const Error& error) {
+      throw_damaged(file_, branch_.layout.name, from, error.what());
+    }
+  });
+  form_values_.fill(into);
 }
 
 /// Bytes that the values of some entries take by the tree's own account, as far as it is plausible.

@@ -10,6 +10,7 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/nested_values.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -59,6 +60,7 @@ class BranchReader {
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
   void read_jagged(std::int64_t first, std::int64_t last, Column& into);
   void read_nested(std::int64_t first, std::int64_t last, Column& into);
+  void read_form(std::int64_t first, std::int64_t last, Column& into);
   void fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const;
   void copy_values(const Basket& basket, std::int64_t from, std::int64_t end, std::byte* to) const;
   void for_each_basket(std::int64_t first, std::int64_t last,
@@ -70,6 +72,7 @@ class BranchReader {
   Bytes record_;
   Bytes values_;
   NestedValues nested_;
+  FormValues form_values_;
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
   std::shared_ptr<UnpackedBranch> kept_;  ///< null: entries are read as they are stored
   UnpackedBasket own_;

@@ -20,7 +20,7 @@ namespace {
 class TreeOfRoot final : public InputTree {
  public:
   TreeOfRoot(TTree& tree, std::string name, const TreeFile& file)
-      : InputTree{std::move(name), file}, tree_{tree} {}
+      : InputTree{std::move(name), file}, tree_{tree}, members_{members_of(tree)} {}
 
   [[nodiscard]] std::int64_t n_entries() const override { return tree_.GetEntries(); }
   using InputTree::branch;
@@ -54,9 +54,16 @@ class TreeOfRoot final : public InputTree {
   [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
     return stored_branch(*branch_at(tree_, place), *this, file());
   }
+  [[nodiscard]] std::vector<MemberBranch> member_branches() const override {
+    return members_.branches;
+  }
+  [[nodiscard]] StoredBranch member_branch(std::size_t number) const override {
+    return stored_branch(*members_.of_root.at(number), *this, file());
+  }
 
  private:
   TTree& tree_;
+  MembersOfRoot members_;
 };
 
 class TreeOfRecord final : public InputTree {
@@ -65,6 +72,13 @@ class TreeOfRecord final : public InputTree {
       : InputTree{std::move(name), file}, record_{std::move(record)} {
     for (const auto& top : *record_.tops) {
       by_name_[top.layout.name].push_back(&top);
+      const bool is_object = !top.is_split && !top.member.class_name.empty();
+      if (is_object && top.member.member < 0) {
+        members_.emplace_back(&top, &top);
+      }
+      for (const auto& within : top.within) {
+        members_.emplace_back(&top, &within);
+      }
     }
   }
 
@@ -102,6 +116,18 @@ class TreeOfRecord final : public InputTree {
   [[nodiscard]] StoredBranch found(const BranchPlace& place) const override {
     return stored(top(place));
   }
+  [[nodiscard]] std::vector<MemberBranch> member_branches() const override {
+    std::vector<MemberBranch> branches;
+    for (const auto& [top, within] : members_) {
+      const auto& layout = within->layout;
+      branches.push_back({top->layout.name, layout.name, within->member, layout.has_offsets,
+                          within->n_entries >= n_entries()});
+    }
+    return branches;
+  }
+  [[nodiscard]] StoredBranch member_branch(std::size_t number) const override {
+    return stored(*members_.at(number).second);
+  }
 
  private:
   [[nodiscard]] const TopBranch& top(const BranchPlace& place) const {
@@ -122,6 +148,7 @@ class TreeOfRecord final : public InputTree {
 
   TreeRecord record_;
   std::unordered_map<std::string_view, std::vector<const TopBranch*>> by_name_;
+  std::vector<std::pair<const TopBranch*, const TopBranch*>> members_;  ///< with those they are in
 };
 
 }  // namespace
@@ -142,10 +169,36 @@ std::optional<StoredBranch> InputTree::leaf_of_list(const std::string& name) con
   return branch;
 }
 
+const MemberColumns& InputTree::members() const {
+  std::call_once(members_once_, [this] {
+    members_ = {member_branches(), [this](const std::string& name) { return has(name); },
+                [this]() -> const FileClasses& { return file_.classes(); }};
+  });
+  return members_;
+}
+
+std::optional<StoredBranch> InputTree::member(const std::string& name) const {
+  const auto* column = members().find(name);
+  if (column == nullptr) {
+    return {};
+  }
+  auto branch = member_branch(column->branch);
+  branch.stored_name = branch.layout.name;
+  branch.layout = column->layout;
+  return branch;
+}
+
+bool InputTree::has_column(const std::string& name) const {
+  return has(name) || leaf_of_list(name) || members().find(name) != nullptr;
+}
+
 StoredBranch InputTree::branch(const BranchPlace& place) const {
   if (!has(place) && place.number == 0) {
     if (auto leaf = leaf_of_list(place.name)) {
       return std::move(*leaf);
+    }
+    if (auto found = member(place.name)) {
+      return std::move(*found);
     }
   }
   require(place);

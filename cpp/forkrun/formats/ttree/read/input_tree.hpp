@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/member_columns.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 
 class TTree;
@@ -18,9 +20,11 @@ namespace forkrun::root_io {
 class TreeFile;
 struct TreeRecord;
 
-/// A tree of a file: what it says of its own branches, which those within others are not.
+/// A tree of a file: what it says of its own branches, and of columns that are within these.
 class InputTree {
  public:
+  InputTree(const InputTree&) = delete;
+  InputTree& operator=(const InputTree&) = delete;
   virtual ~InputTree() = default;
 
   /// Its path in the file, as it was asked for: its own name may be another.
@@ -32,14 +36,19 @@ class InputTree {
   /// Whether a branch that there is has leaves of numbers or characters, and no ROOT was needed to
   /// read it.
   [[nodiscard]] virtual bool is_plain(const BranchPlace& place) const = 0;
-  /// Of several with one name the first; also a number of a list of leaves, "branch.leaf". \throws
-  /// InputError with the nearest name if there is none.
+  /// Whether there is such a branch or, within one, such a column.
+  [[nodiscard]] bool has_column(const std::string& name) const;
+  /// Of several with one name the first; also a column within another branch: a number of a list of
+  /// leaves, "branch.leaf", or members of objects. \throws InputError with the nearest name if
+  /// there is none.
   [[nodiscard]] StoredBranch branch(const std::string& name) const {
     return branch(BranchPlace{name});
   }
   [[nodiscard]] StoredBranch branch(const BranchPlace& place) const;
   /// \throws InputError with the nearest name if there is no such branch.
   void require(const BranchPlace& place) const;
+  /// Those within its branches. Any thread.
+  [[nodiscard]] const MemberColumns& members() const;
   /// By its number among all of them. \throws InputError
   [[nodiscard]] virtual StoredBranch branch(std::size_t number) const = 0;
   /// Whether friends are stored with it.
@@ -51,16 +60,22 @@ class InputTree {
 
  protected:
   InputTree(std::string name, const TreeFile& file) : name_{std::move(name)}, file_{file} {}
-  InputTree(const InputTree&) = default;
   [[nodiscard]] const TreeFile& file() const { return file_; }
   /// Of one that there is.
   [[nodiscard]] virtual StoredBranch found(const BranchPlace& place) const = 0;
+  /// Those of members, in their order.
+  [[nodiscard]] virtual std::vector<MemberBranch> member_branches() const = 0;
+  /// By its number among these.
+  [[nodiscard]] virtual StoredBranch member_branch(std::size_t number) const = 0;
 
  private:
   [[nodiscard]] std::optional<StoredBranch> leaf_of_list(const std::string& name) const;
+  [[nodiscard]] std::optional<StoredBranch> member(const std::string& name) const;
 
   std::string name_;
   const TreeFile& file_;
+  mutable std::once_flag members_once_;
+  mutable MemberColumns members_;  ///< made when first asked for
 };
 
 /// As ROOT has read it.

@@ -127,7 +127,7 @@ FilledColumn* SourceFile::filled(std::size_t column) {
     return nullptr;
   }
   auto& filled = filled_[column];
-  if (!filled && !tree_->has(wanted.name)) {
+  if (!filled && !tree_->has_column(wanted.name)) {
     const auto& [value, name] = fill->second;
     const bool has_counter = !name.empty() && tree_->has(name);
     filled = std::make_unique<FilledColumn>(

@@ -87,7 +87,8 @@ BasketHeader checked_header(std::span<const std::byte> record, const StoredBaske
                 std::to_string(header.seek_key));
   }
   const std::string name{basket_name(record)};  // of a branch that was renamed: its earlier name
-  if (name != branch.layout.name && is_listed(basket.seek, name, *branch.tree)) {
+  const auto& own = branch.stored_name.empty() ? branch.layout.name : branch.stored_name;
+  if (name != own && is_listed(basket.seek, name, *branch.tree)) {
     throw Error("the record at byte " + std::to_string(basket.seek) + " belongs to branch " + name);
   }
   if (header.n_entries != basket.n_entries) {

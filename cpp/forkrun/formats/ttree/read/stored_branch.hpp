@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
@@ -27,7 +28,8 @@ struct StoredBranch {
   std::vector<std::int64_t> largest_counts{};  ///< by leaf: of values or objects that it counts
   std::vector<StoredBasket> baskets{};
   std::map<int, BasketOfTree> of_tree{};  ///< by number
-  std::uint32_t form{};  ///< digest of what is within it; 0: not known, as ROOT has read it
+  std::uint32_t form{};       ///< digest of what is within it; 0: not known, as ROOT has read it
+  std::string stored_name{};  ///< of a column within it: its own; else ""
 };
 
 /// As ROOT has read it. \throws InputError if what the tree says of the baskets cannot be.

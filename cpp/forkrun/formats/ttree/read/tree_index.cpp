@@ -137,6 +137,7 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     const auto branches = tree.branches();
     index.n_entries = tree.n_entries();
     std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
+    index.members = tree.members().all();
     if (!branches.empty()) {
       index.clusters = clusters_of(branches, index.n_entries);
     }
@@ -167,8 +168,14 @@ std::vector<BranchAccount> branch_accounts(const std::string& path, const std::s
   return naming_file(path, [&] {
     const CapturedMessages messages;
     std::vector<BranchAccount> accounts;
-    for (const auto& branch : file.input_tree(tree).branches()) {
+    const auto& of_file = file.input_tree(tree);
+    for (const auto& branch : of_file.branches()) {
       accounts.push_back({branch.layout.name, branch.sizes, branch.compression});
+    }
+    for (const auto& member : of_file.members().all()) {
+      const auto& name = member.layout.name;
+      const auto branch = of_file.branch(name);
+      accounts.push_back({name, branch.sizes, branch.compression});
     }
     return accounts;
   });

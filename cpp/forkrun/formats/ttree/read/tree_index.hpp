@@ -7,6 +7,7 @@
 #include <forkrun/core/data/event_id.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/beside_tree.hpp>
+#include <forkrun/formats/ttree/read/member_columns.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
@@ -44,6 +45,7 @@ struct TreeIndex {
   EventOrder events;
   std::string absent;
   std::vector<BranchLayout> branches;
+  std::vector<MemberColumn> members;  ///< columns within split branches, and what is none
   std::vector<std::pair<std::string, std::uint32_t>> forms;  ///< of split branches by name
   std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
   std::vector<std::string> stored_friends;  ///< "tree (file)" of each
@@ -60,7 +62,7 @@ struct BranchAccount {
   BranchSizes sizes;
   int compression{};  ///< ROOT's number
 };
-/// In their order. \throws InputError
+/// In their order, then those of columns within them. \throws InputError
 [[nodiscard]] std::vector<BranchAccount> branch_accounts(const std::string& path,
                                                          const std::string& tree);
 

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <forkrun/bytes/growing_bytes.hpp>
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
+
+namespace forkrun::root_io {
+
+/// Values of one column, as the objects of entries are taken apart.
+class FormValues {
+ public:
+  /// Begins anew, with a column of this type.
+  void begin(const EntryForm& form, ColumnType type, std::size_t n_events);
+  /// The next entry. \throws Error if its bytes are not of the form.
+  void add(std::span<const std::byte> entry);
+  /// Fills a column with all that was added.
+  void fill(Column& into) const;
+
+ private:
+  struct Header {
+    std::span<const std::byte> rest;  ///< behind the object
+    std::uint32_t version{};
+  };
+
+  std::span<const std::byte> take(std::size_t n_bytes);
+  [[nodiscard]] std::uint32_t take_count();
+  Header take_header();
+  void end_at(const Header& header);
+  void check_version(const ValueForm& form, const Header& header);
+
+  void skip(const ValueForm& form);
+  void skip_object(const ValueForm& form);
+  void skip_list(const ValueForm& form);
+  void read(const ValueForm& form, std::size_t depth, std::size_t level);
+  void read_many(const ValueForm& form);
+  void read_number(const ValueForm& form);
+  void read_packed(const ValueForm& form);
+  void read_text(const ValueForm& form, std::size_t level);
+  void read_items(const ValueForm& form, std::size_t depth, std::size_t level);
+  void read_list(const ValueForm& form, std::size_t depth, std::size_t level);
+  void read_members(const ValueForm& form, std::size_t depth, std::size_t level,
+                    std::uint32_t n_items);
+  void read_object(const ValueForm& form, std::size_t depth, std::size_t level);
+  void close(std::size_t level);
+
+  const EntryForm* form_{};
+  ColumnType type_{};
+  std::span<const std::byte> rest_;
+  std::array<std::vector<std::int64_t>, 2> ends_;  ///< of lists, by level
+  Bytes values_;
+};
+
+}  // namespace forkrun::root_io
