@@ -386,15 +386,17 @@ class TreeSource(Source):
         identities: Sequence[tuple[str, int, int]] = ...,
         fills: Mapping[str, tuple[float, str]] = ...,
         friends: Sequence[
-            tuple[str, Sequence[str], Sequence[tuple[str, int, tuple[str, int, int]]]]
+            tuple[Sequence[str], Sequence[tuple[str, str, int, tuple[str, int, int]]]]
         ] = ...,
         friend_columns: Mapping[str, tuple[int, str]] = ...,
         n_kept_bytes: int = 0,
+        trees: Sequence[str] = ...,
     ) -> None:
         """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
         modified_ns) per file as in the index; without these, files may change. `fills`: by column
-        that files may lack, its value and the branch that counts its values. `friends`: tree,
-        branches of event ids, and for each file where its entries are: path, first entry, identity;
+        that files may lack, its value and the branch that counts its values. `friends`:
+        branches of event ids, and for each file where its entries are: path, tree, first entry,
+        identity; `trees`: per file, if not all have `tree`;
         `friend_columns`: by column, number of the friend and name of the branch; `n_kept_bytes`:
         memory for baskets that stay unpacked, where entries are not read as they are stored. Opens
         nothing."""
@@ -674,7 +676,7 @@ class OutputContent:
     """What the tree of an output holds: `branches` of the input, and new columns by name and type.
     `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew;
     `recompresses`: those that are kept whole as well; `goes_with_events`: the tree is added to the
-    file of the events, without new columns."""
+    file of the events, without new columns; `tree`: its path there."""
 
     def __init__(
         self,
@@ -683,6 +685,7 @@ class OutputContent:
         compression: str,
         recompresses: bool = False,
         goes_with_events: bool = False,
+        tree: str = "Events",
     ) -> None: ...
 
 class OutputToMake:

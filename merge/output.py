@@ -53,6 +53,8 @@ class Planned(Struct, frozen=True, dict=True):
     is_whole: bool = True
     datasets: Sequence[int] = ()
     """(n_files,) number of the dataset of each file; none: the job has no datasets."""
+    trees: Sequence[str] = ()
+    """(n_files,) tree of events of each file; none: source.tree in all."""
 
     @cached_property
     def sources(self) -> dict[int | None, EventSource]:
@@ -65,7 +67,13 @@ class Planned(Struct, frozen=True, dict=True):
     def source_with_events(self, tree: str, dataset: int | None) -> EventSource:
         """The entries of a tree that goes with the events."""
         clusters = self._clusters(dataset, self.contents.with_events[tree])
-        return replace(self.sources[dataset], tree=tree, ids=NO_IDS, clusters=clusters)
+        trees = self.paths_of(tree) if self.trees else ()
+        return replace(self.sources[dataset], tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
+
+    def paths_of(self, tree: str) -> list[str]:
+        """Where each file has a tree that goes with the events."""
+        name = tree[tree.rfind("/") + 1 :]
+        return [of_events[: of_events.rfind("/") + 1] + name for of_events in self.trees]
 
     def _source(self, dataset: int | None) -> EventSource:
         tree, ids = self.ids.tree, self.ids[1:]
@@ -73,7 +81,7 @@ class Planned(Struct, frozen=True, dict=True):
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
             self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
-            format_of(self.first_file(dataset)),
+            format_of(self.first_file(dataset)), self.trees,
         )  # fmt: skip
 
     def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:
@@ -90,6 +98,11 @@ class Planned(Struct, frozen=True, dict=True):
     def first_file(self, dataset: int | None) -> str:
         """That whose tree gives outputs of this dataset their structure."""
         return self.files[first_file(self._clusters(dataset, self.contents.clusters))]
+
+    def first_tree(self, dataset: int | None) -> str:
+        """The tree of that file."""
+        first = first_file(self._clusters(dataset, self.contents.clusters))
+        return self.trees[first] if self.trees else self.ids.tree
 
 
 class MergedOutput(Struct, frozen=True):
@@ -233,8 +246,9 @@ class _Making(Struct, frozen=True):
         """The tree that goes with its events."""
         branches = contents.by_label[self.output.label].trees[tree]
         return replace(
-            self.to_make, branches=branches, products=(), progress=_quiet, goes_with_events=True
-        )
+            self.to_make, branches=branches, products=(), progress=_quiet, goes_with_events=True,
+            tree=tree,
+        )  # fmt: skip
 
     @property
     def goes_with(self) -> tuple[Format, int | None]:
@@ -303,6 +317,7 @@ def to_make(
         check,
         show,
         members=content.members,
+        tree=config.source.output_tree,
     )
 
 
@@ -319,7 +334,7 @@ def _finished(
     if output.datasets == TOGETHER:
         form.add_text(str(files[0]), NAMES, json.dumps([each.name for each in config.datasets]))
     digest = check_merged(making.final, files, sum(n_events), written, config.source, form)
-    anew = _written_anew(form, files[0], config, planned.first_file(making.destination.dataset))
+    anew = _written_anew(form, files[0], config, planned, making.destination.dataset)
     n_bytes = sum(file.stat().st_size for file in files)
     name = making.destination.name
     return MergedOutput(name, str(making.final), written.count, digest, n_bytes, anew)
@@ -383,14 +398,17 @@ def _carry(
     form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
 ) -> None:
     own, source = planned.files_of(dataset), config.source
-    same = [(*planned.identities[n][:2], 0) for n in own]  # copies will do
-    inputs = [planned.files[n] for n in own]
-    by_entry = [*source.trees_of_entries, *planned.contents.with_events]
+    identities = {planned.files[n]: (*planned.identities[n][:2], 0) for n in own}  # copies will do
+    inputs, same = list(identities), list(identities.values())
+    by_entry = [*source.trees_of_entries, *planned.contents.with_events, *planned.trees]
+    by_entry += [each for tree in planned.contents.with_events for each in planned.paths_of(tree)]
     common = source.branches == "common"
     form.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
 
 
-def _written_anew(form: Format, file: Path, config: JobConfig, first: str) -> list[str]:
-    source = config.source
-    kept = branches_of(str(file), source.output_tree, form)
-    return [b for b in form.written_anew(first, source.tree) if b in kept]
+def _written_anew(
+    form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
+) -> list[str]:
+    kept = branches_of(str(file), config.source.output_tree, form)
+    first = planned.first_file(dataset), planned.first_tree(dataset)
+    return [branch for branch in form.written_anew(*first) if branch in kept]

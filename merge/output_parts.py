@@ -55,17 +55,16 @@ class Merging(Struct, frozen=True):
         trees = {o.label for o in outputs if o.format == TTREE.name and not o.per_lumi}
         found = [each for each in self.config.destinations if each.label in trees]
         by_root = {
-            dataset: set(TTREE.written_anew(self.planned.first_file(dataset), self.tree))
+            dataset: set(
+                TTREE.written_anew(
+                    self.planned.first_file(dataset), self.planned.first_tree(dataset)
+                )
+            )
             for dataset in {each.dataset for each in found}
         }
         return [
             each for each in found if not by_root[each.dataset] & set(kept[each.label].branches)
         ]
-
-    @property
-    def tree(self) -> str:
-        """That of the input."""
-        return self.config.source.tree
 
     def commits_to(self, destination: Destination) -> list[Commit]:
         """Those whose events may go there."""

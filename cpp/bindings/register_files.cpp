@@ -219,9 +219,9 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
 
 root_io::OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
                                     const std::string& compression, bool recompresses,
-                                    bool goes_with_events) {
-  return {branches, descriptions_of(products), Compression::parse(compression), recompresses,
-          goes_with_events};
+                                    bool goes_with_events, const std::string& tree) {
+  return {branches,     descriptions_of(products), Compression::parse(compression),
+          recompresses, goes_with_events,          tree};
 }
 
 /// Path, and (file, first, last) of the entries whose events the file has.
@@ -373,7 +373,7 @@ void register_files(py::module_& module) {
   py::class_<root_io::OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false,
-           py::arg("goes_with_events") = false);
+           py::arg("goes_with_events") = false, py::arg("tree") = "Events");
   py::class_<root_io::OutputToMake>(module, "OutputToMake")
       .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
            py::arg("n_events"), py::arg("before_group") = py::none(),

@@ -35,9 +35,9 @@ using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 /// Value, and name of the branch that counts the values of a jagged column.
 using FillOfColumn = std::pair<double, std::string>;
 /// Path, first entry, identity of the file of a friend.
-using PartOfFriend = std::tuple<std::string, std::int64_t, Identity>;
-/// Tree, branches of event ids, and a part for each file of the source.
-using Friend = std::tuple<std::string, std::array<std::string, 3>, std::vector<PartOfFriend>>;
+using PartOfFriend = std::tuple<std::string, std::string, std::int64_t, Identity>;
+/// Branches of event ids, and a part for each file of the source.
+using Friend = std::pair<std::array<std::string, 3>, std::vector<PartOfFriend>>;
 /// Number of the friend, and name of the branch.
 using ColumnOfFriend = std::pair<std::size_t, std::string>;
 
@@ -46,7 +46,8 @@ std::unique_ptr<TreeSource> make_source(
     const std::string& lumi_branch, const std::string& event_branch, const NamesAndTypes& columns,
     const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
     const std::map<std::string, FillOfColumn>& fills, const std::vector<Friend>& friends,
-    const std::map<std::string, ColumnOfFriend>& friend_columns, std::size_t n_kept_bytes) {
+    const std::map<std::string, ColumnOfFriend>& friend_columns, std::size_t n_kept_bytes,
+    const std::vector<std::string>& trees) {
   root_io::TreeSourceConfig config{
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
       {},    {}};
@@ -56,12 +57,12 @@ std::unique_ptr<TreeSource> make_source(
   for (const auto& [column, fill] : fills) {
     config.fills[column] = {fill.first, fill.second};
   }
-  for (const auto& [friend_tree, ids, parts] : friends) {
-    auto& each =
-        config.friends.emplace_back(root_io::FriendTree{friend_tree, {ids[0], ids[1], ids[2]}, {}});
-    for (const auto& [path, first_entry, identity] : parts) {
+  config.trees = trees;
+  for (const auto& [ids, parts] : friends) {
+    auto& each = config.friends.emplace_back(root_io::FriendTree{{ids[0], ids[1], ids[2]}, {}});
+    for (const auto& [path, friend_tree, first_entry, identity] : parts) {
       const auto& [uuid, n_bytes, modified_ns] = identity;
-      each.parts.push_back({path, first_entry, {uuid, n_bytes, modified_ns}});
+      each.parts.push_back({path, friend_tree, first_entry, {uuid, n_bytes, modified_ns}});
     }
   }
   for (const auto& [column, from] : friend_columns) {
@@ -210,7 +211,7 @@ void register_processor(py::module_& module) {
            py::arg("fills") = std::map<std::string, FillOfColumn>{},
            py::arg("friends") = std::vector<Friend>{},
            py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{},
-           py::arg("n_kept_bytes") = 0);
+           py::arg("n_kept_bytes") = 0, py::arg("trees") = std::vector<std::string>{});
   module.def(
       "python_source",
       [](const NamesAndTypes& columns, std::vector<std::vector<std::int64_t>> clusters,

@@ -149,7 +149,8 @@ def _extended(
     known: FoundOut,
 ) -> NodesJob:
     """`config`: with the files that the job has."""
-    more_config, whole_config = (_with_files(config, files) for files in (new, [*plan.files, *new]))
+    held = dict.fromkeys(plan.files)
+    more_config, whole_config = (_with_files(config, files) for files in (new, [*held, *new]))
     index, order = index_input(whole_config), EventOrder(plan.order)
     given = JobInput.of(more_config, index[len(plan.files) :])
     more = plan_of(in_order(more_config, order), given)

@@ -85,7 +85,7 @@ def _together(errors: Sequence[ForkrunError], file: str) -> ForkrunError:
 def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) -> str:
     text = (
         f"{file}: this job can run: {plural(job.plan.n_events, 'event')} in"
-        f" {plural(job.plan.n_lumis, 'lumi')} of {plural(len(job.plan.files), 'file')},"
+        f" {plural(job.plan.n_lumis, 'lumi')} of {job.plan.input_text},"
         f" {plural(len(config.modules), 'module')}, {plural(len(config.paths), 'path')},"
         f" {plural(len(config.outputs), 'output')};"
         f" modules read {len(job.schedule.consumed)} of the input's columns"

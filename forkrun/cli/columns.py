@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file of events, or configuration (TOML, JSON) or script (.py) of a job; then"
         ' patterns of names: "Muon_*", or a part of a name',
     )
-    parser.add_argument("--tree", metavar="NAME", help="tree of events (Events)")
+    parser.add_argument("--tree", metavar="NAME", help="tree of events (Events), or a pattern")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -24,6 +24,7 @@ from forkrun.config.model import (
     RecoveryConfig,
     SourceConfig,
     ThreadsConfig,
+    is_pattern,
 )
 from forkrun.config.modules import AxisConfig, ModuleConfig
 from forkrun.config.read import default_config, read_config, validate, with_settings
@@ -59,6 +60,7 @@ __all__ = [
     "SourceConfig",
     "ThreadsConfig",
     "default_config",
+    "is_pattern",
     "read_config",
     "validate",
     "with_settings",

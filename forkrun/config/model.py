@@ -121,6 +121,11 @@ class JobSection(Section):
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 
 
+def is_pattern(tree: str) -> bool:
+    """Whether the name of a tree stands for several."""
+    return bool(set(tree) & set("*?["))
+
+
 class IdBranches(NamedTuple):
     """Names of the tree and of its branches of event ids."""
 
@@ -138,7 +143,11 @@ class SourceConfig(Section):
     list: str | None = None
     """A file with one path, glob or URL per line; # starts a comment."""
     tree: str = "Events"
-    """Its key; "Events;2": an older cycle than the newest."""
+    """Its key; "Events;2": an older cycle than the newest; a pattern, "DF_*/O2track": all such
+    trees of a file, one after the other."""
+    tree_in_outputs: str = ""
+    """Name of the tree in outputs; "": as in the input; of a pattern what is behind its last slash,
+    or "Events" if that is one, too."""
     run_branch: str = "run"
     lumi_branch: str = "luminosityBlock"
     """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
@@ -187,6 +196,11 @@ class SourceConfig(Section):
     @property
     def output_tree(self) -> str:
         """The tree in outputs: without the cycle that was asked for."""
+        if self.tree_in_outputs:
+            return self.tree_in_outputs
+        if is_pattern(self.tree):
+            name = self.tree[self.tree.rfind("/") + 1 :]
+            return "Events" if is_pattern(name) else name
         return re.sub(r";-?\d+$", "", self.tree)
 
     @property
@@ -194,11 +208,6 @@ class SourceConfig(Section):
         """The trees of the files that are not carried as they are: that of events, and friends."""
         of_files = (friend.tree for friend in self.friends if not friend.files)
         return self.output_tree, *of_files
-
-    @property
-    def tree_folder(self) -> str:
-        """The folder in which the tree is, with a slash at its end; "": none."""
-        return self.tree[: self.tree.rfind("/") + 1]
 
 
 class ForkingConfig(Section):

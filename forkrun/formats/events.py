@@ -24,8 +24,8 @@ class EventSource(Struct, frozen=True):
     """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
     type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
     `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
-    value and what counts its values; `friends`: tree, branches of ids, and where the entries of
-    each file are; `friend_columns`: by column, number of the friend and name there; `n_kept_bytes`:
+    value and what counts its values; `friends`: branches of ids, and where the entries of each file
+    are; `friend_columns`: by column, number of the friend and name there; `n_kept_bytes`:
     memory for what stays unpacked, where entries are not read as they are stored."""
 
     files: Sequence[str]
@@ -40,6 +40,12 @@ class EventSource(Struct, frozen=True):
     n_kept_bytes: int = 0
     form: Any = None
     """The files' format; None: that of the outputs."""
+    trees: Sequence[str] = ()
+    """Table of events of each file; none: all have `tree`."""
+
+    def tree_of(self, file: int) -> str:
+        """The table of events of a file."""
+        return self.trees[file] if self.trees else self.tree
 
 
 def first_file(clusters: Sequence[Sequence[int]]) -> int:
@@ -71,3 +77,5 @@ class OutputToMake(Struct, frozen=True):
     """The tree goes with the events: it is added to the files of these, without new columns."""
     members: Sequence[str] = ()
     """Columns within these branches, for formats that do not have objects."""
+    tree: str = "Events"
+    """Its name in outputs."""

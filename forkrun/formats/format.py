@@ -85,7 +85,7 @@ class Format:
 
         first = events.files[first_file(events.clusters)]
         of_input = events.form or self
-        known = of_input._types(first, events.tree)
+        known = of_input._types(first, events.tree_of(first_file(events.clusters)))
         opened = OpenFiles(of_input, events, on_open or (lambda _: None))
         return [
             [self._make_file(output, *file, opened, known) for file in output.files]

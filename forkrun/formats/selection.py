@@ -99,6 +99,8 @@ class OpenFiles:
     def __call__(self, number: int) -> Any:
         if number != self._number:
             self._on_open(number)
-            self._opened = self._format.opened(self._events.files[number], self._events.tree)
+            self._opened = self._format.opened(
+                self._events.files[number], self._events.tree_of(number)
+            )
             self._number = number
         return self._opened

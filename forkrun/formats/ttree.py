@@ -80,6 +80,7 @@ class TTreeFormat(Format):
             friends=events.friends,
             friend_columns=events.friend_columns,
             n_kept_bytes=events.n_kept_bytes,
+            trees=events.trees,
         )
 
     def make_outputs(
@@ -151,6 +152,7 @@ def _to_make(output: OutputToMake) -> _core.OutputToMake:
         output.compression or COMPRESSION,
         recompresses=output.compression is not None,
         goes_with_events=output.goes_with_events,
+        tree=output.tree,
     )
     return _core.OutputToMake(
         output.fragments,

@@ -28,8 +28,8 @@ def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
         raise InputError("; ".join([*problems, remedy]))
     files = _first_of_each_kind(index, config.merge.keep_first)
     if len(files) > 1 or any(file.beside.may_refer for file in index):
-        with_events = {p.tree for file in index for p in file.friends if p.own is not None}
-        _join(files, config, sorted(with_events))
+        by_entry = {p.tree for file in index for p in file.friends if p.own is not None}
+        _join(files, config, sorted(by_entry.union(file.tree for file in index)))
 
 
 def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[str]:
@@ -38,15 +38,15 @@ def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[st
         if file.path:
             kind = file.beside.forms if keep_first else file.beside.contents
             first.setdefault(kind, file.path)
-    return list(first.values())
+    return list(dict.fromkeys(first.values()))
 
 
-def _join(files: list[str], config: JobConfig, with_events: Sequence[str]) -> None:
+def _join(files: list[str], config: JobConfig, by_entry: Sequence[str]) -> None:
     source = config.source
     request: dict[str, Any] = {
         "path": files[-1],
         "carried": files,
-        "exclude": [*source.trees_of_entries, *with_events],
+        "exclude": [*source.trees_of_entries, *by_entry],
         "keep_first": config.merge.keep_first,
         "common_branches": source.branches == "common",
     }

@@ -12,9 +12,9 @@ from forkrun.index.ranges import LumiRanges
 
 
 def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
-    """Digest of each file's identity and ranges, by path, and of the friends."""
+    """Digest of each file's identity and ranges, by name, and of the friends."""
     digests = {
-        file.path: _input_digest(file, held)
+        file.name: _input_digest(file, held)
         for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
     }
     return digests | {friend_name(part): part.digest for file in index for part in file.friends}

@@ -89,7 +89,10 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
 
 
 def _is_same(a: FileIndex, b: FileIndex) -> bool:
-    """Whether files of one UUID and size are the same; remote ones are not compared further."""
+    """Whether files of one UUID and size are the same; remote ones are not compared further. Of
+    several trees of a file none is another."""
+    if a.path == b.path and a.tree != b.tree:
+        return False
     return is_url(a.path) or is_url(b.path) or same_file(a.path, b.path)
 
 
@@ -186,10 +189,11 @@ def _request(
 ) -> dict[str, Any]:
     columns = {name: column[places] for name, column in asdict(ranges).items() if name != "digest"}
     paths = {str(n): index[n].path for n in np.unique(ranges.file[places])}
+    trees = {n: index[int(n)].tree or ids.tree for n in paths}
     return {
         "path": next(iter(paths.values())),
         "paths": paths,
-        "tree": ids.tree,
+        "trees": trees,
         "event_branch": ids.event_branch,
         "ranges": {name: each.tobytes() for name, each in {**columns, "place": places}.items()},
     }
@@ -225,7 +229,7 @@ def _joined(
     run, lumi, event, first, again = min(
         (answer["example"] for answer in found), key=lambda example: example[-1]
     )
-    places = (Place(index[file].path, entry) for file, entry in (first, again))
+    places = (Place(index[file].name, entry) for file, entry in (first, again))
     parts = sorted(tuple(part) for answer in found for part in answer["parts"])
     n_events = sum(last - first for _, first, last, _ in parts)
     return Duplicates(n_events, Again(run, lumi, event, *places), parts)

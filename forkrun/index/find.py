@@ -48,21 +48,21 @@ def only_events(
 ) -> list[FileIndex]:
     """The index of the same files as if these events were all they hold; `once`: the first of each
     in input order. Raises InputError with those that are nowhere."""
-    found: dict[str, list[LumiRange]] = {file.path: [] for file in index}
+    found: dict[str, list[LumiRange]] = {file.name: [] for file in index}
     missing = set(events)
-    number = {file.path: n for n, file in enumerate(index)}
+    number = {file.name: n for n, file in enumerate(index)}
     places = sorted(_find(index, ids, events), key=lambda place: (number[place[0]], place[2]))
     if once:
         places = list({place[1]: place for place in reversed(places)}.values())
-    for path, event, entry in places:
+    for name, event, entry in places:
         digest = EventDigest()
         digest.add(event.run, event.lumi, np.array([event.event], dtype=np.uint64))
-        found[path].append(LumiRange(event.run, event.lumi, entry, entry + 1, digest.hex))
+        found[name].append(LumiRange(event.run, event.lumi, entry, entry + 1, digest.hex))
         missing.discard(event)
     if missing:
         names = ", ".join(map(str, sorted(missing)))
         raise InputError(f"source.only: the input has no event {names}")
-    return [replace(file, ranges=tuple(sorted(found[file.path], key=_first))) for file in index]
+    return [replace(file, ranges=tuple(sorted(found[file.name], key=_first))) for file in index]
 
 
 def _first(r: LumiRange) -> int:
@@ -72,11 +72,11 @@ def _first(r: LumiRange) -> int:
 def _find(
     index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId]
 ) -> list[tuple[str, EventId, int]]:
-    """Path, event and entry of each that is found."""
+    """Name of the file, event and entry of each that is found."""
     requests = [request for file in index for request in _requests(file, ids, events)]
     if not ids.event_branch:  # the number of an event is that of its entry
         return [
-            (r["path"], EventId(r["run"], r["lumi"], event), event)
+            (r["name"], EventId(r["run"], r["lumi"], event), event)
             for r in requests
             for event in r["events"]
             if r["first"] <= event < r["last"]
@@ -86,7 +86,7 @@ def _find(
         if "error" in answer:
             raise InputError(f"{request['path']}: {answer['error']}")
         for event, entry in answer["found"]:
-            found.append((request["path"], EventId(request["run"], request["lumi"], event), entry))
+            found.append((request["name"], EventId(request["run"], request["lumi"], event), entry))
     return found
 
 
@@ -97,7 +97,8 @@ def _requests(file: FileIndex, ids: IdBranches, events: Sequence[EventId]) -> li
         wanted = [e.event for e in events if (e.run, e.lumi) == (r.run, r.lumi)]
         if wanted:
             requests.append(
-                {"path": file.path, "tree": ids.tree, "event_branch": ids.event_branch,
-                 "run": r.run, "lumi": r.lumi, "first": r.first, "last": r.last, "events": wanted}
+                {"path": file.path, "name": file.name, "tree": file.tree or ids.tree,
+                 "event_branch": ids.event_branch, "run": r.run, "lumi": r.lumi,
+                 "first": r.first, "last": r.last, "events": wanted}
             )  # fmt: skip
     return requests

@@ -16,7 +16,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.index.files import find_files
 from forkrun.index.model import Branch, FileIndex, FriendPart
 from forkrun.index.read import index_files
-from forkrun.index.trees_with_events import KEY, trees_named
+from forkrun.index.trees_with_events import KEY, folder_of, trees_named
 
 _REMEDY = (
     "a friend has an entry for each entry of the input, in the same order: an output with mode ="
@@ -29,8 +29,8 @@ _SHOWN = 5
 
 class _Friend(NamedTuple):
     """`ids`: the tree, and names of the branches of event ids, if it `has_ids`; `columns`: its
-    branches by the names of their columns; `prefix`: before these names; `goes_with_events`: to
-    outputs."""
+    branches by the names of their columns; `prefix`: before these names; `in_outputs`: the path of
+    a tree that goes with the events there."""
 
     tree: str
     files: Sequence[FileIndex]
@@ -38,7 +38,12 @@ class _Friend(NamedTuple):
     has_ids: bool
     columns: Mapping[str, Branch]
     prefix: str = ""
-    goes_with_events: bool = False
+    in_outputs: str = ""
+
+    @property
+    def goes_with_events(self) -> bool:
+        """Whether outputs have it as a tree of its own."""
+        return bool(self.in_outputs)
 
 
 def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileIndex]:
@@ -65,30 +70,35 @@ def _friends(index: Sequence[FileIndex], source: SourceConfig) -> Iterator[_Frie
 
 
 def _trees_with_events(index: Sequence[FileIndex], source: SourceConfig) -> Iterator[_Friend]:
-    there = [tree for file in index for tree in file.beside.trees]
-    trees = trees_named(source.trees_with_events, there, source.tree_folder)
-    paths = [file.path for file in index] * len(trees)
-    of_path = [tree for tree in trees for _ in index]
-    files, ids = index_friend_files(paths, source, source.tree, KEY, of_path)
-    of_tree = {tree: files[n * len(index) :][: len(index)] for n, tree in enumerate(trees)}
-    _check_trees(of_tree, index, source)
-    for tree, own in of_tree.items():
-        prefix = f"{tree.removeprefix(source.tree_folder)}."
-        own_ids = ids._replace(tree=tree)
-        yield _friend(tree, own, own_ids, prefix, index, goes_with_events=True)
+    folders = [folder_of(file.tree or source.tree) for file in index]
+    there = [
+        tree.removeprefix(folder)
+        for file, folder in zip(index, folders, strict=True)
+        for tree in file.beside.trees
+        if tree.startswith(folder)
+    ]
+    names = trees_named(source.trees_with_events, there)
+    paths = [file.path for file in index] * len(names)
+    trees = [folder + name for name in names for folder in folders]
+    files, ids = index_friend_files(paths, source, source.tree, KEY, trees)
+    of_name = {name: files[n * len(index) :][: len(index)] for n, name in enumerate(names)}
+    _check_trees(of_name, index, source)
+    folder = folder_of(source.output_tree)
+    for name, own in of_name.items():
+        yield _friend(own[0].tree, own, ids, f"{name}.", index, in_outputs=folder + name)
 
 
 def _check_trees(
-    of_tree: Mapping[str, Sequence[FileIndex]], index: Sequence[FileIndex], source: SourceConfig
+    of_name: Mapping[str, Sequence[FileIndex]], index: Sequence[FileIndex], source: SourceConfig
 ) -> None:
     """Raises InputError with the trees that have other entries than that of the events."""
     remedy = f"{KEY} takes trees with an entry for each event; leave this one out of it"
     problems = [
-        f'{file.path}: tree "{tree}" has {own.n_entries:,} entries, but the tree of events'
-        f' "{source.tree}" has {file.n_entries:,}; {remedy}'
+        f'{file.path}: tree "{own.tree}" has {own.n_entries:,} entries, but the tree of events'
+        f' "{file.tree or source.tree}" has {file.n_entries:,}; {remedy}'
         if not own.absent
-        else f'{file.path}: has no tree "{tree}", which other files have; {remedy}'
-        for tree, files in of_tree.items()
+        else f'{file.path}: has no tree "{own.tree}", which other files have; {remedy}'
+        for files in of_name.values()
         for own, file in zip(files, index, strict=True)
         if own.n_entries != file.n_entries
     ]
@@ -103,12 +113,11 @@ def _friend(
     ids: IdBranches,
     prefix: str,
     index: Sequence[FileIndex],
-    *,
-    goes_with_events: bool = False,
+    in_outputs: str = "",
 ) -> _Friend:
     has_ids = all(_has_ids(file, ids) for file in with_events(files))
     columns = _columns(files, set(ids[1:]), prefix, index)
-    return _Friend(tree, files, ids, has_ids, columns, prefix, goes_with_events)
+    return _Friend(tree, files, ids, has_ids, columns, prefix, in_outputs)
 
 
 def _index_friend(
@@ -117,13 +126,16 @@ def _index_friend(
     tree, key = config.tree or source.tree, f"source.friends[{number}]"
     if not config.files and tree == source.tree:
         raise ConfigError(f"{key}: this is source.tree itself; name another tree, or files")
-    paths = [file.path for file in index]
+    paths, trees = [file.path for file in index], []
+    if any(file.tree for file in index):
+        trees = [folder_of(file.tree) + tree for file in index]
     if config.files:
+        trees = []
         named = source.model_copy(update={"files": config.files, "list": None})
         paths, problems = find_files(named, f"correct {key}.files")
         if problems:
             raise InputError("\n".join(problems))
-    files, ids = index_friend_files(paths, source, tree, f"{key}.tree")
+    files, ids = index_friend_files(paths, source, tree, f"{key}.tree", trees)
     return _friend(tree, files, ids, config.prefix, index)
 
 
@@ -223,10 +235,12 @@ def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart
 def _part(own: FileIndex, friend: _Friend) -> FriendPart:
     ids = friend.ids[1:] if friend.has_ids else ("", "", "")
     digest = friend_digest(own, friend.ids)
-    part = FriendPart(own.path, friend.tree, 0, own.identity, digest, ids, friend.columns)
+    tree = own.tree or friend.tree
+    part = FriendPart(own.path, tree, 0, own.identity, digest, ids, friend.columns)
     if not friend.goes_with_events:
         return part
-    return part._replace(own=as_columns(own, friend.prefix), prefix=friend.prefix)
+    named = as_columns(own, friend.prefix)
+    return part._replace(own=named, prefix=friend.prefix, in_outputs=friend.in_outputs)
 
 
 def _check_entries(index: Sequence[FileIndex], friend: _Friend) -> None:

@@ -18,7 +18,8 @@ class KnownFriend(Struct, frozen=True):
     """`ids`: names of its branches of event ids, or ""; `columns`: its branches, by the names of
     their columns; `files`: by path of its files, their bytes; `places`: by number of a file of the
     input, the friend's file, and the first of its entries there; `prefix`: of the columns of a tree
-    that goes with the events to outputs."""
+    that goes with the events to outputs, and its path `in_outputs`; `trees`: by number, where not
+    all files have one of the same path."""
 
     tree: str
     ids: Sequence[str]
@@ -26,14 +27,19 @@ class KnownFriend(Struct, frozen=True):
     files: Mapping[str, int]
     places: Mapping[int, tuple[str, int]]
     prefix: str = ""
+    in_outputs: str = ""
+    trees: Mapping[int, str] = {}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KnownFriend:
         """Friend of its fields, by name. Raises LookupError, TypeError or ValueError."""
         columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
         places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
-        ids, prefix = tuple(data["ids"]), data.get("prefix", "")
-        return cls(data["tree"], ids, columns, data["files"], places, prefix)
+        trees = {int(n): tree for n, tree in data.get("trees", {}).items()}
+        return cls(
+            data["tree"], tuple(data["ids"]), columns, data["files"], places,
+            data.get("prefix", ""), data.get("in_outputs", ""), trees,
+        )  # fmt: skip
 
 
 def known_friends(index: Sequence[FileIndex], numbers: Collection[int]) -> tuple[KnownFriend, ...]:
@@ -52,6 +58,8 @@ def _known(parts: Mapping[int, FriendPart]) -> KnownFriend:
         {part.path: part.identity[1] for part in parts.values()},
         {n: (part.path, part.first_entry) for n, part in parts.items()},
         any_part.prefix,
+        any_part.in_outputs,
+        {n: part.tree for n, part in parts.items() if part.tree != any_part.tree},
     )
 
 
@@ -71,16 +79,17 @@ def _parts(
     known: KnownFriend, source: SourceConfig, number: int, n_files: int
 ) -> Iterator[FriendPart]:
     """One for each file of the input; of those that other nodes read, one of no file."""
-    files, ids = index_friend_files(
-        list(known.files), source, known.tree, f"source.friends[{number}].tree"
-    )
-    indexed = {file.path: file for file in files}
+    paths = [path for path, _ in known.places.values()]
+    trees = [known.trees.get(n, known.tree) for n in known.places]
+    key = f"source.friends[{number}].tree"
+    files, ids = index_friend_files(paths, source, known.tree, key, trees)
+    indexed = dict(zip(known.places, files, strict=True))
     for n in range(n_files):
         path, first = known.places.get(n, ("", 0))
-        file = indexed.get(path, NO_FILE)
+        file = indexed.get(n, NO_FILE)
         digest = friend_digest(file, ids) if path else ""
         own = as_columns(file, known.prefix) if known.prefix else None
         yield FriendPart(
-            path, known.tree, first, file.identity, digest, known.ids, known.columns, own,
-            known.prefix,
+            path, file.tree or known.tree, first, file.identity, digest, known.ids, known.columns,
+            own, known.prefix, known.in_outputs,
         )  # fmt: skip

@@ -121,7 +121,7 @@ class FriendPart(NamedTuple):
     """Where the entries of a file are in a friend: in which file and tree, from which entry on.
     `digest`: of that file's index; `ids`: names of its branches of event ids, or ""; `columns`: its
     branches, by the names of their columns; `own`: of a tree that goes with the events to outputs,
-    its index, with the names of columns, which begin with `prefix`."""
+    its index, with the names of columns, which begin with `prefix`, and its path `in_outputs`."""
 
     path: str
     tree: str
@@ -132,6 +132,7 @@ class FriendPart(NamedTuple):
     columns: Mapping[str, Branch]
     own: FileIndex | None = None
     prefix: str = ""
+    in_outputs: str = ""
 
 
 class FileIndex(Struct, frozen=True):
@@ -169,11 +170,18 @@ class FileIndex(Struct, frozen=True):
     members: tuple[Branch, ...] = ()
     """Columns of members of objects, within branches that are no columns; and members that are none
     either."""
+    tree: str = ""
+    """Its tree of events, if not all files have the one of source.tree."""
 
     @property
     def all_branches(self) -> tuple[Branch, ...]:
         """Its branches, and columns within them."""
         return self.branches + self.members
+
+    @property
+    def name(self) -> str:
+        """What tells it from others of the input: its path, and the tree if there are several."""
+        return f"{self.path}: {self.tree}" if self.tree else self.path
 
     @property
     def identity(self) -> Identity:

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
-from forkrun.config import IdBranches
+from msgspec.structs import replace
+
+from forkrun.config import IdBranches, is_pattern
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
 from forkrun.fork import helper
 from forkrun.fork.helper import Answer, Request
 from forkrun.formats import Described
 from forkrun.index.cache import IndexCache
-from forkrun.index.model import NO_FILE, FileIndex
+from forkrun.index.model import NO_FILE, BesideEvents, FileIndex
 
 _MOST_WALL_S = 1200.0  # for a local file, which has a limit of CPU time as well
 
@@ -49,20 +52,10 @@ def try_index(
     may lack the tree if another one has it."""
     cache = cache or IndexCache(cache_folder("index"))
     asked = {**ids._asdict(), **({"optional_ids": True} if optional_ids else {})}
+    if is_pattern(ids.tree) and not trees:
+        files, trees = _trees_by_pattern(files, asked, cache)
     wanted = list(zip(files, trees or [ids.tree] * len(files), strict=True))
-    requests: list[dict[str, Any]] = [
-        {**asked, "path": file, "tree": tree, "file_number": number}
-        for number, (file, tree) in enumerate(wanted)
-        if file
-    ]
-    answers: dict[tuple[str, str], dict[str, Any]] = {
-        _asked(r): {"index": kept} for r in requests if (kept := cache.find(r)) is not None
-    }
-    todo = [request for request in requests if _asked(request) not in answers]
-    for request, answer in ask_workers(todo):
-        answers[_asked(request)] = answer
-        if "index" in answer:
-            cache.keep(request, answer["index"])
+    answers = _answers(wanted, asked, cache)
     problems = [
         _explain(a["error"], each[0], ids, key)
         for each in wanted
@@ -77,25 +70,75 @@ def try_index(
         ]
     good = [each for each in wanted if not each[0] or "error" not in answers[each]]
     index = [
-        FileIndex.from_json(each[0], answers[each]["index"]) if each[0] else NO_FILE
+        replace(FileIndex.from_json(each[0], answers[each]["index"]), tree=each[1] if trees else "")
+        if each[0]
+        else NO_FILE
         for each in good
     ]
     return index, problems
 
 
-def _asked(request: Request) -> tuple[str, str]:
-    """What an answer is of: file and tree."""
-    return request["path"], request["tree"]
+_Wanted = tuple[str, str]
+"""File and tree."""
 
 
-def describe_files(files: Sequence[str], tree: str) -> list[dict[str, Described]]:
-    """What each file says of its branches, by name. Raises InputError."""
-    requests = [{"path": file, "describe": tree} for file in files]
-    answers = {request["path"]: answer for request, answer in ask_workers(requests)}
-    problems = [f"{file}: {a['error']}" for file in files if "error" in (a := answers[file])]
+def _answers(
+    wanted: Sequence[_Wanted], asked: dict[str, Any], cache: IndexCache
+) -> dict[_Wanted, dict[str, Any]]:
+    requests: list[dict[str, Any]] = [
+        {**asked, "path": file, "tree": tree, "file_number": number}
+        for number, (file, tree) in enumerate(wanted)
+        if file
+    ]
+    answers: dict[_Wanted, dict[str, Any]] = {
+        (r["path"], r["tree"]): {"index": kept}
+        for r in requests
+        if (kept := cache.find(r)) is not None
+    }
+    todo = [each for each in requests if (each["path"], each["tree"]) not in answers]
+    for request, answer in ask_workers(todo):
+        answers[request["path"], request["tree"]] = answer
+        if "index" in answer:
+            cache.keep(request, answer["index"])
+    return answers
+
+
+def _trees_by_pattern(
+    files: Sequence[str], asked: dict[str, Any], cache: IndexCache
+) -> tuple[list[str], list[str]]:
+    """Each file as often as it has such trees, and these in the order of its keys; a file without
+    any, or that cannot be read, once, with the pattern."""
+    pattern = asked["tree"]
+    answers = _answers([(file, pattern) for file in files], asked, cache)
+    found = [
+        (file, tree)
+        for file in files
+        for tree in _matching(pattern, answers[file, pattern]) or [pattern]
+    ]
+    return [file for file, _ in found], [tree for _, tree in found]
+
+
+def _matching(pattern: str, answer: Answer) -> list[str]:
+    """Trees whose folders and name are described by those of the pattern."""
+    parts = pattern.split("/")
+    if "index" not in answer:
+        return []
+    trees = (tree.split("/") for tree in BesideEvents(*answer["index"]["beside"]).trees)
+    return [
+        "/".join(tree)
+        for tree in trees
+        if len(tree) == len(parts) and all(map(fnmatchcase, tree, parts))
+    ]
+
+
+def describe_files(wanted: Sequence[tuple[str, str]]) -> list[dict[str, Described]]:
+    """What each file says of the branches of a tree, by name. Raises InputError."""
+    requests = [{"path": file, "describe": tree} for file, tree in wanted]
+    answers = {(r["path"], r["describe"]): answer for r, answer in ask_workers(requests)}
+    problems = [f"{each[0]}: {a['error']}" for each in wanted if "error" in (a := answers[each])]
     if problems:
         raise InputError("\n".join(problems))
-    described = [[Described(*each) for each in answers[file]["described"]] for file in files]
+    described = [[Described(*each) for each in answers[of]["described"]] for of in wanted]
     return [{each.name: each for each in reversed(of_file)} for of_file in described]
 
 

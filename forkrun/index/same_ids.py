@@ -50,7 +50,7 @@ def _read(
         zip(*(ranges[name].tolist() for name in ("file", "first", "last")), strict=True)
     ):
         if file != opened or tree is None:
-            tree, opened = OpenTree(request["paths"][str(file)], request["tree"]), file
+            tree, opened = OpenTree(request["paths"][str(file)], request["trees"][str(file)]), file
         for begin in range(first, last, _READ_AT_ONCE):
             end = min(begin + _READ_AT_ONCE, last)
             values = np.asarray(tree.read([branch], begin, end)[branch]).astype(np.uint64)

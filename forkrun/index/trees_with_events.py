@@ -11,10 +11,15 @@ from forkrun.errors import ConfigError
 KEY = "source.trees_with_events"
 
 
-def trees_named(patterns: Sequence[str], there: Iterable[str], folder: str) -> list[str]:
-    """Paths of the trees in a folder that patterns name, in the order of these, and each in the
-    order of `there`, paths of all. Raises ConfigError for patterns without a tree."""
-    names = dict.fromkeys(t.removeprefix(folder) for t in there if t.startswith(folder))
+def folder_of(tree: str) -> str:
+    """The folder in which a tree is, with a slash at its end; "": none."""
+    return tree[: tree.rfind("/") + 1]
+
+
+def trees_named(patterns: Sequence[str], there: Iterable[str]) -> list[str]:
+    """Those that patterns name, in the order of these, and each in the order of `there`, names of
+    all in the folders of events. Raises ConfigError for patterns without a tree."""
+    names = dict.fromkeys(there)
     named = {p: [name for name in names if fnmatchcase(name, p)] for p in patterns}
     problems = [
         f'{KEY}: "{pattern}": no file has such a tree beside the events{suggestion(pattern, names)}'
@@ -23,7 +28,7 @@ def trees_named(patterns: Sequence[str], there: Iterable[str], folder: str) -> l
     ]
     if problems:
         raise ConfigError(problems)
-    return [folder + name for name in dict.fromkeys(n for found in named.values() for n in found)]
+    return list(dict.fromkeys(name for found in named.values() for name in found))
 
 
 def says_of_tree(pattern: str, name: str) -> bool:

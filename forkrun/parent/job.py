@@ -236,7 +236,7 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
     plan = job.plan
     run.messages.say(
         f"{plural(plan.n_events, 'event')} in {plural(plan.n_lumis, 'lumi')} of"
-        f" {plural(len(plan.files), 'file')}; {plural(len(plan.units), 'unit')} of work for"
+        f" {plan.input_text}; {plural(len(plan.units), 'unit')} of work for"
         f" {plan.children} {'child' if plan.children == 1 else 'children'} ({plan.distribution})"
     )
     for note in plan.notes:

@@ -148,7 +148,7 @@ def _merge_here(
 def _planned(folder: RunDirectory, config: JobConfig, plan: Plan, *, is_whole: bool) -> Planned:
     return Planned(
         plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
-        config.source.ids, is_whole, plan.datasets,
+        config.source.ids, is_whole, plan.datasets, plan.trees,
     )  # fmt: skip
 
 

@@ -94,6 +94,7 @@ def _repeating(death: Death, folder: RunDirectory, job: PreparedJob) -> str:
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
     """Words that say where an event is, and how to try it again."""
     where = f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}"
+    where += f", tree {plan.trees[event.file]}" if plan.trees else ""
     if is_built_in_python():
         return [
             where,

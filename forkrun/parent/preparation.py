@@ -160,7 +160,7 @@ class PlannedJob(Struct, frozen=True):
 
     @classmethod
     def _of_part(cls, config: JobConfig, part: Part, start_s: float) -> PlannedJob:
-        index = _indexed(part.plan.files, config, part.plan.datasets)
+        index = _indexed(part.plan.files, config, part.plan)
         index = with_known_friends(index, part.friends, config.source)
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
@@ -250,14 +250,12 @@ def index_input(config: JobConfig) -> list[FileIndex]:
     return index
 
 
-def _indexed(
-    files: Sequence[str], config: JobConfig, datasets: Sequence[int] = ()
-) -> list[FileIndex]:
-    """`datasets` : (n_files,) number of that of each file, where they are known."""
-    index = index_files(files, config.source.ids)
-    if not datasets:
+def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) -> list[FileIndex]:
+    """`plan`: of these files, with their trees and datasets, where it is known."""
+    index = index_files(files, config.source.ids, trees=plan.trees if plan else ())
+    if plan is None or not plan.datasets:
         return with_datasets(index, config.datasets)
-    return [replace(file, dataset=each) for file, each in zip(index, datasets, strict=True)]
+    return [replace(file, dataset=each) for file, each in zip(index, plan.datasets, strict=True)]
 
 
 class JobInput(Struct, frozen=True):
@@ -302,8 +300,8 @@ class JobInput(Struct, frozen=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """Files that add nothing, and trees that go with the events."""
-        empty = [file.path for file in self.index if file.path and not file.n_entries]
-        said = {"no events in": empty, "with the events go the trees": self._trees}
+        empty = [file.name for file in self.index if file.path and not file.n_entries]
+        said = {"no events in": empty, "trees that go with the events:": self._trees}
         return tuple(f"{what} {_first_of(names)}" for what, names in said.items() if names)
 
     @property
@@ -314,7 +312,7 @@ class JobInput(Struct, frozen=True):
 def _clusters_with_events(index: Sequence[FileIndex]) -> dict[str, list[tuple[int, ...]]]:
     """By path of each tree that goes with the events, the clusters of each file."""
     return {
-        parts[0].tree: [part.own.clusters for part in parts if part.own]
+        parts[0].in_outputs: [part.own.clusters for part in parts if part.own]
         for parts in zip(*(file.friends for file in index), strict=True)
         if parts[0].own is not None
     }

@@ -155,10 +155,12 @@ def _warm_up(work: Work) -> None:
 def _is_input_plain(work: Work) -> bool:
     """Whether the job can do without ROOT, to judge by the first file with events."""
     config, plan = work.job.config, work.job.plan
-    first = plan.files[int(plan.units.file[0]) if len(plan.units.file) else 0]
+    number = int(plan.units.file[0]) if len(plan.units.file) else 0
+    first = plan.files[number]
+    tree = plan.trees[number] if plan.trees else config.source.tree
     try:
         needs_root = format_of(first).needs_root
-        return not needs_root(first, config.source.tree, for_outputs=bool(config.outputs))
+        return not needs_root(first, tree, for_outputs=bool(config.outputs))
     except InputError:
         return False
 

@@ -27,8 +27,8 @@ def first_units(plan: Plan, n_units: int) -> Plan:
     ends = {"first_range": n_units + 1, "file": n_ranges, "first": n_ranges, "last": n_ranges}
     units = Units.of({name: c[: ends.get(name, n_units)] for name, c in columns.items()})
     n_files = int(units.file.max(initial=-1)) + 1
-    files, datasets = plan.files[:n_files], plan.datasets[:n_files]
-    return replace(plan, units=units, files=files, datasets=datasets, digest=None)
+    of_files = {name: getattr(plan, name)[:n_files] for name in ("files", "datasets", "trees")}
+    return replace(plan, units=units, **of_files, digest=None)
 
 
 def _behind(units: Units, more: Units, n_files: int) -> Units:

@@ -52,6 +52,7 @@ def plan_selected(config: JobConfig, selected: Selected, index: Sequence[FileInd
         digest=selected.digest,
         identities=tuple(file.identity for file in index),
         datasets=tuple(file.dataset for file in index) if config.datasets else (),
+        trees=tuple(file.tree for file in index) if any(file.tree for file in index) else (),
         order=order.value,
         order_reason=reason,
         n_pieces=int(changes(lumis).sum()),

@@ -224,6 +224,15 @@ class Plan(Struct, frozen=True):
     """Events that are left out because they are in the input before."""
     n_pieces: int = 0
     """Stretches of consecutive entries of one lumi in the input."""
+    trees: tuple[str, ...] = ()
+    """(n_files,) tree of events of each; none: source.tree in all."""
+
+    @property
+    def input_text(self) -> str:
+        """How many files it has events of, and how many trees if it takes several of a file."""
+        if not self.trees:
+            return plural(len(self.files), "file")
+        return f"{plural(len(self.trees), 'tree')} of {plural(len(set(self.files)), 'file')}"
 
     @property
     def are_lumis_scattered(self) -> bool:

@@ -47,6 +47,7 @@ class Part(Struct, frozen=True):
         plan["files"] = {n: self.plan.files[n] for n in own}
         plan["identities"] = {n: self.plan.identities[n] for n in own}
         plan["datasets"] = {n: self.plan.datasets[n] for n in own if self.plan.datasets}
+        plan["trees"] = {n: self.plan.trees[n] for n in own if self.plan.trees}
         n_files = len(self.plan.files)
         return {
             "n_files": n_files,
@@ -63,7 +64,9 @@ class Part(Struct, frozen=True):
         identities = [plan["identities"].get(str(n), ("", 0, 0)) for n in numbers]
         known = plan["datasets"]
         datasets = [known.get(str(n), 0) for n in numbers] if known else []
-        columns = {"files": files, "identities": identities, "datasets": datasets}
+        named = plan.get("trees", {})
+        trees = [named.get(str(n), "") for n in numbers] if named else []
+        columns = {"files": files, "identities": identities, "datasets": datasets, "trees": trees}
         whole = Plan.from_json({**plan, **columns})
         friends = tuple(KnownFriend.from_json(friend) for friend in data["friends"])
         return cls(whole, LumiCounts.of(data["lumis"]), friends)

@@ -198,18 +198,18 @@ def _source(source: SourceConfig, branches: InputBranches, units: Units) -> _cor
         friends=_friends(index),
         friend_columns={n: (number, b.name) for n, (number, b) in branches.friends.items()},
         n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
+        trees=[file.tree for file in index] if any(file.tree for file in index) else (),
     )
     return branches.format.source(events)
 
 
 def _friends(index: Sequence[FileIndex]) -> list[Any]:
-    """Tree, branches of ids and parts of each friend."""
+    """Branches of ids and parts of each friend."""
     of_files = zip(*(file.friends for file in index), strict=True)
     return [
         (
-            parts[0].tree,
             list(parts[0].ids),
-            [(part.path, part.first_entry, part.identity) for part in parts],
+            [(part.path, part.tree, part.first_entry, part.identity) for part in parts],
         )
         for parts in of_files
     ]

@@ -71,7 +71,8 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
     def _stored(self, name: str, r: EntryRange) -> Plain:
         file = self.branches.files[r.file]
-        return self._read(file.format, file.path, self.source.tree, name, r.first, r.last)
+        tree = file.tree or self.source.tree
+        return self._read(file.format, file.path, tree, name, r.first, r.last)
 
     def _of_friend(self, name: str, r: EntryRange) -> Plain:
         number, branch = self.branches.friends[name]

@@ -79,7 +79,7 @@ class InputBranches(Struct, frozen=True):
             files = [part.own for part in parts if part.own is not None]
             if files:
                 own_rule = rule if isinstance(rule, str) else "same"
-                found = cls._of_tree(files, own_rule, None, parts[0].tree)
+                found = cls._of_tree(files, own_rule, None, parts[0].in_outputs)
                 yield replace(found, prefix=parts[0].prefix)
 
     @classmethod

@@ -139,7 +139,7 @@ def columns_of_input(config: JobConfig) -> InputColumns:
     of_input = InputBranches.of(index)
     measured = list({file.dataset: file for file in reversed(index) if file.n_entries}.values())
     measured = measured[::-1] or index[:1]
-    described = describe_files([file.path for file in measured], source.tree)
+    described = describe_files([(file.path, file.tree or source.tree) for file in measured])
     rule = NamingRule(source.collections, source.fields, of_input.names_of_trees)
     collections = _collections(of_input, rule)
     held, reasons = _held_by(index, config.datasets), of_input.names.reasons

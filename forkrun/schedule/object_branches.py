@@ -34,7 +34,7 @@ def _check_tree(of_tree: InputBranches, wanted: set[str]) -> None:
     file = next((file for file in of_tree.files if file.path and file.n_entries), None)
     if file is None or not wanted:
         return
-    tree, form, prefix = of_tree.tree, of_tree.format, of_tree.prefix
+    tree, form, prefix = file.tree or of_tree.tree, of_tree.format, of_tree.prefix
     found = _asked(file.path, lambda: form.written_anew(file.path, tree))
     _check_forms(of_tree.files, sorted(wanted.difference(prefix + name for name in found)))
     names = [name for name in dict.fromkeys(found) if prefix + name in wanted]

@@ -86,6 +86,8 @@ def test_trees_are_skimmed_with_the_events_for_any_children_and_blocks(tmp_path:
         ended = forkrun("run", config, "-o", f"run-{n}", *options, cwd=tmp_path)
         assert ended.code == 0, ended.err
         digests.append(output_digests(tmp_path / f"run-{n}"))
+    checked = forkrun("check", config, cwd=tmp_path)
+    assert f"trees that go with the events: {UP}, {DOWN}" in checked.out, checked.out
     small = job(tmp_path, files, threads={"block_size": 7})
     assert forkrun("run", small, "-o", "small", cwd=tmp_path).code == 0
     assert digests == [output_digests(tmp_path / "small")] * 2

@@ -12,7 +12,6 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
-#include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/ttree/output/filled_samples.hpp>
 #include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/output_schema.hpp>
@@ -60,7 +59,7 @@ class RootOutput final : public OutputTarget {
   RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
       : input_{input},
         target_{path,
-                without_cycle(input.config().tree),
+                content.tree,
                 input.first_file().tree(),
                 content.branches,
                 content.compression,
@@ -186,7 +185,7 @@ std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& 
                           [](const auto& column) { return column.type.is_nested(); })) {
     return {};
   }
-  auto members = input.first_file().file().plain_members(input.config().tree);
+  auto members = input.first_file().file().plain_members(input.first_file().input_tree().name());
   return members ? std::optional{with_branches(std::move(*members), content.branches)}
                  : std::nullopt;
 }
@@ -199,8 +198,8 @@ std::unique_ptr<OutputTarget> OutputTarget::make(const std::string& path, KeptIn
     auto file = content.goes_with_events ? reopen_with_trees(path)
                                          : std::make_unique<PlainFile>(path, content.compression);
     if (file) {
-      return std::make_unique<PlainOutput>(std::move(file), without_cycle(input.config().tree),
-                                           std::move(*members), content.compression);
+      return std::make_unique<PlainOutput>(std::move(file), content.tree, std::move(*members),
+                                           content.compression);
     }
   }
   return std::make_unique<RootOutput>(path, input, content);

@@ -24,6 +24,7 @@ struct OutputContent {
   bool recompresses{};
   /// The tree goes with the events: it is added to the file of these, and has no new columns.
   bool goes_with_events{};
+  std::string tree{};  ///< its path in outputs
 };
 
 /// A branch whose entries are copied as bytes, and where they are written.

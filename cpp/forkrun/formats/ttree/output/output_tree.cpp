@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <forkrun/bytes/in_parallel.hpp>
-#include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/ttree/layout/column_leaf.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
 #include <forkrun/formats/ttree/read/stored_baskets.hpp>
@@ -222,7 +221,7 @@ void OutputTree::check() const {
     }
   }
   std::ranges::copy(target_->sampled(), std::back_inserter(branches));
-  check_samples(path_, without_cycle(input_.config().tree), branches, n_threads_);
+  check_samples(path_, content_.tree, branches, n_threads_);
 }
 
 }  // namespace forkrun::root_io

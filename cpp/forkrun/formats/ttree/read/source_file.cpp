@@ -18,7 +18,7 @@ SourceFile::SourceFile(const TreeSourceConfig& config, std::uint32_t number)
   }
   file_->keep_unpacked(config_.unpacked_room);
   naming_file(file_->path(), [&] {
-    tree_ = &file_->input_tree(config_.tree);
+    tree_ = &file_->input_tree(config_.tree_of(number));
     if (tree_->n_entries() > 0) {  // without entries it may lack their branches
       ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, number);
     }
@@ -32,7 +32,7 @@ SourceFile::~SourceFile() = default;
 
 TTree& SourceFile::tree() const {
   if (tree_of_root_ == nullptr) {
-    tree_of_root_ = &file_->tree(config_.tree);
+    tree_of_root_ = &file_->tree(config_.tree_of(number_));
   }
   return *tree_of_root_;
 }
@@ -53,9 +53,9 @@ SourceFile::OpenFriend SourceFile::open_friend(const FriendTree& tree) const {
     opened.own->keep_unpacked(config_.unpacked_room);
     opened.file = opened.own.get();
   }
-  opened.tree = &opened.file->input_tree(tree.tree);
+  opened.tree = &opened.file->input_tree(part.tree);
   if (opened.tree->n_entries() < part.first_entry + tree_->n_entries()) {
-    throw InputError(part.file + ": tree \"" + tree.tree + "\" has " +
+    throw InputError(part.file + ": tree \"" + part.tree + "\" has " +
                      std::to_string(opened.tree->n_entries()) +
                      " entries, too few to be a friend of " + file_->path());
   }

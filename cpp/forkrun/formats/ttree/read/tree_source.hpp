@@ -20,10 +20,10 @@ struct FriendTree {
   /// Where the entries of one file of the source are in it.
   struct Part {
     std::string file;  ///< may be that file itself
+    std::string tree;
     std::int64_t first_entry{};
     FileIdentity identity;
   };
-  std::string tree;
   IdBranches ids{};           ///< empty names: it has none
   std::vector<Part> parts{};  ///< by file of the source
 };
@@ -46,6 +46,11 @@ struct TreeSourceConfig {
   std::vector<FriendTree> friends{};
   std::map<std::string, FriendColumn> friend_columns{};  ///< by column
   std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as they are stored
+  std::vector<std::string> trees{};               ///< per file; none: all have `tree`
+
+  [[nodiscard]] const std::string& tree_of(std::uint32_t file) const {
+    return trees.empty() ? tree : trees.at(file);
+  }
 };
 
 /// Reads one concurrent block of a tree: has its own files, trees and baskets.
