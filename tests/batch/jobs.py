@@ -92,3 +92,16 @@ def problem_of(run: Path, truth: dict[str, str]) -> str:
         return "other accumulators than on one node"
     digests = output_digests(run)
     return "" if digests == truth else f"other bytes than on one node: {digests}"
+
+
+def submit(config: Path, run: str, *options: object) -> Ended:
+    """Nodes are run by hand."""
+    shape = ("--on", "local", "--dry-run", "-o", run)
+    return forkrun("submit", config, *shape, *options, cwd=config.parent)
+
+
+def of_one_node(config: Path) -> dict[str, str]:
+    """Digests of the outputs of the same job on one node, which is beside its file."""
+    ended = forkrun("run", config, "-o", "one", "-q", cwd=config.parent)
+    assert ended.code == 0, ended.err
+    return output_digests(config.parent / "one")

@@ -195,7 +195,7 @@ def test_the_types_of_nodes_are_those_of_all_files(folder: Path, tmp_path: Path)
     file = write_job(tmp_path, described(folder, FILL))
     assert submit(file, tmp_path / "run", "--nodes", 5).code == 0
     found = json.loads((tmp_path / "run/batch/found.json").read_bytes())["branches"]
-    types = {name: kind for name, kind, _ in found["branches"]}
+    types = {name: kind for name, kind, *_ in found["branches"]}
     assert types == COLUMNS
     assert sorted(found["filled"]) == ["HLT_New", "Hit_e", "genWeight", "nHit"]
     with pytest.raises(ConfigError):

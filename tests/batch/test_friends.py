@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from forkrun.base.durable import read_json
-from tests.batch.jobs import status_of
+from tests.batch.jobs import of_one_node, status_of, submit
 from tests.index.test_friends import ids_of, job, write_friend
 from tests.support.files import write_events
-from tests.support.jobs import Ended, forkrun, output_digests
+from tests.support.jobs import forkrun, output_digests
 
 LUMIS = [[(1, 1, 60), (1, 2, 40)], [(1, 3, 50), (1, 4, 50)], [(2, 1, 70)]]
 FIRST = (1, 101, 201, 271)
@@ -41,11 +41,6 @@ def write_job(folder: Path, friends: list[dict[str, Any]], **sections: Any) -> P
     return job(folder, files, friends, outputs=outputs, **sections)
 
 
-def submit(config: Path, run: str, *options: object) -> Ended:
-    shape = ("--on", "local", "--dry-run", "-o", run)
-    return forkrun("submit", config, *shape, *options, cwd=config.parent)
-
-
 def finish(folder: Path, run: str, n_nodes: int) -> dict[str, str]:
     """Digests of the outputs when all nodes have worked, one after the other."""
     for number in range(n_nodes):
@@ -54,12 +49,6 @@ def finish(folder: Path, run: str, n_nodes: int) -> dict[str, str]:
     ended = forkrun("collect", run, "-q", cwd=folder)
     assert ended.code == 0, ended.err
     return output_digests(folder / run)
-
-
-def of_one_node(config: Path) -> dict[str, str]:
-    ended = forkrun("run", config, "-o", "one", "-q", cwd=config.parent)
-    assert ended.code == 0, ended.err
-    return output_digests(config.parent / "one")
 
 
 def test_nodes_read_their_entries_of_friends_with_the_bytes_of_one_node(tmp_path: Path) -> None:

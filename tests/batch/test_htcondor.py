@@ -15,7 +15,7 @@ import pytest
 from tests.batch.condor_pool import Pool, pool, why_not
 from tests.batch.jobs import Job, problem_of
 from tests.batch.slurm_cluster import wait_long
-from tests.support.jobs import Ended
+from tests.support.jobs import ROOT, Ended
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,7 +37,7 @@ def condor(job: Job) -> Iterator[Pool]:
 
 def _submit(condor: Pool, job: Job, run: Path, *settings: str, n_nodes: int = 4) -> Ended:
     command = f'batch.command="{sys.executable} -m forkrun"'
-    more = 'batch.setup=["export PYTHONPATH=' + os.environ["PYTHONPATH"].split(":")[0] + '"]'
+    more = f'batch.setup=["export PYTHONPATH={ROOT}"]'
     given = [word for text in (command, more, *settings) for word in ("--set", text)]
     where = ("--on", "htcondor", "-o", run, "--nodes", n_nodes)
     return condor.forkrun("submit", job.file, *where, *given)

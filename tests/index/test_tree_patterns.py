@@ -12,7 +12,7 @@ import numpy as np
 import uproot
 
 import forkrun as package
-from tests.batch.test_friends import of_one_node, submit
+from tests.batch.jobs import of_one_node, submit
 from tests.support.jobs import forkrun, output_digests, write_job
 
 FOLDERS = ("DF_2", "DF_10", "DF_1")

@@ -13,7 +13,7 @@ import pytest
 import uproot
 
 import forkrun as package
-from tests.batch.test_friends import of_one_node, submit
+from tests.batch.jobs import of_one_node, submit
 from tests.index.test_friends import ids_of
 from tests.server.root_program import call_root
 from tests.support.files import write_events
