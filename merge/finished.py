@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from forkrun.config import JobConfig
 
 
-def merge_problem(folder: RunDirectory, config: JobConfig) -> str | None:
+def merge_problem(folder: RunDirectory, config: JobConfig, tree: str) -> str | None:
     """What is wrong with the merge of a run, None if nothing is: its summary can be read, the
-    outputs are there, with their sizes and the digests of the events in them."""
+    outputs are there, with their sizes and the digests of the events in them. `tree`: of these."""
     try:
-        return _problem(folder, config, json.loads(read_regular(folder.merge_summary)))
+        return _problem(folder, config, tree, json.loads(read_regular(folder.merge_summary)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ForkrunError) as error:
         return f"{folder.merge_summary.name} or an output cannot be read ({error})"
 
 
-def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]) -> str | None:
+def _problem(
+    folder: RunDirectory, config: JobConfig, tree: str, summary: Mapping[str, Any]
+) -> str | None:
     outputs = {output["label"]: output for output in summary["outputs"]}
     wanted = config.destinations if outputs else []
     if list(outputs) != [destination.name for destination in wanted]:
@@ -36,7 +38,7 @@ def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]
         form = format_named(output.format)
         merged = folder.merged(destination.name, output.per_lumi, form.suffix)
         found = outputs[destination.name]
-        problem = _output_problem(merged, form, output.per_lumi, config, found)
+        problem = _output_problem(merged, form, output.per_lumi, config, tree, found)
         if problem:
             return problem
     if n_bytes := summary.get("n_bytes_accumulators", 0):
@@ -49,7 +51,12 @@ def _problem(folder: RunDirectory, config: JobConfig, summary: Mapping[str, Any]
 
 
 def _output_problem(
-    merged: Path, form: Format, per_lumi: bool, config: JobConfig, output: Mapping[str, Any]
+    merged: Path,
+    form: Format,
+    per_lumi: bool,
+    config: JobConfig,
+    tree: str,
+    output: Mapping[str, Any],
 ) -> str | None:
     files = [merged]
     if per_lumi:
@@ -62,7 +69,7 @@ def _output_problem(
         parquet = RunDirectory.parquet_of(merged)
         if problem := _size_problem(parquet, [parquet], n_bytes):
             return problem
-    digest = digest_of(files, config.source, form)
+    digest = digest_of(files, config.source, tree, form)
     if output["digest"] != (None if digest is None else digest.hex):
         return f"{merged} does not hold the events that were merged"
     return None

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
-from forkrun.base.destinations import NAMES, TOGETHER, Destination
+from forkrun.base.destinations import NAMES, TOGETHER, Destination, split_tree
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.errors import VerificationError
 from forkrun.formats import EventSource, Format, OutputToMake, format_named, format_of
@@ -55,6 +55,8 @@ class Planned(Struct, frozen=True, dict=True):
     """(n_files,) number of the dataset of each file; none: the job has no datasets."""
     trees: Sequence[str] = ()
     """(n_files,) tree of events of each file; none: source.tree in all."""
+    output_tree: str = ""
+    """The tree of events in outputs."""
 
     @cached_property
     def sources(self) -> dict[int | None, EventSource]:
@@ -72,8 +74,8 @@ class Planned(Struct, frozen=True, dict=True):
 
     def paths_of(self, tree: str) -> list[str]:
         """Where each file has a tree that goes with the events."""
-        name = tree[tree.rfind("/") + 1 :]
-        return [of_events[: of_events.rfind("/") + 1] + name for of_events in self.trees]
+        _, name = split_tree(tree)
+        return [split_tree(of_events)[0] + name for of_events in self.trees]
 
     def _source(self, dataset: int | None) -> EventSource:
         tree, ids = self.ids.tree, self.ids[1:]
@@ -157,7 +159,7 @@ def merge_outputs(
         for making in makings:
             if _is_joined(making, joined):
                 parts = joined[making.destination.name]
-                made[making.key] = [_join(parts, making.targets[0].path, config)]
+                made[making.key] = [_join(parts, making.targets[0].path, config, planned)]
         _add_trees(makings, made, config, planned, on_open)
         merged = [_finished(making, made[making.key], config, planned) for making in makings]
     return _with_sizes_beside(merged)
@@ -215,9 +217,9 @@ def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
     return list(by_label.values())
 
 
-def _join(parts: Sequence[Path], target: Path, config: JobConfig) -> int:
+def _join(parts: Sequence[Path], target: Path, config: JobConfig, planned: Planned) -> int:
     """Puts together the parts of an output, by copying their baskets; gives its events."""
-    tree, verify = config.source.output_tree, config.merge.verify
+    tree, verify = planned.output_tree, config.merge.verify
     files = [str(part) for part in parts]
     entries = TTREE.merge(files, str(target), trees=[tree], verify=verify, recluster="never")
     return entries[tree]
@@ -317,7 +319,7 @@ def to_make(
         check,
         show,
         members=content.members,
-        tree=config.source.output_tree,
+        tree=planned.output_tree,
     )
 
 
@@ -333,7 +335,9 @@ def _finished(
         _carry(form, files[0], config, planned, making.destination.dataset)
     if output.datasets == TOGETHER:
         form.add_text(str(files[0]), NAMES, json.dumps([each.name for each in config.datasets]))
-    digest = check_merged(making.final, files, sum(n_events), written, config.source, form)
+    digest = check_merged(
+        making.final, files, sum(n_events), written, config.source, planned.output_tree, form
+    )
     anew = _written_anew(form, files[0], config, planned, making.destination.dataset)
     n_bytes = sum(file.stat().st_size for file in files)
     name = making.destination.name
@@ -400,7 +404,7 @@ def _carry(
     own, source = planned.files_of(dataset), config.source
     identities = {planned.files[n]: (*planned.identities[n][:2], 0) for n in own}  # copies will do
     inputs, same = list(identities), list(identities.values())
-    by_entry = [*source.trees_of_entries, *planned.contents.with_events, *planned.trees]
+    by_entry = [*source.tree_names.of_entries(planned.trees), *planned.contents.with_events]
     by_entry += [each for tree in planned.contents.with_events for each in planned.paths_of(tree)]
     common = source.branches == "common"
     form.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
@@ -409,6 +413,6 @@ def _carry(
 def _written_anew(
     form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
 ) -> list[str]:
-    kept = branches_of(str(file), config.source.output_tree, form)
+    kept = branches_of(str(file), planned.output_tree, form)
     first = planned.first_file(dataset), planned.first_tree(dataset)
     return [branch for branch in form.written_anew(*first) if branch in kept]

@@ -37,6 +37,7 @@ def check_merged(
     n_entries: int,
     written: EventDigest,
     source: SourceConfig,
+    tree: str,
     form: Format,
 ) -> str | None:
     """The digest read back from the files of an output; None if the ids are not in them: then only
@@ -45,7 +46,7 @@ def check_merged(
         raise VerificationError(
             f"{output}: {n_entries} events were merged, but children wrote {written.count}"
         )
-    merged = digest_of(files, source, form)
+    merged = digest_of(files, source, tree, form)
     if merged is not None and merged != written:
         raise VerificationError(
             f"{output}: the digest of the merged events is {merged.hex},"
@@ -54,23 +55,27 @@ def check_merged(
     return None if merged is None else merged.hex
 
 
-def digest_of(files: Sequence[Path], source: SourceConfig, form: Format) -> EventDigest | None:
+def digest_of(
+    files: Sequence[Path], source: SourceConfig, tree: str, form: Format
+) -> EventDigest | None:
     """Digest of the events in all files of an output; None if the ids are not in them."""
-    ids = id_branches(str(files[0]), source, form)
+    ids = id_branches(str(files[0]), source, tree, form)
     if ids is None:
         return None
     total = EventDigest()
     for file in files:
-        total = total + form.digest(str(file), source.output_tree, ids)
+        total = total + form.digest(str(file), tree, ids)
     return total
 
 
-def id_branches(file: str, source: SourceConfig, form: Format) -> tuple[str, str, str] | None:
+def id_branches(
+    file: str, source: SourceConfig, tree: str, form: Format
+) -> tuple[str, str, str] | None:
     """Branches of run, lumi and event number; None if the file does not have all of them."""
     run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
     if not (run and lumi and event):
         return None
-    held = branches_of(file, source.output_tree, form)
+    held = branches_of(file, tree, form)
     has_all = all(name in held or name.rpartition(".")[0] in held for name in (run, lumi, event))
     return (run, lumi, event) if has_all else None
 

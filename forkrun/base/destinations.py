@@ -1,7 +1,9 @@
-"""Datasets that are kept apart, and where events of outputs go: to one file, or to one for each."""
+"""Where events of outputs go: which tree they are in, and which file, one of all datasets or one of
+each that is kept apart."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -32,6 +34,39 @@ def datasets_in(config: Mapping[str, Any]) -> dict[int, DatasetApart]:
 def are_mixed(datasets: Iterable[DatasetApart]) -> bool:
     """Whether there are data and simulation: then no sum over all of them means anything."""
     return len({dataset.is_data for dataset in datasets}) > 1
+
+
+def split_tree(tree: str) -> tuple[str, str]:
+    """The folder in which a tree is, with a slash at its end, "" if in none; and its name there."""
+    name = tree[tree.rfind("/") + 1 :]
+    return tree.removesuffix(name), name
+
+
+def is_pattern(tree: str) -> bool:
+    """Whether the name of a tree may stand for several."""
+    return bool(set(tree) & set("*?["))
+
+
+class TreeNames(NamedTuple):
+    """Names of trees: of events, and of friends in the same files. `trees`, where it is asked for:
+    of events in each file, if `tree` is a pattern."""
+
+    tree: str
+    tree_in_outputs: str
+    friends: tuple[str, ...]
+
+    def in_outputs(self, trees: Sequence[str]) -> str:
+        """That of events: without the cycle that was asked for."""
+        if self.tree_in_outputs:
+            return self.tree_in_outputs
+        if any(trees):
+            _, name = split_tree(self.tree)
+            return "Events" if is_pattern(name) else name
+        return re.sub(r";-?\d+$", "", self.tree)
+
+    def of_entries(self, trees: Sequence[str]) -> list[str]:
+        """Those of the files that are not carried as they are."""
+        return [self.in_outputs(trees), *dict.fromkeys(filter(None, trees)), *self.friends]
 
 
 class Destination(NamedTuple):

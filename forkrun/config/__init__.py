@@ -24,7 +24,6 @@ from forkrun.config.model import (
     RecoveryConfig,
     SourceConfig,
     ThreadsConfig,
-    is_pattern,
 )
 from forkrun.config.modules import AxisConfig, ModuleConfig
 from forkrun.config.read import default_config, read_config, validate, with_settings
@@ -60,7 +59,6 @@ __all__ = [
     "SourceConfig",
     "ThreadsConfig",
     "default_config",
-    "is_pattern",
     "read_config",
     "validate",
     "with_settings",

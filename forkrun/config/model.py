@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from forkrun.base.destinations import APART, Destination, destinations
+from forkrun.base.destinations import APART, Destination, TreeNames, destinations
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
 from forkrun.config.branches import BranchesRule
@@ -121,11 +120,6 @@ class JobSection(Section):
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
 
 
-def is_pattern(tree: str) -> bool:
-    """Whether the name of a tree stands for several."""
-    return bool(set(tree) & set("*?["))
-
-
 class IdBranches(NamedTuple):
     """Names of the tree and of its branches of event ids."""
 
@@ -194,20 +188,9 @@ class SourceConfig(Section):
         return IdBranches(self.tree, self.run_branch, self.lumi_branch, self.event_branch)
 
     @property
-    def output_tree(self) -> str:
-        """The tree in outputs: without the cycle that was asked for."""
-        if self.tree_in_outputs:
-            return self.tree_in_outputs
-        if is_pattern(self.tree):
-            name = self.tree[self.tree.rfind("/") + 1 :]
-            return "Events" if is_pattern(name) else name
-        return re.sub(r";-?\d+$", "", self.tree)
-
-    @property
-    def trees_of_entries(self) -> tuple[str, ...]:
-        """The trees of the files that are not carried as they are: that of events, and friends."""
-        of_files = (friend.tree for friend in self.friends if not friend.files)
-        return self.output_tree, *of_files
+    def tree_names(self) -> TreeNames:
+        of_files = tuple(friend.tree for friend in self.friends if not friend.files)
+        return TreeNames(self.tree, self.tree_in_outputs, of_files)
 
 
 class ForkingConfig(Section):

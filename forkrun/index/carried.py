@@ -29,7 +29,8 @@ def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
     files = _first_of_each_kind(index, config.merge.keep_first)
     if len(files) > 1 or any(file.beside.may_refer for file in index):
         by_entry = {p.tree for file in index for p in file.friends if p.own is not None}
-        _join(files, config, sorted(by_entry.union(file.tree for file in index)))
+        trees = config.source.tree_names.of_entries([file.tree for file in index])
+        _join(files, config, [*trees, *sorted(by_entry)])
 
 
 def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[str]:
@@ -46,7 +47,7 @@ def _join(files: list[str], config: JobConfig, by_entry: Sequence[str]) -> None:
     request: dict[str, Any] = {
         "path": files[-1],
         "carried": files,
-        "exclude": [*source.trees_of_entries, *by_entry],
+        "exclude": by_entry,
         "keep_first": config.merge.keep_first,
         "common_branches": source.branches == "common",
     }

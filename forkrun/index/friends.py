@@ -11,12 +11,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from forkrun._core import EventDigest
+from forkrun.base.destinations import split_tree
 from forkrun.config import FriendConfig, IdBranches, SourceConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.index.files import find_files
 from forkrun.index.model import Branch, FileIndex, FriendPart
 from forkrun.index.read import index_files
-from forkrun.index.trees_with_events import KEY, folder_of, trees_named
+from forkrun.index.trees_with_events import KEY, trees_named
 
 _REMEDY = (
     "a friend has an entry for each entry of the input, in the same order: an output with mode ="
@@ -70,7 +71,7 @@ def _friends(index: Sequence[FileIndex], source: SourceConfig) -> Iterator[_Frie
 
 
 def _trees_with_events(index: Sequence[FileIndex], source: SourceConfig) -> Iterator[_Friend]:
-    folders = [folder_of(file.tree or source.tree) for file in index]
+    folders = [split_tree(file.tree or source.tree)[0] for file in index]
     there = [
         tree.removeprefix(folder)
         for file, folder in zip(index, folders, strict=True)
@@ -83,7 +84,7 @@ def _trees_with_events(index: Sequence[FileIndex], source: SourceConfig) -> Iter
     files, ids = index_friend_files(paths, source, source.tree, KEY, trees)
     of_name = {name: files[n * len(index) :][: len(index)] for n, name in enumerate(names)}
     _check_trees(of_name, index, source)
-    folder = folder_of(source.output_tree)
+    folder, _ = split_tree(source.tree_names.in_outputs([file.tree for file in index]))
     for name, own in of_name.items():
         yield _friend(own[0].tree, own, ids, f"{name}.", index, in_outputs=folder + name)
 
@@ -128,7 +129,7 @@ def _index_friend(
         raise ConfigError(f"{key}: this is source.tree itself; name another tree, or files")
     paths, trees = [file.path for file in index], []
     if any(file.tree for file in index):
-        trees = [folder_of(file.tree) + tree for file in index]
+        trees = [split_tree(file.tree)[0] + tree for file in index]
     if config.files:
         trees = []
         named = source.model_copy(update={"files": config.files, "list": None})

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from forkrun.config import IdBranches, is_pattern
+from forkrun.base.destinations import is_pattern
+from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
 from forkrun.fork import helper
@@ -107,9 +108,11 @@ def _trees_by_pattern(
     files: Sequence[str], asked: dict[str, Any], cache: IndexCache
 ) -> tuple[list[str], list[str]]:
     """Each file as often as it has such trees, and these in the order of its keys; a file without
-    any, or that cannot be read, once, with the pattern."""
+    any, or that cannot be read, once, with the pattern. No trees if that is the name of one."""
     pattern = asked["tree"]
     answers = _answers([(file, pattern) for file in files], asked, cache)
+    if any(a["index"]["absent"] == "" for a in answers.values() if "index" in a):
+        return list(files), []
     found = [
         (file, tree)
         for file in files

@@ -11,11 +11,6 @@ from forkrun.errors import ConfigError
 KEY = "source.trees_with_events"
 
 
-def folder_of(tree: str) -> str:
-    """The folder in which a tree is, with a slash at its end; "": none."""
-    return tree[: tree.rfind("/") + 1]
-
-
 def trees_named(patterns: Sequence[str], there: Iterable[str]) -> list[str]:
     """Those that patterns name, in the order of these, and each in the order of `there`, names of
     all in the folders of events. Raises ConfigError for patterns without a tree."""

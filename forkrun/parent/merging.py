@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from forkrun.base.cpus import merge_threads
+from forkrun.base.destinations import is_pattern
 from forkrun.base.durable import write_json
 from forkrun.base.progress import make_progress
 from forkrun.base.regular_file import read_regular
@@ -28,6 +29,7 @@ from forkrun.merge.output_parts import Merging, make_part
 from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
+from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
@@ -92,7 +94,8 @@ def problem_of_merge(
     process of its own."""
 
     def work(_: Say) -> None:
-        if problem := merge_problem(folder, config):
+        trees = read_plan(folder).trees if is_pattern(config.source.tree) else ()
+        if problem := merge_problem(folder, config, config.source.tree_names.in_outputs(trees)):
             raise VerificationError(problem)
 
     try:
@@ -149,6 +152,7 @@ def _planned(folder: RunDirectory, config: JobConfig, plan: Plan, *, is_whole: b
     return Planned(
         plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
         config.source.ids, is_whole, plan.datasets, plan.trees,
+        config.source.tree_names.in_outputs(plan.trees),
     )  # fmt: skip
 
 

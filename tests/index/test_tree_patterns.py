@@ -149,3 +149,22 @@ def test_a_real_file_of_alice(real_data: Path, tmp_path: Path) -> None:
         assert ours["O2udcollision/z2"].array().tolist() == (2 * z).tolist()
         assert f"{trees[0].split('/')[0]}/O2udtrack" in ours
         assert trees[0] not in ours
+
+
+def test_a_name_with_a_star_is_that_of_the_tree_which_has_it(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        for name, first in (("star", 100), ("st*r", 1)):
+            file.mktree(name, {"event": np.uint64})
+            file[name].extend({"event": np.arange(first, first + 9, dtype=np.uint64)})
+    source = {**NO_IDS, "tree": "st*r"}
+    sections = {"modules": [], "paths": {}, "outputs": [{"label": "skim"}]}
+    config = job(tmp_path, [tmp_path / "a.root"], source, **sections)
+    ended = forkrun("run", config, "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    with uproot.open(tmp_path / "run/output/skim.root") as skim:
+        assert {name: skim[name]["event"].array().tolist()[0] for name in ("st*r", "star")} == {
+            "st*r": 1,
+            "star": 100,
+        }
+    ended = forkrun("resume", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err

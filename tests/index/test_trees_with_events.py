@@ -199,6 +199,16 @@ def test_a_skim_of_nothing_has_the_trees_without_entries(tmp_path: Path) -> None
         assert skim[UP].keys() == ["met", "number", "npt", "pt"]
 
 
+def run_by_one_and_two(config: Path) -> None:
+    """Children, in run-1 and run-2 beside the job's file, with the same bytes."""
+    digests = []
+    for n in (1, 2):
+        ended = forkrun("run", config, "-o", f"run-{n}", "--children", n, cwd=config.parent)
+        assert ended.code == 0, ended.err
+        digests.append(output_digests(config.parent / f"run-{n}"))
+    assert digests[0] == digests[1]
+
+
 @pytest.mark.parametrize("order", ["input", "lumi", "sorted"])
 def test_each_order_is_that_of_the_events(tmp_path: Path, order: str) -> None:
     """The lumis of the file come in turns."""
@@ -206,12 +216,7 @@ def test_each_order_is_that_of_the_events(tmp_path: Path, order: str) -> None:
     file = add_trees(write_events(tmp_path / "a.root", lumis), range(1, 151))
     outputs = [{"label": "skim", "paths": ["some"]}, {"label": "all", "compression": "lz4:4"}]
     config = job(tmp_path, [file], source={"order": order}, outputs=outputs)
-    digests = []
-    for n in (1, 2):
-        ended = forkrun("run", config, "-o", f"run-{n}", "--children", n, cwd=tmp_path)
-        assert ended.code == 0, ended.err
-        digests.append(output_digests(tmp_path / f"run-{n}"))
-    assert digests[0] == digests[1]
+    run_by_one_and_two(config)
     for label in ("skim", "all"):
         with uproot.open(tmp_path / f"run-1/output/{label}.root") as made:
             assert made["Events/event"].array().tolist() == made[f"{UP}/number"].array().tolist()
@@ -230,7 +235,7 @@ def test_files_by_lumi_and_by_dataset_have_the_trees_of_their_events(tmp_path: P
     ended = forkrun("run", config, "-o", "run", "--children", 2, cwd=tmp_path)
     assert ended.code == 0, ended.err
     files = sorted((tmp_path / "run/output").rglob("*.root"))
-    assert len(files) == 2 + 1 + 4 or len(files) >= 5
+    assert len(files) == 2 + 3 + 1
     n_events = 0
     for path in files:
         with uproot.open(path) as made:
@@ -247,12 +252,7 @@ def test_trees_of_objects_and_folders_go_along(tmp_path: Path) -> None:
     ids = {"tree": "ntuple/Events", "run_branch": "", "lumi_branch": "", "event_branch": ""}
     modules = [{"label": "some", "type": "expression:sys.x % 2 == 0", "kind": "filter"}]
     config = job(tmp_path, [path], ["sys", "vec"], source=ids, modules=modules)
-    digests = []
-    for n in (1, 2):
-        ended = forkrun("run", config, "-o", f"run-{n}", "--children", n, cwd=tmp_path)
-        assert ended.code == 0, ended.err
-        digests.append(output_digests(tmp_path / f"run-{n}"))
-    assert digests[0] == digests[1]
+    run_by_one_and_two(config)
     assert call_root(read_objects, str(tmp_path / "run-1/output/skim.root")) == [
         [float(n), float(n), [float(n)] * (n % 3), f"text {n}"] for n in range(0, 100, 2)
     ]

@@ -14,6 +14,7 @@ from forkrun.config import SourceConfig
 from forkrun.formats.ttree import TTREE
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.histograms.sums import HistogramSums
+from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.studies.blocks.layouts import PRODUCTS
 
@@ -36,17 +37,18 @@ def read_results(
 ) -> Results:
     """Reads what the layout in this run directory has left."""
     run = RunDirectory(folder)
+    tree = source.tree_names.in_outputs(read_plan(run).trees)
     names = [source.run_branch, source.lumi_branch, source.event_branch]
 
     def ids_of(label: str) -> EventIds:
-        found = TTREE.read(str(run.merged(label)), source.output_tree, names)
+        found = TTREE.read(str(run.merged(label)), tree, names)
         return np.stack([np.asarray(found[name]).astype(np.uint64) for name in names], axis=1)
 
     products = str(run.merged(PRODUCTS))
     parts = sorted((folder / "units").glob("*/histograms.bin"))
     return Results(
         ids_of(PRODUCTS),
-        TTREE.read(products, source.output_tree, columns) if columns else {},
+        TTREE.read(products, tree, columns) if columns else {},
         {label: ids_of(name) for label, name in filters.items()},
         {(module, name): sums for module, name, sums in sum_histograms(parts)},
     )
