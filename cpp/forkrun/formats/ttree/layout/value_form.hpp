@@ -10,18 +10,9 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/root_file/file_classes.hpp>
+#include <forkrun/formats/ttree/layout/packed_numbers.hpp>
 
 namespace forkrun::root_io {
-
-/// How numbers are stored that have fewer bits in files than in memory.
-struct Packing {
-  double least{};
-  double factor{};  ///< 0: sign, exponent and some bits of the mantissa
-  int n_bits{};     ///< of the mantissa
-  bool is_float{};  ///< as a plain float32
-
-  [[nodiscard]] std::size_t n_bytes() const { return factor != 0 || is_float ? 4 : 3; }
-};
 
 /// How a value lies in an entry of a branch, as the file describes its class.
 struct ValueForm {
