@@ -30,28 +30,54 @@ class DatasetCounts(Struct, frozen=True):
     n_events_written: dict[str, int]
 
 
+class _Planned(Struct, frozen=True, eq=False):
+    """Columns of the plan. `dataset_of_file`, `dataset_of_unit`: numbers, -1 of a unit without
+    events; `n_events`: by number of the dataset; `lumis`: (n_units,) run and lumi in one number."""
+
+    dataset_of_file: Integers
+    dataset_of_unit: Integers
+    n_events: Integers
+    lumis: Keys
+
+    @classmethod
+    def of(cls, plan: Mapping[str, Any], n_datasets: int) -> _Planned:
+        names = ("file", "first", "last", "first_range")
+        file, first, last, first_range = (_column(plan, name) for name in names)
+        dataset_of_file = np.array(plan.get("datasets", ()), dtype=np.int64)
+        dataset_of_range = dataset_of_file[file] if len(dataset_of_file) else np.full_like(file, -1)
+        dataset_of_unit = np.full(max(len(first_range) - 1, 0), -1)
+        has_events = first_range[:-1] < first_range[1:]
+        dataset_of_unit[has_events] = dataset_of_range[first_range[:-1][has_events]]
+        n_events = np.zeros(n_datasets, dtype=np.int64)
+        is_known = dataset_of_range >= 0
+        np.add.at(n_events, dataset_of_range[is_known], (last - first)[is_known])
+        return cls(dataset_of_file, dataset_of_unit, n_events, lumis_of_plan(plan))
+
+
 def count_datasets(records: RunRecords) -> tuple[DatasetCounts, ...]:
     """Counts of each dataset that is read, in their order; none of a job without several."""
-    return tuple(
-        _counts(records, number, dataset) for number, dataset in datasets_in(records.config).items()
-    )
+    datasets = datasets_in(records.config)
+    if not datasets:
+        return ()
+    planned = _Planned.of(records.plan, max(datasets) + 1)
+    return tuple(_counts(records, planned, *each) for each in datasets.items())
 
 
-def _counts(records: RunRecords, number: int, dataset: DatasetApart) -> DatasetCounts:
+def _counts(
+    records: RunRecords, planned: _Planned, number: int, dataset: DatasetApart
+) -> DatasetCounts:
     commits = [commit for commit in records.ledger if commit.dataset == number]
-    of_file = np.array(records.plan.get("datasets", ()), dtype=np.int64) == number
-    keys = lumis_of_plan(records.plan)
     labels = [output["label"] for output in records.config.get("outputs", ())]
     written = [commit.outputs for commit in commits]
     return DatasetCounts(
         name=dataset.name,
         is_data=dataset.is_data,
-        n_files=int(of_file.sum()),
-        n_events_planned=_n_events(records.plan, of_file),
+        n_files=int((planned.dataset_of_file == number).sum()),
+        n_events_planned=int(planned.n_events[number]),
         n_events_read=sum(commit.n_events for commit in commits),
         n_events_left_out=sum(len(commit.skipped) for commit in commits),
-        n_lumis_planned=len(number_keys(keys[_of_units(records.plan, of_file)])[0]),
-        n_lumis_committed=n_lumis(keys, commits),
+        n_lumis_planned=len(number_keys(planned.lumis[planned.dataset_of_unit == number])[0]),
+        n_lumis_committed=n_lumis(planned.lumis, commits),
         sum_of_weights=None if dataset.is_data else _sums(records).get(dataset.name),
         n_events_written={
             label: sum(of[label].n_events for of in written if label in of) for label in labels
@@ -65,21 +91,6 @@ def _sums(records: RunRecords) -> Mapping[str, float]:
 
 def _column(plan: Mapping[str, Any], name: str) -> Integers:
     return np.asarray(plan.get("units", {}).get(name, ()), dtype=np.int64)
-
-
-def _n_events(plan: Mapping[str, Any], of_file: Any) -> int:
-    """Events of files : (n_files,) whether a file counts."""
-    file, first, last = (_column(plan, name) for name in ("file", "first", "last"))
-    return int((last - first)[of_file[file]].sum()) if len(of_file) else 0
-
-
-def _of_units(plan: Mapping[str, Any], of_file: Any) -> Any:
-    """(n_units,) whether a unit is of such files."""
-    file, first_range = _column(plan, "file"), _column(plan, "first_range")
-    of_units = np.zeros(max(len(first_range) - 1, 0), dtype=np.bool_)
-    has_events = first_range[:-1] < first_range[1:]
-    of_units[has_events] = of_file[file[first_range[:-1][has_events]]]
-    return of_units
 
 
 def lumis_of_plan(plan: Mapping[str, Any]) -> Keys:
