@@ -105,7 +105,8 @@ class InputBranches(Struct, frozen=True):
             lacked = known.left_out
             return cls(index, branches, fills, lacked, friends, True, tree, members=members)
         held = all_branches(index)
-        fills, left_out = _fills(_lacking(files, held), values), list[str]()
+        fills = _fills(_lacking(files, held), values) if values else {}
+        left_out: list[str] = []
         if rule == "common":
             common = _common(files, held)
             left_out = [name for name in held if name not in common]
