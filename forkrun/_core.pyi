@@ -94,8 +94,12 @@ def number_keys(
 def json_list(numbers: npt.NDArray[np.int64]) -> bytes:
     """(n,) numbers as JSON has them, "[1, 2, 3]": faster than from a list of Python's."""
 
+def is_ntuple(path: str, name: str) -> bool:
+    """Whether a local file has an RNTuple of this name, or path. False also if it cannot be
+    opened."""
+
 class OpenTree:
-    """A tree of a file that stays open."""
+    """A tree or RNTuple of a file that stays open."""
 
     def __init__(self, path: str, tree: str) -> None: ...
     def read(

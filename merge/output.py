@@ -83,7 +83,7 @@ class Planned(Struct, frozen=True, dict=True):
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
             self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
-            format_of(self.first_file(dataset)), self.trees,
+            format_of(self.first_file(dataset), tree), self.trees,
         )  # fmt: skip
 
     def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:
@@ -328,17 +328,19 @@ def _finished(
 ) -> MergedOutput:
     """Adds to the files what is not of events, and verifies them."""
     output, written, form = making.output, making.written, making.form
+    of_input = planned.sources[making.destination.dataset].form
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
-    elif output.label in config.carrying:
+    elif output.label in config.carrying and form is of_input:
         _carry(form, files[0], config, planned, making.destination.dataset)
     if output.datasets == TOGETHER:
         form.add_text(str(files[0]), NAMES, json.dumps([each.name for each in config.datasets]))
     digest = check_merged(
         making.final, files, sum(n_events), written, config.source, planned.output_tree, form
     )
-    anew = _written_anew(form, files[0], config, planned, making.destination.dataset)
+    dataset = making.destination.dataset
+    anew = _written_anew(form, files[0], config, planned, dataset) if form is of_input else []
     n_bytes = sum(file.stat().st_size for file in files)
     name = making.destination.name
     return MergedOutput(name, str(making.final), written.count, digest, n_bytes, anew)

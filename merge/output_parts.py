@@ -53,7 +53,12 @@ class Merging(Struct, frozen=True):
         anew."""
         outputs, kept = self.config.outputs, self.planned.contents.by_label
         trees = {o.label for o in outputs if o.format == TTREE.name and not o.per_lumi}
-        found = [each for each in self.config.destinations if each.label in trees]
+        sources = self.planned.sources
+        found = [
+            each
+            for each in self.config.destinations
+            if each.label in trees and sources[each.dataset].form is TTREE
+        ]
         by_root = {
             dataset: set(
                 TTREE.written_anew(

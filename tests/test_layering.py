@@ -61,8 +61,13 @@ CPP = {
     "fragments": {"bytes", "core/module", "core/data", "process"},
     "formats/root_file": {"bytes", "core/data", "process"},
     "formats/root_histograms": {"formats/root_file", "bytes", "core/data"},
+    "formats/table": {"core/data"},
+    "formats/rntuple": {"formats/table", "formats/root_file", "bytes", "core/data"},
     "formats/ttree/layout": {"formats/root_file", "fragments", "bytes", "core/data"},
-    "formats/ttree/read": {"formats/ttree/layout", "formats/root_file", "bytes", "core/data"},
+    "formats/ttree/read": {
+        "formats/ttree/layout", "formats/rntuple", "formats/table", "formats/root_file", "bytes",
+        "core/data",
+    },
     "formats/ttree/write": {
         "formats/ttree/read", "formats/ttree/layout", "formats/root_file", "fragments", "bytes",
         "core/data", "process",

@@ -97,9 +97,10 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
   }
   const auto& identity = index.identity;
   return py::dict(
-      py::arg("uuid") = identity.uuid, py::arg("n_bytes") = identity.n_bytes,
-      py::arg("modified_ns") = identity.modified_ns, py::arg("n_entries") = index.n_entries,
-      py::arg("clusters") = index.clusters, py::arg("ranges") = columns_of(index.ranges),
+      py::arg("format") = index.is_ntuple ? "rntuple" : "ttree", py::arg("uuid") = identity.uuid,
+      py::arg("n_bytes") = identity.n_bytes, py::arg("modified_ns") = identity.modified_ns,
+      py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
+      py::arg("ranges") = columns_of(index.ranges),
       py::arg("events") = std::vector{index.events.least, index.events.most},
       py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
       py::arg("branches") = branches, py::arg("members") = members, py::arg("forms") = forms,
@@ -358,6 +359,7 @@ void register_files(py::module_& module) {
              py::call_guard<py::gil_scoped_release>());
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
+  module.def("is_ntuple", &root_io::is_ntuple, py::arg("path"), py::arg("name"));
   module.def("branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"));
   py::class_<root_io::OpenTree>(module, "OpenTree")
       .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))

@@ -88,7 +88,7 @@ class Format:
         known = of_input._types(first, events.tree_of(first_file(events.clusters)))
         opened = OpenFiles(of_input, events, on_open or (lambda _: None))
         return [
-            [self._make_file(output, *file, opened, known) for file in output.files]
+            [self._make_file(output, *file, opened, known, events.tree) for file in output.files]
             for output in outputs
         ]
 
@@ -99,12 +99,14 @@ class Format:
         entries: Sequence[Range],
         opened: Callable[[int], Any],
         known: Mapping[str, str],
+        tree: str,
     ) -> int:
-        """`known`: types of the input's columns."""
+        """`known`: types of the input's columns; `tree`: name of the table of events."""
         from forkrun.formats.selection import selected_columns
 
         kept = {*output.branches, *output.members}
         types = {n: kind for n, kind in known.items() if n in kept and not kind.startswith(OTHER)}
+        types = {n: kind for n, kind in types.items() if self._is_first_name(n, types)}
         names = list(types)
         types.update(self.new_columns(output.products, types))
         n_events = 0
@@ -116,7 +118,7 @@ class Format:
                 yield part
                 output.progress(n_events)
 
-        self.write(path, types, counted())
+        self._write_output(path, tree, types, counted(), output.compression)
         return n_events
 
     def new_columns(
@@ -124,6 +126,22 @@ class Format:
     ) -> dict[str, str]:
         """Types of columns that an output has beside those `kept`, by name, in their order."""
         return dict(products)
+
+    def _is_first_name(self, name: str, types: Mapping[str, str]) -> bool:
+        """Of a column that the input has under two names, "Jet.pt" and "Jet_pt", whether an output
+        has it under this one."""
+        flat = name.replace(".", "_")
+        return flat == name or types.get(flat) != types[name]
+
+    def _write_output(
+        self,
+        path: str,
+        tree: str,
+        types: Mapping[str, str],
+        parts: Iterable[Mapping[str, Plain]],
+        compression: str | None,
+    ) -> None:
+        self.write(path, types, parts)
 
     def carry(
         self,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun.errors import InputError
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 _GROUP_BYTES = 128 << 20
 """Approximate size of columns in memory that are written as one row group."""
-_MOST_ROWS, _STEP = 1 << 20, 1 << 10
-"""Rows of a group, and what they are a multiple of: where groups end does not depend on the parts
-in which rows come."""
 
 
 class ParquetFormat(Format):
@@ -72,11 +68,12 @@ class ParquetFormat(Format):
         import pyarrow.parquet as pq
 
         from forkrun.formats.plain import empty_column
+        from forkrun.formats.row_groups import row_groups
 
         nothing = {name: empty_column(kind) for name, kind in types.items()}
         with pq.ParquetWriter(path, _table(nothing, types).schema, compression="zstd") as writer:
             is_empty = True
-            for group in groups(parts):
+            for group in row_groups(parts, _GROUP_BYTES):
                 table = _table(group, types)
                 writer.write_table(table, row_group_size=table.num_rows)
                 is_empty = False
@@ -85,53 +82,6 @@ class ParquetFormat(Format):
 
 
 PARQUET = ParquetFormat()
-
-
-def groups(parts: Iterable[Part]) -> Iterator[Part]:
-    """The rows in groups, which end where there are enough bytes or rows."""
-    group: list[Part] = []
-    n_bytes = 0
-    for step in _steps(parts):
-        group.append(step)
-        n_bytes += sum(_n_bytes(column) for column in step.values())
-        if n_bytes >= _GROUP_BYTES or len(group) * _STEP >= _MOST_ROWS:
-            yield _joined(group)
-            group, n_bytes = [], 0
-    if group:
-        yield _joined(group)
-
-
-def _steps(parts: Iterable[Part]) -> Iterator[Part]:
-    """The rows in pieces of `_STEP` each, the last one of fewer."""
-    from forkrun.formats.plain import n_events_of, part_of
-
-    n_before = 0
-
-    def pieces() -> Iterator[tuple[int, Part]]:
-        nonlocal n_before
-        for part in parts:
-            n, first = n_events_of(next(iter(part.values()))), 0
-            while first < n:
-                step = n_before // _STEP
-                last = min(n, first + (step + 1) * _STEP - n_before)
-                yield step, {name: part_of(column, first, last) for name, column in part.items()}
-                n_before += last - first
-                first = last
-
-    for _, of_step in groupby(pieces(), lambda piece: piece[0]):
-        yield _joined([piece for _, piece in of_step])
-
-
-def _joined(parts: Sequence[Part]) -> Part:
-    from forkrun.formats.plain import joined
-
-    if len(parts) == 1:
-        return parts[0]
-    return {name: joined([part[name] for part in parts]) for name in parts[0]}
-
-
-def _n_bytes(column: Plain) -> int:
-    return sum(each.nbytes for each in column) if isinstance(column, tuple) else int(column.nbytes)
 
 
 def _table(part: Part, types: Mapping[str, str]) -> Any:

@@ -1,38 +1,41 @@
-"""The formats there are: trees of ROOT, Parquet for outputs, and what installed packages add as
-entry points of the group `forkrun.formats`, each of which gives an instance of `Format`."""
+"""The formats there are: trees and RNTuples of ROOT, Parquet for outputs, and what installed
+packages add as entry points of the group `forkrun.formats`, each of which gives an instance of
+`Format`."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING
 
+from forkrun import _core
 from forkrun.errors import ConfigError
 from forkrun.formats.format import Format
 from forkrun.formats.parquet import PARQUET
+from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "forkrun.formats"
+_OWN: dict[str, Format] = {form.name: form for form in (TTREE, RNTUPLE, PARQUET)}
 
 
-def format_of(path: str) -> Format:
+def format_of(path: str, tree: str = "") -> Format:
     """The format of a file, which need not be there. What no format knows is taken for a file of
-    ROOT, whose reader says what is wrong with it."""
+    ROOT, whose reader says what is wrong with it. `tree`: name of its table of events, which may be
+    an RNTuple."""
     if TTREE.is_of(path):
-        return TTREE
+        return RNTUPLE if tree and _core.is_ntuple(path, tree) else TTREE
     return next((form for form in map(_loaded, _added()) if form.is_of(path)), TTREE)
 
 
 def format_named(name: str) -> Format:
     """The format of this name. Raises ConfigError."""
-    if name == TTREE.name:
-        return TTREE
-    if name == PARQUET.name:
-        return PARQUET
+    if name in _OWN:
+        return _OWN[name]
     if name not in _added():
-        known = ", ".join([TTREE.name, PARQUET.name, *_added()])
+        known = ", ".join([*_OWN, *_added()])
         raise ConfigError(f'unknown format "{name}"; the formats are {known}')
     return _loaded(name)
 

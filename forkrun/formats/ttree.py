@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.errors import InputError
+from forkrun.formats.column_types import ColumnType, counter_of
 from forkrun.formats.described import Described, why_no_column
 from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.format import Format
 
+if TYPE_CHECKING:
+    from forkrun.formats.plain import Plain
+
 _MAGIC = b"root"
 """How a file of ROOT begins."""
+_CLUSTER_BYTES = 32 << 20
+"""Of a cluster that is made of values, in memory."""
 COMPRESSION = "auto"
 """Compression of new baskets where the configuration names none: small, and quick."""
 
@@ -91,8 +97,34 @@ class TTreeFormat(Format):
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
+        if events.form not in (None, self):
+            return super().make_outputs(outputs, events, n_threads, verify, on_open)
         made = [_to_make(output) for output in outputs]
         return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
+
+    def _write_output(
+        self,
+        path: str,
+        tree: str,
+        types: Mapping[str, str],
+        parts: Iterable[Mapping[str, Plain]],
+        compression: str | None,
+    ) -> None:
+        """By values, of input that has no baskets. Lists get counters by their names."""
+        from forkrun.formats.row_groups import row_groups
+
+        kinds = {name: ColumnType.of(kind) for name, kind in types.items()}
+        counters = {
+            counter_of(name)
+            for name, kind in kinds.items()
+            if kind.n_levels == 1 and not kind.is_text
+        }
+        columns = [(name, kind) for name, kind in types.items() if name not in counters]
+        name = tree.partition(";")[0]
+        writer = _core.TreeWriter(path, name, columns, compression or COMPRESSION)
+        for group in row_groups(parts, _CLUSTER_BYTES):
+            writer.write(group)
+        writer.close()
 
     def cluster_begins(
         self, output: OutputToMake, events: EventSource

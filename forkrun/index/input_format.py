@@ -11,7 +11,7 @@ from forkrun.index.model import FileIndex
 
 def format_of_input(index: Sequence[FileIndex]) -> Format:
     """The one format of all files. Raises InputError if there are several."""
-    first = {file.format: file.path for file in reversed(index) if file.path}
+    first = {file.format: file.path for file in reversed(index) if file.path and not file.absent}
     if len(first) > 1:
         (one, path), (other, its), *_ = first.items()
         raise InputError(f"{path} is of format {one}, {its} of format {other}: a job reads one")

@@ -159,7 +159,7 @@ def _is_input_plain(work: Work) -> bool:
     first = plan.files[number]
     tree = plan.trees[number] if plan.trees else config.source.tree
     try:
-        needs_root = format_of(first).needs_root
+        needs_root = format_of(first, tree).needs_root
         return not needs_root(first, tree, for_outputs=bool(config.outputs))
     except InputError:
         return False

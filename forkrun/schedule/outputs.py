@@ -185,7 +185,12 @@ def _parquet_problems(output: OutputConfig, has_columns: bool) -> Iterator[str]:
 
 def _format_problems(output: OutputConfig, wanted: str) -> Iterator[str]:
     """An output in trees of ROOT of other input, which cannot be made."""
-    if output.format != wanted and output.format == "ttree":
+    if output.format == "rntuple":
+        yield (
+            f"outputs.{output.label}: outputs of RNTuples are trees or Parquet files; write format ="
+            ' "ttree" or "parquet"'
+        )
+    if output.format == "ttree" and wanted not in ("ttree", "rntuple"):
         yield (
             f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
             f' "{wanted}"; write format = "{wanted}"'

@@ -12,7 +12,7 @@ from tests.fuzz.records import Record, header_fields, records
 
 _EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
           1 << 32, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)  # fmt: skip
-_ORDINARY = ("TBasket",)
+_ORDINARY = ("TBasket", "RBlob")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Original:
 
     @property
     def baskets(self) -> list[Record]:
-        """Records of baskets."""
+        """Records of baskets, and of pages."""
         return [r for r in self.records if r.kind in _ORDINARY]
 
     @property

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from forkrun.studies.sample import SampleSettings, write_sample
+from tests.support.rntuple_pair import write_pair
 
 _COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")
 
@@ -36,6 +37,15 @@ def with_large_clusters(folder: Path) -> Path:
                                   compression="lz4:4")  # fmt: skip
         write_sample(file, settings)
     return file
+
+
+def ntuples(folder: Path) -> list[Path]:
+    """RNTuples: every page has a checksum, so that no damage gives other values."""
+    file = folder / "made-ntuple.root"
+    if not file.exists():
+        _, written = write_pair(folder, "made", 400)
+        written.rename(file)
+    return [file]
 
 
 def _real() -> list[Path]:

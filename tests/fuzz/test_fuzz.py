@@ -10,7 +10,7 @@ import pytest
 from forkrun import _core
 from tests.fuzz.fuzz import is_fault, prepare, run_trials
 from tests.fuzz.mutations import Original
-from tests.fuzz.originals import made, originals, with_large_clusters
+from tests.fuzz.originals import made, ntuples, originals, with_large_clusters
 from tests.fuzz.trial import STEPS, Source, try_file
 
 IDS = ("run", "luminosityBlock", "event")
@@ -54,6 +54,14 @@ def test_what_is_read_with_checksums_is_right_or_refused(tmp_path: Path, compres
     trials = run_trials(prepare(files), range(1000, 1012), tmp_path, 60)
     wrong = [t for t in trials if t.outcome.steps.get("read") == "differs"]
     assert [(t.seed, t.kind) for t in wrong if t.kind in ("flip", "zero", "swap")] == []
+
+
+def test_damaged_rntuples_are_refused_or_have_the_values_that_they_had(tmp_path: Path) -> None:
+    trials = list(run_trials(prepare(ntuples(tmp_path)), range(1, 41), tmp_path, 60))
+    assert [(t.seed, t.kind, t.faults) for t in trials if t.faults] == []
+    read = [trial.outcome.steps.get("read") for trial in trials]
+    assert read.count("differs") == 0
+    assert read.count("refused") >= 5
 
 
 @pytest.mark.slow

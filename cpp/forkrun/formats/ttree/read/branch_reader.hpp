@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/nested_values.hpp>
@@ -20,21 +22,23 @@ namespace forkrun::root_io {
 
 /// Reads the baskets of one branch, with its own buffers: distinct readers work at the same time.
 /// Keeps the basket read last, so that the next block uses it again.
-class BranchReader {
+class BranchReader final : public ColumnReader {
  public:
   BranchReader(StoredBranch branch, TreeFile& file);
-  BranchReader(const BranchReader&) = delete;
-  BranchReader& operator=(const BranchReader&) = delete;
 
   [[nodiscard]] const StoredBranch& branch() const { return branch_; }
   [[nodiscard]] const BranchLayout& layout() const { return branch_.layout; }
+  [[nodiscard]] std::optional<ColumnType> type() const override { return branch_.layout.column; }
+  [[nodiscard]] std::string described_type() const override {
+    return branch_.layout.described_type();
+  }
   /// Gives back the memory of the basket read last, unless it is kept.
   void forget();
   /// All baskets, in the order of their entries.
   [[nodiscard]] std::span<const StoredBasket> baskets() const { return branch_.baskets; }
 
-  /// The values of entries [first, last). Needs `layout().column`. \throws InputError
-  void read(std::int64_t first, std::int64_t last, Column& into);
+  /// \throws InputError
+  void read(std::int64_t first, std::int64_t last, Column& into) override;
 
   /// The basket that holds `entry`; valid until the next call. \throws InputError
   const Basket& basket_at(std::int64_t entry);

@@ -51,16 +51,16 @@ bool is_integer(const ColumnType& type) {
 }  // namespace
 
 template <typename T>
-EventIds::IdColumn<T>::IdColumn(const InputTree& tree, TreeFile& file, const std::string& name,
-                                const char* what)
-    : path{file.path()}, number_of{what} {
+EventIds::IdColumn<T>::IdColumn(const Table& table, const std::string& its_path,
+                                const std::string& its_name, const char* what)
+    : path{its_path}, name{its_name}, number_of{what} {
   if (name.empty()) {
     return;
   }
-  reader = std::make_unique<BranchReader>(tree.branch(name), file);
-  const auto& layout = reader->layout();
-  if (!layout.column || !is_integer(*layout.column)) {
-    throw InputError(file.path() + ": branch \"" + name + "\" is " + layout.described_type() +
+  reader = table.reader(name);
+  const auto type = reader->type();
+  if (!type || !is_integer(*type)) {
+    throw InputError(path + ": branch \"" + name + "\" is " + reader->described_type() +
                      "; an id branch holds one integer per event");
   }
 }
@@ -70,7 +70,7 @@ void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
   if (reader) {
     reader->read(first, last, column);
     if (const auto misfit = widen_any(column, values)) {
-      throw InputError(path + ": branch \"" + reader->layout().name + "\", entry " +
+      throw InputError(path + ": branch \"" + name + "\", entry " +
                        std::to_string(first + static_cast<std::int64_t>(misfit->place)) + ": " +
                        misfit->value + " is not a valid number of a " + number_of +
                        "; these are from 0 to " + std::to_string(std::numeric_limits<T>::max()));
@@ -78,12 +78,12 @@ void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
   }
 }
 
-EventIds::EventIds(const InputTree& tree, TreeFile& file, const IdBranches& names,
+EventIds::EventIds(const Table& table, const std::string& path, const IdBranches& names,
                    std::uint32_t file_number)
     : file_number_{file_number},
-      runs_{tree, file, names.run, "run"},
-      lumis_{tree, file, names.lumi, "luminosity section"},
-      events_{tree, file, names.event, "event"} {}
+      runs_{table, path, names.run, "run"},
+      lumis_{table, path, names.lumi, "luminosity section"},
+      events_{table, path, names.event, "event"} {}
 
 void EventIds::load(std::int64_t first, std::int64_t last) {
   const auto n = static_cast<std::size_t>(last - first);

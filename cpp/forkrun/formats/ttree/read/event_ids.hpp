@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/formats/ttree/read/branch_reader.hpp>
-#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/read/tree_index.hpp>
 
 namespace forkrun::root_io {
@@ -16,7 +15,7 @@ namespace forkrun::root_io {
 class EventIds {
  public:
   /// \throws InputError if a branch is missing or is not one integer per event.
-  EventIds(const InputTree& tree, TreeFile& file, const IdBranches& names,
+  EventIds(const Table& table, const std::string& path, const IdBranches& names,
            std::uint32_t file_number);
 
   /// Moves to entries [first, last).
@@ -28,13 +27,15 @@ class EventIds {
   /// One integer per event, of any width, widened to T.
   template <typename T>
   struct IdColumn {
-    IdColumn(const InputTree& tree, TreeFile& file, const std::string& name, const char* what);
+    IdColumn(const Table& table, const std::string& path, const std::string& name,
+             const char* what);
     /// \throws InputError naming the first value that is no number of what this column holds.
     void load(std::int64_t first, std::int64_t last);
 
     std::string path;
+    std::string name;
     const char* number_of;
-    std::unique_ptr<BranchReader> reader;  ///< none: `values` are made up
+    std::unique_ptr<ColumnReader> reader;  ///< none: `values` are made up
     Column column;
     std::vector<T> values;
   };

@@ -43,7 +43,7 @@ std::int64_t count_at(const Column& counts, std::size_t event) {
 
 }  // namespace
 
-FilledColumn::FilledColumn(ColumnType type, double value, std::unique_ptr<BranchReader> counter)
+FilledColumn::FilledColumn(ColumnType type, double value, std::unique_ptr<ColumnReader> counter)
     : type_{type}, value_{value}, counter_{std::move(counter)} {}
 
 void FilledColumn::read(std::int64_t first, std::int64_t last, Column& into) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/table/table.hpp>
 
 namespace forkrun::root_io {
 
@@ -20,7 +20,7 @@ struct Fill {
 class FilledColumn {
  public:
   /// `counter`: of this file, nullptr if it has none.
-  FilledColumn(ColumnType type, double value, std::unique_ptr<BranchReader> counter);
+  FilledColumn(ColumnType type, double value, std::unique_ptr<ColumnReader> counter);
 
   /// Of entries [first, last).
   void read(std::int64_t first, std::int64_t last, Column& into);
@@ -30,7 +30,7 @@ class FilledColumn {
 
   ColumnType type_;
   double value_;
-  std::unique_ptr<BranchReader> counter_;
+  std::unique_ptr<ColumnReader> counter_;
 };
 
 }  // namespace forkrun::root_io

@@ -1,21 +1,31 @@
 #include <forkrun/formats/ttree/read/read_columns.hpp>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/event_table.hpp>
 
 namespace forkrun::root_io {
 
+namespace {
+
+/// The class in "other:CLASS".
+std::string class_in(const std::string& described) {
+  return described.substr(described.find(':') + 1);
+}
+
+}  // namespace
+
 OpenTree::OpenTree(const std::string& path, const std::string& tree)
-    : file_{path}, tree_{file_.input_tree(tree)} {}
+    : file_{path}, table_{event_table(file_, tree)} {}
 
 /// Keeps it, so that entries that are asked for one after the other are unzipped once.
-BranchReader& OpenTree::reader(const std::string& name) {
+ColumnReader& OpenTree::reader(const std::string& name) {
   auto& reader = readers_[name];
   if (!reader) {
-    reader = std::make_unique<BranchReader>(tree_.branch(name), file_);
+    reader = table_->reader(name);
   }
-  if (!reader->layout().column) {
+  if (!reader->type()) {
     throw InputError(file_.path() + ": branch \"" + name + "\" is of type " +
-                     reader->layout().type_name +
+                     class_in(reader->described_type()) +
                      " and cannot be read as a column, only passed through to an output");
   }
   return *reader;
@@ -24,7 +34,7 @@ BranchReader& OpenTree::reader(const std::string& name) {
 std::vector<Column> OpenTree::read(const std::vector<std::string>& names, std::int64_t first,
                                    std::int64_t last) {
   return naming_file(file_.path(), [&] {
-    const auto n_entries = tree_.n_entries();
+    const auto n_entries = table_->n_entries();
     const auto end = last < 0 ? n_entries : last;
     if (first < 0 || first > end || end > n_entries) {
       throw InputError(file_.path() + ": no entries " + std::to_string(first) + " to " +

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/formats/ttree/read/branch_reader.hpp>
-#include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
 
-/// A tree of a file that stays open: opening one of a thousand branches takes longer than reading
-/// some of its columns.
+/// A tree or RNTuple of a file that stays open: opening one of a thousand branches takes longer
+/// than reading some of its columns.
 class OpenTree {
  public:
   /// \throws InputError
@@ -25,11 +24,11 @@ class OpenTree {
                                          std::int64_t last);
 
  private:
-  BranchReader& reader(const std::string& name);
+  ColumnReader& reader(const std::string& name);
 
   TreeFile file_;
-  const InputTree& tree_;
-  std::map<std::string, std::unique_ptr<BranchReader>> readers_;
+  std::unique_ptr<Table> table_;
+  std::map<std::string, std::unique_ptr<ColumnReader>> readers_;
 };
 
 }  // namespace forkrun::root_io

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/event_table.hpp>
 #include <forkrun/formats/ttree/read/tree_source.hpp>
 
 namespace forkrun::root_io {
@@ -18,9 +19,9 @@ SourceFile::SourceFile(const TreeSourceConfig& config, std::uint32_t number)
   }
   file_->keep_unpacked(config_.unpacked_room);
   naming_file(file_->path(), [&] {
-    tree_ = &file_->input_tree(config_.tree_of(number));
-    if (tree_->n_entries() > 0) {  // without entries it may lack their branches
-      ids_ = std::make_unique<EventIds>(*tree_, *file_, config_.ids, number);
+    table_ = event_table(*file_, config_.tree_of(number));
+    if (table_->n_entries() > 0) {  // without entries it may lack their branches
+      ids_ = std::make_unique<EventIds>(*table_, file_->path(), config_.ids, number);
     }
   });
   if (ids_) {
@@ -35,6 +36,10 @@ TTree& SourceFile::tree() const {
     tree_of_root_ = &file_->tree(config_.tree_of(number_));
   }
   return *tree_of_root_;
+}
+
+const InputTree& SourceFile::input_tree() const {
+  return file_->input_tree(config_.tree_of(number_));
 }
 
 void SourceFile::open_friends() {
@@ -53,21 +58,21 @@ SourceFile::OpenFriend SourceFile::open_friend(const FriendTree& tree) const {
     opened.own->keep_unpacked(config_.unpacked_room);
     opened.file = opened.own.get();
   }
-  opened.tree = &opened.file->input_tree(part.tree);
-  if (opened.tree->n_entries() < part.first_entry + tree_->n_entries()) {
+  opened.table = event_table(*opened.file, part.tree);
+  if (opened.table->n_entries() < part.first_entry + table_->n_entries()) {
     throw InputError(part.file + ": tree \"" + part.tree + "\" has " +
-                     std::to_string(opened.tree->n_entries()) +
+                     std::to_string(opened.table->n_entries()) +
                      " entries, too few to be a friend of " + file_->path());
   }
   if (!tree.ids.event.empty()) {
-    opened.ids = std::make_unique<EventIds>(*opened.tree, *opened.file, tree.ids, number_);
+    opened.ids = std::make_unique<EventIds>(*opened.table, part.file, tree.ids, number_);
   }
   return opened;
 }
 
 const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
-  if (last > tree_->n_entries() || !ids_) {
-    throw InputError(file_->path() + ": has " + std::to_string(tree_->n_entries()) +
+  if (last > table_->n_entries() || !ids_) {
+    throw InputError(file_->path() + ": has " + std::to_string(table_->n_entries()) +
                      " events, not the " + std::to_string(last) +
                      " of its index: it changed since it was indexed");
   }
@@ -89,7 +94,7 @@ void SourceFile::check_events(const OpenFriend& other, std::int64_t first,
     if (other.ids->events()[i] != events[i] || other.ids->lumi(i) != ids_->lumi(i)) {
       const auto entry = first + static_cast<std::int64_t>(i);
       throw InputError(other.file->path() + ": entry " + std::to_string(other.first_entry + entry) +
-                       " of tree \"" + other.tree->name() + "\" is another event than entry " +
+                       " of tree \"" + other.table->name() + "\" is another event than entry " +
                        std::to_string(entry) + " of " + file_->path() +
                        ", whose friend it is to be");
     }
@@ -100,20 +105,20 @@ SourceFile::Origin SourceFile::origin_of(std::size_t column) const {
   const auto& name = config_.columns[column].name;
   const auto found = config_.friend_columns.find(name);
   if (found == config_.friend_columns.end()) {
-    return {*file_, *tree_, name, 0};
+    return {*file_, *table_, name, 0};
   }
   const auto& from = friends_.at(found->second.number);
-  return {*from.file, *from.tree, found->second.branch, from.first_entry};
+  return {*from.file, *from.table, found->second.branch, from.first_entry};
 }
 
-BranchReader& SourceFile::reader(std::size_t column, const Origin& origin) {
+ColumnReader& SourceFile::reader(std::size_t column, const Origin& origin) {
   auto& reader = readers_[column];
   if (!reader) {
     const auto& wanted = config_.columns[column];
-    reader = std::make_unique<BranchReader>(origin.tree.branch(origin.branch), origin.file);
-    if (reader->layout().column != wanted.type) {
+    reader = origin.table.reader(origin.branch);
+    if (reader->type() != wanted.type) {
       throw InputError(origin.file.path() + ": branch \"" + origin.branch + "\" is " +
-                       reader->layout().described_type() + ", in the first file it is " +
+                       reader->described_type() + ", in the first file it is " +
                        wanted.type.name());
     }
   }
@@ -127,12 +132,11 @@ FilledColumn* SourceFile::filled(std::size_t column) {
     return nullptr;
   }
   auto& filled = filled_[column];
-  if (!filled && !tree_->has_column(wanted.name)) {
+  if (!filled && !table_->has(wanted.name)) {
     const auto& [value, name] = fill->second;
-    const bool has_counter = !name.empty() && tree_->has(name);
-    filled = std::make_unique<FilledColumn>(
-        wanted.type, value,
-        has_counter ? std::make_unique<BranchReader>(tree_->branch(name), *file_) : nullptr);
+    const bool has_counter = !name.empty() && table_->has(name);
+    filled = std::make_unique<FilledColumn>(wanted.type, value,
+                                            has_counter ? table_->reader(name) : nullptr);
   }
   return filled.get();
 }
@@ -151,7 +155,7 @@ void SourceFile::read_branch(const std::string& name, std::int64_t first, std::i
                              Column& into) {
   auto& reader = branches_[name];
   if (!reader) {
-    reader = std::make_unique<BranchReader>(tree_->branch(name), *file_);
+    reader = table_->reader(name);
   }
   naming_file(file_->path(), [&] { reader->read(first, last, into); });
 }

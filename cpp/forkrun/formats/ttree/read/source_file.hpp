@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <forkrun/core/data/source.hpp>
-#include <forkrun/formats/ttree/read/branch_reader.hpp>
+#include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/read/event_ids.hpp>
 #include <forkrun/formats/ttree/read/filled_column.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
@@ -31,7 +31,8 @@ class SourceFile {
 
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] TreeFile& file() const { return *file_; }
-  [[nodiscard]] const InputTree& input_tree() const { return *tree_; }
+  /// Of a source of trees.
+  [[nodiscard]] const InputTree& input_tree() const;
   /// As ROOT has it.
   [[nodiscard]] TTree& tree() const;
 
@@ -48,14 +49,14 @@ class SourceFile {
   struct OpenFriend {
     std::unique_ptr<TreeFile> own;  ///< null if it is in the file itself
     TreeFile* file{};
-    const InputTree* tree{};
+    std::unique_ptr<Table> table{};
     std::int64_t first_entry{};
     std::unique_ptr<EventIds> ids{};  ///< null if it has none
   };
   /// What a column is read from.
   struct Origin {
-    TreeFile& file;
-    const InputTree& tree;
+    const TreeFile& file;
+    const Table& table;
     const std::string& branch;
     std::int64_t first_entry;
   };
@@ -64,20 +65,20 @@ class SourceFile {
   [[nodiscard]] OpenFriend open_friend(const FriendTree& tree) const;
   void check_events(const OpenFriend& other, std::int64_t first, std::int64_t last) const;
   [[nodiscard]] Origin origin_of(std::size_t column) const;
-  BranchReader& reader(std::size_t column, const Origin& origin);
+  ColumnReader& reader(std::size_t column, const Origin& origin);
   /// nullptr if the file has its branch.
   FilledColumn* filled(std::size_t column);
 
   const TreeSourceConfig& config_;
   std::uint32_t number_;
   std::unique_ptr<TreeFile> file_;
-  const InputTree* tree_ = nullptr;
+  std::unique_ptr<Table> table_;
   mutable TTree* tree_of_root_ = nullptr;  ///< null until it is asked for
   std::unique_ptr<EventIds> ids_;
   std::vector<OpenFriend> friends_;
-  std::vector<std::unique_ptr<BranchReader>> readers_;  ///< by column, made when first asked for
+  std::vector<std::unique_ptr<ColumnReader>> readers_;  ///< by column, made when first asked for
   std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
-  std::map<std::string, std::unique_ptr<BranchReader>> branches_;  ///< of `read_branch`
+  std::map<std::string, std::unique_ptr<ColumnReader>> branches_;  ///< of `read_branch`
 };
 
 }  // namespace forkrun::root_io

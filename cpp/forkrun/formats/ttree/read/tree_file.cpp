@@ -11,6 +11,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/ttree/layout/is_text.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
@@ -97,11 +98,15 @@ std::string tree_names(TFile& file) {
     const bool is_tree = type != nullptr && type->InheritsFrom(TTree::Class());
     names[is_tree ? "TTree" : key.GetClassName()].insert(path);
   });
+  if (names.contains("TTree") && names.contains("ROOT::RNTuple")) {
+    return "its trees are: " + joined(names["TTree"]) +
+           ", its RNTuples: " + joined(names["ROOT::RNTuple"]);
+  }
   if (names.contains("TTree")) {
     return "its trees are: " + joined(names["TTree"]);
   }
   if (names.contains("ROOT::RNTuple")) {
-    return "it holds RNTuples (" + joined(names["ROOT::RNTuple"]) + "), which cannot be read yet";
+    return "its RNTuples are: " + joined(names["ROOT::RNTuple"]);
   }
   return "it contains no tree";
 }
@@ -128,6 +133,16 @@ const InputTree& TreeFile::input_tree(const std::string& name) {
 bool is_plain_tree(const std::string& path, const std::string& tree) {
   const TreeFile file{path, TreeFile::WithoutRoot{}};
   return file.tree_without_root(tree) != nullptr;
+}
+
+bool is_ntuple(const std::string& path, const std::string& name) {
+  try {
+    const TreeFile file{path, TreeFile::WithoutRoot{}};
+    const auto key = file.outline() ? file.outline()->find(name) : std::nullopt;
+    return key && rntuple::is_class_name(key->type);
+  } catch (const InputError&) {
+    return false;  // whoever reads it says why
+  }
 }
 
 bool has_plain_trees_alone(const std::string& path) {

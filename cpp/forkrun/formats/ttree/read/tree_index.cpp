@@ -8,7 +8,9 @@
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/ttree/read/event_ids.hpp>
+#include <forkrun/formats/ttree/read/event_table.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/stored_friends.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -95,15 +97,15 @@ class Ranges {
 };
 
 /// Trees without entries may lack the branches of ids as well.
-Ranges ranges_of(const InputTree& tree, TreeFile& file, const IdBranches& names,
+Ranges ranges_of(const Table& table, const std::string& path, const IdBranches& names,
                  std::uint32_t file_number) {
-  if (tree.n_entries() == 0) {
+  if (table.n_entries() == 0) {
     return {};
   }
-  EventIds ids{tree, file, names, file_number};
+  EventIds ids{table, path, names, file_number};
   Ranges found;
-  for (std::int64_t first = 0; first < tree.n_entries(); first += n_entries_at_once) {
-    ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, tree.n_entries()));
+  for (std::int64_t first = 0; first < table.n_entries(); first += n_entries_at_once) {
+    ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, table.n_entries()));
     found.add(ids, first);
   }
   return found;
@@ -116,6 +118,45 @@ std::string why_absent(const TreeFile& file, const std::string& tree) {
     return error.what();
   }
   throw InputError(file.path() + ": its keys do not name the tree \"" + tree + "\"");
+}
+
+/// Its columns as branches.
+void describe(const rntuple::NtupleTable& ntuple, TreeIndex& index) {
+  index.is_ntuple = true;
+  index.n_entries = ntuple.n_entries();
+  index.clusters = ntuple.borders();
+  for (const auto& column : ntuple.columns()) {
+    BranchLayout branch;
+    branch.name = column.name;
+    branch.column = column.type;
+    branch.type_name = column.class_name;
+    branch.counter = column.counter;
+    index.branches.push_back(std::move(branch));
+  }
+}
+
+void describe(TreeFile& file, const InputTree& tree, TreeIndex& index) {
+  const auto branches = tree.branches();
+  index.n_entries = tree.n_entries();
+  std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
+  index.members = tree.members().all();
+  if (!branches.empty()) {
+    index.clusters = clusters_of(branches, index.n_entries);
+  }
+  if (tree.has_friends()) {
+    index.stored_friends = stored_friends(file.tree(tree.name()));
+  }
+  if (tree.has_user_objects()) {
+    static_cast<void>(file.tree(tree.name()));  // outputs are to have them
+  }
+  for (const auto& branch : branches) {
+    if (branch.is_split && branch.form != 0 && index.n_entries > 0) {
+      index.forms.emplace_back(branch.layout.name, branch.form);
+    }
+    if (branch.n_least_entries < index.n_entries) {
+      index.short_branches.push_back(branch.layout.name);
+    }
+  }
 }
 
 }  // namespace
@@ -133,32 +174,16 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
       index.beside = beside_tree(file, tree_name);
       return index;
     }
-    const auto& tree = file.input_tree(tree_name);
-    const auto branches = tree.branches();
-    index.n_entries = tree.n_entries();
-    std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
-    index.members = tree.members().all();
-    if (!branches.empty()) {
-      index.clusters = clusters_of(branches, index.n_entries);
+    const auto table = event_table(file, tree_name);
+    if (const auto* ntuple = dynamic_cast<const rntuple::NtupleTable*>(table.get())) {
+      describe(*ntuple, index);
+    } else {
+      describe(file, file.input_tree(tree_name), index);
+      index.beside = beside_tree(file, tree_name);
     }
-    if (tree.has_friends()) {
-      index.stored_friends = stored_friends(file.tree(tree_name));
-    }
-    if (tree.has_user_objects()) {
-      static_cast<void>(file.tree(tree_name));  // outputs are to have them
-    }
-    auto found = ranges_of(tree, file, ids, file_number);
+    auto found = ranges_of(*table, path, ids, file_number);
     index.ranges = std::move(found.ranges);
     index.events = found.order;
-    for (const auto& branch : branches) {
-      if (branch.is_split && branch.form != 0 && index.n_entries > 0) {
-        index.forms.emplace_back(branch.layout.name, branch.form);
-      }
-      if (branch.n_least_entries < index.n_entries) {
-        index.short_branches.push_back(branch.layout.name);
-      }
-    }
-    index.beside = beside_tree(file, tree_name);
     return index;
   });
 }
@@ -168,6 +193,13 @@ std::vector<BranchAccount> branch_accounts(const std::string& path, const std::s
   return naming_file(path, [&] {
     const CapturedMessages messages;
     std::vector<BranchAccount> accounts;
+    if (const auto ntuple = rntuple::ntuple_in(file, tree)) {
+      for (const auto& column : ntuple->columns()) {
+        const auto [n_bytes, n_stored, compression] = ntuple->account(column);
+        accounts.push_back({column.name, {n_bytes, n_stored}, static_cast<int>(compression)});
+      }
+      return accounts;
+    }
     const auto& of_file = file.input_tree(tree);
     for (const auto& branch : of_file.branches()) {
       accounts.push_back({branch.layout.name, branch.sizes, branch.compression});
@@ -186,7 +218,7 @@ EventDigest tree_digest(const std::string& path, const std::string& tree_name,
   TreeFile file{path};
   return naming_file(path, [&] {
     EventDigest digest;
-    for (const auto& range : ranges_of(file.input_tree(tree_name), file, ids, 0).ranges) {
+    for (const auto& range : ranges_of(*event_table(file, tree_name), path, ids, 0).ranges) {
       digest += range.digest;
     }
     return digest;

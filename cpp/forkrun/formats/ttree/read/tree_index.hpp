@@ -38,6 +38,7 @@ struct EventOrder {
 /// `absent`: what the file has instead if it has no such tree, and so no entries; else "".
 struct TreeIndex {
   FileIdentity identity;
+  bool is_ntuple{};  ///< an RNTuple; else it is a tree
   std::int64_t n_entries{};
   std::vector<std::int64_t>
       clusters;  ///< first entry of each, then n_entries; none without branches

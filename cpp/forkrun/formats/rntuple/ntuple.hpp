@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/rntuple/clusters.hpp>
+#include <forkrun/formats/rntuple/schema.hpp>
+
+namespace forkrun::rntuple {
+
+/// Fills bytes from a place of the file. Any thread. \throws InputError
+using ReadBytes = std::function<void(std::uint64_t, std::span<std::byte>)>;
+
+/// What an RNTuple says of itself: its fields, and where their values are in the file.
+struct Ntuple {
+  std::string name;
+  std::uint64_t n_entries{};
+  Schema schema;
+  std::vector<Cluster> clusters;  ///< in the order of their entries
+};
+
+/// `anchor`: the object of class ROOT::RNTuple in the file, uncompressed. \throws Error that says
+/// what is damaged, or is not known to this version.
+[[nodiscard]] Ntuple open_ntuple(std::span<const std::byte> anchor, const ReadBytes& read,
+                                 std::uint64_t n_file_bytes);
+
+}  // namespace forkrun::rntuple

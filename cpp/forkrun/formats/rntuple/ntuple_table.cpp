@@ -1,0 +1,228 @@
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <ranges>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/nearest_name.hpp>
+#include <forkrun/formats/rntuple/page_values.hpp>
+
+namespace forkrun::rntuple {
+
+namespace {
+
+template <typename T>
+void fill_counts(std::span<const std::int64_t> offsets, std::byte* into) {
+  auto* to = reinterpret_cast<T*>(into);
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const auto count = offsets[i + 1] - offsets[i];
+    if (!std::in_range<T>(count)) {
+      throw Error("a list has " + std::to_string(count) + " items, more than its count can say");
+    }
+    to[i] = static_cast<T>(count);
+  }
+}
+
+std::uint64_t n_values_of(std::span<const Stretch> stretches) {
+  return std::accumulate(stretches.begin(), stretches.end(), std::uint64_t{0},
+                         [](auto n, const auto& each) { return n + each.last - each.first; });
+}
+
+/// The values in items of an array of fixed size.
+Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
+  Stretch values{items.cluster, 0, 0};
+  if (__builtin_mul_overflow(items.first, n_in_item, &values.first) ||
+      __builtin_mul_overflow(items.last, n_in_item, &values.last)) {
+    throw Error("an array has an impossible number of values");
+  }
+  return values;
+}
+
+}  // namespace
+
+/// Reads a field. What it looks at outlives it: the table.
+class NtupleTable::Reader final : public ColumnReader {
+ public:
+  Reader(const NtupleTable& table, const FieldColumn& column) : table_{table}, column_{column} {
+    if (!column.type) {
+      return;
+    }
+    for (std::size_t level = 0; level < column.lists.size(); ++level) {
+      lists_.push_back(table.list_of(column, column.lists[level], level));
+    }
+    if (column.is_count) {
+      counted_ = table.list_of(column, column.values, column.lists.size());
+    } else {
+      values_.emplace(table.pages_of(column, column.values, column.lists.size()),
+                      column.type->element);
+    }
+  }
+
+  [[nodiscard]] std::optional<ColumnType> type() const override { return column_.type; }
+  [[nodiscard]] std::string described_type() const override {
+    return column_.type ? column_.type->name() : "other:" + column_.class_name;
+  }
+
+  void read(std::int64_t first, std::int64_t last, Column& into) override {
+    into.reset(*column_.type);
+    auto stretches = table_.stretches(first, last);
+    for (std::size_t level = 0; level < lists_.size(); ++level) {
+      const auto lists = lists_[level]->read(stretches);
+      std::ranges::copy(lists->offsets,
+                        into.resize_offsets(lists->offsets.size() - 1, level).begin());
+      stretches = lists->items;
+    }
+    if (counted_) {
+      return read_counts(stretches, into);
+    }
+    for (auto& stretch : stretches) {
+      stretch = values_in(stretch, column_.type->n_in_item());
+      values_->require(stretch);  // before memory is taken
+    }
+    auto* to = into.resize_values(n_values_of(stretches));
+    for (const auto& stretch : stretches) {
+      values_->read(stretch, to);
+      to += (stretch.last - stretch.first) * size_of(column_.type->element);
+    }
+  }
+
+ private:
+  void read_counts(const std::vector<Stretch>& stretches, Column& into) {
+    const auto lists = counted_->read(stretches);
+    auto* to = into.resize_values(lists->offsets.size() - 1);
+    column_.type->element == ElementType::uint32 ? fill_counts<std::uint32_t>(lists->offsets, to)
+                                                 : fill_counts<std::uint64_t>(lists->offsets, to);
+  }
+
+  const NtupleTable& table_;
+  const FieldColumn& column_;
+  std::vector<std::shared_ptr<ListReader>> lists_;  ///< from the outermost
+  std::shared_ptr<ListReader> counted_;             ///< of a count
+  std::optional<PageReader> values_;                ///< of all else
+};
+
+NtupleTable::NtupleTable(std::string name, std::string path, std::span<const std::byte> anchor,
+                         ReadBytes read, std::uint64_t n_file_bytes)
+    : Table{std::move(name)}, path_{std::move(path)}, read_{std::move(read)} {
+  try {
+    ntuple_ = open_ntuple(anchor, read_, n_file_bytes);
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {
+    throw InputError(path_ + ": RNTuple \"" + this->name() + "\": " + error.what());
+  }
+  columns_ = field_columns(ntuple_.schema);
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    by_name_.emplace(columns_[i].name, i);
+  }
+}
+
+std::unique_ptr<ColumnReader> NtupleTable::reader(const std::string& column) const {
+  const auto found = by_name_.find(column);
+  if (found == by_name_.end()) {
+    std::vector<std::string> names;
+    std::ranges::transform(columns_, std::back_inserter(names), &FieldColumn::name);
+    throw InputError(path_ + ": RNTuple \"" + name() + "\" has no field \"" + column + "\"" +
+                     nearest_name_hint(column, names));
+  }
+  return std::make_unique<Reader>(*this, columns_[found->second]);
+}
+
+std::vector<Stretch> NtupleTable::stretches(std::int64_t first, std::int64_t last) const {
+  const auto begin = static_cast<std::uint64_t>(first);
+  const auto end = static_cast<std::uint64_t>(last);
+  auto cluster = std::ranges::upper_bound(ntuple_.clusters, begin, {}, &Cluster::first_entry);
+  cluster -= cluster == ntuple_.clusters.begin() ? 0 : 1;
+  std::vector<Stretch> found;
+  for (; cluster != ntuple_.clusters.end() && cluster->first_entry < end; ++cluster) {
+    const auto number = static_cast<std::size_t>(cluster - ntuple_.clusters.begin());
+    const auto from = std::max(begin, cluster->first_entry);
+    const auto to = std::min(end, cluster->first_entry + cluster->n_entries);
+    if (from < to) {
+      found.push_back({number, from - cluster->first_entry, to - cluster->first_entry});
+    }
+  }
+  return found;
+}
+
+PageReader::Of NtupleTable::pages_of(const FieldColumn& column, const Representations& stored,
+                                     std::size_t level) const {
+  PageReader::Of of{ntuple_, read_, column.name, stored, {}};
+  if (level == 0) {
+    of.n_in_entry = column.is_count || !column.lists.empty() ? 1 : column.type->n_in_item();
+  }
+  return of;
+}
+
+std::shared_ptr<ListReader> NtupleTable::list_of(const FieldColumn& column,
+                                                 const Representations& stored,
+                                                 std::size_t level) const {
+  const std::lock_guard lock{mutex_};
+  auto& list = lists_[stored];
+  if (!list) {
+    list = std::make_shared<ListReader>(pages_of(column, stored, level));
+  }
+  return list;
+}
+
+ColumnAccount NtupleTable::account(const FieldColumn& column) const {
+  ColumnAccount account;
+  auto all = column.lists;
+  all.push_back(column.values);
+  for (const auto number : all | std::views::join) {
+    for (const auto& cluster : ntuple_.clusters) {
+      if (number >= cluster.columns.size() || cluster.columns[number].is_suppressed) {
+        continue;
+      }
+      const auto& pages = cluster.columns[number];
+      account.compression = pages.compression;
+      account.n_bytes +=
+          static_cast<std::int64_t>(packed_bytes(ntuple_.schema.columns[number], pages.n_values));
+      for (const auto& page : pages.pages) {
+        account.n_stored_bytes += static_cast<std::int64_t>(page.where.n_bytes);
+      }
+    }
+  }
+  return account;
+}
+
+/// Of the pages of an entry's own columns, those of the one that has most of them count.
+std::vector<std::int64_t> NtupleTable::borders() const {
+  constexpr std::uint64_t least_apart = 4096;
+  std::vector<std::int64_t> all;
+  for (const auto& cluster : ntuple_.clusters) {
+    const PagesOfColumn* finest = nullptr;
+    for (std::size_t number = 0; number < cluster.columns.size(); ++number) {
+      const auto& pages = cluster.columns[number];
+      if (pages.n_values == cluster.n_entries && is_of_entries(number) &&
+          (finest == nullptr || pages.pages.size() > finest->pages.size())) {
+        finest = &pages;
+      }
+    }
+    all.push_back(static_cast<std::int64_t>(cluster.first_entry));
+    std::uint64_t entry = 0, before = 0;
+    for (std::size_t i = 0; finest != nullptr && i < finest->pages.size(); ++i) {
+      if (entry >= before + least_apart && entry + least_apart <= cluster.n_entries) {
+        all.push_back(static_cast<std::int64_t>(cluster.first_entry + entry));
+        before = entry;
+      }
+      entry += finest->pages[i].n_values;
+    }
+  }
+  all.push_back(n_entries());
+  const auto same = std::ranges::unique(all);  // clusters without entries
+  all.erase(same.begin(), same.end());
+  return all;
+}
+
+bool NtupleTable::is_of_entries(std::size_t column) const {
+  const auto field = ntuple_.schema.columns[column].field;
+  return ntuple_.schema.fields[field].parent == field;
+}
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <forkrun/formats/rntuple/field_column.hpp>
+#include <forkrun/formats/rntuple/list_reader.hpp>
+#include <forkrun/formats/rntuple/ntuple.hpp>
+#include <forkrun/formats/table/table.hpp>
+
+namespace forkrun::rntuple {
+
+/// What the pages of a column take, and how they are compressed.
+struct ColumnAccount {
+  std::int64_t n_bytes{};         ///< uncompressed
+  std::int64_t n_stored_bytes{};  ///< in the file
+  std::uint32_t compression{};    ///< ROOT's number
+};
+
+/// The entries of an RNTuple.
+class NtupleTable final : public Table {
+ public:
+  /// `path`: of the file, for errors. \throws InputError
+  NtupleTable(std::string name, std::string path, std::span<const std::byte> anchor, ReadBytes read,
+              std::uint64_t n_file_bytes);
+
+  [[nodiscard]] std::int64_t n_entries() const override {
+    return static_cast<std::int64_t>(ntuple_.n_entries);
+  }
+  [[nodiscard]] bool has(const std::string& column) const override {
+    return by_name_.contains(column);
+  }
+  [[nodiscard]] std::unique_ptr<ColumnReader> reader(const std::string& column) const override;
+
+  [[nodiscard]] const std::vector<FieldColumn>& columns() const { return columns_; }
+  [[nodiscard]] ColumnAccount account(const FieldColumn& column) const;
+  /// Entries where reading may begin at little cost: those of clusters and, where these are large,
+  /// of pages; then the number of entries.
+  [[nodiscard]] std::vector<std::int64_t> borders() const;
+
+ private:
+  class Reader;
+
+  [[nodiscard]] bool is_of_entries(std::size_t column) const;
+  [[nodiscard]] std::vector<Stretch> stretches(std::int64_t first, std::int64_t last) const;
+  [[nodiscard]] std::shared_ptr<ListReader> list_of(const FieldColumn& column,
+                                                    const Representations& stored,
+                                                    std::size_t level) const;
+  [[nodiscard]] PageReader::Of pages_of(const FieldColumn& column, const Representations& stored,
+                                        std::size_t level) const;
+
+  std::string path_;
+  ReadBytes read_;
+  Ntuple ntuple_;
+  std::vector<FieldColumn> columns_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  mutable std::mutex mutex_;
+  mutable std::map<Representations, std::shared_ptr<ListReader>> lists_;
+};
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,162 @@
+#include <forkrun/formats/rntuple/page_reader.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <forkrun/bytes/xxh3.hpp>
+#include <forkrun/bytes/zip.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/page_values.hpp>
+
+namespace forkrun::rntuple {
+
+namespace {
+
+constexpr auto none = static_cast<std::size_t>(-1);
+
+}  // namespace
+
+PageReader::PageReader(Of of, ElementType element)
+    : of_{std::move(of)}, element_{element}, size_{size_of(element)} {
+  for (std::size_t cluster = 0; cluster < of_.ntuple.clusters.size(); ++cluster) {
+    static_cast<void>(part_of(cluster));
+  }
+}
+
+PageReader::Part PageReader::part_of(std::size_t number) const {
+  const auto& cluster = of_.ntuple.clusters[number];
+  Part part;
+  bool is_there = false;
+  bool is_late = false;
+  for (const auto column : of_.columns) {
+    const bool is_listed = column < cluster.columns.size();
+    const auto& stored = of_.ntuple.schema.columns[column];
+    if (is_listed ? cluster.columns[column].is_suppressed : stored.begins_suppressed) {
+      continue;
+    }
+    if (is_there) {
+      throw Error(path() + " has two representations in cluster " + std::to_string(number));
+    }
+    is_there = true;
+    is_late = stored.is_late || !is_listed;
+    part.column = column;
+    part.pages = is_listed ? &cluster.columns[column] : nullptr;
+  }
+  if (!is_there) {
+    throw Error(path() + " has no pages in cluster " + std::to_string(number));
+  }
+  const auto n_stored = part.pages == nullptr ? 0 : part.pages->n_values;
+  if (of_.n_in_entry) {
+    std::uint64_t n_wanted = 0;
+    if (__builtin_mul_overflow(cluster.n_entries, *of_.n_in_entry, &n_wanted) ||
+        n_stored > n_wanted || (n_stored < n_wanted && !is_late)) {
+      throw Error(path() + " has " + std::to_string(n_stored) + " values in the " +
+                  std::to_string(cluster.n_entries) + " entries of cluster " +
+                  std::to_string(number));
+    }
+    part.n_zeros = n_wanted - n_stored;
+  }
+  return part;
+}
+
+const PageReader::Part& PageReader::part(std::size_t cluster) {
+  if (cluster_ != cluster) {
+    part_ = part_of(cluster);
+    auto begin = part_.n_zeros;
+    if (part_.pages != nullptr) {
+      for (const auto& page : part_.pages->pages) {
+        part_.begins.push_back(begin);
+        begin += page.n_values;
+      }
+    }
+    part_.begins.push_back(begin);
+    cluster_ = cluster;
+    kept_ = none;
+  }
+  return part_;
+}
+
+void PageReader::require(const Stretch& stretch) {
+  const auto n_values = part(stretch.cluster).begins.back();
+  if (stretch.first > stretch.last || stretch.last > n_values) {
+    throw Error(path() + " is damaged: a list has values " + std::to_string(stretch.first) +
+                " to " + std::to_string(stretch.last) + " of the " + std::to_string(n_values) +
+                " in cluster " + std::to_string(stretch.cluster));
+  }
+}
+
+void PageReader::read(const Stretch& stretch, std::byte* into) {
+  require(stretch);
+  const auto& of_cluster = part_;
+  const auto zeros_end = std::clamp(of_cluster.n_zeros, stretch.first, stretch.last);
+  std::fill_n(into, (zeros_end - stretch.first) * size_, std::byte{});
+  if (zeros_end == stretch.last) {
+    return;
+  }
+  const auto beyond = std::ranges::upper_bound(of_cluster.begins, zeros_end);
+  auto page = static_cast<std::size_t>(beyond - of_cluster.begins.begin()) - 1;
+  for (; page + 1 < of_cluster.begins.size() && of_cluster.begins[page] < stretch.last; ++page) {
+    read_page(page, stretch, into);
+  }
+}
+
+void PageReader::read_page(std::size_t number, const Stretch& stretch, std::byte* into) {
+  const auto begin = part_.begins[number];
+  const auto end = part_.begins[number + 1];
+  if (kept_ != number && stretch.first <= begin && end <= stretch.last) {
+    return decode(number, into + (begin - stretch.first) * size_);
+  }
+  if (kept_ != number) {
+    kept_ = none;
+    require_possible(number);  // before memory is taken
+    decode(number, values_.resize((end - begin) * size_).data());
+    kept_ = number;
+  }
+  const auto first = std::max(begin, stretch.first);
+  const auto last = std::min(end, stretch.last);
+  std::copy_n(values_.view().data() + (first - begin) * size_, (last - first) * size_,
+              into + (first - stretch.first) * size_);
+}
+
+void PageReader::require_possible(std::size_t number) const {
+  const auto& page = part_.pages->pages[number];
+  const auto n_packed = packed_bytes(of_.ntuple.schema.columns[part_.column], page.n_values);
+  if (page.where.n_bytes > n_packed || n_packed / largest_ratio > page.where.n_bytes) {
+    throw Error(name_of_page(number) + " is damaged: its size is not one that its values can have");
+  }
+}
+
+void PageReader::decode(std::size_t number, std::byte* into) {
+  require_possible(number);
+  const auto& column = of_.ntuple.schema.columns[part_.column];
+  const auto& page = part_.pages->pages[number];
+  const auto n_packed = packed_bytes(column, page.n_values);
+  auto packed = stored(page, number);
+  if (packed.size() < n_packed) {
+    try {
+      check_blocks(packed, n_packed);  // before memory is taken for what they become
+      unzip(packed, unpacked_.resize(n_packed));
+    } catch (const Error&) {
+      throw Error(name_of_page(number) + " is damaged: it cannot be uncompressed");
+    }
+    packed = unpacked_.view();
+  }
+  decode_page(column, element_, packed, page.n_values, into);
+}
+
+std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number) {
+  const auto bytes = raw_.resize(page.where.n_bytes + (page.has_checksum ? checksum_bytes : 0));
+  of_.read(page.where.place, bytes);
+  const auto content = bytes.first(page.where.n_bytes);
+  if (page.has_checksum && xxh3(content) != checksum_of(bytes)) {
+    throw Error(name_of_page(number) + ", at byte " + std::to_string(page.where.place) +
+                ", is damaged: its checksum is not that of its bytes");
+  }
+  return content;
+}
+
+std::string PageReader::name_of_page(std::size_t number) const {
+  return path() + ": page " + std::to_string(number) + " in cluster " + std::to_string(cluster_);
+}
+
+}  // namespace forkrun::rntuple

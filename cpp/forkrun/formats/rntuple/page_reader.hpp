@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/bytes/growing_bytes.hpp>
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/rntuple/ntuple.hpp>
+
+namespace forkrun::rntuple {
+
+/// Values [first, last) of a column in a cluster, by their numbers in it.
+struct Stretch {
+  std::size_t cluster{};
+  std::uint64_t first{};
+  std::uint64_t last{};
+  bool operator==(const Stretch&) const = default;
+};
+
+/// Reads values of a field's column, in whichever of its representations they are. Keeps the page
+/// read last, which may have the values of several blocks. Distinct readers work at the same time.
+class PageReader {
+ public:
+  struct Of {
+    const Ntuple& ntuple;
+    const ReadBytes& read;
+    std::string path;                           ///< of the field, for errors
+    std::vector<std::uint32_t> columns;         ///< by representation
+    std::optional<std::uint64_t> n_in_entry{};  ///< none: they are in lists
+  };
+  /// \throws Error if a cluster has not as many values as its entries need.
+  PageReader(Of of, ElementType element);
+
+  /// Of the field, for errors.
+  [[nodiscard]] std::string path() const { return "field \"" + of_.path + '"'; }
+  /// \throws Error unless the cluster has these values
+  void require(const Stretch& stretch);
+  /// \throws Error naming the page that is damaged
+  void read(const Stretch& stretch, std::byte* into);
+
+ private:
+  /// The pages of a cluster, of the representation that is used there.
+  struct Part {
+    std::uint32_t column{};
+    const PagesOfColumn* pages{};  ///< null: it has only zeros
+    std::uint64_t n_zeros{};       ///< before them
+    std::vector<std::uint64_t>
+        begins{};  ///< number of the first value of each page, then of values
+  };
+
+  [[nodiscard]] Part part_of(std::size_t cluster) const;
+  [[nodiscard]] const Part& part(std::size_t cluster);
+  void read_page(std::size_t number, const Stretch& stretch, std::byte* into);
+  void require_possible(std::size_t number) const;
+  void decode(std::size_t number, std::byte* into);
+  [[nodiscard]] std::span<const std::byte> stored(const Page& page, std::size_t number);
+  [[nodiscard]] std::string name_of_page(std::size_t number) const;
+
+  Of of_;
+  ElementType element_;
+  std::size_t size_;
+  std::size_t cluster_ = static_cast<std::size_t>(-1);  ///< that `part_` is of
+  Part part_;
+  std::size_t kept_ = static_cast<std::size_t>(-1);  ///< number of the page in `values_`
+  Bytes values_;
+  Bytes raw_;
+  Bytes unpacked_;
+};
+
+}  // namespace forkrun::rntuple

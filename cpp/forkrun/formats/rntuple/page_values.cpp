@@ -1,0 +1,201 @@
+#include <forkrun/formats/rntuple/page_values.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun::rntuple {
+
+namespace {
+
+using Packed = const std::byte*;
+
+template <typename T>
+T packed_value(Packed from, std::size_t i) {
+  T value;
+  std::memcpy(&value, from + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+/// Value i of n whose first bytes lie together, then their second ones, and so on.
+template <typename U>
+U split_value(Packed from, std::size_t n, std::size_t i) {
+  U value = 0;
+  for (std::size_t byte = 0; byte < sizeof(U); ++byte) {
+    value |= static_cast<U>(std::to_integer<U>(from[byte * n + i]) << (8 * byte));
+  }
+  return value;
+}
+
+/// Signed numbers are stored as 0, -1, 1, -2, …
+template <typename U>
+U zigzag_value(U stored) {
+  return static_cast<U>((stored >> 1U) ^ (U{0} - (stored & 1U)));
+}
+
+template <typename T, typename Value>
+void fill(std::byte* into, std::size_t n, Value value) {
+  auto* to = reinterpret_cast<T*>(into);
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = static_cast<T>(value(i));
+  }
+}
+
+template <typename U>
+void unsplit(Packed from, std::size_t n, std::byte* into) {
+  fill<U>(into, n, [=](std::size_t i) { return split_value<U>(from, n, i); });
+}
+
+template <typename U>
+void unsplit_signed(Packed from, std::size_t n, std::byte* into) {
+  fill<U>(into, n, [=](std::size_t i) { return zigzag_value(split_value<U>(from, n, i)); });
+}
+
+/// Numbers of places: each is stored as what is added to the one before it.
+template <typename U>
+void sum_up(Packed from, std::size_t n, std::byte* into) {
+  U sum = 0;
+  fill<std::int64_t>(into, n, [&](std::size_t i) {
+    sum = static_cast<U>(sum + split_value<U>(from, n, i));
+    return sum;
+  });
+}
+
+float real_of_half(std::uint16_t half) {
+  constexpr std::uint32_t sign_bit = 0x8000, exponent_bits = 0x1f, mantissa_bits = 0x3ff;
+  const std::uint32_t sign = (half & sign_bit) << 16U;
+  const std::uint32_t exponent = (half >> 10U) & exponent_bits;
+  const std::uint32_t mantissa = half & mantissa_bits;
+  if (exponent == 0) {
+    const auto value = static_cast<float>(mantissa) * 0x1p-24F;
+    return sign != 0 ? -value : value;
+  }
+  constexpr std::uint32_t other_bias = 127 - 15, infinite = 0xff;
+  const auto wide = exponent == exponent_bits ? infinite : exponent + other_bias;
+  return std::bit_cast<float>(sign | wide << 23U | mantissa << 13U);
+}
+
+/// Value i of numbers of so many bits, one behind the other, the lowest bit first.
+std::uint64_t bits_at(std::span<const std::byte> packed, std::size_t i, std::size_t n_bits) {
+  const auto bit = i * n_bits;
+  const auto byte = bit / 8;
+  std::uint64_t word = 0;
+  std::memcpy(&word, packed.data() + byte, std::min(sizeof word, packed.size() - byte));
+  return (word >> (bit % 8)) & ((std::uint64_t{1} << n_bits) - 1);
+}
+
+/// As ROOT computes it, rounding included.
+template <typename T>
+void unquantise(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
+                std::byte* into) {
+  const auto [least, most] = column.range;
+  const std::size_t n_bits = column.n_bits;
+  const auto step = (most - least) / static_cast<double>((std::uint64_t{1} << n_bits) - 1);
+  fill<T>(into, n, [=](std::size_t i) {
+    return static_cast<T>(static_cast<double>(bits_at(packed, i, n_bits)) * step + least);
+  });
+}
+
+template <typename T>
+void decode_reals(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
+                  std::byte* into) {
+  const auto* from = packed.data();
+  switch (column.encoding) {
+    case Encoding::real16:
+      return fill<T>(into, n, [=](std::size_t i) {
+        return real_of_half(packed_value<std::uint16_t>(from, i));
+      });
+    case Encoding::real32:
+      return fill<T>(into, n, [=](std::size_t i) { return packed_value<float>(from, i); });
+    case Encoding::split_real32:
+      return fill<T>(into, n, [=](std::size_t i) {
+        return std::bit_cast<float>(split_value<std::uint32_t>(from, n, i));
+      });
+    case Encoding::real32_truncated:
+      return fill<T>(into, n, [&](std::size_t i) {
+        const auto bits = bits_at(packed, i, column.n_bits) << (32U - column.n_bits);
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+      });
+    default: return unquantise<T>(column, packed, n, into);
+  }
+}
+
+}  // namespace
+
+ElementType element_of(Encoding encoding) {
+  using enum Encoding;
+  switch (encoding) {
+    case bit: return ElementType::boolean;
+    case byte:
+    case uint8: return ElementType::uint8;
+    case character: return ElementType::character;
+    case int8: return ElementType::int8;
+    case int16:
+    case split_int16: return ElementType::int16;
+    case uint16:
+    case split_uint16: return ElementType::uint16;
+    case int32:
+    case split_int32: return ElementType::int32;
+    case uint32:
+    case split_uint32: return ElementType::uint32;
+    case uint64:
+    case split_uint64: return ElementType::uint64;
+    case real64:
+    case split_real64: return ElementType::float64;
+    case real16:
+    case real32:
+    case split_real32:
+    case real32_truncated:
+    case real32_quantised: return ElementType::float32;
+    default: return ElementType::int64;  // and numbers of places in lists
+  }
+}
+
+std::size_t packed_bytes(const StoredColumn& column, std::uint64_t n_values) {
+  return (n_values * column.n_bits + 7) / 8;
+}
+
+bool can_be_read_as(const StoredColumn& column, ElementType element) {
+  const auto own = element_of(column.encoding);
+  return column.encoding != Encoding::switched &&
+         (own == element || (own == ElementType::float32 && element == ElementType::float64) ||
+          (own == ElementType::character && element == ElementType::int8));
+}
+
+void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
+                 std::size_t n, std::byte* into) {
+  using enum Encoding;
+  const auto* from = packed.data();
+  switch (column.encoding) {
+    case bit:
+      return fill<bool>(into, n, [=](std::size_t i) {
+        return (std::to_integer<unsigned>(from[i / 8]) >> (i % 8) & 1U) != 0;
+      });
+    case index32:
+      return fill<std::int64_t>(
+          into, n, [=](std::size_t i) { return packed_value<std::uint32_t>(from, i); });
+    case split_index32: return sum_up<std::uint32_t>(from, n, into);
+    case split_index64: return sum_up<std::uint64_t>(from, n, into);
+    case split_int16: return unsplit_signed<std::uint16_t>(from, n, into);
+    case split_int32: return unsplit_signed<std::uint32_t>(from, n, into);
+    case split_int64: return unsplit_signed<std::uint64_t>(from, n, into);
+    case split_uint16: return unsplit<std::uint16_t>(from, n, into);
+    case split_uint32: return unsplit<std::uint32_t>(from, n, into);
+    case split_uint64:
+    case split_real64: return unsplit<std::uint64_t>(from, n, into);
+    case real16:
+    case real32:
+    case split_real32:
+    case real32_truncated:
+    case real32_quantised:
+      return element == ElementType::float64 ? decode_reals<double>(column, packed, n, into)
+                                             : decode_reals<float>(column, packed, n, into);
+    default: std::memcpy(into, from, packed.size());
+  }
+}
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/rntuple/schema.hpp>
+
+namespace forkrun::rntuple {
+
+/// Bytes of values in a page, uncompressed.
+[[nodiscard]] std::size_t packed_bytes(const StoredColumn& column, std::uint64_t n_values);
+
+/// What values are read as, if nothing else is wanted.
+[[nodiscard]] ElementType element_of(Encoding encoding);
+
+/// Whether values can be read as these: real numbers of 32 bits and fewer also as float64, numbers
+/// of places in lists as int64 alone.
+[[nodiscard]] bool can_be_read_as(const StoredColumn& column, ElementType element);
+
+/// Decodes the values of a page, whose uncompressed bytes are `packed`, to `into`, which has room
+/// for n of them.
+void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
+                 std::size_t n_values, std::byte* into);
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <forkrun/core/data/column.hpp>
+
+namespace forkrun {
+
+/// Reads one column of a table, with its own buffers: distinct readers work at the same time.
+class ColumnReader {
+ public:
+  ColumnReader() = default;
+  virtual ~ColumnReader() = default;
+  ColumnReader(const ColumnReader&) = delete;
+  ColumnReader& operator=(const ColumnReader&) = delete;
+
+  /// None: it cannot be read as a column.
+  [[nodiscard]] virtual std::optional<ColumnType> type() const = 0;
+  /// For people: the column type's name, or "other:CLASS".
+  [[nodiscard]] virtual std::string described_type() const = 0;
+  /// The values of entries [first, last). Needs a type. \throws Error
+  virtual void read(std::int64_t first, std::int64_t last, Column& into) = 0;
+};
+
+/// Entries with columns in a file, however these are stored.
+class Table {
+ public:
+  explicit Table(std::string name) : name_{std::move(name)} {}
+  virtual ~Table() = default;
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  /// Its path in the file, as it was asked for.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] virtual std::int64_t n_entries() const = 0;
+  [[nodiscard]] virtual bool has(const std::string& column) const = 0;
+  /// Any thread. \throws InputError with the nearest name if there is no such column.
+  [[nodiscard]] virtual std::unique_ptr<ColumnReader> reader(const std::string& column) const = 0;
+
+ private:
+  std::string name_;
+};
+
+}  // namespace forkrun
