@@ -128,8 +128,8 @@ class Format:
         return dict(products)
 
     def _is_first_name(self, name: str, types: Mapping[str, str]) -> bool:
-        """Of a column that the input has under two names, "Jet.pt" and "Jet_pt", whether an output
-        has it under this one."""
+        """Whether an output has a column under this name, which the input may have under two:
+        "Jet.pt" and "Jet_pt"."""
         flat = name.replace(".", "_")
         return flat == name or types.get(flat) != types[name]
 

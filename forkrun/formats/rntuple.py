@@ -3,9 +3,6 @@ their values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from forkrun.errors import InputError
 from forkrun.formats.ttree import TTreeFormat
 
 
@@ -20,12 +17,6 @@ class RNTupleFormat(TTreeFormat):
 
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
         return False
-
-    def merge(self, inputs: Sequence[str], output: str, **options: object) -> dict[str, int]:
-        raise InputError(
-            f"{inputs[0]}: RNTuples are not merged yet; ROOT's hadd does it, or write them to a"
-            " tree with forkrun run"
-        )
 
 
 RNTUPLE = RNTupleFormat()

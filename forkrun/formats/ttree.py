@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MAGIC = b"root"
 """How a file of ROOT begins."""
 _CLUSTER_BYTES = 32 << 20
-"""Of a cluster that is made of values, in memory."""
+"""Size in memory of a cluster that is made of values."""
 COMPRESSION = "auto"
 """Compression of new baskets where the configuration names none: small, and quick."""
 

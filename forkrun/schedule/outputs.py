@@ -187,8 +187,8 @@ def _format_problems(output: OutputConfig, wanted: str) -> Iterator[str]:
     """An output in trees of ROOT of other input, which cannot be made."""
     if output.format == "rntuple":
         yield (
-            f"outputs.{output.label}: outputs of RNTuples are trees or Parquet files; write format ="
-            ' "ttree" or "parquet"'
+            f"outputs.{output.label}: outputs of RNTuples are trees or Parquet files; write"
+            ' format = "ttree" or "parquet"'
         )
     if output.format == "ttree" and wanted not in ("ttree", "rntuple"):
         yield (

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from forkrun.errors import InputError
 from tests.support.rntuple_by_root import write_kinds
 from tests.support.rntuple_files import Lists, by_forkrun, by_root, by_uproot, types_of
 
@@ -64,6 +65,7 @@ def test_every_column_is_what_uproot_reads(files: Path, name: str) -> None:
         assert others.items() <= OTHERS.items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NTUPLES if not name.startswith("coffea_")])
 def test_every_column_is_what_root_reads(files: Path, name: str) -> None:
     for ntuple in NTUPLES[name]:
@@ -89,6 +91,26 @@ def test_any_ranges_of_entries_have_the_same_values(
 ) -> None:
     path = str(files / name)
     assert differing(by_forkrun(path, ntuple, step), by_forkrun(path, ntuple)) == []
+
+
+def test_damage_anywhere_is_refused_by_name_or_changes_no_value(
+    files: Path, tmp_path: Path
+) -> None:
+    """ROOT writes checksums of all that it says, and of every page."""
+    original = files / "cmssw_like_6.40.root"
+    expected = repr(by_forkrun(str(original), "Events"))
+    damaged = tmp_path / "damaged.root"
+    refused: list[str] = []
+    for place in range(0, original.stat().st_size, 230):
+        content = bytearray(original.read_bytes())
+        content[place] ^= 0x10
+        damaged.write_bytes(content)
+        try:
+            assert repr(by_forkrun(str(damaged), "Events")) == expected
+        except InputError as error:
+            refused.append(str(error))
+    assert [message for message in refused if str(damaged) not in message] == []
+    assert len(refused) >= 150
 
 
 def _expected(n: int) -> Lists:

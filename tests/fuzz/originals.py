@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from forkrun.studies.sample import SampleSettings, write_sample
-from tests.support.rntuple_pair import write_pair
 
 _COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")
 
@@ -39,16 +38,16 @@ def with_large_clusters(folder: Path) -> Path:
     return file
 
 
-def ntuples(folder: Path) -> list[Path]:
-    """RNTuples: every page has a checksum, so that no damage gives other values."""
-    file = folder / "made-ntuple.root"
-    if not file.exists():
-        _, written = write_pair(folder, "made", 400)
-        written.rename(file)
-    return [file]
+def ntuples() -> list[Path]:
+    """RNTuples that ROOT wrote: every page has a checksum, so that no damage gives other values.
+    None where there are no real files."""
+    return sorted(_data().glob("rntuple/cmssw*.root"))
 
 
 def _real() -> list[Path]:
+    return sorted(_data().glob("nano*.root"))
+
+
+def _data() -> Path:
     beside = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("FORKRUN_TEST_DATA", beside))
-    return sorted(folder.glob("nano*.root")) if folder.is_dir() else []
+    return Path(os.environ.get("FORKRUN_TEST_DATA", beside))

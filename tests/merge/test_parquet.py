@@ -10,7 +10,8 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from forkrun.formats.parquet import PARQUET, groups
+from forkrun.formats.parquet import PARQUET
+from forkrun.formats.row_groups import row_groups
 from forkrun.formats.ttree import TTREE
 from forkrun.parent.result import Result
 from tests.schedule.test_input_branches import FILL, write_eras
@@ -86,16 +87,13 @@ def test_many_rows_are_written_in_groups_and_none_as_columns(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("size", [1, 700, 1024, 5000, 10_000])
-def test_groups_cover_all_rows_once_and_do_not_depend_on_parts(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("forkrun.formats.parquet._GROUP_BYTES", 8 * 2000)
+def test_groups_cover_all_rows_once_and_do_not_depend_on_parts(size: int) -> None:
     numbers = np.arange(10_000)
     parts = [{"n": numbers[first : first + size]} for first in range(0, len(numbers), size)]
-    found = [group["n"] for group in groups(parts)]
+    found = [group["n"] for group in row_groups(parts, 8 * 2000)]
     assert np.concatenate(found).tolist() == numbers.tolist()
     assert {len(group) for group in found[:-1]} == {2048}
-    assert list(groups([])) == []
+    assert list(row_groups([], 8 * 2000)) == []
 
 
 def test_an_output_may_be_parquet_alone_also_by_lumi(tmp_path: Path) -> None:

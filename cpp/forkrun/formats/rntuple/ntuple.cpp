@@ -54,7 +54,11 @@ std::vector<std::byte> read_envelope(const StoredEnvelope& envelope, const ReadB
   }
   std::vector<std::byte> stored(n_bytes);
   read(place, stored);
-  return restored(stored, envelope.n_unpacked);
+  try {
+    return restored(stored, envelope.n_unpacked);
+  } catch (const Error&) {
+    throw Error("it cannot be uncompressed");
+  }
 }
 
 /// Calls `body` with the content and the checksum of an envelope. \throws Error naming it.

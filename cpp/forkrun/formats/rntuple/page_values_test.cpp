@@ -73,7 +73,7 @@ TEST(PageValues, SignedSplitNumbersAlternateAroundZero) {
 TEST(PageValues, PlacesInListsAreAddedUpWhereTheyAreSplit) {
   EXPECT_EQ(decoded<std::int64_t>({Encoding::split_index32, 32},
                                   bytes({3, 0, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0}), 3),
-            (std::vector<std::int64_t>{3, 3, 261}));
+            (std::vector<std::int64_t>{3, 3, 65541}));
   EXPECT_EQ(decoded<std::int64_t>({Encoding::index32, 32}, bytes({255, 255, 255, 255}), 1),
             std::vector<std::int64_t>{4294967295});
 }
