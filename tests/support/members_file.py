@@ -108,6 +108,16 @@ struct Packed {
   std::vector<std::vector<float>> nested;
 };
 
+struct Base { short first = 0; };
+struct At { float x = 0; double y = 0; };
+struct Held : Base {
+  At at;
+  std::map<std::string, int> by_name;
+  int n = 0;
+  float* some = nullptr;  //[n]
+  double last = 0;
+};
+
 template <typename T>
 void add_objects(TTree& tree, const char* name, const char* type, T& all, int level) {
   auto* proxy = TClass::GetClass(type)->GetCollectionProxy();
@@ -130,6 +140,11 @@ void write_records(const char* path, int n) {
   tree.Branch("one", &one, 2000, 99);
   tree.Branch("vector", &vector, 2000, 0);
   tree.Branch("place", &place, 2000, 0);
+  tree.Branch("kept", &one, 2000, 0);
+  Held held;
+  float some[3] = {1, 2, 3};
+  held.some = some;
+  tree.Branch("held", &held, 2000, 0);
   add_objects(tree, "many", "vector<Packed>", many, 99);
   add_objects(tree, "vectors", "vector<TLorentzVector>", vectors, 0);
   add_objects(tree, "places", "vector<TVector3>", places, 99);
@@ -149,6 +164,11 @@ void write_records(const char* path, int n) {
     fill(one, event);
     many.resize(event % 4);
     for (int k = 0; k < event % 4; ++k) fill(many[k], event + k);
+    held.first = -event;
+    held.at = {event / 2.f, event / 3.};
+    held.by_name.clear();
+    for (int k = 0; k < event % 3; ++k) held.by_name[std::string(k + 1, 'k')] = k;
+    held.n = event % 4;
     vector.SetPxPyPzE(event, 1, 2, event + 3);
     place.SetXYZ(event, -event, 0.5);
     vectors.assign(event % 3, vector);
@@ -211,6 +231,22 @@ RECORDS = {
     "vector.fP.fX": "float64",
     "vector.fE": "float64",
     "place.fZ": "float64",
+    **{
+        f"kept.{name}": kind
+        for name, kind in {
+            "plain": "float64",
+            "half": "float32",
+            "text": "string",
+            "ints": "int32[]",
+            "words": "string[]",
+            "bools": "bool[]",
+            "nested": "float32[][]",
+        }.items()
+    },
+    "held.first": "int16",
+    "held.at.x": "float32",
+    "held.at.y": "float64",
+    "held.n": "int32",
     "many.plain": "float64[]",
     "many.ranged": "float64[]",
     "many.bits": "float64[]",

@@ -225,7 +225,7 @@ ValueForm unnamed_form(const ClassMember& member, const FileClasses& classes, in
     const auto is_array = !member.sizes.empty();
     auto form =
         is_array ? no_form(member.type_name) : form_of_type(member.type_name, classes, depth);
-    form.has_header = form.kind != Kind::none;
+    form.has_header = true;
     return form;
   }
   if (member.kind == "TStreamerObject" || member.kind == "TStreamerObjectAny") {
@@ -236,6 +236,12 @@ ValueForm unnamed_form(const ClassMember& member, const FileClasses& classes, in
     return {.kind = Kind::pointer, .type = member.type_name};
   }
   return no_form(member.type_name);
+}
+
+/// Whether its bytes end where the file, or what was read before, says.
+bool has_known_end(const ValueForm& form) {
+  return form.has_header ||
+         (form.kind != Kind::none && std::ranges::all_of(form.within, has_known_end));
 }
 
 class ColumnsOfForm {
@@ -267,9 +273,13 @@ class ColumnsOfForm {
   std::vector<FormColumn> columns;
 
  private:
+  /// What is behind a member whose end is not known cannot be found.
   void add_members(const ValueForm& form, std::size_t n_levels) {
     for (std::size_t i = 0; i < form.within.size(); ++i) {
       const auto& member = form.within[i];
+      if (i > 0 && !has_known_end(form.within[i - 1])) {
+        return;
+      }
       const bool is_base = member.name.empty();
       if (is_base && member.kind != Kind::object) {
         continue;

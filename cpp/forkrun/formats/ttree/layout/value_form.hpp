@@ -17,7 +17,7 @@ namespace forkrun::root_io {
 /// How a value lies in an entry of a branch, as the file describes its class.
 struct ValueForm {
   enum class Kind : std::uint8_t {
-    none,     ///< it cannot be read
+    none,     ///< it cannot be read; with a header it can be passed over
     number,   ///< one, or an array of them
     packed,   ///< the same, of fewer bits
     bits,     ///< of a TObject: a number, and 2 bytes more if it is referred to

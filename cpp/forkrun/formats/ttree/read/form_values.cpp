@@ -123,7 +123,11 @@ void FormValues::check_version(const ValueForm& form, const Header& header) {
 void FormValues::skip(const ValueForm& form) {
   constexpr std::uint32_t is_referenced = 1U << 4U, new_class = 0xffffffff;
   switch (form.kind) {
-    case Kind::none: throw Error("an object has a member of class " + form.type);
+    case Kind::none:
+      if (form.has_header) {
+        return skip_object(form);
+      }
+      throw Error("an object has a member of class " + form.type);
     case Kind::number: take(form.n_items() * size_of(form.element)); return;
     case Kind::packed: take(form.n_items() * form.packing.n_bytes()); return;
     case Kind::bits: take((take_count() & is_referenced) != 0 ? sizeof(std::uint16_t) : 0); return;
@@ -301,7 +305,12 @@ void FormValues::read_object(const ValueForm& form, std::size_t depth, std::size
     return;
   }
   for (auto number = wanted + 1; number < form.within.size(); ++number) {
-    skip(form.within[number]);
+    const auto& member = form.within[number];
+    if (depth == 0 && !form_->is_of_many && member.kind == Kind::none && !member.has_header) {
+      rest_ = {};  // of the entry: nobody knows where this member ends
+      return;
+    }
+    skip(member);
   }
 }
 

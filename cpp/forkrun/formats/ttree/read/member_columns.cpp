@@ -29,9 +29,22 @@ std::string_view name_of_member(std::string_view branch) {
   return branch.substr(branch.rfind('.') + 1);
 }
 
+/// ROOT writes the members alone, unless the class writes itself, or the object is a collection.
+ValueForm form_of_whole(const MemberForm& branch, const FileClasses& classes) {
+  auto form = form_of_object(branch.class_name, classes, branch.has_name);
+  if (branch.has_name || branch.kind < 0 || form.kind != ValueForm::Kind::object) {
+    return form;
+  }
+  if (!form.type.empty() && form.version != branch.version && form.checksum != branch.checksum) {
+    return {.kind = ValueForm::Kind::none, .type = branch.class_name};
+  }
+  form.has_header = false;
+  return form;
+}
+
 ValueForm form_in(const MemberBranch& branch, const FileClasses& classes) {
   if (branch.form.member < 0) {
-    return form_of_object(branch.form.class_name, classes, branch.form.has_name);
+    return form_of_whole(branch.form, classes);
   }
   const auto* of_class = classes.find(branch.form.class_name);
   if (of_class != nullptr) {
