@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,8 +16,9 @@ from forkrun.base.user_code import (
 )
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.errors import ConfigError
-from forkrun.modules.base import Module, Producer
-from forkrun.modules.python_module import KINDS, METHODS, PythonModule, variations_of
+from forkrun.modules.base import Module
+from forkrun.modules.declarations import check_declarations, check_names
+from forkrun.modules.python_module import KINDS, METHODS, PythonModule
 
 
 def construct(
@@ -32,7 +32,7 @@ def construct(
         kind.__init__(module, **arguments)
     except (Exception, SystemExit) as error:
         raise ConfigError(f"{where}: {in_user_code(error)}") from None
-    _check_declarations(module, where)
+    check_declarations(module, where)
     return PythonModule(module)
 
 
@@ -41,8 +41,8 @@ def _declared_conditions(
 ) -> Sequence[str] | None:
     """`conditions` of the class, None if it has none."""
     declared: Sequence[str] | None = kind.conditions
-    if isinstance(declared, str):
-        raise ConfigError(f"{where}: `conditions` is the text {declared!r}; write ({declared!r},)")
+    if declared is not None:
+        check_names(where, "conditions", declared)
     unknown = [label for label in declared or () if label not in conditions.labels]
     if unknown:
         raise ConfigError(
@@ -52,29 +52,6 @@ def _declared_conditions(
             ]
         )
     return declared
-
-
-def _check_declarations(module: Module, where: str) -> None:
-    """`consumes` and `produces` as the user wrote them: ("Muon_pt") without a comma is a str."""
-    if isinstance(module.consumes, str):
-        name = module.consumes
-        raise ConfigError(f"{where}: `consumes` is the text {name!r}; write ({name!r},)")
-    produces = getattr(module, "produces", None)
-    if produces is not None and not isinstance(produces, Mapping):
-        raise ConfigError(f'{where}: `produces` is a dict like {{"Dimuon_mass": "float32"}}')
-    if isinstance(module, Producer):
-        _check_versions(module, where)
-
-
-def _check_versions(module: Producer, where: str) -> None:
-    if isinstance(module.replaces, str):
-        name = module.replaces
-        raise ConfigError(f"{where}: `replaces` is the text {name!r}; write ({name!r},)")
-    given: Any = module.variations
-    is_good = isinstance(given, Mapping) and not any(isinstance(v, str) for v in given.values())
-    if not is_good or not all(re.fullmatch(r"\w+", name) for name in variations_of(module)):
-        form = '{"jes": ("up", "down")}, of letters, digits and _'
-        raise ConfigError(f"{where}: `variations` is a dict like {form}")
 
 
 def check_class(kind: type[Module], params: Mapping[str, Any], where: str) -> dict[str, Any]:
