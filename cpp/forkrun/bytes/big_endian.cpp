@@ -1,19 +1,13 @@
 #include <forkrun/bytes/big_endian.hpp>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define FORKRUN_CLONES __attribute__((target_clones("avx2", "default"), optimize("O3")))
-#else
-#define FORKRUN_CLONES
-#endif
+#include <forkrun/bytes/instructions.hpp>
 
 namespace forkrun {
 
 namespace {
 
 template <typename T>
-inline __attribute__((always_inline)) void swap_loop(std::byte* to, const std::byte* from,
-                                                     std::size_t n) {
+FORKRUN_INLINE void swap_loop(std::byte* to, const std::byte* from, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     const T value = big_endian<T>(from + i * sizeof(T));
     std::memcpy(to + i * sizeof(T), &value, sizeof(T));

@@ -10,6 +10,7 @@
 #include <Compression.h>
 #include <RZip.h>
 
+#include <forkrun/bytes/inflate.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 // ROOT makes a new context of the Zstandard library for every basket, which costs as much as
@@ -111,6 +112,15 @@ bool unzip_by_root(std::span<const std::byte> from, std::span<std::byte> into) {
   int n_done = 0;
   R__unzip(&n_from, unsigned_bytes(from.data()), &n_into, unsigned_bytes(into.data()), &n_done);
   return n_done == n_into;
+}
+
+/// Whether a block gave all of `into`.
+bool unzip_block(std::span<const std::byte> block, std::span<std::byte> into) {
+  if (is_zstd(block) && has_zstd()) {
+    return unzip_zstd(block, into);
+  }
+  return (is_zlib(block) && inflate({block.subspan(header_size), into})) ||
+         unzip_by_root(block, into);
 }
 
 void put_size(std::byte* to, std::size_t size) {
@@ -245,6 +255,12 @@ std::size_t zip_by_root(std::span<const std::byte> from, Compression compression
 
 }  // namespace
 
+bool is_zlib(std::span<const std::byte> from) {
+  constexpr std::byte deflated{8};  // an older form of ROOT's own has another method
+  return from.size() > header_size && from[0] == std::byte{'Z'} && from[1] == std::byte{'L'} &&
+         from[2] == deflated;
+}
+
 void check_blocks(std::span<const std::byte> from, std::size_t n_into) {
   while (n_into > 0) {
     const auto block = parse_block(from, n_into);
@@ -258,11 +274,33 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
     const auto head = parse_block(from, into.size());
     const auto block = from.first(head.n_from);
     const auto part = into.first(head.n_into);
-    if (!(is_zstd(block) && has_zstd() ? unzip_zstd(block, part) : unzip_by_root(block, part))) {
+    if (!unzip_block(block, part)) {
       throw Error("a basket is damaged: it cannot be uncompressed");
     }
     from = from.subspan(block.size());
     into = into.subspan(part.size());
+  }
+}
+
+bool are_better_together(const Zipped& one, const Zipped& other) {
+  const auto is_one_block = [](const Zipped& each) {
+    return is_zlib(each.from) && header_size + size_at(each.from, 3) == each.from.size() &&
+           size_at(each.from, 6) == each.into.size();
+  };
+  return is_one_block(one) && is_one_block(other);
+}
+
+void unzip_both(const Zipped& one, const Zipped& other) {
+  Inflated done{false, false};
+  if (are_better_together(one, other)) {
+    done = inflate_both({one.from.subspan(header_size), one.into},
+                        {other.from.subspan(header_size), other.into});
+  }
+  if (!done.one) {
+    unzip(one.from, one.into);
+  }
+  if (!done.other) {
+    unzip(other.from, other.into);
   }
 }
 

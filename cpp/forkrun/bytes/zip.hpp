@@ -21,6 +21,18 @@ void check_blocks(std::span<const std::byte> from, std::size_t n_into);
 /// \throws Error if the data are damaged.
 void unzip(std::span<const std::byte> from, std::span<std::byte> into);
 
+/// Whether the first of some compressed blocks is zlib's, as all that ROOT writes of these.
+[[nodiscard]] bool is_zlib(std::span<const std::byte> from);
+/// Compressed blocks, and room for exactly what they become.
+struct Zipped {
+  std::span<const std::byte> from;
+  std::span<std::byte> into;
+};
+/// Whether two are uncompressed sooner together than one after the other.
+[[nodiscard]] bool are_better_together(const Zipped& one, const Zipped& other);
+/// As `unzip` of each. \throws Error if data of one are damaged.
+void unzip_both(const Zipped& one, const Zipped& other);
+
 /// Compresses into ROOT's sequence of blocks; gives the number of bytes, 0 if they would not be
 /// fewer. The bytes are those that ROOT itself would write, but for Zstandard up to `zstd:5`.
 [[nodiscard]] std::size_t zip(std::span<const std::byte> from, Compression compression,

@@ -235,19 +235,15 @@ void decode_offsets(const BasketHeader& header, std::span<const std::byte> objec
   move_offsets(basket.offsets, header.key_length);
 }
 
-}  // namespace
+/// What is in a record, compressed, and the room for it.
+Zipped zipped_of(const BasketHeader& header, std::span<const std::byte> record, Bytes& memory) {
+  return {record.subspan(static_cast<std::size_t>(header.key_length)),
+          memory.resize(static_cast<std::size_t>(header.object_length))};
+}
 
-void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
-                   Basket& basket) {
-  const auto header = parse_basket_header(record);
-  const auto n_object = static_cast<std::size_t>(header.object_length);
-  const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
-  const auto object = memory.resize(n_object);
-  if (payload.size() == n_object) {
-    std::copy_n(payload.begin(), n_object, object.begin());
-  } else {
-    unzip(payload, object);
-  }
+/// From the object behind the header.
+void fill_basket(const BasketHeader& header, std::span<const std::byte> object, bool has_offsets,
+                 Basket& basket) {
   basket.n_entries = header.n_entries;
   basket.data = object.first(static_cast<std::size_t>(header.last - header.key_length));
   basket.offsets.clear();
@@ -259,6 +255,41 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
   } else {
     set_entry_size(basket);
   }
+}
+
+}  // namespace
+
+void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
+                   Basket& basket) {
+  const auto header = parse_basket_header(record);
+  const auto zipped = zipped_of(header, record, memory);
+  if (zipped.from.size() == zipped.into.size()) {
+    std::ranges::copy(zipped.from, zipped.into.begin());
+  } else {
+    unzip(zipped.from, zipped.into);
+  }
+  fill_basket(header, zipped.into, has_offsets, basket);
+}
+
+bool is_zlib_basket(std::span<const std::byte> record) {
+  const auto header = parse_basket_header(record);
+  const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
+  return std::cmp_less(payload.size(), header.object_length) && is_zlib(payload);
+}
+
+bool decode_both(const BasketToDecode& one, const BasketToDecode& other, bool has_offsets) {
+  const auto header = parse_basket_header(one.record);
+  const auto of_other = parse_basket_header(other.record);
+  const auto zipped = zipped_of(header, one.record, one.memory);
+  const auto zipped_other = zipped_of(of_other, other.record, other.memory);
+  const auto is_stored = [](const Zipped& each) { return each.from.size() == each.into.size(); };
+  if (is_stored(zipped) || is_stored(zipped_other) || !are_better_together(zipped, zipped_other)) {
+    return false;
+  }
+  unzip_both(zipped, zipped_other);
+  fill_basket(header, zipped.into, has_offsets, one.basket);
+  fill_basket(of_other, zipped_other.into, has_offsets, other.basket);
+  return true;
 }
 
 void set_entry_size(Basket& basket) {

@@ -62,6 +62,20 @@ struct BasketHeader {
 void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
                    Basket& basket);
 
+/// Whether zlib has compressed it. Only for what `parse_basket_header` accepts.
+[[nodiscard]] bool is_zlib_basket(std::span<const std::byte> record);
+
+/// A basket's record, and where it is uncompressed to.
+struct BasketToDecode {
+  std::span<const std::byte> record;
+  Bytes& memory;
+  Basket& basket;
+};
+/// Two baskets of a branch, if that takes less time than one after the other; false if not, and
+/// nothing is done. \throws Error if the bytes of one are damaged.
+[[nodiscard]] bool decode_both(const BasketToDecode& one, const BasketToDecode& other,
+                               bool has_offsets);
+
 /// Sets the size of entries that all have the same one. \throws Error if they cannot have.
 void set_entry_size(Basket& basket);
 

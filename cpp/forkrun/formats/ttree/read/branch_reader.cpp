@@ -6,6 +6,7 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/entry_check.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/unpacked_room.hpp>
 
@@ -82,7 +83,10 @@ void BranchReader::forget() {
   basket_ = nullptr;
   shared_ = {};
   own_ = {};
+  next_ = {};
+  n_of_next_ = 0;
   record_ = {};
+  next_record_ = {};
   values_ = {};
   nested_ = {};
   form_values_ = {};
@@ -91,29 +95,33 @@ void BranchReader::forget() {
 void BranchReader::load(std::size_t number) {
   basket_ = nullptr;
   if (!kept_) {
-    unpack(branch_.baskets[number]);
+    unpack(number);
     basket_ = &own_.basket;
     return;
   }
   shared_ = kept_->get(number, [&] {
-    unpack(branch_.baskets[number]);
+    unpack(number);
     return std::exchange(own_, {});
   });
   basket_ = &shared_->basket;
 }
 
 /// Reads a basket into `own_`.
-void BranchReader::unpack(const StoredBasket& stored) {
+void BranchReader::unpack(std::size_t number) {
+  const auto& stored = branch_.baskets[number];
   try {
-    if (stored.seek == 0) {
+    if (n_of_next_ == number && number > 0) {
+      std::swap(own_, next_);
+      n_of_next_ = 0;
+    } else if (stored.seek == 0) {
       load_from_tree(stored);
     } else {
-      load_from_file(stored);
+      load_from_file(number);
     }
     if (own_.basket.lacks_offsets) {
       make_offsets(stored);
     }
-    check_entries();
+    check_entries(own_.basket, branch_.layout);
   } catch (const InputError&) {
     throw;
   } catch (const std::exception& error) {  // memory for a damaged size may be more than there is
@@ -122,10 +130,39 @@ void BranchReader::unpack(const StoredBasket& stored) {
   own_.basket.first_entry = stored.first_entry;
 }
 
-void BranchReader::load_from_file(const StoredBasket& stored) {
-  file_.read(stored.seek, record_.resize(static_cast<std::size_t>(stored.n_bytes)));
-  static_cast<void>(checked_header(record_.view(), stored, branch_));
-  decode_basket(record_.view(), branch_.layout.has_offsets, own_.memory, own_.basket);
+std::span<const std::byte> BranchReader::read_record(const StoredBasket& stored, Bytes& record) {
+  file_.read(stored.seek, record.resize(static_cast<std::size_t>(stored.n_bytes)));
+  static_cast<void>(checked_header(record.view(), stored, branch_));
+  return record.view();
+}
+
+void BranchReader::load_from_file(std::size_t number) {
+  const auto record = read_record(branch_.baskets[number], record_);
+  if (!load_two(number)) {
+    decode_basket(record, branch_.layout.has_offsets, own_.memory, own_.basket);
+  }
+}
+
+/// With the next one, if it is wanted as well: two take less time together. What is wrong with it
+/// is told once it is its turn.
+bool BranchReader::load_two(std::size_t number) {
+  const auto next = number + 1;
+  if (kept_ || next >= branch_.baskets.size() || starts_[next] >= wanted_end_ ||
+      branch_.baskets[next].seek == 0 || !is_zlib_basket(record_.view())) {
+    return false;
+  }
+  n_of_next_ = 0;
+  try {
+    const auto record = read_record(branch_.baskets[next], next_record_);
+    if (!decode_both({record_.view(), own_.memory, own_.basket},
+                     {record, next_.memory, next_.basket}, branch_.layout.has_offsets)) {
+      return false;
+    }
+  } catch (const std::exception&) {  // passed over: whichever it is, it is found again by itself
+    return false;
+  }
+  n_of_next_ = next;
+  return true;
 }
 
 void BranchReader::load_from_tree(const StoredBasket& stored) {
@@ -174,55 +211,10 @@ void BranchReader::make_offsets(const StoredBasket& stored) {
   own_.basket.lacks_offsets = false;
 }
 
-/// Each entry holds a whole number of items: one, unless the branch is jagged. Objects are checked
-/// as they are taken apart.
-void BranchReader::check_entries() const {
-  if (!branch_.layout.column || branch_.layout.column->is_nested() || branch_.layout.form) {
-    return;
-  }
-  const auto n_in_item = branch_.layout.column->n_in_item();
-  const auto size = size_of(branch_.layout.column->element) * n_in_item;
-  if (branch_.layout.column->shape == Shape::scalar) {
-    const auto entry_size = branch_.layout.leaves.empty() ? size : branch_.layout.entry_size;
-    if (own_.basket.data.size() != static_cast<std::size_t>(own_.basket.n_entries) * entry_size) {
-      throw Error("its entries do not have one value each");
-    }
-    return;
-  }
-  const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
-  const auto* const offsets = own_.basket.offsets.data();
-  const auto wrong_bits = (1U << 31U) | (static_cast<unsigned>(size) - 1);  // a power of two
-  const auto is_wrong = [offsets, header, wrong_bits](std::size_t i) {
-    return static_cast<unsigned>(offsets[i + 1] - offsets[i] - header) & wrong_bits;
-  };
-  if (n_in_item > 1) {
-    return check_items(size);
-  }
-  unsigned wrong = 0;
-  for (std::size_t i = 0; i + 1 < own_.basket.offsets.size(); ++i) {
-    wrong |= is_wrong(i);  // without a branch: several entries at a time
-  }
-  for (std::size_t i = 0; wrong != 0; ++i) {
-    if (is_wrong(i) != 0) {
-      throw Error("its entry " + std::to_string(i) + " does not have a whole number of values");
-    }
-  }
-}
-
-/// Of any size of items.
-void BranchReader::check_items(std::size_t item_bytes) const {
-  const auto header = static_cast<std::int32_t>(branch_.layout.header_bytes);
-  for (std::size_t i = 0; i + 1 < own_.basket.offsets.size(); ++i) {
-    const auto n_bytes = own_.basket.offsets[i + 1] - own_.basket.offsets[i] - header;
-    if (n_bytes < 0 || n_bytes % static_cast<std::int32_t>(item_bytes) != 0) {
-      throw Error("its entry " + std::to_string(i) + " does not have a whole number of arrays");
-    }
-  }
-}
-
 void BranchReader::for_each_basket(
     std::int64_t first, std::int64_t last,
     const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use) {
+  wanted_end_ = last;
   while (first < last) {
     const Basket& basket = basket_at(first);
     const auto end = std::min(last, basket.first_entry + basket.n_entries);

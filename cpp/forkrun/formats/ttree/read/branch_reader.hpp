@@ -53,12 +53,12 @@ class BranchReader final : public ColumnReader {
   [[nodiscard]] std::string name_of_kept() const;
   [[nodiscard]] std::size_t find(std::int64_t entry) const;
   void load(std::size_t number);
-  void unpack(const StoredBasket& stored);
-  void load_from_file(const StoredBasket& stored);
+  void unpack(std::size_t number);
+  void load_from_file(std::size_t number);
+  [[nodiscard]] bool load_two(std::size_t number);
+  std::span<const std::byte> read_record(const StoredBasket& stored, Bytes& record);
   void load_from_tree(const StoredBasket& stored);
   void make_offsets(const StoredBasket& stored);
-  void check_entries() const;
-  void check_items(std::size_t item_bytes) const;
   [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
   void read_leaf(std::span<const std::byte> entries, std::byte* to) const;
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
@@ -73,6 +73,7 @@ class BranchReader final : public ColumnReader {
   StoredBranch branch_;
   TreeFile& file_;
   std::vector<std::int64_t> starts_;  ///< first entry of each basket, then the number of entries
+  std::int64_t wanted_end_ = 0;       ///< of the entries that are being read
   Bytes record_;
   Bytes values_;
   NestedValues nested_;
@@ -80,6 +81,9 @@ class BranchReader final : public ColumnReader {
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
   std::shared_ptr<UnpackedBranch> kept_;  ///< null: entries are read as they are stored
   UnpackedBasket own_;
+  UnpackedBasket next_;      ///< uncompressed together with the one before it
+  std::size_t n_of_next_{};  ///< its number; 0: there is none
+  Bytes next_record_;
   std::shared_ptr<const UnpackedBasket> shared_;  ///< in place of `own_`
   const Basket* basket_ = nullptr;                ///< read last
 };
