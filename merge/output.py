@@ -328,18 +328,18 @@ def _finished(
 ) -> MergedOutput:
     """Adds to the files what is not of events, and verifies them."""
     output, written, form = making.output, making.written, making.form
-    of_input = planned.sources[making.destination.dataset].form
+    dataset = making.destination.dataset
+    of_input = planned.sources[dataset].form
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
-    elif output.label in config.carrying and form is of_input:
-        _carry(form, files[0], config, planned, making.destination.dataset)
+    elif output.label in config.carrying and form.is_of(planned.first_file(dataset)):
+        _carry(form, files[0], config, planned, dataset)
     if output.datasets == TOGETHER:
         form.add_text(str(files[0]), NAMES, json.dumps([each.name for each in config.datasets]))
     digest = check_merged(
         making.final, files, sum(n_events), written, config.source, planned.output_tree, form
     )
-    dataset = making.destination.dataset
     anew = _written_anew(form, files[0], config, planned, dataset) if form is of_input else []
     n_bytes = sum(file.stat().st_size for file in files)
     name = making.destination.name

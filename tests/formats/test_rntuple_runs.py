@@ -22,9 +22,7 @@ SKIM = {
 
 def write_files(folder: Path, *names: str) -> list[Path]:
     """RNTuples of 330 events each, in lumis of their own."""
-    return [
-        write_pair(folder, name, 330, 1 + 10 * (ord(name[0]) - ord("a")))[1] for name in names
-    ]
+    return [write_pair(folder, name, 330, 1 + 10 * (ord(name[0]) - ord("a")))[1] for name in names]
 
 
 def skim_job(folder: Path, files: list[Path], **more: Any) -> Path:

@@ -56,11 +56,16 @@ def test_a_branch_that_begins_late_can_be_dropped(tmp_path: Path) -> None:
     assert len(events_of(tmp_path)) == 11
 
 
-def test_an_rntuple_beside_events_can_be_left_out(tmp_path: Path) -> None:
+def test_an_rntuple_beside_events_is_carried_as_a_tree_or_left_out(tmp_path: Path) -> None:
     files = files_with(tmp_path, {"rntuple": "side"})
-    check_refused(tmp_path, files, '"side" is an RNTuple', "merge.carry = false")
-    assert [ended.code for ended in try_job(tmp_path, files, "merge.carry=false")] == [0, 0]
+    output = tmp_path / "run/output/all.root"
+    assert [ended.code for ended in try_job(tmp_path, files)] == [0, 0]
     assert events_of(tmp_path) == list(range(10))
+    with uproot.open(output) as file:
+        assert file["side"]["x"].array().tolist() == [1.0]
+    assert [ended.code for ended in try_job(tmp_path, files, "merge.carry=false")] == [0, 0]
+    with uproot.open(output) as file:
+        assert "side" not in file
 
 
 def test_an_rntuple_under_the_name_of_a_tree_is_not_left_out_of_a_merge(tmp_path: Path) -> None:

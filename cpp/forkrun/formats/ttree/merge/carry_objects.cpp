@@ -1,5 +1,6 @@
 #include <forkrun/formats/ttree/merge/carry_objects.hpp>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/merge/common_branches.hpp>
+#include <forkrun/formats/ttree/merge/ntuples_as_trees.hpp>
 #include <forkrun/formats/ttree/merge/plain_merger.hpp>
 #include <forkrun/formats/ttree/merge/root_merger.hpp>
 #include <forkrun/formats/ttree/origins/origins.hpp>
@@ -19,42 +21,87 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// What the inputs of a job have beside its events.
-struct Carried {
+/// What the inputs of a job have beside its events; RNTuples as the trees that outputs have for
+/// them, which are in files beside the output until this ends.
+class Carried {
+ public:
+  Carried(const std::vector<std::string>& paths, const std::set<std::string>& excluded,
+          const std::vector<FileIdentity>& as_indexed, const std::string& output)
+      : inputs{paths}, exclude{excluded}, identities_{as_indexed}, output_{output} {}
+
   const std::vector<std::string>& inputs;
   const std::set<std::string>& exclude;
-  const std::vector<FileIdentity>& identities;
 
   [[nodiscard]] bool wants(const std::string& path) const { return !exclude.contains(path); }
 
+  /// Of an input, by its number.
+  [[nodiscard]] const NtuplesAsTrees& ntuples_of(TreeFile& file, std::size_t number) const {
+    auto& ntuples = ntuples_[number];
+    if (!ntuples) {
+      const auto path = output_ + "." + std::to_string(number) + ".ntuples";
+      ntuples = std::make_unique<NtuplesAsTrees>(file, exclude, path);
+    }
+    return *ntuples;
+  }
+
   template <typename Merger>
   void add_to(Merger& merger, TreeFile& file, std::size_t number) const {
-    if (!identities.empty()) {
-      file.check_identity(identities.at(number));
+    if (!identities_.empty()) {
+      file.check_identity(identities_.at(number));
     }
     merger.add(file);
+    if (const auto& ntuples = ntuples_of(file, number); !ntuples.names().empty()) {
+      TreeFile trees{ntuples.path()};
+      ntuples.naming_input([&] { merger.add(trees); });
+    }
   }
+
+ private:
+  const std::vector<FileIdentity>& identities_;
+  std::string output_;
+  mutable std::map<std::size_t, std::unique_ptr<NtuplesAsTrees>> ntuples_;
 };
+
+/// The inputs, and those of their trees that were RNTuples.
+std::map<std::string, std::vector<std::string>> common_branches_of(const Carried& carried) {
+  auto paths = carried.inputs;
+  for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
+    TreeFile file{carried.inputs[i]};
+    if (const auto& ntuples = carried.ntuples_of(file, i); !ntuples.names().empty()) {
+      paths.push_back(ntuples.path());
+    }
+  }
+  return common_branches(paths, carried.exclude);
+}
+
+/// Notes the structures of the trees of a file; false if ROOT is needed to join them.
+bool add_structures(const Carried& carried, const TreeFile& file,
+                    std::map<std::string, std::string>& structures) {
+  const auto trees = file.names_of_trees(Ntuples::passed_over);
+  return trees && std::ranges::all_of(*trees, [&](const auto& name) {
+           if (name == origin_record || !carried.wants(name)) {
+             return true;
+           }
+           const auto record = file.record_of(name, {.members = true});
+           return record && record->members &&
+                  structures.try_emplace(name, record->structure).first->second ==
+                      record->structure;
+         });
+}
 
 /// What there is to carry without ROOT; none if it is needed.
 std::optional<std::set<std::string>> plain_trees(const Carried& carried) {
   std::map<std::string, std::string> structures;
-  for (const auto& path : carried.inputs) {
-    TreeFile file{path};
+  for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
+    TreeFile file{carried.inputs[i]};
     file.check_keys();
-    const auto trees = file.names_of_trees();
-    if (!trees) {
+    if (!add_structures(carried, file, structures)) {
       return {};
     }
-    for (const auto& name : *trees) {
-      if (name == origin_record || !carried.wants(name)) {
-        continue;
-      }
-      const auto record = file.record_of(name, {.members = true});
-      if (!record || !record->members ||
-          structures.try_emplace(name, record->structure).first->second != record->structure) {
-        return {};
-      }
+    if (const auto& ntuples = carried.ntuples_of(file, i);
+        !ntuples.names().empty() &&
+        !add_structures(carried, TreeFile{ntuples.path()}, structures)) {
+      return {};
     }
   }
   std::set<std::string> names;
@@ -75,7 +122,8 @@ bool carry_without_root(const Carried& carried, const std::string& output_path) 
                      {first.compression()},
                      BasketCheck::Depth::headers,
                      [&](const std::string& tree) { return carried.wants(tree); },
-                     Origins{true}};
+                     Origins{true},
+                     Ntuples::passed_over};
   for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
     TreeFile file{carried.inputs[i]};
     carried.add_to(merger, file, i);
@@ -95,11 +143,13 @@ std::vector<std::string> carry_with_root(
   const auto wanted = [&](const std::string& path) {
     return carried.wants(path) ? std::optional{path} : std::nullopt;
   };
-  RootMerger merger{
-      output,
-      {{compression}, BasketCheck::Depth::headers, if_they_differ, std::move(only_branches)},
-      wanted,
-      Origins{true}};
+  RootMerger merger{output,
+                    {.treatment = {compression},
+                     .if_they_differ = if_they_differ,
+                     .only_branches = std::move(only_branches),
+                     .ntuples = Ntuples::passed_over},
+                    wanted,
+                    Origins{true}};
   carried.add_to(merger, *first, 0);
   for (std::size_t i = 1; i < carried.inputs.size(); ++i) {
     TreeFile file{carried.inputs[i]};
@@ -121,10 +171,10 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
   if (inputs.empty()) {
     return {};
   }
-  const Carried carried{inputs, exclude, identities};
+  const Carried carried{inputs, exclude, identities, output_path};
   if (branches == BranchesThatDiffer::leave_out) {
     return carry_with_root(carried, output_path, OutputMode::update, if_they_differ,
-                           common_branches(inputs, exclude));
+                           common_branches_of(carried));
   }
   const auto trees = plain_trees(carried);
   if (trees && (trees->empty() || carry_without_root(carried, output_path))) {
@@ -155,10 +205,11 @@ void check_carried(const std::vector<std::string>& inputs, const std::string& sc
                    const std::set<std::string>& exclude, IfTheyDiffer if_they_differ,
                    BranchesThatDiffer branches) {
   const std::vector<FileIdentity> any;
+  const Carried carried{inputs, exclude, any, scratch};
   const bool are_common = branches == BranchesThatDiffer::leave_out;
-  carry_with_root({inputs, exclude, any}, scratch, OutputMode::create, if_they_differ,
-                  are_common ? common_branches(inputs, exclude)
-                             : std::map<std::string, std::vector<std::string>>{});
+  carry_with_root(
+      carried, scratch, OutputMode::create, if_they_differ,
+      are_common ? common_branches_of(carried) : std::map<std::string, std::vector<std::string>>{});
 }
 
 }  // namespace forkrun::root_io

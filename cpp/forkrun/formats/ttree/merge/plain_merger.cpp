@@ -6,16 +6,17 @@
 namespace forkrun::root_io {
 
 PlainMerger::PlainMerger(PlainFile& output, const BasketTreatment& treatment,
-                         BasketCheck::Depth check, Wanted wanted, Origins origins)
+                         BasketCheck::Depth check, Wanted wanted, Origins origins, Ntuples ntuples)
     : output_{output},
       treatment_{treatment},
       check_{check},
       wanted_{std::move(wanted)},
-      origins_{std::move(origins)} {}
+      origins_{std::move(origins)},
+      ntuples_{ntuples} {}
 
 bool PlainMerger::add(TreeFile& file) {
   file.check_keys();
-  const auto trees = file.names_of_trees();
+  const auto trees = file.names_of_trees(ntuples_);
   if (!trees) {
     return false;
   }

@@ -23,7 +23,7 @@ class PlainMerger {
   using Wanted = std::function<bool(const std::string& tree)>;
 
   PlainMerger(PlainFile& output, const BasketTreatment& treatment, BasketCheck::Depth check,
-              Wanted wanted, Origins origins);
+              Wanted wanted, Origins origins, Ntuples ntuples = Ntuples::something_else);
 
   /// False if ROOT is needed for anything in it, were it only to say what is wrong: the output is
   /// then of no use. \throws InputError, OutputError
@@ -48,6 +48,7 @@ class PlainMerger {
   BasketCheck::Depth check_;
   Wanted wanted_;
   Origins origins_;
+  Ntuples ntuples_;
   std::vector<std::unique_ptr<PlainTreeMerger>> trees_;  ///< in the order in which they came
 };
 

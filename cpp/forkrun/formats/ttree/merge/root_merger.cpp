@@ -76,6 +76,9 @@ void RootMerger::add_key(TreeFile& file, TKey& key, const std::string& folder) {
   if (!asked || !can_be_asked_for || belongs_to_file(key, path)) {
     return;
   }
+  if (is_rntuple(key) && settings_.ntuples == Ntuples::passed_over) {
+    return;
+  }
   if (is_rntuple(key)) {
     throw InputError(
         file.path() + ": \"" + path + "\" is an RNTuple, which cannot be merged yet; " +

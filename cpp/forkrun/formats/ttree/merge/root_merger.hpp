@@ -34,6 +34,7 @@ struct RootMergeSettings {
   std::map<std::string, std::vector<std::string>> only_branches{};
   bool only_trees = false;
   UnknownReferences unknown = UnknownReferences::error;
+  Ntuples ntuples = Ntuples::something_else;
 };
 
 /// Joins whatever files hold, by path within the file, with ROOT. Paths are of keys: objects may

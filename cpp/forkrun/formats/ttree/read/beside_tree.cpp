@@ -10,10 +10,13 @@
 #include <TKey.h>
 
 #include <forkrun/bytes/content_digest.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/root_file/object_stream.hpp>
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
+#include <forkrun/formats/ttree/read/ntuple_branches.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
@@ -116,8 +119,9 @@ class Beside {
     if ((path == tree_ && !is_folder) || type == "TProcessID" || path == "forkrun_origins") {
       return false;
     }
-    if (type == "ROOT::RNTuple") {
-      beside_.problems.push_back("\"" + path + "\" is an RNTuple, which cannot be merged yet");
+    if (rntuple::is_class_name(type)) {
+      note_ntuple(path);
+      return false;
     }
     has_objects_ = has_objects_ || (!is_folder && !is_tree_type(type));
     if (is_tree_type(type)) {
@@ -126,6 +130,19 @@ class Beside {
     note(path);
     note(type);
     return !is_folder;
+  }
+
+  /// It will be carried as a tree.
+  void note_ntuple(const std::string& path) {
+    note(path);
+    try {
+      for (const auto& branch : ntuple_branches(*rntuple::ntuple_in(file_, path))) {
+        note(branch.name);
+        note(branch.type.name());
+      }
+    } catch (const InputError& error) {
+      beside_.problems.emplace_back(error.what());
+    }
   }
 
   void add(const std::string& path, const FileKey& key) {

@@ -173,10 +173,13 @@ std::optional<TreeMembers> TreeFile::plain_members(const std::string& tree) cons
   return record ? std::move(record->members) : std::nullopt;
 }
 
-std::optional<std::vector<std::string>> TreeFile::names_of_trees() const {
+std::optional<std::vector<std::string>> TreeFile::names_of_trees(Ntuples ntuples) const {
   std::vector<std::string> names;
   if (outline()) {
     for (const auto& key : outline()->keys()) {
+      if (ntuples == Ntuples::passed_over && rntuple::is_class_name(key.type)) {
+        continue;
+      }
       if (key.type != "TTree" || std::ranges::count(names, key.name) > 0 ||
           key.name.find('/') != std::string::npos) {
         return {};

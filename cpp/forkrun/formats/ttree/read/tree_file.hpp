@@ -18,6 +18,9 @@ namespace forkrun::root_io {
 class InputTree;
 class UnpackedRoom;
 
+/// What RNTuples in a file of trees are for who asks without ROOT.
+enum class Ntuples { something_else, passed_over };
+
 /// The trees of a ROOT file that is opened for reading. What the file says of plain ones is read
 /// without ROOT.
 class TreeFile : public InputFile {
@@ -44,7 +47,8 @@ class TreeFile : public InputFile {
   [[nodiscard]] std::optional<TreeRecord> record_of(const std::string& tree,
                                                     PartsOfTree wanted) const;
   /// The names of its trees in their order; none if it holds anything else, or ROOT has to read it.
-  [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees() const;
+  [[nodiscard]] std::optional<std::vector<std::string>> names_of_trees(
+      Ntuples ntuples = Ntuples::something_else) const;
   /// Whether it has nothing under the name of a tree, which may have folders before it.
   [[nodiscard]] bool lacks(const std::string& tree) const;
   /// Where its baskets stay unpacked; null: nowhere.

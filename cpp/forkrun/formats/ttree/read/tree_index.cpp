@@ -179,8 +179,8 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
       describe(*ntuple, index);
     } else {
       describe(file, file.input_tree(tree_name), index);
-      index.beside = beside_tree(file, tree_name);
     }
+    index.beside = beside_tree(file, tree_name);
     auto found = ranges_of(*table, path, ids, file_number);
     index.ranges = std::move(found.ranges);
     index.events = found.order;
