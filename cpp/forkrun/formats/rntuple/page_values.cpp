@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 
@@ -21,14 +22,13 @@ T packed_value(Packed from, std::size_t i) {
   return value;
 }
 
-/// Value i of n whose first bytes lie together, then their second ones, and so on.
+/// Value i of n whose first bytes lie together, then their second ones, and so on. Without a loop,
+/// so that one over values becomes one of vectors.
 template <typename U>
 U split_value(Packed from, std::size_t n, std::size_t i) {
-  U value = 0;
-  for (std::size_t byte = 0; byte < sizeof(U); ++byte) {
-    value |= static_cast<U>(std::to_integer<U>(from[byte * n + i]) << (8 * byte));
-  }
-  return value;
+  return [=]<std::size_t... byte>(std::index_sequence<byte...>) {
+    return static_cast<U>((... | (std::to_integer<U>(from[byte * n + i]) << (8 * byte))));
+  }(std::make_index_sequence<sizeof(U)>{});
 }
 
 /// Signed numbers are stored as 0, -1, 1, -2, …
@@ -39,7 +39,7 @@ U zigzag_value(U stored) {
 
 template <typename T, typename Value>
 void fill(std::byte* into, std::size_t n, Value value) {
-  auto* to = reinterpret_cast<T*>(into);
+  auto* __restrict to = reinterpret_cast<T*>(into);
   for (std::size_t i = 0; i < n; ++i) {
     to[i] = static_cast<T>(value(i));
   }
@@ -58,11 +58,24 @@ void unsplit_signed(Packed from, std::size_t n, std::byte* into) {
 /// Numbers of places: each is stored as what is added to the one before it.
 template <typename U>
 void sum_up(Packed from, std::size_t n, std::byte* into) {
+  fill<std::int64_t>(into, n, [=](std::size_t i) { return split_value<U>(from, n, i); });
+  auto* to = reinterpret_cast<std::int64_t*>(into);
   U sum = 0;
-  fill<std::int64_t>(into, n, [&](std::size_t i) {
-    sum = static_cast<U>(sum + split_value<U>(from, n, i));
-    return sum;
-  });
+  for (std::size_t i = 0; i < n; ++i) {
+    sum = static_cast<U>(sum + static_cast<U>(to[i]));
+    to[i] = static_cast<std::int64_t>(sum);
+  }
+}
+
+/// Eight values at a time: each bit of a byte becomes a byte of its own.
+void unpack_bits(Packed from, std::size_t n, std::byte* into) {
+  constexpr std::uint64_t each_byte = 0x0101010101010101, bit_of_byte = 0x8040201008040201;
+  constexpr std::size_t in_byte = 8;
+  for (std::size_t i = 0; i < n; i += in_byte) {
+    const auto bits = std::to_integer<std::uint64_t>(from[i / in_byte]) * each_byte & bit_of_byte;
+    const auto values = ((bits + 0x7f * each_byte) >> (in_byte - 1)) & each_byte;
+    std::memcpy(into + i, &values, std::min(in_byte, n - i));
+  }
 }
 
 float real_of_half(std::uint16_t half) {
@@ -171,10 +184,7 @@ void decode_page(const StoredColumn& column, ElementType element, std::span<cons
   using enum Encoding;
   const auto* from = packed.data();
   switch (column.encoding) {
-    case bit:
-      return fill<bool>(into, n, [=](std::size_t i) {
-        return (std::to_integer<unsigned>(from[i / 8]) >> (i % 8) & 1U) != 0;
-      });
+    case bit: return unpack_bits(from, n, into);
     case index32:
       return fill<std::int64_t>(
           into, n, [=](std::size_t i) { return packed_value<std::uint32_t>(from, i); });
