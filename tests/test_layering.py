@@ -65,8 +65,8 @@ CPP = {
     "formats/rntuple": {"formats/table", "formats/root_file", "bytes", "core/data"},
     "formats/ttree/layout": {"formats/root_file", "fragments", "bytes", "core/data"},
     "formats/ttree/read": {
-        "formats/ttree/layout", "formats/rntuple", "formats/table", "formats/root_file", "fragments",
-        "bytes", "core/data",
+        "formats/ttree/layout", "formats/rntuple", "formats/table", "formats/root_file",
+        "fragments", "bytes", "core/data",
     },
     "formats/ttree/write": {
         "formats/ttree/read", "formats/ttree/layout", "formats/root_file", "fragments", "bytes",
