@@ -395,6 +395,7 @@ class TreeSource(Source):
         friend_columns: Mapping[str, tuple[int, str]] = ...,
         n_kept_bytes: int = 0,
         trees: Sequence[str] = ...,
+        expected: Sequence[str] = ...,
     ) -> None:
         """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
         modified_ns) per file as in the index; without these, files may change. `fills`: by column

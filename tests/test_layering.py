@@ -58,10 +58,11 @@ CPP = {
     "modules": {"module.hpp", "core/module", "core/data", "random"},
     "replay": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
     "bytes": {"core/data"},
+    "bytes/xrootd": {"bytes"},
     "fragments": {"bytes", "core/module", "core/data", "process"},
     "formats/root_file": {"bytes", "core/data", "process"},
     "formats/root_histograms": {"formats/root_file", "bytes", "core/data"},
-    "formats/table": {"core/data"},
+    "formats/table": {"bytes", "core/data"},
     "formats/rntuple": {"formats/table", "formats/root_file", "bytes", "core/data"},
     "formats/ttree/layout": {"formats/root_file", "fragments", "bytes", "core/data"},
     "formats/ttree/read": {

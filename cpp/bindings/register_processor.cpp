@@ -47,7 +47,7 @@ std::unique_ptr<TreeSource> make_source(
     const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
     const std::map<std::string, FillOfColumn>& fills, const std::vector<Friend>& friends,
     const std::map<std::string, ColumnOfFriend>& friend_columns, std::size_t n_kept_bytes,
-    const std::vector<std::string>& trees) {
+    const std::vector<std::string>& trees, const std::vector<std::string>& expected) {
   root_io::TreeSourceConfig config{
       files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
       {},    {}};
@@ -58,6 +58,11 @@ std::unique_ptr<TreeSource> make_source(
     config.fills[column] = {fill.first, fill.second};
   }
   config.trees = trees;
+  for (std::size_t column = 0; column < config.columns.size(); ++column) {
+    if (std::ranges::find(expected, config.columns[column].name) != expected.end()) {
+      config.expected.push_back(column);
+    }
+  }
   for (const auto& [ids, parts] : friends) {
     auto& each = config.friends.emplace_back(root_io::FriendTree{{ids[0], ids[1], ids[2]}, {}});
     for (const auto& [path, friend_tree, first_entry, identity] : parts) {
@@ -211,7 +216,8 @@ void register_processor(py::module_& module) {
            py::arg("fills") = std::map<std::string, FillOfColumn>{},
            py::arg("friends") = std::vector<Friend>{},
            py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{},
-           py::arg("n_kept_bytes") = 0, py::arg("trees") = std::vector<std::string>{});
+           py::arg("n_kept_bytes") = 0, py::arg("trees") = std::vector<std::string>{},
+           py::arg("expected") = std::vector<std::string>{});
   module.def(
       "python_source",
       [](const NamesAndTypes& columns, std::vector<std::vector<std::int64_t>> clusters,

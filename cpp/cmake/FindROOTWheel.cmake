@@ -1,4 +1,5 @@
-# ROOT and oneTBB as imported targets: ROOT::Core, ROOT::RIO, ROOT::Tree, ROOT::Hist, forkrun::tbb.
+# ROOT and oneTBB as imported targets: ROOT::Core, ROOT::RIO, ROOT::Tree, ROOT::Hist, forkrun::tbb;
+# forkrun::xrootd_client, if it has one.
 #
 # The wheel "root" of the building Python carries complete include/ and lib/ directories, but its
 # CMake configuration names a directory that does not exist; so the targets are made here. It also
@@ -34,6 +35,17 @@ else()
   find_package(TBB REQUIRED)
   add_library(forkrun::tbb ALIAS TBB::tbb)
   set(ROOTWheel_LIBRARY_DIR "${ROOT_LIBRARY_DIR}")
+endif()
+
+# The client of XRootD that ROOT itself uses.
+find_path(XRootD_INCLUDE_DIR XrdCl/XrdClFile.hh PATHS "${_root_wheel}/include/xrootd" PATH_SUFFIXES xrootd)
+find_library(XRootD_Client_LIBRARY NAMES XrdCl libXrdCl.so.3 PATHS "${ROOTWheel_LIBRARY_DIR}")
+if(XRootD_INCLUDE_DIR AND XRootD_Client_LIBRARY)
+  add_library(forkrun::xrootd_client SHARED IMPORTED)
+  set_target_properties(forkrun::xrootd_client PROPERTIES
+    IMPORTED_LOCATION "${XRootD_Client_LIBRARY}"
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${XRootD_INCLUDE_DIR}"
+    INTERFACE_INCLUDE_DIRECTORIES "${XRootD_INCLUDE_DIR}")
 endif()
 
 include(FindPackageHandleStandardArgs)

@@ -87,6 +87,7 @@ class TTreeFormat(Format):
             friend_columns=events.friend_columns,
             n_kept_bytes=events.n_kept_bytes,
             trees=events.trees,
+            expected=events.expected,
         )
 
     def make_outputs(
@@ -159,6 +160,8 @@ class TTreeFormat(Format):
         _core.try_copy(path, tree, names, scratch)
 
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
+        if "://" in path:  # the parent does not open it: that would start threads before the forks
+            return False
         if for_outputs:
             return not _core.has_plain_trees_alone(path)
         return not _core.is_plain_tree(path, tree)

@@ -72,7 +72,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
     core.share_histograms(config.threads.n_filling)
     _check_histograms(core, job.modules, job.variations.of_analyzers)
     _check_files(branches, outputs, consumed)
-    source = _source(config.source, branches, given.units)
+    source = _source(config.source, branches, given.units, consumed)
     return JobSchedule(
         core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
@@ -185,7 +185,9 @@ def _check_files(
         raise InputError("\n".join(problems))
 
 
-def _source(source: SourceConfig, branches: InputBranches, units: Units) -> _core.Source:
+def _source(
+    source: SourceConfig, branches: InputBranches, units: Units, expected: Sequence[str]
+) -> _core.Source:
     index = branches.files
     events = EventSource(
         files=[file.path for file in index],
@@ -198,6 +200,7 @@ def _source(source: SourceConfig, branches: InputBranches, units: Units) -> _cor
         friends=_friends(index),
         friend_columns={n: (number, b.name) for n, (number, b) in branches.friends.items()},
         n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
+        expected=expected,
         trees=[file.tree for file in index] if any(file.tree for file in index) else (),
     )
     return branches.format.source(events)

@@ -37,17 +37,14 @@ LocalFile::~LocalFile() { ::close(descriptor_); }
 
 bool LocalFile::is_path(const std::string& path) { return path.find("://") == std::string::npos; }
 
-std::int64_t LocalFile::read(std::int64_t place, std::span<std::byte> into) const {
+std::int64_t LocalFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
+  ++account.calls;
+  account.bytes += std::ssize(into);
   const auto n = read_at(descriptor_, place, into);
   if (n < 0) {
     throw InputError(cannot_read(path_, place, std::strerror(errno)));
   }
   return n;
-}
-
-std::string cannot_read(const std::string& path, std::int64_t place, const std::string& why) {
-  return path + ": cannot be read at byte " + std::to_string(place) +
-         (why.empty() ? "" : ": " + why);
 }
 
 }  // namespace forkrun

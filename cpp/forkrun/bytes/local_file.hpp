@@ -5,26 +5,24 @@
 #include <span>
 #include <string>
 
+#include <forkrun/bytes/byte_source.hpp>
+
 namespace forkrun {
 
 /// A file of this machine that is open for reading.
-class LocalFile {
+class LocalFile final : public ByteSource {
  public:
   /// \throws InputError if it cannot be opened, or is a pipe or the like: those have no size.
   explicit LocalFile(const std::string& path);
-  ~LocalFile();
-  LocalFile(const LocalFile&) = delete;
-  LocalFile& operator=(const LocalFile&) = delete;
+  ~LocalFile() override;
 
   /// Not "root://server/file", which has no place in a file system.
   [[nodiscard]] static bool is_path(const std::string& path);
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] std::int64_t n_bytes() const { return n_bytes_; }
-  /// Since 1970.
-  [[nodiscard]] std::int64_t modified_ns() const { return modified_ns_; }
-  /// Fills `into` from this place; gives the number of bytes, fewer only where the file ends
-  /// before. Any thread. \throws InputError if it cannot be read.
-  std::int64_t read(std::int64_t place, std::span<std::byte> into) const;
+  [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
+  [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
+  std::int64_t read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) override;
+  void expect(std::span<const ByteRange> /*ranges*/, ReadAccount& /*account*/) override {}
 
  private:
   std::string path_;
@@ -32,9 +30,5 @@ class LocalFile {
   std::int64_t n_bytes_{};
   std::int64_t modified_ns_{};
 };
-
-/// For an error: why this place of a file was not read; "" if nobody knows.
-[[nodiscard]] std::string cannot_read(const std::string& path, std::int64_t place,
-                                      const std::string& why);
 
 }  // namespace forkrun

@@ -10,6 +10,7 @@
 #include <TFile.h>
 
 #include <forkrun/bytes/content_digest.hpp>
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/bytes/local_io.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
@@ -26,21 +27,25 @@ namespace {
 
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
-/// A file of this machine. TFile takes every path for a URL and would cut it at `#` and `?`. And it
-/// goes on with what it could not read: here that is an exception.
+/// A file whose bytes are read here. TFile takes every path for a URL and would cut it at `#` and
+/// `?`. And it goes on with what it could not read: here that is an exception.
 class FileOfRoot final : public TFile {
  public:
   /// "NET": it is open already. \throws InputError
-  FileOfRoot(const std::string& path, int descriptor) : TFile{"local", "NET"} {
+  FileOfRoot(const std::string& path, std::shared_ptr<ByteSource> bytes)
+      : TFile{"local", "NET"}, bytes_{std::move(bytes)} {
     SetName(path.c_str());
     fRealName = path;
     fOption = "READ";
-    fD = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);  // TFile closes its own
+    fD =
+        ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // what TFile takes for an open file, and closes
     if (fD < 0) {
       throw InputError(path + ": cannot be opened: " + std::strerror(errno));
     }
     TFile::Init(false);
   }
+
+  [[nodiscard]] Long64_t GetSize() const override { return bytes_->n_bytes(); }
 
  protected:
   Long64_t SysSeek(Int_t /*descriptor*/, Long64_t offset, Int_t whence) override {
@@ -48,17 +53,16 @@ class FileOfRoot final : public TFile {
   }
 
   /// \throws InputError
-  Int_t SysRead(Int_t descriptor, void* into, Int_t n_bytes) override {
+  Int_t SysRead(Int_t /*descriptor*/, void* into, Int_t n_bytes) override {
+    ReadAccount account;
     const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
-    const auto n = read_at(descriptor, position_.value(), bytes);
-    if (n < 0) {
-      throw InputError(cannot_read(fRealName.Data(), position_.value(), std::strerror(errno)));
-    }
+    const auto n = bytes_->read(position_.value(), bytes, account);
     position_.advance(n);
     return static_cast<Int_t>(n);
   }
 
  private:
+  std::shared_ptr<ByteSource> bytes_;
   FilePosition position_;
 };
 
@@ -92,7 +96,7 @@ InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
     return;
   }
   check_keys();  // before ROOT looks at it
-  if (!local_) {
+  if (!bytes_) {
     identity_.n_bytes = file().GetSize();
   }
   identity_.uuid = uuid();
@@ -119,15 +123,17 @@ std::string InputFile::uuid() {
   return uuid_text(uuid_of(digest));
 }
 
-InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/) : path_{path} {
-  if (LocalFile::is_path(path)) {
-    local_.emplace(path);
-    identity_ = {"", local_->n_bytes(), local_->modified_ns()};
+InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/)
+    : path_{path}, bytes_{open_bytes(path)} {
+  if (bytes_) {
+    identity_ = {"", bytes_->n_bytes(), bytes_->modified_ns()};
     outline_ = FileOutline::of(identity_.n_bytes, reading());
   }
 }
 
 InputFile::~InputFile() = default;
+
+bool InputFile::is_local() const { return LocalFile::is_path(path_); }
 
 TFile& InputFile::file() const {
   if (!file_) {
@@ -140,9 +146,12 @@ void InputFile::open_with_root() const {
   start_root();
   const CapturedMessages messages;
   std::unique_ptr<TFile> file{naming_file(path_, [&]() -> TFile* {
-    return local_ ? new FileOfRoot{path_, local_->descriptor()}
-                  : TFile::Open(path_.c_str(), "READ");
+    return bytes_ ? new FileOfRoot{path_, bytes_} : TFile::Open(path_.c_str(), "READ");
   })};
+  if ((!file || file->IsZombie()) && path_.starts_with("http")) {
+    throw InputError(path_ + ": files of web servers cannot be read" + because(messages.first()) +
+                     "; copy the file, or name it with root:// if its storage has that, too");
+  }
   if (!file || file->IsZombie()) {
     throw InputError(path_ + ": is not a readable ROOT file" + because(messages.first()));
   }
@@ -155,7 +164,7 @@ void InputFile::open_with_root() const {
 }
 
 void InputFile::check_keys() const {
-  if (!local_) {
+  if (!bytes_) {
     return;  // ROOT says what it sees
   }
   const auto problem = disagreeing_key(identity_.n_bytes, reading());
@@ -166,7 +175,10 @@ void InputFile::check_keys() const {
 
 FileOutline::Read InputFile::reading() const {
   return [this](std::int64_t place, std::span<std::byte> into) {
-    return local_->read(place, into) == static_cast<std::int64_t>(into.size());
+    ReadAccount account;
+    const auto n = bytes_->read(place, into, account);
+    add(account);
+    return n == std::ssize(into);
   };
 }
 
@@ -222,21 +234,35 @@ FileClasses InputFile::read_classes() const {
   }
 }
 
+void InputFile::add(const ReadAccount& account) const {
+  read_calls_ += account.calls;
+  read_bytes_ += account.bytes;
+}
+
 void InputFile::read(std::int64_t offset, std::span<std::byte> into) const {
-  ++read_calls_;
-  read_bytes_ += static_cast<std::int64_t>(into.size());
-  if (!local_) {
-    return read_remote(offset, into);
+  if (!bytes_) {
+    return read_with_root(offset, into);
   }
-  const auto n = local_->read(offset, into);
-  if (n != static_cast<std::int64_t>(into.size())) {
+  ReadAccount account;
+  const auto n = bytes_->read(offset, into, account);
+  add(account);
+  if (n != std::ssize(into)) {
     throw InputError(cannot_read(path_, offset + n, "the file ends before"));
   }
 }
 
-void InputFile::read_remote(std::int64_t offset, std::span<std::byte> into) const {
-  const std::lock_guard lock{remote_};
+void InputFile::expect(std::span<const ByteRange> ranges) const {
+  if (bytes_) {
+    ReadAccount account;
+    bytes_->expect(ranges, account);
+    add(account);
+  }
+}
+
+void InputFile::read_with_root(std::int64_t offset, std::span<std::byte> into) const {
+  const std::lock_guard lock{with_root_};
   const CapturedMessages messages;
+  add({1, std::ssize(into)});
   if (file().ReadBuffer(reinterpret_cast<char*>(into.data()), offset,
                         static_cast<int>(into.size()))) {
     throw InputError(cannot_read(path_, offset, messages.first()));

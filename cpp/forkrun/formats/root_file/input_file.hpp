@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/compression.hpp>
-#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/formats/root_file/file_classes.hpp>
 #include <forkrun/formats/root_file/file_outline.hpp>
 
@@ -23,12 +23,12 @@ namespace forkrun::root_io {
 struct FileIdentity {
   std::string uuid;
   std::int64_t n_bytes{};
-  std::int64_t modified_ns{};  ///< of a local file, since 1970; 0: not known, and not compared
+  std::int64_t modified_ns{};  ///< since 1970; 0: not known, and not compared
 };
 
-/// A ROOT file opened for reading. Of a local file, what it says of its keys and the bytes of
-/// records are read with pread(2); all else, and remote files, through TFile, which is opened
-/// only then: it needs ROOT's interpreter, which takes a quarter of a second to start.
+/// A ROOT file opened for reading. What it says of its keys and the bytes of records are read
+/// without ROOT, where `open_bytes` knows how; all else through TFile, which is opened only then:
+/// it needs ROOT's interpreter, which takes a quarter of a second to start.
 class InputFile {
  public:
   /// \throws InputError if the file is missing, is not a ROOT file, or was not closed properly.
@@ -41,7 +41,7 @@ class InputFile {
   /// As ROOT has it. Not in several threads at the same time. \throws InputError
   [[nodiscard]] TFile& file() const;
   [[nodiscard]] std::int64_t size() const { return identity_.n_bytes; }
-  [[nodiscard]] bool is_local() const { return local_.has_value(); }
+  [[nodiscard]] bool is_local() const;
   [[nodiscard]] const FileIdentity& identity() const { return identity_; }
   /// \throws InputError if this is not the file that was indexed.
   void check_identity(const FileIdentity& indexed) const;
@@ -52,12 +52,14 @@ class InputFile {
   /// Whether the top directory has an object of this name.
   [[nodiscard]] bool has(const std::string& name) const;
 
-  /// Compares the lists of its objects with the file, if it is a local one. \throws InputError if
-  /// they do not agree: readers would not see all objects.
+  /// Compares the lists of its objects with the file. \throws InputError if they do not agree:
+  /// readers would not see all objects.
   void check_keys() const;
 
   /// Fills `into` from this offset of the file. Any thread. \throws InputError
   void read(std::int64_t offset, std::span<std::byte> into) const;
+  /// Says what will be read soon, in this order. Any thread.
+  void expect(std::span<const ByteRange> ranges) const;
   /// What it says of classes; nothing if that is damaged. Any thread.
   [[nodiscard]] const FileClasses& classes() const;
 
@@ -73,15 +75,16 @@ class InputFile {
   void open_with_root() const;
   [[nodiscard]] FileOutline::Read reading() const;
   [[nodiscard]] std::string uuid();
-  void read_remote(std::int64_t offset, std::span<std::byte> into) const;
+  void read_with_root(std::int64_t offset, std::span<std::byte> into) const;
+  void add(const ReadAccount& account) const;
   [[nodiscard]] FileClasses read_classes() const;
 
   std::string path_;
   mutable std::unique_ptr<TFile> file_;  ///< null until ROOT is needed
   std::optional<FileOutline> outline_;   ///< none: ROOT is needed
-  std::optional<LocalFile> local_;       ///< none: it is remote
+  std::shared_ptr<ByteSource> bytes_;    ///< null: ROOT alone can read it
   FileIdentity identity_;
-  mutable std::mutex remote_;
+  mutable std::mutex with_root_;
   mutable std::atomic<std::int64_t> read_calls_{};
   mutable std::atomic<std::int64_t> read_bytes_{};
   mutable std::once_flag classes_once_;

@@ -1,14 +1,33 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/core/data/column.hpp>
 
 namespace forkrun {
+
+/// Where the values of some entries are in a file.
+struct StoredPart {
+  std::int64_t first_entry{};
+  ByteRange bytes;
+};
+
+/// In the order in which entries need them.
+[[nodiscard]] inline std::vector<ByteRange> in_order(std::vector<StoredPart> parts) {
+  std::ranges::sort(parts, {},
+                    [](const auto& part) { return std::pair{part.first_entry, part.bytes.place}; });
+  std::vector<ByteRange> ranges;
+  std::ranges::transform(parts, std::back_inserter(ranges), &StoredPart::bytes);
+  return ranges;
+}
 
 /// Reads one column of a table, with its own buffers: distinct readers work at the same time.
 class ColumnReader {
@@ -24,6 +43,9 @@ class ColumnReader {
   [[nodiscard]] virtual std::string described_type() const = 0;
   /// The values of entries [first, last). Needs a type. \throws Error
   virtual void read(std::int64_t first, std::int64_t last, Column& into) = 0;
+  /// Adds what will be read of the file for entries [first, last), as far as it is known.
+  virtual void add_parts(std::int64_t /*first*/, std::int64_t /*last*/,
+                         std::vector<StoredPart>& /*to*/) const {}
 };
 
 /// Entries with columns in a file, however these are stored.

@@ -25,12 +25,28 @@ void for_each_chunk(std::span<const BasketPlace> places, const Use& use) {
   }
 }
 
+/// Where such a stretch is.
+[[nodiscard]] inline ByteRange range_of(std::span<const BasketPlace> chunk) {
+  return {chunk.front().seek, chunk.back().seek + chunk.back().n_bytes - chunk.front().seek};
+}
+
+/// They will be read one after the other.
+inline void expect_chunks(const TreeFile& file, std::span<const BasketPlace> places) {
+  if (file.is_local()) {
+    return;
+  }
+  std::vector<ByteRange> ranges;
+  for_each_chunk(places,
+                 [&](std::span<const BasketPlace> chunk) { ranges.push_back(range_of(chunk)); });
+  file.expect(ranges);
+}
+
 /// Reads such a stretch. \throws InputError
 inline std::span<std::byte> read_chunk(TreeFile& file, std::span<const BasketPlace> chunk,
                                        Bytes& memory) {
-  const auto bytes = memory.resize(
-      static_cast<std::size_t>(chunk.back().seek + chunk.back().n_bytes - chunk.front().seek));
-  file.read(chunk.front().seek, bytes);
+  const auto [place, n_bytes] = range_of(chunk);
+  const auto bytes = memory.resize(static_cast<std::size_t>(n_bytes));
+  file.read(place, bytes);
   return bytes;
 }
 

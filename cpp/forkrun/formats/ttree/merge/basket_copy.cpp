@@ -18,7 +18,9 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
 }
 
 void check_all(TreeFile& file, const BasketCheck& check, Bytes& memory) {
-  for_each_chunk(on_file(check.places()), [&](std::span<const BasketPlace> chunk) {
+  const auto places = on_file(check.places());
+  expect_chunks(file, places);
+  for_each_chunk(places, [&](std::span<const BasketPlace> chunk) {
     const auto bytes = read_chunk(file, chunk, memory);
     static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
   });
@@ -33,6 +35,7 @@ std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
                                        std::vector<BasketPlace> baskets, RecordFile& output,
                                        Bytes& memory) {
   std::ranges::sort(baskets, {}, &BasketPlace::seek);
+  expect_chunks(file, baskets);
   std::vector<CopiedBasket> copied;
   copied.reserve(baskets.size());
   for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {

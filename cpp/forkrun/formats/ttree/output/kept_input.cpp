@@ -147,6 +147,17 @@ void KeptInput::open(std::uint32_t file) {
   }
 }
 
+void KeptInput::expect(const EntryRange& cluster) {
+  if (file().is_local()) {
+    return;
+  }
+  std::vector<StoredPart> parts;
+  for (const auto* kept : file_->readers) {
+    kept->reader->add_parts(cluster.first, cluster.last, parts);
+  }
+  file().expect(in_order(std::move(parts)));
+}
+
 void KeptInput::find_readers() {
   std::span<const KeptReader> within;
   for (const auto& kept : kept_) {

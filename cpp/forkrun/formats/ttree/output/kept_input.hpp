@@ -104,6 +104,8 @@ class KeptInput {
   [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }
   [[nodiscard]] std::int64_t n_entries() const { return input_.lane().input_tree().n_entries(); }
   [[nodiscard]] TreeFile& file() const { return input_.lane().file(); }
+  /// Says that entries of a cluster of the file that is open will be read, if it is remote.
+  void expect(const EntryRange& cluster);
   /// Of a kept branch, in the file that is open.
   [[nodiscard]] BranchReader& reader(std::size_t kept) { return *file_->readers[kept]->reader; }
   [[nodiscard]] const StoredBranch& branch(std::size_t kept) const {

@@ -4,8 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/output/value_queue.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
 #include <forkrun/fragments/entry_ranges.hpp>
 
 namespace forkrun::root_io {
@@ -125,12 +127,32 @@ OutputMaker::OutputMaker(const OutputToMake& output, SharedInput& input, std::si
 
 OutputMaker::~OutputMaker() = default;
 
+/// Of a remote file: what this cluster needs, and the next one that is known to have events.
+void OutputMaker::expect(const EntryRange& cluster) {
+  const auto* next = events_.front();
+  const bool is_whole =  // and copied as it is
+      next->entries.first <= cluster.first && cluster.last <= next->entries.last;
+  if (LocalFile::is_path(input_.config().files.at(cluster.file)) || is_whole) {
+    return;
+  }
+  kept_.open(cluster.file);
+  kept_.expect(cluster);
+  if (const auto later = events_.first_behind(cluster)) {
+    const auto [first, last] =
+        cluster_around(input_.config().clusters.at(later->file), later->first, later->last);
+    kept_.expect({later->file, first, last});
+  }
+}
+
 void OutputMaker::add(const EntryRange& cluster) {
   bool has_some = false;
   for (const auto* next = events_.front();
        next != nullptr && next->entries.file == cluster.file &&
        cluster.first <= next->entries.first && next->entries.first < cluster.last;
        next = events_.front()) {
+    if (!has_some) {
+      expect(cluster);
+    }
     add(events_.take_before(cluster.last));
     has_some = true;
   }

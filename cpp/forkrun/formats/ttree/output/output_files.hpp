@@ -56,6 +56,7 @@ class OutputMaker {
   [[nodiscard]] double most_pending_bytes();
 
  private:
+  void expect(const EntryRange& cluster);
   void add(Selected selected);
   void open();
   void close();

@@ -236,6 +236,19 @@ void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
   }
 }
 
+void BranchReader::add_parts(std::int64_t first, std::int64_t last,
+                             std::vector<StoredPart>& to) const {
+  for (auto number = find(first); number < branch_.baskets.size(); ++number) {
+    const auto& basket = branch_.baskets[number];
+    if (basket.first_entry >= last) {
+      break;
+    }
+    if (basket.seek != 0) {
+      to.push_back({basket.first_entry, {basket.seek, basket.n_bytes}});
+    }
+  }
+}
+
 void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& into) {
   const auto size = size_of(branch_.layout.column->element);
   const auto n_in_item = branch_.layout.column->n_in_item();

@@ -39,6 +39,7 @@ class BranchReader final : public ColumnReader {
 
   /// \throws InputError
   void read(std::int64_t first, std::int64_t last, Column& into) override;
+  void add_parts(std::int64_t first, std::int64_t last, std::vector<StoredPart>& to) const override;
 
   /// The basket that holds `entry`; valid until the next call. \throws InputError
   const Basket& basket_at(std::int64_t entry);

@@ -96,4 +96,12 @@ void EventIds::load(std::int64_t first, std::int64_t last) {
   events_.load(first, last);
 }
 
+void EventIds::add_parts(std::int64_t first, std::int64_t last, std::vector<StoredPart>& to) const {
+  for (const auto* reader : {runs_.reader.get(), lumis_.reader.get(), events_.reader.get()}) {
+    if (reader != nullptr) {
+      reader->add_parts(first, last, to);
+    }
+  }
+}
+
 }  // namespace forkrun::root_io

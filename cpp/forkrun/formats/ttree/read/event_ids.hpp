@@ -22,6 +22,8 @@ class EventIds {
   void load(std::int64_t first, std::int64_t last);
   [[nodiscard]] LumiId lumi(std::size_t i) const { return {runs_.values[i], lumis_.values[i]}; }
   [[nodiscard]] std::span<const std::uint64_t> events() const { return events_.values; }
+  /// Adds what `load` reads of the file.
+  void add_parts(std::int64_t first, std::int64_t last, std::vector<StoredPart>& to) const;
 
  private:
   /// One integer per event, of any width, widened to T.

@@ -1,5 +1,6 @@
 #include <forkrun/formats/ttree/read/source_file.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
@@ -76,6 +77,7 @@ const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
                      " events, not the " + std::to_string(last) +
                      " of its index: it changed since it was indexed");
   }
+  expect(first, config_.ahead->end_of(number_, first, last));
   ids_->load(first, last);
   for (const auto& each : friends_) {
     if (each.ids) {
@@ -83,6 +85,24 @@ const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
     }
   }
   return *ids_;
+}
+
+/// Says what will be read of a remote file, in the order of entries.
+void SourceFile::expect(std::int64_t first, std::int64_t last) {
+  if (file_->is_local() || last <= expected_end_) {
+    return;
+  }
+  first = std::max(first, expected_end_);
+  expected_end_ = last;
+  std::vector<StoredPart> parts;
+  ids_->add_parts(first, last, parts);
+  for (const auto column : config_.expected) {
+    const auto origin = origin_of(column);
+    if (&origin.file == file_.get() && filled(column) == nullptr) {
+      reader(column, origin).add_parts(first, last, parts);
+    }
+  }
+  file_->expect(in_order(std::move(parts)));
 }
 
 /// That a friend has the events of entries [first, last), one by one.

@@ -61,6 +61,7 @@ class SourceFile {
     std::int64_t first_entry;
   };
 
+  void expect(std::int64_t first, std::int64_t last);
   void open_friends();
   [[nodiscard]] OpenFriend open_friend(const FriendTree& tree) const;
   void check_events(const OpenFriend& other, std::int64_t first, std::int64_t last) const;
@@ -79,6 +80,7 @@ class SourceFile {
   std::vector<std::unique_ptr<ColumnReader>> readers_;  ///< by column, made when first asked for
   std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
   std::map<std::string, std::unique_ptr<ColumnReader>> branches_;  ///< of `read_branch`
+  std::int64_t expected_end_{};  ///< entries before it have been expected
 };
 
 }  // namespace forkrun::root_io

@@ -97,12 +97,17 @@ class Ranges {
 };
 
 /// Trees without entries may lack the branches of ids as well.
-Ranges ranges_of(const Table& table, const std::string& path, const IdBranches& names,
+Ranges ranges_of(const Table& table, const TreeFile& file, const IdBranches& names,
                  std::uint32_t file_number) {
   if (table.n_entries() == 0) {
     return {};
   }
-  EventIds ids{table, path, names, file_number};
+  EventIds ids{table, file.path(), names, file_number};
+  if (!file.is_local()) {
+    std::vector<StoredPart> parts;
+    ids.add_parts(0, table.n_entries(), parts);
+    file.expect(in_order(std::move(parts)));
+  }
   Ranges found;
   for (std::int64_t first = 0; first < table.n_entries(); first += n_entries_at_once) {
     ids.load(first, std::min<std::int64_t>(first + n_entries_at_once, table.n_entries()));
@@ -181,7 +186,7 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
       describe(file, file.input_tree(tree_name), index);
     }
     index.beside = beside_tree(file, tree_name);
-    auto found = ranges_of(*table, path, ids, file_number);
+    auto found = ranges_of(*table, file, ids, file_number);
     index.ranges = std::move(found.ranges);
     index.events = found.order;
     return index;
@@ -218,7 +223,7 @@ EventDigest tree_digest(const std::string& path, const std::string& tree_name,
   TreeFile file{path};
   return naming_file(path, [&] {
     EventDigest digest;
-    for (const auto& range : ranges_of(*event_table(file, tree_name), path, ids, 0).ranges) {
+    for (const auto& range : ranges_of(*event_table(file, tree_name), file, ids, 0).ranges) {
       digest += range.digest;
     }
     return digest;

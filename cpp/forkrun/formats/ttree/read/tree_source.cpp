@@ -19,6 +19,24 @@ std::string text_of(LumiId lumi) {
 
 }  // namespace
 
+void EntriesAhead::begin(EntryRanges unit) {
+  const std::lock_guard lock{mutex_};
+  of_unit_before_ = std::move(of_unit_);
+  of_unit_.assign(unit.begin(), unit.end());
+}
+
+std::int64_t EntriesAhead::end_of(std::uint32_t file, std::int64_t first, std::int64_t last) const {
+  const std::lock_guard lock{mutex_};
+  for (const auto* ranges : {&of_unit_, &of_unit_before_}) {
+    for (const auto& range : *ranges) {
+      if (range.file == file && range.first <= first && last <= range.last) {
+        return range.last;
+      }
+    }
+  }
+  return last;
+}
+
 TreeLane::TreeLane(const TreeSourceConfig& config) : config_{config} {}
 
 TreeLane::~TreeLane() = default;
@@ -158,6 +176,7 @@ TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}
 std::unique_ptr<SourceLane> TreeSource::make_lane() { return std::make_unique<TreeLane>(config_); }
 
 void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const {
+  config_.ahead->begin(unit.ranges);
   const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
   join_into_blocks(unit.ranges, config_.clusters, size, blocks);
 }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,20 @@ struct FriendColumn {
   std::string branch;
 };
 
+/// What the process that reads a source will read of it: the units that it has begun.
+class EntriesAhead {
+ public:
+  void begin(EntryRanges unit);
+  /// The end of the range of a unit that holds these entries; without one, `last` itself.
+  [[nodiscard]] std::int64_t end_of(std::uint32_t file, std::int64_t first,
+                                    std::int64_t last) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<EntryRange> of_unit_;
+  std::vector<EntryRange> of_unit_before_;
+};
+
 struct TreeSourceConfig {
   std::vector<std::string> files;
   std::string tree;
@@ -47,6 +62,8 @@ struct TreeSourceConfig {
   std::map<std::string, FriendColumn> friend_columns{};  ///< by column
   std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as they are stored
   std::vector<std::string> trees{};               ///< per file; none: all have `tree`
+  std::vector<std::size_t> expected{};            ///< columns that modules will ask for
+  std::shared_ptr<EntriesAhead> ahead = std::make_shared<EntriesAhead>();
 
   [[nodiscard]] const std::string& tree_of(std::uint32_t file) const {
     return trees.empty() ? tree : trees.at(file);

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace forkrun {
+
+/// A stretch of a file.
+struct ByteRange {
+  std::int64_t place{};
+  std::int64_t n_bytes{};
+
+  [[nodiscard]] std::int64_t end() const { return place + n_bytes; }
+};
+
+/// What was asked of the disk or of a server.
+struct ReadAccount {
+  std::int64_t calls{};
+  std::int64_t bytes{};
+};
+
+/// The bytes of a file that is open for reading. Any thread.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
+  /// Since 1970; 0: not known.
+  [[nodiscard]] virtual std::int64_t modified_ns() const = 0;
+  /// Fills `into` from this place; gives the number of bytes, fewer only where the file ends
+  /// before. \throws InputError if it cannot be read.
+  virtual std::int64_t read(std::int64_t place, std::span<std::byte> into,
+                            ReadAccount& account) = 0;
+  /// Says what will be read soon, in this order: what is far away comes in large pieces.
+  virtual void expect(std::span<const ByteRange> ranges, ReadAccount& account) = 0;
+
+ protected:
+  ByteSource() = default;
+};
+
+/// nullptr: of a protocol that ROOT alone can read here. \throws InputError if it cannot be opened.
+[[nodiscard]] std::shared_ptr<ByteSource> open_bytes(const std::string& path);
+
+/// For an error: why this place of a file was not read; "" if nobody knows.
+[[nodiscard]] std::string cannot_read(const std::string& path, std::int64_t place,
+                                      const std::string& why);
+
+}  // namespace forkrun

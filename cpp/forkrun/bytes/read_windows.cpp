@@ -1,0 +1,161 @@
+#include <forkrun/bytes/read_windows.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace forkrun {
+
+namespace {
+
+using State = ReadWindow::State;
+
+constexpr std::int64_t window_bytes = 4 << 20;
+constexpr std::int64_t most_bytes_ahead = 3 * window_bytes;
+constexpr std::int64_t most_bytes_behind = 5 * window_bytes;
+constexpr std::ptrdiff_t most_in_flight = 2;
+/// Windows before the one that was read last which nobody has fetched.
+constexpr std::uint64_t most_passed_over = 16;
+/// Bytes between two ranges that are read with them, for fewer pieces of a request.
+constexpr std::int64_t most_gap = 256;
+
+/// In the order of the file. Neighbours become one, and none is longer than a request allows.
+std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
+  std::ranges::sort(ranges, {}, &ByteRange::place);
+  std::vector<ByteRange> pieces;
+  for (auto [place, n_bytes] : ranges) {
+    if (!pieces.empty() && place <= pieces.back().end() + most_gap) {
+      n_bytes = std::max(place + n_bytes, pieces.back().end()) - pieces.back().place;
+      place = pieces.back().place;
+      pieces.pop_back();
+    }
+    for (; n_bytes > RemoteConnection::most_piece_bytes;
+         n_bytes -= RemoteConnection::most_piece_bytes) {
+      pieces.push_back({place, RemoteConnection::most_piece_bytes});
+      place += RemoteConnection::most_piece_bytes;
+    }
+    pieces.push_back({place, n_bytes});
+  }
+  return pieces;
+}
+
+}  // namespace
+
+std::int64_t ReadWindow::n_bytes() const {
+  std::int64_t n = 0;
+  for (const auto& range : ranges) {
+    n += range.n_bytes;
+  }
+  return n;
+}
+
+std::vector<RemotePiece> ReadWindow::begin() {
+  state = State::in_flight;
+  problem = {};
+  bytes.resize(static_cast<std::size_t>(n_bytes()));
+  std::vector<RemotePiece> pieces;
+  std::span<std::byte> left{bytes};
+  for (const auto& [place, n] : ranges) {
+    pieces.push_back({place, left.first(static_cast<std::size_t>(n))});
+    left = left.subspan(static_cast<std::size_t>(n));
+  }
+  return pieces;
+}
+
+bool ReadWindows::knows(const ByteRange& range) const {
+  return find(range.place, static_cast<std::size_t>(range.n_bytes)).window != nullptr;
+}
+
+void ReadWindows::expect(std::span<const ByteRange> ranges) {
+  std::vector<ByteRange> wanted;
+  std::int64_t n_bytes = 0;
+  for (const auto& range : ranges) {
+    if (range.n_bytes <= 0 || knows(range)) {
+      continue;
+    }
+    wanted.push_back(range);
+    n_bytes += range.n_bytes;
+    if (n_bytes >= window_bytes || wanted.size() == RemoteConnection::most_pieces / 2) {
+      add_window(std::exchange(wanted, {}));
+      n_bytes = 0;
+    }
+  }
+  if (!wanted.empty()) {
+    add_window(std::move(wanted));
+  }
+}
+
+void ReadWindows::add_window(std::vector<ByteRange> wanted) {
+  auto window = std::make_shared<ReadWindow>(ReadWindow{++n_windows_, joined(std::move(wanted))});
+  std::size_t offset = 0;
+  const auto& pieces = window->ranges;
+  for (std::size_t first = 0; first < pieces.size();) {
+    auto end = first + 1;  // of pieces that are one stretch of the file
+    while (end < pieces.size() && pieces[end].place == pieces[end - 1].end()) {
+      ++end;
+    }
+    const auto n_bytes = pieces[end - 1].end() - pieces[first].place;
+    known_.insert_or_assign(pieces[first].place, Known{n_bytes, window, offset});
+    offset += static_cast<std::size_t>(n_bytes);
+    first = end;
+  }
+  windows_.push_back(std::move(window));
+}
+
+ReadWindows::Place ReadWindows::find(std::int64_t place, std::size_t n_bytes) const {
+  const auto after = known_.upper_bound(place);
+  if (after == known_.begin()) {
+    return {};
+  }
+  const auto& [begin, known] = *std::prev(after);
+  if (place + static_cast<std::int64_t>(n_bytes) > begin + known.n_bytes) {
+    return {};
+  }
+  return {known.window, known.offset + static_cast<std::size_t>(place - begin)};
+}
+
+void ReadWindows::note_read(const ReadWindow& window) {
+  newest_read_ = std::max(newest_read_, window.serial);
+  std::int64_t n_behind = 0;
+  for (const auto& each : windows_) {
+    const bool is_behind = each->state == State::here && each->serial < newest_read_;
+    n_behind += is_behind ? each->n_bytes() : 0;
+  }
+  std::erase_if(windows_, [&](const auto& each) {
+    if (each->serial >= newest_read_ || each->state == State::in_flight) {
+      return false;
+    }
+    const bool is_here = each->state == State::here;
+    const bool goes =
+        is_here ? n_behind > most_bytes_behind : each->serial + most_passed_over < newest_read_;
+    if (goes) {
+      n_behind -= is_here ? each->n_bytes() : 0;
+      forget(each);
+    }
+    return goes;
+  });
+}
+
+void ReadWindows::forget(const std::shared_ptr<ReadWindow>& window) {
+  for (const auto& range : window->ranges) {
+    const auto found = known_.find(range.place);
+    if (found != known_.end() && found->second.window == window) {
+      known_.erase(found);
+    }
+  }
+}
+
+std::shared_ptr<ReadWindow> ReadWindows::next() {
+  const auto n_in_flight = std::ranges::count(windows_, State::in_flight, &ReadWindow::state);
+  std::int64_t n_ahead = 0;
+  for (const auto& window : windows_) {
+    if (window->state != State::waiting) {
+      n_ahead += window->serial > newest_read_ ? window->n_bytes() : 0;
+    } else if (window->serial >= newest_read_ && !window->problem) {
+      return n_in_flight < most_in_flight && n_ahead < most_bytes_ahead ? window : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace forkrun

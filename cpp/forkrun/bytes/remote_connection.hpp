@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace forkrun {
+
+/// Why a server did not do what it was asked for; no text: it did.
+struct RemoteProblem {
+  std::string text{};
+  bool is_lasting = false;  ///< asking again does not help
+
+  explicit operator bool() const { return !text.empty(); }
+};
+
+/// A stretch of a remote file, and where its bytes go.
+struct RemotePiece {
+  std::int64_t place{};
+  std::span<std::byte> into{};
+};
+
+/// A file as a server has it open for this process. Any thread.
+class RemoteConnection {
+ public:
+  virtual ~RemoteConnection() = default;
+  RemoteConnection(const RemoteConnection&) = delete;
+  RemoteConnection& operator=(const RemoteConnection&) = delete;
+
+  [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
+  /// Since 1970.
+  [[nodiscard]] virtual std::int64_t modified_ns() const = 0;
+  /// Begins to fill pieces, in one request if it can; `done` is called once, in any thread. A piece
+  /// has `most_piece_bytes` at most, and there are `most_pieces` at most.
+  virtual void read(std::span<const RemotePiece> pieces,
+                    std::function<void(const RemoteProblem&)> done) = 0;
+
+  static constexpr std::int64_t most_piece_bytes = 2'097'136;
+  static constexpr std::size_t most_pieces = 1024;
+
+ protected:
+  RemoteConnection() = default;
+};
+
+/// A connection, or why there is none.
+struct RemoteOpened {
+  std::unique_ptr<RemoteConnection> connection{};
+  RemoteProblem problem{};
+};
+
+/// What the library of a protocol offers, under the name `forkrun_open_remote`.
+using OpenRemote = RemoteOpened (*)(const std::string& url);
+
+}  // namespace forkrun

@@ -1,0 +1,220 @@
+#include <forkrun/bytes/remote_file.hpp>
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Before a request that failed is made again.
+constexpr std::array<std::chrono::seconds, 3> pauses{5s, 30s, 120s};
+/// Where a ROOT file says what it holds: at its beginning and, but for what was written last, at
+/// its end.
+constexpr std::int64_t n_bytes_of_begin = 16 << 10;
+constexpr std::int64_t n_bytes_of_end = 512 << 10;
+
+bool is_of_xrootd(const std::string& url) {
+  return std::ranges::any_of(std::array{"root://", "roots://", "xroot://", "xroots://"},
+                             [&url](const char* begin) { return url.starts_with(begin); });
+}
+
+/// nullptr if the library was not built here: there was no XrdCl.
+OpenRemote xrootd() {
+  static const auto open = [] {
+    constexpr int own_symbols = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+    void* library = ::dlopen("libforkrun_xrootd.so", own_symbols);
+    return library == nullptr
+               ? nullptr
+               : reinterpret_cast<OpenRemote>(::dlsym(library, "forkrun_open_remote"));
+  }();
+  return open;
+}
+
+/// Says so: a command that waits seems to hang.
+void wait_after(const RemoteProblem& problem, const std::string& url, std::chrono::seconds pause) {
+  std::clog << "forkrun: " << url << ": " << problem.text << "; asking again in " << pause.count()
+            << " s\n"
+            << std::flush;
+  std::this_thread::sleep_for(pause);
+}
+
+[[noreturn]] void fail(const std::string& url, const RemoteProblem& problem) {
+  throw InputError(url + ": cannot be read: " + problem.text);
+}
+
+}  // namespace
+
+struct RemoteFile::Shared {
+  std::mutex mutex;
+  std::condition_variable answered;
+  ReadWindows windows;
+  std::ptrdiff_t n_in_flight = 0;
+};
+
+std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& url) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<RemoteFile>> open_files;
+  if (!is_of_xrootd(url) || xrootd() == nullptr) {
+    return nullptr;
+  }
+  const std::lock_guard lock{mutex};
+  auto& known = open_files[url];
+  auto file = known.lock();
+  if (!file) {
+    file = std::make_shared<RemoteFile>(url, [url] { return xrootd()(url); });
+    known = file;
+  }
+  return file;
+}
+
+RemoteFile::RemoteFile(std::string url, Connect connect)
+    : url_{std::move(url)}, connect_{std::move(connect)}, shared_{std::make_shared<Shared>()} {
+  auto opened = connect_patiently();
+  n_bytes_ = opened.connection->n_bytes();
+  modified_ns_ = opened.connection->modified_ns();
+  connections_.push_back(std::move(opened.connection));
+  const auto end = std::max<std::int64_t>(n_bytes_ - n_bytes_of_end, 0);
+  const std::array ends{ByteRange{0, std::min(n_bytes_of_begin, n_bytes_)},
+                        ByteRange{end, n_bytes_ - end}};
+  shared_->windows.expect(ends);
+}
+
+/// Waits for answers, which are bounded in time.
+RemoteFile::~RemoteFile() {
+  Lock lock{shared_->mutex};
+  shared_->answered.wait(lock, [this] { return shared_->n_in_flight == 0; });
+}
+
+/// \throws InputError
+RemoteOpened RemoteFile::connect_patiently() const {
+  for (auto pause = pauses.begin();; ++pause) {
+    auto opened = connect_();
+    if (opened.connection) {
+      return opened;
+    }
+    if (opened.problem.is_lasting || pause == pauses.end()) {
+      fail(url_, opened.problem);
+    }
+    wait_after(opened.problem, url_, *pause);
+  }
+}
+
+/// In place of a connection that failed, unless another thread has done so. \throws InputError
+void RemoteFile::connect_again(std::uint64_t failed) {
+  const std::lock_guard connecting{connecting_};
+  {
+    const Lock lock{shared_->mutex};
+    if (connections_.size() != failed) {
+      return;
+    }
+  }
+  auto opened = connect_patiently();
+  if (opened.connection->n_bytes() != n_bytes_ ||
+      opened.connection->modified_ns() != modified_ns_) {
+    throw InputError(url_ + ": changed on the server while it was read");
+  }
+  const Lock lock{shared_->mutex};
+  connections_.push_back(std::move(opened.connection));
+}
+
+std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
+  const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
+  for (auto pause = pauses.begin(); n > 0; ++pause) {
+    std::uint64_t connection = 0;
+    const auto problem =
+        try_read(place, into.first(static_cast<std::size_t>(n)), account, connection);
+    if (!problem) {
+      break;
+    }
+    if (problem.is_lasting || pause == pauses.end()) {
+      throw InputError(cannot_read(url_, place, problem.text));
+    }
+    if (pause != pauses.begin()) {  // the connection may have been lost long ago
+      wait_after(problem, url_, *std::prev(pause));
+    }
+    connect_again(connection);
+  }
+  return n;
+}
+
+void RemoteFile::expect(std::span<const ByteRange> ranges, ReadAccount& account) {
+  Lock lock{shared_->mutex};
+  shared_->windows.expect(ranges);
+  request_ahead(account, lock);
+}
+
+RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into,
+                                   ReadAccount& account, std::uint64_t& connection) {
+  Lock lock{shared_->mutex};
+  connection = connections_.size();
+  const auto [window, offset] = shared_->windows.find(place, into.size());
+  if (!window) {
+    return read_directly(place, into, account, lock);
+  }
+  shared_->windows.note_read(*window);
+  if (window->state == ReadWindow::State::waiting) {
+    request(window, account, lock);
+  }
+  request_ahead(account, lock);
+  shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
+  if (window->state == ReadWindow::State::waiting) {
+    return window->problem ? window->problem : RemoteProblem{"the connection was lost"};
+  }
+  lock.unlock();  // bytes that are here stay as they are
+  std::memcpy(into.data(), &window->bytes[offset], into.size());
+  return {};
+}
+
+/// What nobody expected.
+RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte> into,
+                                        ReadAccount& account, Lock& lock) {
+  ReadWindow window;
+  window.ranges = {{place, std::ssize(into)}};
+  auto own = std::make_shared<ReadWindow>(std::move(window));
+  request(own, account, lock);
+  shared_->answered.wait(lock, [&] { return own->state != ReadWindow::State::in_flight; });
+  if (own->state == ReadWindow::State::here) {
+    std::memcpy(into.data(), own->bytes.data(), into.size());
+  }
+  return own->problem;
+}
+
+/// Gives up the lock while it asks: the answer may come at once.
+void RemoteFile::request(const std::shared_ptr<ReadWindow>& window, ReadAccount& account,
+                         Lock& lock) {
+  const auto pieces = window->begin();
+  const auto connection = connections_.back();
+  ++account.calls;
+  account.bytes += window->n_bytes();
+  ++shared_->n_in_flight;
+  lock.unlock();
+  connection->read(pieces, [shared = shared_, window](const RemoteProblem& problem) {
+    const Lock answer{shared->mutex};
+    window->problem = problem;
+    window->state = problem ? ReadWindow::State::waiting : ReadWindow::State::here;
+    --shared->n_in_flight;
+    shared->answered.notify_all();
+  });
+  lock.lock();
+}
+
+void RemoteFile::request_ahead(ReadAccount& account, Lock& lock) {
+  while (const auto window = shared_->windows.next()) {
+    request(window, account, lock);
+  }
+}
+
+}  // namespace forkrun

@@ -1,0 +1,129 @@
+"""Files of a real XRootD server: the same outputs as of local ones, with few requests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forkrun.studies.sample import SampleSettings, write_sample
+from tests.support.jobs import PATIENCE_S, Ended, forkrun, output_digests
+from tests.support.xrootd_server import XrootdServer, xrootd_server
+
+N_EVENTS = 6000
+JOB = """
+import forkrun
+
+job = forkrun.Job({file!r}, name="remote")
+job.hist("Muon_pt", (50, 0, 100), name="pt")
+path = job.path("loose").filter("nMuon >= {least}").hist("MET_pt", (50, 0, 200), name="met")
+job.output("skim", paths=["loose"], keep=["*"])
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[XrootdServer]:
+    with xrootd_server() as one:
+        settings = SampleSettings(n_events=N_EVENTS, n_branches=120, cluster=1000)
+        write_sample(one.data / "s.root", settings)
+        yield one
+
+
+def run(folder: Path, name: str, file: str, *more: Any, least: int = 2) -> Ended:
+    job = folder / f"{name}.py"
+    job.write_text(JOB.format(file=file, least=least))
+    return forkrun("run", job, "-o", folder / name, *more, cwd=folder)
+
+
+def report(run_directory: Path) -> Any:
+    return json.loads((run_directory / "report.json").read_text())
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_outputs_of_remote_input_have_the_bytes_of_local_input(
+    tmp_path: Path, server: XrootdServer, children: int
+) -> None:
+    for name, file in (("here", str(server.data / "s.root")), ("afar", server.url("s.root"))):
+        ended = run(tmp_path, name, file, "--children", children)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+
+
+def test_outputs_with_all_events_are_copied_from_afar(tmp_path: Path, server: XrootdServer) -> None:
+    for name, file in (("here", str(server.data / "s.root")), ("afar", server.url("s.root"))):
+        ended = run(tmp_path, name, file, least=0)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+
+
+def test_a_child_asks_the_server_a_few_times_for_all_that_it_reads(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    ended = run(tmp_path, "afar", server.url("s.root"), "--children", 1)
+    assert ended.code == 0, ended.err
+    reading = report(tmp_path / "afar")["totals"]
+    assert 0 < reading["read_calls"] <= 4
+    assert reading["read_bytes"] < 1.05 * (server.data / "s.root").stat().st_size
+
+
+def test_merged_and_indexed_from_afar(tmp_path: Path, server: XrootdServer) -> None:
+    twice = [server.url("s.root"), str(server.data / "s.root")]
+    merged = forkrun("merge", tmp_path / "both.root", *twice, cwd=tmp_path)
+    assert merged.code == 0, merged.err
+    listed = forkrun("columns", server.url("s.root"), "MET*", cwd=tmp_path)
+    assert listed.code == 0, listed.err
+    assert "MET_pt" in listed.out
+
+
+def test_a_file_that_the_server_does_not_have_is_an_error_at_once(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    ended = run(tmp_path, "afar", server.url("none.root"))
+    assert ended.code == 3
+    assert "no such file" in ended.err
+    assert server.url("none.root") in ended.err
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty"])
+def test_damaged_files_are_named(tmp_path: Path, server: XrootdServer, damage: str) -> None:
+    content = (server.data / "s.root").read_bytes()
+    (server.data / "damaged.root").write_bytes(b"" if damage == "empty" else content[:100_000])
+    ended = run(tmp_path, "afar", server.url("damaged.root"))
+    assert ended.code == 3
+    assert server.url("damaged.root") in ended.err
+
+
+READ_TWICE = """
+import sys
+from forkrun import _core
+
+opened = _core.OpenTree(sys.argv[1], "Events")
+print(opened.read(["MET_pt"], 0, 10)["MET_pt"].sum(), flush=True)
+sys.stdin.readline()
+print(opened.read(["MET_phi"], 0, -1)["MET_phi"].sum(), flush=True)
+"""
+
+
+def test_a_server_that_was_killed_and_came_back_is_asked_again(server: XrootdServer) -> None:
+    def read_twice(file: str, between: Callable[[], None]) -> list[str]:
+        command = [sys.executable, "-c", READ_TWICE, file]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+            assert process.stdout
+            first = process.stdout.readline()
+            between()
+            rest, _ = process.communicate("\n", timeout=PATIENCE_S)
+            assert process.returncode == 0
+            return [first, rest]
+
+    def start_again() -> None:
+        server.kill()
+        server.start()
+
+    afar = read_twice(server.url("s.root"), start_again)
+    assert afar == read_twice(str(server.data / "s.root"), lambda: None)
