@@ -18,7 +18,7 @@ from forkrun.base.cpus import merge_threads
 from forkrun.base.destinations import NAMES, TOGETHER, Destination, split_tree
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.errors import VerificationError
-from forkrun.formats import EventSource, Format, OutputToMake, format_named, format_of
+from forkrun.formats import EventSource, Format, OutputToMake, format_named
 from forkrun.formats.events import NO_IDS, first_file
 from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
@@ -83,7 +83,7 @@ class Planned(Struct, frozen=True, dict=True):
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
             self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
-            format_of(self.first_file(dataset), tree), self.trees,
+            format_named(self.contents.input_format), self.trees,
         )  # fmt: skip
 
     def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from forkrun import _core
 from forkrun.errors import ConfigError
 from forkrun.formats.format import Format
 from forkrun.formats.parquet import PARQUET
@@ -21,12 +20,12 @@ GROUP = "forkrun.formats"
 _OWN: dict[str, Format] = {form.name: form for form in (TTREE, RNTUPLE, PARQUET)}
 
 
-def format_of(path: str, tree: str = "") -> Format:
-    """The format of a file, which need not be there. What no format knows is taken for a file of
-    ROOT, whose reader says what is wrong with it. `tree`: name of its table of events, which may be
-    an RNTuple."""
+def format_of(path: str) -> Format:
+    """The format of a file, which need not be there; of RNTuples, whose index tells them, that of
+    trees. What no format knows is taken for a file of ROOT, whose reader says what is wrong with
+    it."""
     if TTREE.is_of(path):
-        return RNTUPLE if tree and _core.is_ntuple(path, tree) else TTREE
+        return TTREE
     return next((form for form in map(_loaded, _added()) if form.is_of(path)), TTREE)
 
 

@@ -178,7 +178,12 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
         write_json(folder.datasets, described)
     if job.config.conditions:
         write_json(folder.conditions, conditions_to_json(job.schedule.conditions))
-    contents = OutputContents(job.schedule.outputs, job.clusters, job.clusters_with_events)
+    contents = OutputContents(
+        job.schedule.outputs,
+        job.clusters,
+        job.clusters_with_events,
+        job.schedule.input_format,
+    )
     write_json(folder.output_contents, msgspec.to_builtins(contents), indent=None)
     write_json(folder.fingerprint, job.fingerprint)
 

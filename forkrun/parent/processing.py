@@ -28,7 +28,7 @@ from forkrun.fork.safety import check_safe_to_fork
 from forkrun.fork.signals import LUMI_SIGNALS, PYTHON_STACKS, STOP_SIGNALS, StopFlag
 from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
-from forkrun.formats import format_of
+from forkrun.formats import format_named
 from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
 from forkrun.parent.commits import Commits
@@ -163,7 +163,7 @@ def _is_input_plain(work: Work) -> bool:
     if is_url(first):
         return True
     try:
-        needs_root = format_of(first, tree).needs_root
+        needs_root = format_named(work.job.schedule.input_format).needs_root
         return not needs_root(first, tree, for_outputs=bool(config.outputs))
     except InputError:
         return False

@@ -27,11 +27,12 @@ class OutputContent(Struct, frozen=True):
 class OutputContents(Struct, frozen=True):
     """`by_label`: of each output; `clusters`: for each file of the input the first entry of each
     cluster, then its number of entries; `with_events`: the same of trees that go with the events,
-    by path."""
+    by path; `input_format`: name of the format that the input has."""
 
     by_label: Mapping[str, OutputContent]
     clusters: Sequence[Sequence[int]]
     with_events: Mapping[str, Sequence[Sequence[int]]] = {}
+    input_format: str = "ttree"
 
 
 def read_contents(folder: RunDirectory) -> OutputContents:

@@ -31,7 +31,7 @@ class JobSchedule(Struct, frozen=True):
     variations with them; `found`: what modules do not declare; `watch`: finds out which pages
     become private in children; `weights_are_normalised`: those of the cutflow are made of
     `lumi_weight`; `one_lumi`: blocks are of one lumi, as a module that wants it cannot have them
-    cut for itself."""
+    cut for itself; `input_format`: name of the format that all input has."""
 
     core: _core.Schedule
     source: _core.Source
@@ -48,6 +48,7 @@ class JobSchedule(Struct, frozen=True):
     found: FoundOut = FoundOut({})
     weights_are_normalised: bool = False
     one_lumi: bool = False
+    input_format: str = "ttree"
     watch: _core.PageWatch | None = None
 
     def make_processor(

@@ -123,3 +123,15 @@ def test_rntuples_beside_a_tree_of_events_are_carried_too(tmp_path: Path) -> Non
     ended = run_job(tmp_path, [path])
     assert ended.code == 0, ended.err
     assert carried(tmp_path / "run/output/all.root", "Runs")["genEventSumw"] == [1.5, 2.5]
+
+
+def test_files_that_root_opens_by_their_urls_give_the_same_output(tmp_path: Path) -> None:
+    file = write_file(tmp_path / "a.root", 1, Runs=runs(1))
+    digests = []
+    for run, name in (("local", str(file)), ("remote", f"file://{file}")):
+        ended = run_job(tmp_path, [file], run, source={"files": [name]})
+        assert ended.code == 0, ended.err
+        output = tmp_path / run / "output/all.root"
+        assert carried(output, "Runs")["genEventSumw"] == [1.5, 2.5]
+        digests.append(carried(output, "Events")["event"])
+    assert digests == [events(100)["event"].tolist()] * 2

@@ -114,7 +114,7 @@ def _basket(original: Original, data: bytearray, draw: random.Random) -> None:
 def _content(original: Original, data: bytearray, draw: random.Random) -> None:
     """Bytes of an object, of a tree above all, that is compressed again."""
     trees = [r for r in original.metadata if r.kind == "TTree"]
-    record = draw.choice(trees if draw.random() < 0.8 else original.metadata)
+    record = draw.choice(trees if trees and draw.random() < 0.8 else original.metadata)
     content = bytearray(opened(bytes(data[record.payload]), record.object_bytes))
     for _ in range(draw.choice((1, 1, 1, 2, 8))):
         size = draw.choice((1, 2, 4, 8))
@@ -127,9 +127,11 @@ def _content(original: Original, data: bytearray, draw: random.Random) -> None:
 
 
 def _inside(original: Original, data: bytearray, draw: random.Random) -> None:
-    """Bytes of a basket's entries and offsets, that are compressed again."""
+    """Bytes of a basket's entries and offsets, that are compressed again; of pages as they are."""
     record = draw.choice(original.baskets)
-    content = bytearray(opened(bytes(data[record.payload]), record.object_bytes))
+    content = bytearray(data[record.payload])
+    if record.kind != "RBlob":
+        content = bytearray(opened(bytes(content), record.object_bytes))
     size = min(draw.choice((1, 4)), len(content))
     _change(content, draw.randrange(max(len(content) - size, 1)), size, draw)
     room = record.n_bytes - record.key_bytes
