@@ -40,10 +40,10 @@ class EventSource(Struct, frozen=True):
     n_kept_bytes: int = 0
     form: Any = None
     """The files' format; None: that of the outputs."""
-    expected: Sequence[str] = ()
-    """Columns that modules will ask for."""
     trees: Sequence[str] = ()
     """Table of events of each file; none: all have `tree`."""
+    expected: Sequence[str] = ()
+    """Columns that modules will ask for."""
 
     def tree_of(self, file: int) -> str:
         """The table of events of a file."""
