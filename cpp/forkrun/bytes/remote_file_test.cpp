@@ -1,0 +1,166 @@
+#include <forkrun/bytes/remote_file.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun {
+
+namespace {
+
+std::byte byte_at(std::int64_t place) { return static_cast<std::byte>(place * 7 % 251); }
+
+/// A server with one file.
+struct Server {
+  std::int64_t n_bytes = 64 << 20;
+  int n_failures = 0;  ///< of the next requests
+  int n_connections = 0;
+  std::vector<std::vector<ByteRange>> requests{};
+};
+
+class Connection final : public RemoteConnection {
+ public:
+  explicit Connection(Server& server) : server_{server} {}
+  [[nodiscard]] std::int64_t n_bytes() const override { return server_.n_bytes; }
+  [[nodiscard]] std::int64_t modified_ns() const override { return 1; }
+  void read(std::span<const RemotePiece> pieces,
+            std::function<void(const RemoteProblem&)> done) override {
+    if (server_.n_failures > 0) {
+      --server_.n_failures;
+      return done({"lost", false});
+    }
+    auto& request = server_.requests.emplace_back();
+    for (const auto& [place, into] : pieces) {
+      request.push_back({place, std::ssize(into)});
+      for (std::size_t i = 0; i < into.size(); ++i) {
+        into[i] = byte_at(place + static_cast<std::int64_t>(i));
+      }
+    }
+    done({});
+  }
+
+ private:
+  Server& server_;
+};
+
+class RemoteFileTest : public testing::Test {
+ protected:
+  RemoteFile open() {
+    return {"root://server//file", [this] {
+              ++server.n_connections;
+              return RemoteOpened{std::make_unique<Connection>(server), {}};
+            }};
+  }
+
+  void expect_bytes(RemoteFile& file, std::int64_t place, std::size_t n) {
+    std::vector<std::byte> bytes(n);
+    ASSERT_EQ(file.read(place, bytes, account), static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      ASSERT_EQ(bytes[i], byte_at(place + static_cast<std::int64_t>(i)));
+    }
+  }
+
+  Server server;
+  ReadAccount account;
+};
+
+}  // namespace
+
+TEST_F(RemoteFileTest, BeginAndEndAreOneRequest) {
+  auto file = open();
+  expect_bytes(file, 0, 100);
+  expect_bytes(file, server.n_bytes - 50, 50);
+  EXPECT_EQ(server.requests.size(), 1U);
+  EXPECT_EQ(account.calls, 1);
+}
+
+TEST_F(RemoteFileTest, NeighboursAreOnePiece) {
+  auto file = open();
+  expect_bytes(file, 0, 1);
+  const std::array expected{ByteRange{5'000'000, 1000}, ByteRange{2'000'000, 500},
+                            ByteRange{2'000'500, 500}};
+  file.expect(expected, account);
+  expect_bytes(file, 2'000'500, 500);
+  expect_bytes(file, 5'000'000, 1000);
+  ASSERT_EQ(server.requests.size(), 2U);
+  ASSERT_EQ(server.requests[1].size(), 2U);
+  EXPECT_EQ(server.requests[1][0].place, 2'000'000);
+  EXPECT_EQ(server.requests[1][0].n_bytes, 1000);
+}
+
+TEST_F(RemoteFileTest, PiecesAreNoLongerThanARequestAllows) {
+  auto file = open();
+  const std::array expected{ByteRange{1'000'000, 5'000'000}};
+  file.expect(expected, account);
+  expect_bytes(file, 1'000'000, 5'000'000);
+  for (const auto& request : server.requests) {
+    for (const auto& piece : request) {
+      EXPECT_LE(piece.n_bytes, RemoteConnection::most_piece_bytes);
+    }
+  }
+}
+
+TEST_F(RemoteFileTest, WhatIsExpectedIsReadOnceInItsOrderWhateverItsSize) {
+  auto file = open();
+  expect_bytes(file, 0, 1);
+  const auto before = account.bytes;
+  std::vector<ByteRange> expected;
+  for (std::int64_t i = 0; i < 2000; ++i) {
+    expected.push_back({100'000 + i * 30'000, 20'000});
+  }
+  file.expect(expected, account);
+  EXPECT_LT(account.bytes - before, 20 << 20);  // not all at once
+  for (const auto& [place, n_bytes] : expected) {
+    expect_bytes(file, place, static_cast<std::size_t>(n_bytes));
+    expect_bytes(file, place, 10);  // another reader needs it, too
+  }
+  EXPECT_EQ(account.bytes - before, 2000 * 20'000);
+}
+
+TEST_F(RemoteFileTest, ReadersThatJumpFindTheirBytes) {
+  auto file = open();
+  std::vector<ByteRange> expected;
+  for (std::int64_t i = 0; i < 600; ++i) {
+    expected.push_back({100'000 + i * 100'000, 90'000});
+  }
+  file.expect(expected, account);
+  for (const auto number : {599, 0, 300, 5, 598, 1, 17, 301}) {
+    expect_bytes(file, expected[static_cast<std::size_t>(number)].place, 90'000);
+  }
+  expect_bytes(file, 150'000, 200'000);  // over what was expected and what was not
+}
+
+TEST_F(RemoteFileTest, AConnectionThatIsLostIsMadeAnew) {
+  auto file = open();
+  expect_bytes(file, 0, 1);
+  server.n_failures = 1;
+  expect_bytes(file, 3'000'000, 77);
+  EXPECT_EQ(server.n_connections, 2);
+  const std::array expected{ByteRange{4'000'000, 1000}, ByteRange{9'000'000, 1000}};
+  server.n_failures = 2;  // when it is expected, and when it is read
+  file.expect(expected, account);
+  expect_bytes(file, 9'000'000, 1000);
+  EXPECT_EQ(server.n_connections, 3);
+}
+
+TEST_F(RemoteFileTest, AFileThatChangesIsAnError) {
+  auto file = open();
+  server.n_failures = 1;
+  server.n_bytes += 1;
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
+}
+
+TEST_F(RemoteFileTest, BehindTheEndIsNothing) {
+  auto file = open();
+  std::array<std::byte, 10> bytes{};
+  EXPECT_EQ(file.read(server.n_bytes, bytes, account), 0);
+  EXPECT_EQ(file.read(server.n_bytes - 4, bytes, account), 4);
+}
+
+}  // namespace forkrun
