@@ -23,6 +23,22 @@ class EventDigest:
     def __sub__(self, other: EventDigest) -> EventDigest: ...
     def __eq__(self, other: object) -> bool: ...
 
+class KeyIndex:
+    """Finds entries by keys: `n_keys` integers that name an event together. `keys`: a column for
+    each, (n,), all as long. Both functions release the GIL."""
+
+    def __init__(self, n_keys: int) -> None: ...
+    def add(self, keys: Sequence[npt.NDArray[np.uint64]]) -> None:
+        """Adds entries behind those that it has. Raises RuntimeError beyond 2^32 - 2."""
+
+    def __len__(self) -> int: ...
+    def partners(
+        self, keys: Sequence[npt.NDArray[np.uint64]], takes_first: bool = False
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Which of its entries have these keys, as stretches: place of the first of each; the
+        entry, each further one having the next, or -1 (none) or -2 (several, unless it
+        `takes_first`); and whether all have this same one."""
+
 def is_plain_tree(path: str, tree: str) -> bool:
     """Whether the columns of this tree can be read without ROOT's interpreter: the tree is in a
     local file and of a form that is known here. Opens nothing else. Raises InputError if the file
@@ -389,10 +405,8 @@ class TreeSource(Source):
         clusters: Sequence[Sequence[int]],
         identities: Sequence[tuple[str, int, int]] = ...,
         fills: Mapping[str, tuple[float, str]] = ...,
-        friends: Sequence[
-            tuple[Sequence[str], Sequence[tuple[str, str, int, tuple[str, int, int]]]]
-        ] = ...,
-        friend_columns: Mapping[str, tuple[int, str]] = ...,
+        friends: Sequence[tuple[Sequence[str], Sequence[tuple[Any, ...]], int]] = ...,
+        friend_columns: Mapping[str, tuple[int, str, float]] = ...,
         n_kept_bytes: int = 0,
         trees: Sequence[str] = ...,
         expected: Sequence[str] = ...,
@@ -400,11 +414,12 @@ class TreeSource(Source):
         """`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
         modified_ns) per file as in the index; without these, files may change. `fills`: by column
         that files may lack, its value and the branch that counts its values. `friends`:
-        branches of event ids, and for each file where its entries are: path, tree, first entry,
-        identity; `trees`: per file, if not all have `tree`;
-        `friend_columns`: by column, number of the friend and name of the branch; `n_kept_bytes`:
-        memory for baskets that stay unpacked, where entries are not read as they are stored. Opens
-        nothing."""
+        branches of event ids, for each file where its entries are, and memory for baskets that
+        stay unpacked. Of a file: the friend's files (path, tree, identity), and as columns of
+        stretches the first entry, the number of the friend's file (less than 0: no partner), the
+        first entry there, whether all have this one; `trees`: per file, if not all have `tree`;
+        `friend_columns`: by column, number of the friend, name of the branch, and value of entries
+        without a partner; `n_kept_bytes`: as that of friends. Opens nothing."""
 
 def python_source(
     columns: Sequence[tuple[str, str]],

@@ -7,6 +7,7 @@ namespace forkrun::bindings {
 
 void register_errors(pybind11::module_& module);
 void register_digest(pybind11::module_& module);
+void register_key_index(pybind11::module_& module);
 void register_exact_sums(pybind11::module_& module);
 void register_cell_table(pybind11::module_& module);
 void register_files(pybind11::module_& module);

@@ -20,6 +20,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "C++ core of forkrun: columns, schedule, event loop, ROOT input and output";
   register_errors(module);
   register_digest(module);
+  register_key_index(module);
   register_exact_sums(module);
   register_cell_table(module);
   register_files(module);

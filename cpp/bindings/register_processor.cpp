@@ -34,12 +34,42 @@ constexpr std::uint32_t first_node_border = 16;
 using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 /// Value, and name of the branch that counts the values of a jagged column.
 using FillOfColumn = std::pair<double, std::string>;
-/// Path, first entry, identity of the file of a friend.
-using PartOfFriend = std::tuple<std::string, std::string, std::int64_t, Identity>;
-/// Branches of event ids, and a part for each file of the source.
-using Friend = std::pair<std::array<std::string, 3>, std::vector<PartOfFriend>>;
-/// Number of the friend, and name of the branch.
-using ColumnOfFriend = std::pair<std::size_t, std::string>;
+template <typename T>
+using ColumnOf = py::array_t<T, py::array::c_style | py::array::forcecast>;
+/// Path, tree and identity of a file of a friend.
+using FileOfFriend = std::tuple<std::string, std::string, Identity>;
+/// Of a file of the source: the friend's files, and of each stretch its first entry, number of the
+/// friend's file, first entry there, and whether all have this one.
+using PartOfFriend =
+    std::tuple<std::vector<FileOfFriend>, ColumnOf<std::int64_t>, ColumnOf<std::int32_t>,
+               ColumnOf<std::int64_t>, ColumnOf<std::uint8_t>>;
+/// Branches of event ids, a part for each file of the source, and memory for what stays unpacked.
+using Friend = std::tuple<std::array<std::string, 3>, std::vector<PartOfFriend>, std::size_t>;
+/// Number of the friend, name of the branch, and value of entries without a partner.
+using ColumnOfFriend = std::tuple<std::size_t, std::string, double>;
+
+template <typename T>
+std::vector<T> copy_of(const ColumnOf<T>& values) {
+  return {values.data(), values.data() + values.size()};
+}
+
+std::shared_ptr<root_io::UnpackedRoom> room_of(std::size_t n_bytes) {
+  return n_bytes > 0 ? std::make_shared<root_io::UnpackedRoom>(n_bytes) : nullptr;
+}
+
+root_io::FriendTree friend_of(const Friend& given) {
+  const auto& [ids, parts, n_kept_bytes] = given;
+  root_io::FriendTree tree{{ids[0], ids[1], ids[2]}, {}, room_of(n_kept_bytes)};
+  for (const auto& [files, first, file, entry, repeats] : parts) {
+    auto& part = tree.parts.emplace_back();
+    for (const auto& [path, name, identity] : files) {
+      const auto& [uuid, n_bytes, modified_ns] = identity;
+      part.files.push_back({path, name, {uuid, n_bytes, modified_ns}});
+    }
+    part.entries = {copy_of(first), copy_of(file), copy_of(entry), copy_of(repeats)};
+  }
+  return tree;
+}
 
 std::unique_ptr<TreeSource> make_source(
     const std::vector<std::string>& files, const std::string& tree, const std::string& run_branch,
@@ -63,19 +93,14 @@ std::unique_ptr<TreeSource> make_source(
       config.expected.push_back(column);
     }
   }
-  for (const auto& [ids, parts] : friends) {
-    auto& each = config.friends.emplace_back(root_io::FriendTree{{ids[0], ids[1], ids[2]}, {}});
-    for (const auto& [path, friend_tree, first_entry, identity] : parts) {
-      const auto& [uuid, n_bytes, modified_ns] = identity;
-      each.parts.push_back({path, friend_tree, first_entry, {uuid, n_bytes, modified_ns}});
-    }
+  for (const auto& each : friends) {
+    config.friends.push_back(friend_of(each));
   }
   for (const auto& [column, from] : friend_columns) {
-    config.friend_columns[column] = {from.first, from.second};
+    const auto& [number, branch, fill] = from;
+    config.friend_columns[column] = {number, branch, fill};
   }
-  if (n_kept_bytes > 0) {
-    config.unpacked_room = std::make_shared<root_io::UnpackedRoom>(n_kept_bytes);
-  }
+  config.unpacked_room = room_of(n_kept_bytes);
   return std::make_unique<TreeSource>(std::move(config));
 }
 

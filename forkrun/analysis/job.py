@@ -38,7 +38,7 @@ _MADE_BY = {
 _OF_RUN = ("output", "force", "quiet", "plots", "cluster", "nodes")
 _OF_INPUT = ("job", "source", "datasets")
 """Sections that say what is read."""
-_FRIEND = 'a dict {"files": …, "tree": …, "prefix": …}, or several'
+_FRIEND = 'a dict {"files": …, "tree": …, "prefix": …, "by": …}, or several'
 
 
 def _friends(given: Any) -> list[dict[str, Any]]:

@@ -113,10 +113,10 @@ def _as_given(config: JobConfig, given: JobConfig) -> JobConfig:
 def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> None:
     """Raises ConfigError if files that were planned have other friends now."""
     for file in index:
-        for part in file.friends:
-            if friend_name(part) not in before["input"]:
+        for friend in (each for part in file.friends for each in part.files):
+            if friend_name(friend) not in before["input"]:
                 raise ConfigError(
-                    f"submit --extend: {part.path} would be a friend of {file.path}, which has"
+                    f"submit --extend: {friend.path} would be a friend of {file.path}, which has"
                     " another one; name new files of friends behind those that were there, in the"
                     " order of the input, or submit to another folder"
                 )

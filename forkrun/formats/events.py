@@ -24,9 +24,10 @@ class EventSource(Struct, frozen=True):
     """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
     type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
     `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
-    value and what counts its values; `friends`: branches of ids, and where the entries of each file
-    are; `friend_columns`: by column, number of the friend and name there; `n_kept_bytes`:
-    memory for what stays unpacked, where entries are not read as they are stored."""
+    value and what counts its values; `friends`: as the core's TreeSource has them;
+    `friend_columns`: by column, number of the friend, name there, and value of entries without a
+    partner; `n_kept_bytes`: memory for what stays unpacked, where entries are not read as they are
+    stored."""
 
     files: Sequence[str]
     tree: str
@@ -36,7 +37,7 @@ class EventSource(Struct, frozen=True):
     identities: Sequence[Identity]
     fills: Mapping[str, tuple[float, str]]
     friends: Sequence[Any]
-    friend_columns: Mapping[str, tuple[int, str]]
+    friend_columns: Mapping[str, tuple[int, str, float]]
     n_kept_bytes: int = 0
     form: Any = None
     """The files' format; None: that of the outputs."""

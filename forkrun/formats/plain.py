@@ -62,6 +62,15 @@ def empty_column(kind: str) -> Plain:
     return (*offsets, values) if offsets else values
 
 
+def one_value(kind: str, value: float, n_events: int) -> Plain:
+    """Column of a type with this value in each event; lists and texts are empty."""
+    of = ColumnType.of(kind)
+    if not of.n_levels:
+        return np.full((n_events, *of.dimensions), value, of.dtype)
+    _, *nothing = empty_column(kind)
+    return (np.zeros(n_events + 1, np.int64), *nothing)
+
+
 def n_events_of(column: Plain) -> int:
     """Number of events of a column."""
     return len(column[0]) - 1 if isinstance(column, tuple) else len(column)

@@ -28,7 +28,7 @@ def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
         raise InputError("; ".join([*problems, remedy]))
     files = _first_of_each_kind(index, config.merge.keep_first)
     if len(files) > 1 or any(file.beside.may_refer for file in index):
-        by_entry = {p.tree for file in index for p in file.friends if p.own is not None}
+        by_entry = {p.files[0].tree for file in index for p in file.friends if p.own is not None}
         trees = config.source.tree_names.of_entries([file.tree for file in index])
         _join(files, config, [*trees, *sorted(by_entry)])
 

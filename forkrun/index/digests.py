@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 
 from forkrun.config.anchor import is_url
-from forkrun.index.model import FileIndex, FriendPart
+from forkrun.index.model import FileIndex
+from forkrun.index.partners import FriendFile
 from forkrun.index.ranges import LumiRanges
 
 
@@ -17,12 +18,13 @@ def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, s
         file.name: _input_digest(file, held)
         for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
     }
-    return digests | {friend_name(part): part.digest for file in index for part in file.friends}
+    of_friends = (each for file in index for part in file.friends for each in part.files)
+    return digests | {friend_name(each): each.digest for each in of_friends}
 
 
-def friend_name(part: FriendPart) -> str:
+def friend_name(file: FriendFile) -> str:
     """What a friend's file is called among digests."""
-    return f'friend "{part.tree}" in {part.path}'
+    return f'friend "{file.tree}" in {file.path}'
 
 
 def _input_digest(file: FileIndex, held: memoryview) -> str:

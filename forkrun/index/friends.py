@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -12,18 +12,24 @@ from msgspec.structs import replace
 
 from forkrun._core import EventDigest
 from forkrun.base.destinations import split_tree
-from forkrun.config import FriendConfig, IdBranches, SourceConfig
+from forkrun.base.nearest import suggestion
+from forkrun.config import FilledBranches, FriendConfig, IdBranches, SourceConfig
+from forkrun.config.friends import Partner
 from forkrun.errors import ConfigError, InputError
+from forkrun.formats.events import NO_IDS
 from forkrun.index.files import find_files
-from forkrun.index.model import Branch, FileIndex, FriendPart
+from forkrun.index.joining import Keys, Table, find_partners, only_files_with_partners
+from forkrun.index.model import Branch, FileIndex, FriendPart, RangeColumns
+from forkrun.index.partners import FriendFile, Partners
 from forkrun.index.read import index_files
 from forkrun.index.trees_with_events import KEY, trees_named
 
 _REMEDY = (
     "a friend has an entry for each entry of the input, in the same order: an output with mode ="
     ' "friend" has that if it names no paths, and its job reads the same files without lumi_mask,'
-    " skip_events, max_events and only"
+    ' skip_events, max_events and only; with keys (by = ["run", "event"]) entries may be others'
 )
+_KEY_TYPES = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _SHOWN = 5
 """Trees that an error names."""
 
@@ -31,7 +37,7 @@ _SHOWN = 5
 class _Friend(NamedTuple):
     """`ids`: the tree, and names of the branches of event ids, if it `has_ids`; `columns`: its
     branches by the names of their columns; `prefix`: before these names; `in_outputs`: the path of
-    a tree that goes with the events there."""
+    a tree that goes with the events there; `config`, `key`: of one that is found by keys."""
 
     tree: str
     files: Sequence[FileIndex]
@@ -40,6 +46,8 @@ class _Friend(NamedTuple):
     columns: Mapping[str, Branch]
     prefix: str = ""
     in_outputs: str = ""
+    config: FriendConfig | None = None
+    key: str = ""
 
     @property
     def goes_with_events(self) -> bool:
@@ -56,7 +64,7 @@ def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileI
     for friend in _friends(index, source):
         _check_names(friend, taken)
         taken |= dict.fromkeys(friend.columns, f'the friend "{friend.tree}"')
-        parts = _aligned(index, friend)
+        parts = _joined(index, friend, source) if friend.config else _aligned(index, friend)
         files = [
             replace(file, friends=(*file.friends, part))
             for file, part in zip(files, parts, strict=True)
@@ -115,9 +123,10 @@ def _friend(
     prefix: str,
     index: Sequence[FileIndex],
     in_outputs: str = "",
+    keys: Iterable[str] = (),
 ) -> _Friend:
     has_ids = all(_has_ids(file, ids) for file in with_events(files))
-    columns = _columns(files, set(ids[1:]), prefix, index)
+    columns = _columns(files, {*ids[1:], *keys}, prefix, index)
     return _Friend(tree, files, ids, has_ids, columns, prefix, in_outputs)
 
 
@@ -137,7 +146,8 @@ def _index_friend(
         if problems:
             raise InputError("\n".join(problems))
     files, ids = index_friend_files(paths, source, tree, f"{key}.tree", trees)
-    return _friend(tree, files, ids, config.prefix, index)
+    friend = _friend(tree, files, ids, config.prefix, index, keys=config.keys.values())
+    return friend._replace(config=config, key=key) if config.keys else friend
 
 
 def index_friend_files(
@@ -213,9 +223,8 @@ def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart
     _check_entries(index, friend)
     if friend.has_ids:
         _check_events(index, friend)
-    parts = [_part(own, friend) for own in friend.files]
     if friend.goes_with_events:
-        yield from parts
+        yield from (_part(own, friend, 0, own.n_entries) for own in friend.files)
         return
     ends = list(accumulate(file.n_entries for file in friend.files))
     first = 0
@@ -229,19 +238,100 @@ def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart
                 f'{own.path}: its tree "{friend.tree}" ends within the entries of {file.path}; a'
                 " file of a friend has the entries of whole files of the input"
             )
-        yield parts[place]._replace(first_entry=first - begin)
+        yield _part(own, friend, first - begin, file.n_entries)
         first = end
 
 
-def _part(own: FileIndex, friend: _Friend) -> FriendPart:
-    ids = friend.ids[1:] if friend.has_ids else ("", "", "")
-    digest = friend_digest(own, friend.ids)
-    tree = own.tree or friend.tree
-    part = FriendPart(own.path, tree, 0, own.identity, digest, ids, friend.columns)
+def _part(own: FileIndex, friend: _Friend, first_entry: int, n_entries: int) -> FriendPart:
+    ids = friend.ids[1:] if friend.has_ids else NO_IDS
+    files, partners = [friend_file(own, friend.ids)], Partners.in_a_row(first_entry, n_entries)
+    part = FriendPart(files, partners, ids, friend.columns)
     if not friend.goes_with_events:
         return part
     named = as_columns(own, friend.prefix)
     return part._replace(own=named, prefix=friend.prefix, in_outputs=friend.in_outputs)
+
+
+def _joined(
+    index: Sequence[FileIndex], friend: _Friend, source: SourceConfig
+) -> Iterator[FriendPart]:
+    """Where the partners of each file's entries are. Raises ConfigError or InputError."""
+    assert friend.config is not None
+    _check_keys(index, friend, friend.config.keys)
+    by_file = friend.config.is_by_file
+    if by_file and len(friend.files) != len(index):
+        raise ConfigError(
+            f"{friend.key}.file_by_file: the friend has {len(friend.files):,} files, the input"
+            f" {len(index):,}"
+        )
+    looked_in = {n: [friend.files[n]] if by_file else friend.files for n in range(len(index))}
+    tables = [_table(file, source.tree) for file in index]
+    yield from joined_parts(tables, looked_in, friend.ids, friend.columns, friend.config)
+
+
+def joined_parts(
+    tables: Sequence[Table],
+    looked_in: Mapping[int, Sequence[FileIndex]],
+    ids: IdBranches,
+    columns: Mapping[str, Branch],
+    config: FriendConfig,
+) -> Iterator[FriendPart]:
+    """The part of each file of the input: of the friend's files only those that have partners.
+    `looked_in`: by number of a file those that may have some; of others, which other nodes read,
+    parts of no files."""
+    keys = Keys(config.keys, config.duplicates is Partner.FIRST)
+    inputs = {n: tables[n] for n in looked_in}
+    lists = {id(files): [_table(file, ids.tree) for file in files] for files in looked_in.values()}
+    found = find_partners(inputs, {n: lists[id(files)] for n, files in looked_in.items()}, keys)
+    fills = config.missing.fill if isinstance(config.missing, FilledBranches) else {}
+    is_filled = bool(fills) and any((each.file < 0).any() for each in found.values())
+    no_file = FriendPart(
+        [], Partners.in_a_row(0, 0), NO_IDS, columns, fills=fills, is_filled=is_filled, by_keys=True
+    )
+    for n in range(len(tables)):
+        if n not in found:
+            yield no_file
+            continue
+        used, own = only_files_with_partners(found[n])
+        files = [friend_file(looked_in[n][number], ids) for number in used]
+        yield no_file._replace(files=files, partners=own)
+
+
+def _table(file: FileIndex, tree: str) -> Table:
+    return Table(file.path, file.tree or tree, file.n_entries, file.identity)
+
+
+def _check_keys(index: Sequence[FileIndex], friend: _Friend, keys: Mapping[str, str]) -> None:
+    """Raises ConfigError if the input, or the friend, has no such columns of integers."""
+    problems = [
+        *_key_problems(index, keys, "the input", friend.key),
+        *_key_problems(friend.files, keys.values(), f'the friend "{friend.tree}"', friend.key),
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _key_problems(
+    files: Sequence[FileIndex], names: Iterable[str], what: str, key: str
+) -> Iterator[str]:
+    """Looks at the first file with events: what differs in others is found when they are read."""
+    for file in with_events(files)[:1]:
+        types = {branch.name: branch.type for branch in file.all_branches}
+        for name in names:
+            kind = types.get(name)
+            if kind is None:
+                near = suggestion(name, types)
+                yield f'{key}.by: {what} has no branch "{name}"{near}; {file.path} lacks it'
+            elif kind not in _KEY_TYPES:
+                yield (
+                    f'{key}.by: "{name}" of {what} is {kind} in {file.path}; keys are integers, one'
+                    " for each event"
+                )
+
+
+def friend_file(own: FileIndex, ids: IdBranches) -> FriendFile:
+    """A file of a friend, with the digest that shows whether it is the same as before."""
+    return FriendFile(own.path, own.tree or ids.tree, own.identity, _digest(own, ids))
 
 
 def _check_entries(index: Sequence[FileIndex], friend: _Friend) -> None:
@@ -302,8 +392,10 @@ def _in_a_row(files: Sequence[FileIndex]) -> Iterator[tuple[int, int, int, int, 
         yield last
 
 
-def friend_digest(own: FileIndex, ids: IdBranches) -> str:
-    """Digest of a friend's file, to see that it is the same as before."""
-    ranges = own.ranges if _has_ids(own, ids) else ()
-    held = (own.uuid, own.n_bytes, own.n_entries, ranges, own.all_branches)
-    return hashlib.sha256(repr(held).encode()).hexdigest()
+def _digest(own: FileIndex, ids: IdBranches) -> str:
+    held = repr((own.uuid, own.n_bytes, own.n_entries, own.all_branches))
+    digest = hashlib.sha256(held.encode())
+    if _has_ids(own, ids):
+        for column in vars(RangeColumns.of(own.ranges)).values():
+            digest.update(column.tobytes())
+    return digest.hexdigest()

@@ -10,8 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.config import SourceConfig
-from forkrun.index.friends import as_columns, friend_digest, index_friend_files
+from forkrun.index.friends import (
+    as_columns,
+    friend_file,
+    index_friend_files,
+    joined_parts,
+)
+from forkrun.index.joining import Table
 from forkrun.index.model import NO_FILE, Branch, FileIndex, FriendPart
+from forkrun.index.partners import Partners
 
 
 class KnownFriend(Struct, frozen=True):
@@ -19,7 +26,9 @@ class KnownFriend(Struct, frozen=True):
     their columns; `files`: by path of its files, their bytes; `places`: by number of a file of the
     input, the friend's file, and the first of its entries there; `prefix`: of the columns of a tree
     that goes with the events to outputs, and its path `in_outputs`; `trees`: by number, where not
-    all files have one of the same path."""
+    all files have one of the same path; `by_keys`: by number of a file of the input, files and
+    trees of the friend that have its partners, which are found by keys; `is_filled`: some event of
+    the whole input has none."""
 
     tree: str
     ids: Sequence[str]
@@ -29,6 +38,8 @@ class KnownFriend(Struct, frozen=True):
     prefix: str = ""
     in_outputs: str = ""
     trees: Mapping[int, str] = {}
+    by_keys: Mapping[int, Sequence[tuple[str, str]]] = {}
+    is_filled: bool = False
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KnownFriend:
@@ -36,9 +47,13 @@ class KnownFriend(Struct, frozen=True):
         columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
         places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
         trees = {int(n): tree for n, tree in data.get("trees", {}).items()}
+        by_keys = {
+            int(n): [(str(path), str(tree)) for path, tree in files]
+            for n, files in data["by_keys"].items()
+        }
         return cls(
-            data["tree"], tuple(data["ids"]), columns, data["files"], places,
-            data.get("prefix", ""), data.get("in_outputs", ""), trees,
+            data["tree"], tuple(data["ids"]), columns, data["files"], places, data["prefix"],
+            data["in_outputs"], trees, by_keys, data["is_filled"],
         )  # fmt: skip
 
 
@@ -51,15 +66,22 @@ def known_friends(index: Sequence[FileIndex], numbers: Collection[int]) -> tuple
 def _known(parts: Mapping[int, FriendPart]) -> KnownFriend:
     """`parts` : by number of a file of the input."""
     any_part = next(iter(parts.values()))
+    files = {n: part.files for n, part in parts.items()}
+    aligned = {} if any_part.by_keys else {n: each[0] for n, each in files.items()}
+    tree = next((file.tree for file in aligned.values()), "")
     return KnownFriend(
-        any_part.tree,
+        tree,
         tuple(any_part.ids),
         any_part.columns,
-        {part.path: part.identity[1] for part in parts.values()},
-        {n: (part.path, part.first_entry) for n, part in parts.items()},
+        {each.path: each.identity[1] for of_file in files.values() for each in of_file},
+        {n: (each.path, parts[n].partners.first_partner) for n, each in aligned.items()},
         any_part.prefix,
         any_part.in_outputs,
-        {n: part.tree for n, part in parts.items() if part.tree != any_part.tree},
+        {n: each.tree for n, each in aligned.items() if each.tree != tree},
+        {n: [(f.path, f.tree) for f in each] for n, each in files.items()}
+        if any_part.by_keys
+        else {},
+        any_part.is_filled,
     )
 
 
@@ -68,7 +90,7 @@ def with_known_friends(
 ) -> list[FileIndex]:
     """The index of a part of the input with its friends, whose files are indexed as they are now.
     Raises InputError for a friend that cannot be read."""
-    parts = [list(_parts(known, source, n, len(index))) for n, known in enumerate(friends)]
+    parts = [list(_parts(known, source, n, index)) for n, known in enumerate(friends)]
     return [
         replace(file, friends=tuple(of_friend[n] for of_friend in parts))
         for n, file in enumerate(index)
@@ -76,20 +98,35 @@ def with_known_friends(
 
 
 def _parts(
-    known: KnownFriend, source: SourceConfig, number: int, n_files: int
+    known: KnownFriend, source: SourceConfig, number: int, index: Sequence[FileIndex]
 ) -> Iterator[FriendPart]:
     """One for each file of the input; of those that other nodes read, one of no file."""
-    paths = [path for path, _ in known.places.values()]
-    trees = [known.trees.get(n, known.tree) for n in known.places]
+    places: dict[int, Sequence[tuple[str, str]]]
+    places = {n: [(path, known.trees.get(n, known.tree))] for n, (path, _) in known.places.items()}
+    places |= known.by_keys
+    wanted = list(dict.fromkeys(each for files in places.values() for each in files))
+    paths, trees = [path for path, _ in wanted], [tree for _, tree in wanted]
     key = f"source.friends[{number}].tree"
-    files, ids = index_friend_files(paths, source, known.tree, key, trees)
-    indexed = dict(zip(known.places, files, strict=True))
-    for n in range(n_files):
-        path, first = known.places.get(n, ("", 0))
-        file = indexed.get(n, NO_FILE)
-        digest = friend_digest(file, ids) if path else ""
-        own = as_columns(file, known.prefix) if known.prefix else None
+    files, ids = index_friend_files(paths, source, known.tree or source.tree, key, trees)
+    indexed = dict(zip(wanted, files, strict=True))
+    own = {n: [indexed[each] for each in of_file] for n, of_file in places.items()}
+    if known.by_keys:
+        tables = [
+            Table(file.path, file.tree or source.tree, file.n_entries, file.identity)
+            for file in index
+        ]
+        for part in joined_parts(tables, own, ids, known.columns, source.friends[number]):
+            yield part._replace(is_filled=known.is_filled)
+        return
+    for n, of_events in enumerate(index):
+        _, first = known.places.get(n, ("", 0))
+        file = own[n][0] if n in own else NO_FILE
         yield FriendPart(
-            path, file.tree or known.tree, first, file.identity, digest, known.ids, known.columns,
-            own, known.prefix, known.in_outputs,
-        )  # fmt: skip
+            [friend_file(file, ids)] if n in own else [],
+            Partners.in_a_row(first, of_events.n_entries),
+            known.ids,
+            known.columns,
+            as_columns(file, known.prefix) if known.prefix else None,
+            known.prefix,
+            known.in_outputs,
+        )

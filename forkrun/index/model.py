@@ -12,6 +12,7 @@ from msgspec import Struct
 from forkrun.base.lumis import Integers
 from forkrun.formats.described import OTHER
 from forkrun.formats.events import Identity
+from forkrun.index.partners import FriendFile, Partners
 
 Words = npt.NDArray[np.uint32]
 
@@ -118,21 +119,23 @@ class BesideEvents(NamedTuple):
 
 
 class FriendPart(NamedTuple):
-    """Where the entries of a file are in a friend: in which file and tree, from which entry on.
-    `digest`: of that file's index; `ids`: names of its branches of event ids, or ""; `columns`: its
-    branches, by the names of their columns; `own`: of a tree that goes with the events to outputs,
-    its index, with the names of columns, which begin with `prefix`, and its path `in_outputs`."""
+    """Where the partners of a file's entries are in a friend. `files`: that have some of them;
+    `ids`: names of its branches of event ids, which are compared, or ""; `columns`: its branches,
+    by the names of their columns; `own`: of a tree that goes with the events to outputs, its index,
+    with the names of columns, which begin with `prefix`, and its path `in_outputs`; `fills`: by
+    pattern of columns, their values where an event has no partner; `is_filled`: some event of the
+    input has none; `by_keys`: partners are found by keys."""
 
-    path: str
-    tree: str
-    first_entry: int
-    identity: Identity
-    digest: str
+    files: Sequence[FriendFile]
+    partners: Partners
     ids: Sequence[str]
     columns: Mapping[str, Branch]
     own: FileIndex | None = None
     prefix: str = ""
     in_outputs: str = ""
+    fills: Mapping[str, bool | float] = {}
+    is_filled: bool = False
+    by_keys: bool = False
 
 
 class FileIndex(Struct, frozen=True):

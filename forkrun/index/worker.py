@@ -16,22 +16,31 @@ from forkrun.formats import format_of
 
 _IDS = ("run_branch", "lumi_branch", "event_branch")
 _LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
+_LARGE = {"carried", "by"}
+"""What is kept of all files, or of all entries."""
 _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 
 def answer(request: Request) -> Answer:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
     `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
-    that come again `{"again": …}`, of one for branches `{"described": …}`, or
+    that come again `{"again": …}`, of one for partners in a friend `{"partners": …}`, of one for
+    values `{"values": …}`, of one for branches `{"described": …}`, or
     `{"error": message}`."""
     files = _paths(request)
     limit_cpu(cpu_limit_s(files, _S_PER_MB))
-    limit_heap(files, MOST_HEAP_BYTES if "carried" in request else _LEAST_HEAP_BYTES)
+    limit_heap(files, MOST_HEAP_BYTES if request.keys() & _LARGE else _LEAST_HEAP_BYTES)
     try:
         if "residue" in request:
             from forkrun.index.same_ids import find_again
 
             return {"again": find_again(request)}
+        if "by" in request:
+            from forkrun.index.join import find_partners
+
+            return {"partners": find_partners(request)}
+        if "pieces" in request:
+            return {"values": values_of(request)}
         if "describe" in request:
             return {"described": format_of(files[0]).described(files[0], request["describe"])}
         if "sum_of" in request:
@@ -109,6 +118,18 @@ def find(request: dict[str, Any]) -> list[list[int]]:
     wanted = np.array(request["events"], dtype=np.uint64)  # of a list, NumPy would make floats
     places = np.flatnonzero(np.isin(numbers, wanted))
     return [[int(numbers[place]), int(place) + first] for place in places]
+
+
+def values_of(request: dict[str, Any]) -> dict[str, bytes]:
+    """Values of columns of integers, as uint64 in bytes, of the entries [first, last) of each
+    piece."""
+    import numpy as np
+
+    path, names = request["path"], request["names"]
+    opened = format_of(path).opened(path, request["tree"])
+    parts = [opened.read(names, first, last) for first, last in request["pieces"]]
+    columns = {name: [np.asarray(part[name]).astype(np.int64) for part in parts] for name in names}
+    return {name: np.concatenate(column).tobytes() for name, column in columns.items()}
 
 
 def check_carried(request: dict[str, Any]) -> int:

@@ -40,6 +40,7 @@ from forkrun.plan import (
 from forkrun.plan.cuts import Cuts, borders
 from forkrun.plan.lumi_counts import count_lumis
 from forkrun.plan.part import Part
+from forkrun.plan.partners import Joined, check_partners, drop_without_partner
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.found_out import FoundOut
@@ -187,9 +188,13 @@ class PlannedJob(Struct, frozen=True):
         return replace(file, path=self.copies[file.path], modified_ns=0)
 
     def _friend_as_read(self, part: FriendPart) -> FriendPart:
-        if part.path not in self.copies:
-            return part
-        return part._replace(path=self.copies[part.path], identity=(*part.identity[:2], 0))
+        files = [
+            each._replace(path=self.copies[each.path], identity=(*each.identity[:2], 0))
+            if each.path in self.copies
+            else each
+            for each in part.files
+        ]
+        return part._replace(files=files)
 
     def prepared(self, conditions: Conditions, known: FoundOut | None = None) -> PreparedJob:
         """Loads the modules and compiles the schedule. `known`: what was found out of modules.
@@ -260,8 +265,8 @@ def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) 
 
 class JobInput(Struct, frozen=True):
     """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
-    what they hold, without `n_dropped` events that are there before; `warnings`: what is hardly
-    meant."""
+    what they hold, without `n_dropped` events that are there before, and others without a partner
+    in a friend; `warnings`: what is hardly meant."""
 
     index: Sequence[FileIndex]
     held: LumiRanges
@@ -269,6 +274,7 @@ class JobInput(Struct, frozen=True):
     mask: LumiMask | None
     warnings: tuple[str, ...] = ()
     n_dropped: int = 0
+    n_without_partner: int = 0
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
@@ -276,7 +282,10 @@ class JobInput(Struct, frozen=True):
         events that are there twice where they may not."""
         ranges, mask = LumiRanges.of(index), mask_of(config, index)
         warnings = (*_absent(config, index), *_nothing_left(config, ranges, mask))
-        given = cls(index, ranges, ranges, mask, warnings)
+        held, joined = ranges, _joined_friends(config, index)
+        drops = any(friend.missing == "drop" for friend in joined)
+        ranges, n_without = drop_without_partner(joined, within(mask, ranges) if drops else ranges)
+        given = cls(index, held, ranges, mask, warnings, n_without_partner=n_without)
         rule = config.source.duplicates
         if rule is Duplicates.KEEP:
             return given
@@ -299,10 +308,13 @@ class JobInput(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Files that add nothing, and trees that go with the events."""
+        """Files that add nothing, trees that go with the events, and events that are left out."""
         empty = [file.name for file in self.index if file.path and not file.n_entries]
         said = {"no events in": empty, "trees that go with the events:": self._trees}
-        return tuple(f"{what} {_first_of(names)}" for what, names in said.items() if names)
+        notes = [f"{what} {_first_of(names)}" for what, names in said.items() if names]
+        if n := self.n_without_partner:
+            notes.append(f"{n:,} events that have no entry in a friend are left out")
+        return tuple(notes)
 
     @property
     def _trees(self) -> list[str]:
@@ -357,9 +369,25 @@ def plan_of(config: JobConfig, given: JobInput) -> Plan:
         index, mask = only_events(index, source.ids, only, once), None
         ranges = LumiRanges.of(index)
     plan = make_plan(config, index, mask, ranges)
+    filled = tuple(check_partners(_joined_friends(config, index), plan.units))
     if only:
-        return plan
-    return replace(plan, warnings=given.warnings, notes=given.notes, n_dropped=given.n_dropped)
+        return replace(plan, notes=filled)
+    left_out = {"n_dropped": given.n_dropped, "n_without_partner": given.n_without_partner}
+    return replace(plan, warnings=given.warnings, notes=(*given.notes, *filled), **left_out)
+
+
+def _joined_friends(config: JobConfig, index: Sequence[FileIndex]) -> list[Joined]:
+    source = config.source
+    tables = [(file.path, file.tree or source.tree) for file in index]
+    return [
+        Joined(
+            f"source.friends[{n}]", friend.tree or source.tree, list(friend.keys), friend.rule,
+            [file.friends[n].partners for file in index], tables, source.event_branch,
+            friend.is_by_file,
+        )
+        for n, friend in enumerate(source.friends)
+        if friend.keys
+    ]  # fmt: skip
 
 
 def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:

@@ -222,6 +222,8 @@ class Plan(Struct, frozen=True):
     """What of it is worth a line."""
     n_dropped: int = 0
     """Events that are left out because they are in the input before."""
+    n_without_partner: int = 0
+    """Events that are left out because a friend has no entry for them."""
     n_pieces: int = 0
     """Stretches of consecutive entries of one lumi in the input."""
     trees: tuple[str, ...] = ()

@@ -133,6 +133,7 @@ def _plan(plan: Plan, units: Units, n_lumis: int) -> Plan:
         warnings=(),
         notes=(),
         n_dropped=0,
+        n_without_partner=0,
         n_pieces=0,
     )
 

@@ -199,7 +199,10 @@ def _source(
         identities=[file.identity for file in index],
         fills=branches.fills,
         friends=_friends(index),
-        friend_columns={n: (number, b.name) for n, (number, b) in branches.friends.items()},
+        friend_columns={
+            name: (number, branch.name, branches.fills_of_friends.get(name, 0.0))
+            for name, (number, branch) in branches.friends.items()
+        },
         n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
         expected=expected,
         trees=[file.tree for file in index] if any(file.tree for file in index) else (),
@@ -208,12 +211,21 @@ def _source(
 
 
 def _friends(index: Sequence[FileIndex]) -> list[Any]:
-    """Branches of ids and parts of each friend."""
-    of_files = zip(*(file.friends for file in index), strict=True)
+    """Branches of ids and parts of each friend, and memory for what stays unpacked."""
     return [
         (
             list(parts[0].ids),
-            [(part.path, part.tree, part.first_entry, part.identity) for part in parts],
+            [
+                (
+                    [(file.path, file.tree, file.identity) for file in part.files],
+                    part.partners.first,
+                    part.partners.file,
+                    part.partners.entry,
+                    part.partners.repeats,
+                )
+                for part in parts
+            ],
+            _MOST_KEPT_BYTES if any(part.partners.goes_back for part in parts) else 0,
         )
-        for parts in of_files
+        for parts in zip(*(file.friends for file in index), strict=True)
     ]

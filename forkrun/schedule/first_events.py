@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from forkrun.config import SourceConfig
 from forkrun.errors import InputError
 from forkrun.formats import format_named
 from forkrun.formats.column_types import ColumnType
-from forkrun.formats.plain import Plain, joined
+from forkrun.formats.plain import Plain, joined, one_value, rows_of
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 from forkrun.schedule.input_branches import InputBranches, missing_branches
@@ -59,11 +60,8 @@ class FirstEvents(Struct, frozen=True, dict=True):
             raise InputError(missing_branches(file, [name], self.branches.readable))
         value, counter = fill
         kind, n = ColumnType.of(self.branches.readable[name].type), r.last - r.first
-        if not kind.n_levels:
-            return np.full((n, *kind.dimensions), value, kind.dtype)
-        if kind.is_text or kind.n_levels > 1:  # empty, whatever the value
-            nothing = [np.zeros(1, np.int64)] * (kind.n_levels - 1)
-            return np.zeros(n + 1, np.int64), *nothing, np.empty(0, kind.dtype)
+        if not kind.n_levels or kind.is_text or kind.n_levels > 1:
+            return one_value(self.branches.readable[name].type, value, n)
         has_counter = any(branch.name == counter for branch in file.branches)
         counts = self._stored(counter, r) if has_counter else np.zeros(n, np.int64)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -75,11 +73,24 @@ class FirstEvents(Struct, frozen=True, dict=True):
         return self._read(file.format, file.path, tree, name, r.first, r.last)
 
     def _of_friend(self, name: str, r: EntryRange) -> Plain:
+        """Read in the order of the friend: entries of one basket one after the other."""
         number, branch = self.branches.friends[name]
         part = self.branches.files[r.file].friends[number]
-        begin = part.first_entry
-        kind, first, last = self.branches.files[r.file].format, begin + r.first, begin + r.last
-        return self._read(kind, part.path, part.tree, branch.name, first, last)
+        kind = self.branches.files[r.file].format
+        value = self.branches.fills_of_friends.get(name, 0)
+        found, row = [one_value(branch.type, value, 1)], 1
+        rows = np.zeros(r.last - r.first, np.int64)  # of what is found, by event
+        for each in sorted(part.partners.of(r.first, r.last), key=attrgetter("file", "entry")):
+            if each.file < 0:
+                continue
+            n = each.last - each.first
+            file, n_read = part.files[each.file], 1 if each.repeats else n
+            end = each.entry + n_read
+            found.append(self._read(kind, file.path, file.tree, branch.name, each.entry, end))
+            places = slice(each.first - r.first, each.last - r.first)
+            rows[places] = row if each.repeats else np.arange(row, row + n)
+            row += n_read
+        return rows_of(joined(found), rows)
 
     def _read(self, kind: str, path: str, tree: str, name: str, first: int, last: int) -> Plain:
         opened = self._trees.pop((path, tree), None) or format_named(kind).opened(path, tree)

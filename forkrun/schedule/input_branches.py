@@ -16,6 +16,7 @@ from forkrun.errors import ConfigError
 from forkrun.formats import Format
 from forkrun.formats.column_types import ColumnType
 from forkrun.index import Branch, ColumnNames, FileIndex, format_of_input
+from forkrun.index.model import FriendPart
 
 _SHOWN = 5
 _MOST_NAMED = 20
@@ -56,6 +57,8 @@ class InputBranches(Struct, frozen=True):
     """Before the names of columns; "": the tree is that of the events."""
     members: Mapping[str, Branch] = {}
     """Columns within branches, by name; outputs keep these branches as they are."""
+    fills_of_friends: Mapping[str, float] = {}
+    """By column of a friend, its value where an event has no partner."""
 
     @classmethod
     def of(
@@ -68,7 +71,9 @@ class InputBranches(Struct, frozen=True):
         """`rule`: source.branches; `known`: of the whole input, if `index` is of a part. Raises
         ConfigError for values that columns cannot hold."""
         of_events = cls._of_tree(index, rule, known, tree)
-        return replace(of_events, with_events=tuple(cls._with_events(index, rule)))
+        with_events = tuple(cls._with_events(index, rule))
+        fills = _fills_of_friends(of_events.files[0].friends if of_events.files else ())
+        return replace(of_events, with_events=with_events, fills_of_friends=fills)
 
     @classmethod
     def _with_events(
@@ -194,27 +199,48 @@ def _lacking(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> list
     ]
 
 
-def _fills(lacking: Sequence[Branch], values: Mapping[str, bool | float]) -> dict[str, Fill]:
-    """By column that some file lacks, what the first pattern says that it matches."""
+def _fills_of_friends(parts: Sequence[FriendPart]) -> dict[str, float]:
+    """Values of events without a partner, by column that a pattern matches. A list is empty there,
+    and what counts its values is 0."""
+    fills: dict[str, float] = {}
+    for number, part in enumerate(parts):
+        key = f"source.friends[{number}].missing.fill"
+        counters = {branch.counter for branch in part.columns.values()}
+        counted = {n: b for n, b in part.columns.items() if b.name not in counters}
+        named = [branch._replace(name=name) for name, branch in counted.items()]
+        values = _fills(named, part.fills, key)
+        fills |= {name: value for name, (value, _) in values.items()}
+        if part.fills:
+            fills |= {n: 0.0 for n, branch in part.columns.items() if branch.name in counters}
+    return fills
+
+
+def _fills(
+    lacking: Sequence[Branch],
+    values: Mapping[str, bool | float],
+    key: str = "source.branches.fill",
+) -> dict[str, Fill]:
+    """By column that some file lacks, what the first pattern says that it matches. `key`: names the
+    patterns in the configuration."""
     fills = {}
     problems: list[str] = []
     for branch in lacking:
         pattern = next((p for p in values if fnmatchcase(branch.name, p)), None)
         if pattern is not None:
-            problems += _problems(pattern, branch, values[pattern])
+            problems += _problems(f'{key}."{pattern}"', branch, values[pattern])
             fills[branch.name] = (float(values[pattern]), branch.counter)
     if problems:
         raise ConfigError(problems)
     return fills
 
 
-def _problems(pattern: str, branch: Branch, value: bool | float) -> Iterator[str]:
+def _problems(key: str, branch: Branch, value: bool | float) -> Iterator[str]:
     kind = ColumnType.of(branch.type)
     if not kind.is_text and not _holds(kind.element, value):
         shown = str(value).lower() if isinstance(value, bool) else value
         yield (
-            f'source.branches.fill."{pattern}": "{branch.name}" is {branch.type}, which cannot be'
-            f" {shown}; give it a value of its own before this pattern"
+            f'{key}: "{branch.name}" is {branch.type}, which cannot be {shown}; give it a value of'
+            " its own before this pattern"
         )
 
 
@@ -258,6 +284,7 @@ def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
         return []
     wanted = set(used)
     of_trees = [problem for tree in given.with_events for problem in disagreements(tree, wanted)]
+    of_trees += _without_value(given, wanted)
     files = [file for file in given.files if file.n_entries]
     branches, may_lack = all_branches(given.files), given.fills
     names = [name for name in branches if name in wanted]
@@ -268,6 +295,19 @@ def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
         for file, own in zip(files, types, strict=True)
         for problem in _of_file(file, own, names, first, branches, may_lack)
     ] + of_trees
+
+
+def _without_value(given: InputBranches, used: set[str]) -> Iterator[str]:
+    """Columns of a friend for which no pattern has a value where an event has no partner."""
+    parts = given.files[0].friends if given.files else ()
+    for number, part in enumerate(parts):
+        names = [n for n in part.columns if n in used and n not in given.fills_of_friends]
+        if part.is_filled and names:
+            yield (
+                f"source.friends[{number}].missing.fill: {_shown(names)}, which the job reads or"
+                f' keeps, has no value where an event has no partner; add "{names[0]}" = 0, or the'
+                " like"
+            )
 
 
 def _of_file(

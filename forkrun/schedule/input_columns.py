@@ -156,7 +156,7 @@ def columns_of_input(config: JobConfig) -> InputColumns:
 
 def _of_friend(number: int, index: Sequence[FileIndex]) -> str:
     part = index[0].friends[number]
-    return f"friend {number + 1}" if part.own is None else f"tree {part.tree}"
+    return f"friend {number + 1}" if part.own is None else f"tree {part.files[0].tree}"
 
 
 def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> str:

@@ -46,14 +46,16 @@ class LeftOut(Struct, frozen=True):
 
 class EventCounts(Struct, frozen=True):
     """Counts and digests of a job. None where the job ended before it was known.
-    `n_events_dropped`: not planned, because they are in the input before. `digests_agree`: of what
-    was planned and what was read; None while units are missing."""
+    `n_events_dropped`: not planned, because they are in the input before;
+    `n_events_without_partner`: neither, because a friend has no entry for them. `digests_agree`: of
+    what was planned and what was read; None while units are missing."""
 
     n_events_planned: int | None
     n_events_read: int
     n_events_left_out: int
     left_out: tuple[LeftOut, ...]
     n_events_dropped: int
+    n_events_without_partner: int
     n_units_planned: int | None
     n_units_committed: int
     n_lumis_planned: int | None
@@ -100,6 +102,7 @@ def count_events(records: RunRecords) -> EventCounts:
         n_events_left_out=len(left_out),
         left_out=tuple(left_out),
         n_events_dropped=plan.get("n_dropped", 0),
+        n_events_without_partner=plan.get("n_without_partner", 0),
         n_units_planned=plan.get("n_units"),
         n_units_committed=n_units,
         n_lumis_planned=plan.get("n_lumis"),

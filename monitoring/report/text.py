@@ -113,6 +113,9 @@ def _events(events: EventCounts) -> list[str]:
     if events.n_events_dropped:
         n = count(events.n_events_dropped)
         lines.append(_row("", f"dropped {n} that are in the input before (source.duplicates)"))
+    if events.n_events_without_partner:
+        n = count(events.n_events_without_partner)
+        lines.append(_row("", f"dropped {n} that have no entry in a friend (source.friends)"))
     if events.left_out:
         n = count(events.n_events_left_out)
         lines.append(_row("", f"LEFT OUT {n} that crash the child:"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import uproot
 
 import forkrun as package
@@ -19,7 +20,7 @@ LUMIS = [(1, 1, 60), (1, 2, 40), (2, 1, 50)]
 
 def write_friend(
     path: Path,
-    events: Sequence[int],
+    events: Sequence[int] | npt.NDArray[Any],
     columns: dict[str, Any] | None = None,
     tree: str = "Friend",
     ids: bool = False,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
@@ -36,6 +37,16 @@ std::unique_ptr<Table> event_table(TreeFile& file, const std::string& path) {
     return ntuple;
   }
   return std::make_unique<TableOfTree>(file, path);
+}
+
+std::unique_ptr<ColumnReader> column_reader(const Table& table, const std::string& path,
+                                            const std::string& name, ColumnType wanted) {
+  auto reader = table.reader(name);
+  if (reader->type() != wanted) {
+    throw InputError(path + ": branch \"" + name + "\" is " + reader->described_type() +
+                     ", in the first file it is " + wanted.name());
+  }
+  return reader;
 }
 
 }  // namespace forkrun::root_io

@@ -12,4 +12,11 @@ namespace forkrun::root_io {
 /// those that there are.
 [[nodiscard]] std::unique_ptr<Table> event_table(TreeFile& file, const std::string& path);
 
+/// Reads a column of the table, which has to be of this type. `path`: of its file. \throws
+/// InputError
+[[nodiscard]] std::unique_ptr<ColumnReader> column_reader(const Table& table,
+                                                          const std::string& path,
+                                                          const std::string& name,
+                                                          ColumnType wanted);
+
 }  // namespace forkrun::root_io

@@ -26,7 +26,10 @@ SourceFile::SourceFile(const TreeSourceConfig& config, std::uint32_t number)
     }
   });
   if (ids_) {
-    open_friends();
+    for (const auto& tree : config_.friends) {
+      friends_.push_back(std::make_unique<FriendReader>(tree, *file_, table_->n_entries(), number,
+                                                        config_.columns.size()));
+    }
   }
 }
 
@@ -43,32 +46,10 @@ const InputTree& SourceFile::input_tree() const {
   return file_->input_tree(config_.tree_of(number_));
 }
 
-void SourceFile::open_friends() {
-  for (const auto& tree : config_.friends) {
-    const auto& path = tree.parts.at(number_).file;
-    naming_file(path, [&] { friends_.push_back(open_friend(tree)); });
+void SourceFile::begin_block() {
+  for (const auto& each : friends_) {
+    each->begin_block();
   }
-}
-
-SourceFile::OpenFriend SourceFile::open_friend(const FriendTree& tree) const {
-  const auto& part = tree.parts.at(number_);
-  OpenFriend opened{nullptr, file_.get(), nullptr, part.first_entry};
-  if (part.file != file_->path()) {
-    opened.own = std::make_unique<TreeFile>(part.file);
-    opened.own->check_identity(part.identity);
-    opened.own->keep_unpacked(config_.unpacked_room);
-    opened.file = opened.own.get();
-  }
-  opened.table = event_table(*opened.file, part.tree);
-  if (opened.table->n_entries() < part.first_entry + table_->n_entries()) {
-    throw InputError(part.file + ": tree \"" + part.tree + "\" has " +
-                     std::to_string(opened.table->n_entries()) +
-                     " entries, too few to be a friend of " + file_->path());
-  }
-  if (!tree.ids.event.empty()) {
-    opened.ids = std::make_unique<EventIds>(*opened.table, part.file, tree.ids, number_);
-  }
-  return opened;
 }
 
 const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
@@ -80,9 +61,7 @@ const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
   expect(first, config_.ahead->end_of(number_, first, last));
   ids_->load(first, last);
   for (const auto& each : friends_) {
-    if (each.ids) {
-      naming_file(each.file->path(), [&] { check_events(each, first, last); });
-    }
+    each->load(first, last, *ids_);
   }
   return *ids_;
 }
@@ -97,50 +76,21 @@ void SourceFile::expect(std::int64_t first, std::int64_t last) {
   std::vector<StoredPart> parts;
   ids_->add_parts(first, last, parts);
   for (const auto column : config_.expected) {
-    const auto origin = origin_of(column);
-    if (&origin.file == file_.get() && filled(column) == nullptr) {
-      reader(column, origin).add_parts(first, last, parts);
+    const auto& [name, type] = config_.columns[column];
+    if (const auto of = config_.friend_columns.find(name); of != config_.friend_columns.end()) {
+      friends_.at(of->second.number)->add_parts(column, of->second, type, first, last, parts);
+    } else if (filled(column) == nullptr) {
+      reader(column).add_parts(first, last, parts);
     }
   }
   file_->expect(in_order(std::move(parts)));
 }
 
-/// That a friend has the events of entries [first, last), one by one.
-void SourceFile::check_events(const OpenFriend& other, std::int64_t first,
-                              std::int64_t last) const {
-  other.ids->load(other.first_entry + first, other.first_entry + last);
-  const auto events = ids_->events();
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (other.ids->events()[i] != events[i] || other.ids->lumi(i) != ids_->lumi(i)) {
-      const auto entry = first + static_cast<std::int64_t>(i);
-      throw InputError(other.file->path() + ": entry " + std::to_string(other.first_entry + entry) +
-                       " of tree \"" + other.table->name() + "\" is another event than entry " +
-                       std::to_string(entry) + " of " + file_->path() +
-                       ", whose friend it is to be");
-    }
-  }
-}
-
-SourceFile::Origin SourceFile::origin_of(std::size_t column) const {
-  const auto& name = config_.columns[column].name;
-  const auto found = config_.friend_columns.find(name);
-  if (found == config_.friend_columns.end()) {
-    return {*file_, *table_, name, 0};
-  }
-  const auto& from = friends_.at(found->second.number);
-  return {*from.file, *from.table, found->second.branch, from.first_entry};
-}
-
-ColumnReader& SourceFile::reader(std::size_t column, const Origin& origin) {
+ColumnReader& SourceFile::reader(std::size_t column) {
   auto& reader = readers_[column];
   if (!reader) {
-    const auto& wanted = config_.columns[column];
-    reader = origin.table.reader(origin.branch);
-    if (reader->type() != wanted.type) {
-      throw InputError(origin.file.path() + ": branch \"" + origin.branch + "\" is " +
-                       reader->described_type() + ", in the first file it is " +
-                       wanted.type.name());
-    }
+    const auto& [name, type] = config_.columns[column];
+    reader = column_reader(*table_, file_->path(), name, type);
   }
   return *reader;
 }
@@ -162,12 +112,16 @@ FilledColumn* SourceFile::filled(std::size_t column) {
 }
 
 void SourceFile::read(std::size_t column, std::int64_t first, std::int64_t last, Column& into) {
-  const auto origin = origin_of(column);
-  naming_file(origin.file.path(), [&] {
+  const auto& [name, type] = config_.columns[column];
+  if (const auto of = config_.friend_columns.find(name); of != config_.friend_columns.end()) {
+    const auto& from = of->second;
+    return friends_.at(from.number)->read(column, from, type, first, last, into);
+  }
+  naming_file(file_->path(), [&] {
     if (auto* instead = filled(column)) {
       return instead->read(first, last, into);
     }
-    reader(column, origin).read(origin.first_entry + first, origin.first_entry + last, into);
+    reader(column).read(first, last, into);
   });
 }
 
@@ -183,8 +137,7 @@ void SourceFile::read_branch(const std::string& name, std::int64_t first, std::i
 SourceLane::Statistics SourceFile::statistics() const {
   SourceLane::Statistics all{file_->read_calls(), file_->read_bytes()};
   for (const auto& each : friends_) {
-    all.read_calls += each.own ? each.own->read_calls() : 0;
-    all.read_bytes += each.own ? each.own->read_bytes() : 0;
+    all += each->statistics();
   }
   return all;
 }

@@ -9,6 +9,7 @@
 #include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/read/event_ids.hpp>
 #include <forkrun/formats/ttree/read/filled_column.hpp>
+#include <forkrun/formats/ttree/read/friend_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
@@ -16,7 +17,6 @@ class TTree;
 
 namespace forkrun::root_io {
 
-struct FriendTree;
 struct TreeSourceConfig;
 
 /// One file of a tree source as a lane has it open: its tree, those of its friends, and what reads
@@ -36,6 +36,8 @@ class SourceFile {
   /// As ROOT has it.
   [[nodiscard]] TTree& tree() const;
 
+  /// What is loaded from now on is of another block.
+  void begin_block();
   /// Ids of entries [first, last), until the next call; friends must have the same events there.
   const EventIds& load(std::int64_t first, std::int64_t last);
   /// A column of entries [first, last).
@@ -46,27 +48,8 @@ class SourceFile {
   [[nodiscard]] SourceLane::Statistics statistics() const;
 
  private:
-  struct OpenFriend {
-    std::unique_ptr<TreeFile> own;  ///< null if it is in the file itself
-    TreeFile* file{};
-    std::unique_ptr<Table> table{};
-    std::int64_t first_entry{};
-    std::unique_ptr<EventIds> ids{};  ///< null if it has none
-  };
-  /// What a column is read from.
-  struct Origin {
-    const TreeFile& file;
-    const Table& table;
-    const std::string& branch;
-    std::int64_t first_entry;
-  };
-
   void expect(std::int64_t first, std::int64_t last);
-  void open_friends();
-  [[nodiscard]] OpenFriend open_friend(const FriendTree& tree) const;
-  void check_events(const OpenFriend& other, std::int64_t first, std::int64_t last) const;
-  [[nodiscard]] Origin origin_of(std::size_t column) const;
-  ColumnReader& reader(std::size_t column, const Origin& origin);
+  ColumnReader& reader(std::size_t column);
   /// nullptr if the file has its branch.
   FilledColumn* filled(std::size_t column);
 
@@ -76,7 +59,7 @@ class SourceFile {
   std::unique_ptr<Table> table_;
   mutable TTree* tree_of_root_ = nullptr;  ///< null until it is asked for
   std::unique_ptr<EventIds> ids_;
-  std::vector<OpenFriend> friends_;
+  std::vector<std::unique_ptr<FriendReader>> friends_;
   std::vector<std::unique_ptr<ColumnReader>> readers_;  ///< by column, made when first asked for
   std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
   std::map<std::string, std::unique_ptr<ColumnReader>> branches_;  ///< of `read_branch`

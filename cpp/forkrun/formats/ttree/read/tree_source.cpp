@@ -75,6 +75,9 @@ std::span<const std::uint64_t> TreeLane::load(EntryRanges block, const BlockLumi
   order_ = ReadingOrder{block};
   const auto pieces = order_.pieces();
   open_files(pieces);
+  for (const auto& file : files_) {
+    file->begin_block();
+  }
   if (order_.is_block() && pieces.size() == 1) {
     const auto& ids = file_of(pieces[0]).load(pieces[0].first, pieces[0].last);
     check_lumis(lumis, ids.events().size(), [&ids](std::size_t event) { return ids.lumi(event); });

@@ -16,25 +16,6 @@ namespace forkrun::root_io {
 
 class UnpackedRoom;
 
-/// A tree whose entries belong to those of the source's tree, one to one.
-struct FriendTree {
-  /// Where the entries of one file of the source are in it.
-  struct Part {
-    std::string file;  ///< may be that file itself
-    std::string tree;
-    std::int64_t first_entry{};
-    FileIdentity identity;
-  };
-  IdBranches ids{};           ///< empty names: it has none
-  std::vector<Part> parts{};  ///< by file of the source
-};
-
-/// A column that is a branch of a friend.
-struct FriendColumn {
-  std::size_t number{};  ///< of the friend
-  std::string branch;
-};
-
 /// What the process that reads a source will read of it: the units that it has begun.
 class EntriesAhead {
  public:

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace forkrun {
+
+/// Columns of integers that name an event together, such as run and number; all are as long.
+using KeyColumns = std::span<const std::span<const std::uint64_t>>;
+
+/// Which entry of an index goes with each of some entries, as stretches of consecutive entries.
+struct KeyPartners {
+  static constexpr std::int64_t none = -1;
+  static constexpr std::int64_t several = -2;  ///< and it is not said which counts
+
+  std::vector<std::int64_t> first{};  ///< place of the stretch's first entry
+  /// Its partner: each further entry has the next one. Or none, or several.
+  std::vector<std::int64_t> partner{};
+  std::vector<std::uint8_t> repeats{};  ///< whether all have this same partner
+
+  void add(std::int64_t place, std::int64_t its_partner);
+};
+
+/// Finds entries by their keys.
+class KeyIndex {
+ public:
+  /// Which of several entries with the same keys counts.
+  enum class Rule : std::uint8_t { none, first };
+
+  explicit KeyIndex(std::size_t n_keys) : n_keys_{n_keys} {}
+
+  /// Adds entries behind those that it has. \throws Error for more than 2^32 - 2
+  void add(KeyColumns keys);
+  [[nodiscard]] std::size_t size() const { return n_entries_; }
+  /// Most quickly where entries come in the order of the index.
+  [[nodiscard]] KeyPartners partners(KeyColumns keys, Rule rule) const;
+
+ private:
+  using Row = std::span<const std::uint64_t>;
+
+  [[nodiscard]] Row row(std::size_t entry) const {
+    return Row{keys_}.subspan(entry * n_keys_, n_keys_);
+  }
+  [[nodiscard]] bool is(std::int64_t entry, Row keys) const;
+  [[nodiscard]] bool is_repeated(std::int64_t entry) const;
+  [[nodiscard]] std::size_t slot_of(Row keys) const;
+  void fetch(Row rows) const;
+  void insert(std::size_t entry);
+  [[nodiscard]] std::int64_t find(Row keys) const;
+
+  std::size_t n_keys_;
+  std::size_t n_entries_ = 0;
+  std::vector<std::uint64_t> keys_;   ///< those of an entry lie together
+  std::vector<std::uint32_t> slots_;  ///< by hash: one more than the number of the entry, 0: free
+  std::vector<bool> repeated_;        ///< which entries have keys of others; empty if none has
+};
+
+}  // namespace forkrun

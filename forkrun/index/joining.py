@@ -1,0 +1,102 @@
+"""Friends whose entries are found by keys: which of them go with those of the input is found out in
+helper processes, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from forkrun.config.anchor import cache_folder
+from forkrun.errors import InputError
+from forkrun.formats.events import Identity
+from forkrun.index.cache import IndexCache
+from forkrun.index.partners import NONE, Partners
+from forkrun.index.read import ask_workers
+
+
+class Table(NamedTuple):
+    """A tree in a file, as it was indexed."""
+
+    path: str
+    tree: str
+    n_entries: int
+    identity: Identity
+
+
+class Keys(NamedTuple):
+    """`names`: in the friend, by those in the input; `takes_first`: of several entries with the
+    same ones the first counts."""
+
+    names: Mapping[str, str]
+    takes_first: bool
+
+
+def find_partners(
+    inputs: Mapping[int, Table],
+    friends: Mapping[int, Sequence[Table]],
+    keys: Keys,
+    cache: IndexCache | None = None,
+) -> dict[int, Partners]:
+    """Partners of the files of the input, by number. `friends`: the files of the friend in which
+    those of each are looked for; files of the input with the same are asked for together. Raises
+    InputError."""
+    cache = cache or IndexCache(cache_folder("index"))
+    groups: dict[int, list[int]] = {}
+    for number, files in friends.items():
+        groups.setdefault(id(files), []).append(number)
+    found: dict[int, Partners] = {}
+    todo = []
+    for numbers in groups.values():
+        request = _request(numbers, inputs, friends[numbers[0]], keys)
+        known = cache.find_result(request)
+        if known is None:
+            todo.append(request)
+        else:
+            found |= _partners(request, known)
+    for request, answer in ask_workers(todo):
+        if "error" in answer:
+            raise InputError(f"{request['path']}: {answer['error']}")
+        found |= _partners(request, answer["partners"])
+        cache.keep_result(request, answer["partners"])
+    return found
+
+
+def _request(
+    numbers: Sequence[int], inputs: Mapping[int, Table], friends: Sequence[Table], keys: Keys
+) -> dict[str, Any]:
+    own = [inputs[n] for n in numbers]
+    return {
+        "path": own[0].path,
+        "paths": {str(n): table.path for n, table in enumerate([*own, *friends])},
+        "numbers": numbers,
+        "inputs": own,
+        "friends": list(friends),
+        "by": dict(keys.names),
+        "takes_first": keys.takes_first,
+    }
+
+
+def _partners(request: dict[str, Any], answer: Mapping[str, Any]) -> dict[int, Partners]:
+    return {
+        number: Partners(
+            np.frombuffer(first, np.int64), np.frombuffer(file, np.int32),
+            np.frombuffer(entry, np.int64), np.frombuffer(repeats, np.uint8),
+            table.n_entries,
+        )
+        for number, table, (first, file, entry, repeats) in zip(
+            request["numbers"], request["inputs"], answer["files"], strict=True
+        )
+    }  # fmt: skip
+
+
+def only_files_with_partners(partners: Partners) -> tuple[list[int], Partners]:
+    """Numbers of the friend's files that have some, and the same with numbers among these."""
+    used = np.unique(partners.file[partners.file > NONE])
+    numbers = np.where(
+        partners.file > NONE, np.searchsorted(used, partners.file), partners.file
+    ).astype(np.int32)
+    return used.tolist(), Partners(
+        partners.first, numbers, partners.entry, partners.repeats, partners.n_entries
+    )
