@@ -53,6 +53,9 @@ def _friends(given: Any) -> list[dict[str, Any]]:
 
 def _dataset(name: Any, given: Any) -> dict[str, Any]:
     described = dict(given) if isinstance(given, Mapping) else {"files": given}
+    if "name" in described:
+        what = "has its name before the colon; leave `name` out"
+        raise ConfigError(f'{_CALL}: the dataset "{name}" {what}')
     files = listed_files(_CALL, f'files of "{name}"', described.get("files", ()))
     return {"name": check_text(_CALL, "the name of a dataset", name), **described, "files": files}
 

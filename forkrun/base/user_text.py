@@ -69,7 +69,7 @@ def parse_by_suffix(suffix: str, text: str) -> Any:
 
 def check_value(value: Any, *, finite: bool = False) -> None:
     """Raises ValueError for what is nested too deeply, for text that cannot be the name of a file
-    or stand in one, and, where numbers have to be `finite`, for others."""
+    or stand in one, for bytes, and, where numbers have to be `finite`, for others."""
     if _is_sound(value):
         return
     for location, part in _walk(value):
@@ -78,6 +78,8 @@ def check_value(value: Any, *, finite: bool = False) -> None:
             raise ValueError(f"{place}…: nested more than {MOST_NESTED} times; make it flatter")
         if isinstance(part, str) and (what := text_problem(part)):
             raise ValueError(f"{_dotted(location)}: {what}")
+        if isinstance(part, bytes):
+            raise ValueError(f"{_dotted(location)}: {short(part)} is bytes, not a text: decode it")
         if finite and isinstance(part, float) and not math.isfinite(part):
             raise ValueError(f"{_dotted(location)}: {part} is not a JSON number")
 
@@ -100,7 +102,7 @@ def _is_sound(value: Any) -> bool:
                     below += part
                 case float() if not math.isfinite(part):
                     return False
-                case Mapping():
+                case Mapping() | bytes():
                     return False
         if not below:
             return text_problem("".join(texts)) is None

@@ -85,9 +85,9 @@ def _have_form(raw: Mapping[str, Any], given: Any) -> bool:
     if not _are_tables(sections) or not _are_tables(raw.get("modules") or []):
         return False
     lists = [dataset.get("files") or [] for dataset in given] + [sections[0].get("datasets") or []]
-    trees = [table.get("tree") or "" for table in (*given, sections[0])]
+    trees = [table.get("tree") for table in (*given, sections[0])]
     return all(isinstance(each, str | list | tuple) for each in lists) and all(
-        isinstance(tree, str) for tree in trees
+        isinstance(tree, str | None) for tree in trees
     )
 
 

@@ -25,6 +25,8 @@ from forkrun.index.cache import IndexCache
 from tests.fuzz.records import records
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, jets_job, write_job
+from tests.support.members_file import write_members
+from tests.support.same_columns import differing_columns
 
 IDS = IdBranches("Events", "run", "luminosityBlock", "event")
 NO_CACHE = IndexCache(None)
@@ -151,6 +153,22 @@ def test_a_merge_of_a_damaged_file_ends_with_its_name(
     ended = forkrun("merge", "out.root", file, "-q", cwd=tmp_path)
     assert (ended.code, str(file) in ended.err) == (3, True), ended.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.root"]
+
+
+@pytest.mark.parametrize("junk", [b"\0", b"\xff" * 1000, b"root" * 5000])
+def test_bytes_behind_the_end_of_a_file_do_no_harm(tmp_path: Path, junk: bytes) -> None:
+    path = write_members(tmp_path / "members.root")  # ROOT, which reads objects, does not mind
+    whole = tmp_path / "whole.root"
+    shutil.copy(path, whole)
+    with path.open("ab") as file:
+        file.write(junk)
+    for command in (("check", "job.json"), ("run", "job.json", "-o", "run", "-q")):
+        write_job(tmp_path, {"source": {"files": [str(path)]}, "outputs": [{"label": "all"}]})
+        ended = forkrun(*command, cwd=tmp_path)
+        assert (ended.code, ended.err) == (0, ""), command
+    assert forkrun("merge", "merged.root", path, "--verify", cwd=tmp_path).code == 0
+    for output in ("run/output/all.root", "merged.root"):
+        assert differing_columns(whole, tmp_path / output, "Events") == []
 
 
 def test_a_merge_that_verifies_sees_damage_inside_a_basket(tmp_path: Path) -> None:

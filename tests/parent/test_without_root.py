@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -100,3 +102,35 @@ def test_starting_root_changes_no_handler_of_a_signal() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+_ABORTS = """
+import ctypes, sys
+from forkrun import _core
+
+_core.warm_up()
+if len(sys.argv) > 1:
+    import ROOT
+
+    ROOT.gEnv.SetValue("Root.Stacktrace", 1)
+core = next(line.split()[-1] for line in open("/proc/self/maps") if "libCore.so" in line)
+ctypes.CDLL(core)._Z5FatalPKcS0_z(b"here", b"it is over")
+"""
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_where_root_aborts_no_debugger_is_started(tmp_path: Path, asks: bool) -> None:
+    """That takes half a minute. `asks`: for one, as programs do that set nothing."""
+    debugger, started = tmp_path / "gdb", tmp_path / "started"
+    debugger.write_text(f"#!/bin/sh\ntouch {started}\n")
+    debugger.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _ABORTS, *["asks"] * asks],
+        cwd=tmp_path,
+        env=environment(PATH=f"{tmp_path}:{os.environ['PATH']}"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == -signal.SIGABRT, done.stderr
+    assert "it is over" in done.stderr
+    assert started.exists() == asks
