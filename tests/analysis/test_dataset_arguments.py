@@ -10,7 +10,7 @@ import pytest
 
 import forkrun
 from forkrun.config.datasets import DatasetConfig
-from tests.test_arguments import FILE, FILES, KINDS
+from tests.support.kinds import FILE, FILES, KINDS
 
 NUMBERS = ("none", "integer", "float", "numpy")
 TAKES: dict[str, Collection[str]] = {

@@ -12,7 +12,7 @@ import forkrun
 from forkrun.conditions import Conditions
 from forkrun.modules.base import Module
 from forkrun.modules.loading import construct
-from tests.test_arguments import KINDS, TEXTS, Twice
+from tests.support.kinds import KINDS, TEXTS, Twice
 
 COLUMNS = ("texts", "set", "none")
 DECLARED: dict[str, Collection[str]] = {
