@@ -102,6 +102,7 @@ struct Packed {
   Float16_t whole = 0;    //[0,100]
   std::string text;
   TString name;
+  TString both[2];
   std::vector<int> ints;
   std::vector<std::string> words;
   std::vector<bool> bools;
@@ -156,6 +157,7 @@ void write_records(const char* path, int n) {
       to.whole = i % 100 + 0.3;
       to.text = std::string(i % 5, 'a' + i % 26);
       to.name = to.text + "x";
+      to.both[0] = to.both[1] = to.name;
       to.ints.assign(i % 4, i);
       to.words.assign(i % 3, to.text);
       to.bools.assign(i % 6, i % 2);

@@ -208,6 +208,17 @@ ValueForm form_of_held(const ClassMember& member, const FileClasses& classes, in
   return array;
 }
 
+ValueForm form_of_text(const ClassMember& member) {
+  constexpr int text = 65;
+  if (member.type == text + added_for_arrays) {
+    ValueForm array{.kind = Kind::array, .has_header = true};
+    array.sizes = member.sizes;
+    array.within.push_back({.kind = Kind::text});
+    return array;
+  }
+  return member.type == text ? ValueForm{.kind = Kind::text} : no_form(member.type_name);
+}
+
 ValueForm unnamed_form(const ClassMember& member, const FileClasses& classes, int depth) {
   if (depth > deepest_form) {
     return no_form(member.type_name);
@@ -216,7 +227,7 @@ ValueForm unnamed_form(const ClassMember& member, const FileClasses& classes, in
     return basic(member);
   }
   if (member.kind == "TStreamerString") {
-    return {.kind = Kind::text};
+    return form_of_text(member);
   }
   if (member.kind == "TStreamerBase") {
     return form_of_described(member.name, classes, depth);

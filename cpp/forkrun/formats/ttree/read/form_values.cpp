@@ -143,6 +143,9 @@ void FormValues::skip(const ValueForm& form) {
     case Kind::list: return skip_list(form);
     case Kind::object: return skip_object(form);
     case Kind::array:
+      if (form.has_header) {
+        return skip_object(form);
+      }
       for (std::size_t i = form.n_items(); i > 0; --i) {
         skip(form.within.front());
       }
