@@ -110,10 +110,6 @@ def number_keys(
 def json_list(numbers: npt.NDArray[np.int64]) -> bytes:
     """(n,) numbers as JSON has them, "[1, 2, 3]": faster than from a list of Python's."""
 
-def is_ntuple(path: str, name: str) -> bool:
-    """Whether a local file has an RNTuple of this name, or path. False also if it cannot be
-    opened."""
-
 class OpenTree:
     """A tree or RNTuple of a file that stays open."""
 

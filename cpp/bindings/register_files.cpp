@@ -359,7 +359,6 @@ void register_files(py::module_& module) {
              py::call_guard<py::gil_scoped_release>());
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
-  module.def("is_ntuple", &root_io::is_ntuple, py::arg("path"), py::arg("name"));
   module.def("branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"));
   py::class_<root_io::OpenTree>(module, "OpenTree")
       .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))

@@ -54,6 +54,15 @@ def test_a_job_that_is_killed_is_brought_to_its_end(tmp_path: Path) -> None:
     assert output_digests(tmp_path / "run") == plain_run(tmp_path)
 
 
+def test_children_share_a_cluster_that_is_the_whole_file(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        file.mkrntuple("Events", events(1000))
+    skim_job(tmp_path, [tmp_path / "a.root"], forking={"max_unit_events": 40})
+    done("run", "job.json", "-o", "run", "--children", 3, cwd=tmp_path)
+    assert len(ledger_units(tmp_path / "run")) > 10  # lumis
+    assert output_digests(tmp_path / "run") == plain_run(tmp_path)
+
+
 def test_nodes_give_the_bytes_of_one_run_also_when_files_were_added(tmp_path: Path) -> None:
     files = write_files(tmp_path, "a", "b")
     submit = ("submit", "job.json", "--on", "local", "-o", "run", "--dry-run")

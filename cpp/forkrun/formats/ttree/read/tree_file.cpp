@@ -135,16 +135,6 @@ bool is_plain_tree(const std::string& path, const std::string& tree) {
   return file.tree_without_root(tree) != nullptr;
 }
 
-bool is_ntuple(const std::string& path, const std::string& name) {
-  try {
-    const TreeFile file{path, TreeFile::WithoutRoot{}};
-    const auto key = file.outline() ? file.outline()->find(name) : std::nullopt;
-    return key && rntuple::is_class_name(key->type);
-  } catch (const InputError&) {
-    return false;  // whoever reads it says why
-  }
-}
-
 bool has_plain_trees_alone(const std::string& path) {
   const TreeFile file{path, TreeFile::WithoutRoot{}};
   const auto trees = file.names_of_trees();

@@ -29,7 +29,6 @@ class TreeFile : public InputFile {
   explicit TreeFile(const std::string& path);
   friend bool is_plain_tree(const std::string& path, const std::string& tree);
   friend bool has_plain_trees_alone(const std::string& path);
-  friend bool is_ntuple(const std::string& path, const std::string& name);
   ~TreeFile();
   TreeFile(const TreeFile&) = delete;
   TreeFile& operator=(const TreeFile&) = delete;
@@ -67,9 +66,6 @@ class TreeFile : public InputFile {
 /// Whether columns of this tree of a local file can be read without ROOT. False also if there is no
 /// such tree.
 [[nodiscard]] bool is_plain_tree(const std::string& path, const std::string& tree);
-
-/// Whether a local file has an RNTuple of this name, or path. False also if it cannot be opened.
-[[nodiscard]] bool is_ntuple(const std::string& path, const std::string& name);
 
 /// Whether outputs of a local file can be made without ROOT: it has nothing but trees of numbers.
 /// \throws InputError if it cannot be opened.
