@@ -730,18 +730,22 @@ def make_outputs(
     n_threads: int = 1,
     verify: bool = False,
     on_open: Callable[[int], None] | None = None,
+    format: str = "ttree",
 ) -> list[list[int]]:
     """Makes the files of all outputs; what several of them take from the input is read once.
-    `verify`: unzip baskets that are copied as they are, and check what they hold. `on_open` gets
-    the number of each input file just before it is opened. Returns the number of events in each
-    file, by output; if it raises, there are no files. Raises InputError, OutputError,
+    `format`: of the outputs, "ttree" or "rntuple", where the source may have either; `verify`:
+    unzip baskets that are copied as they are, and check what they hold. `on_open` gets the number
+    of each input file just before it is opened. Returns the number of events in each file, by
+    output; if it raises, there are no files. Raises InputError, OutputError,
     VerificationError."""
 
 def first_file(clusters: Sequence[Sequence[int]]) -> int:
     """Number of the file whose tree gives outputs their structure: the first with more than one
     entry in `clusters`, else with one, else 0."""
 
-def cluster_begins(output: OutputToMake, source: TreeSource) -> list[tuple[int, int, int]]:
+def cluster_begins(
+    output: OutputToMake, source: TreeSource, format: str = "ttree"
+) -> list[tuple[int, int, int]]:
     """Where `make_outputs` begins the clusters of an output: file and entry of the input, and the
     number of events. It reads no event, so where a cluster's events are much larger than the mean
     of their file it really ends sooner. The path of the output's first file is used meanwhile.

@@ -64,6 +64,11 @@ CPP = {
     "formats/root_histograms": {"formats/root_file", "bytes", "core/data"},
     "formats/table": {"bytes", "core/data"},
     "formats/rntuple": {"formats/table", "formats/root_file", "bytes", "core/data"},
+    "formats/rntuple/write": {"formats/rntuple", "formats/root_file", "bytes", "core/data"},
+    "formats/rntuple/output": {
+        "formats/rntuple/write", "formats/rntuple", "formats/ttree/read", "formats/table",
+        "formats/root_file", "fragments", "bytes", "core/data",
+    },
     "formats/ttree/layout": {"formats/root_file", "fragments", "bytes", "core/data"},
     "formats/ttree/read": {
         "formats/ttree/layout", "formats/rntuple", "formats/table", "formats/root_file",
@@ -84,12 +89,13 @@ CPP = {
     },
     "formats/ttree/merge": {
         "formats/ttree/origins", "formats/ttree/verify", "formats/ttree/write", "formats/rntuple",
-        "formats/ttree/read", "formats/ttree/layout", "formats/root_file", "fragments", "bytes",
-        "core/data", "process",
+        "formats/ttree/read", "formats/ttree/layout", "formats/table", "formats/root_file",
+        "fragments", "bytes", "core/data", "process",
     },
     "formats/ttree/output": {
         "formats/ttree/merge", "formats/ttree/verify", "formats/ttree/write", "formats/ttree/read",
-        "formats/ttree/layout", "formats/root_file", "fragments", "bytes", "core/data",
+        "formats/ttree/layout", "formats/rntuple/output", "formats/table", "formats/root_file",
+        "fragments", "bytes", "core/data",
     },
     "formats/testing": set(),
     "python_memory": {"random"},

@@ -58,7 +58,7 @@ void translate(std::exception_ptr pointer) {
     raise(python_errors.output, error);
   } catch (const ModuleError& error) {
     raise(python_errors.module, error);
-  } catch (const root_io::WrittenOtherwise& error) {
+  } catch (const WrittenOtherwise& error) {
     raise(python_errors.verification, error);
   } catch (const Error& error) {
     raise(python_errors.job, error);

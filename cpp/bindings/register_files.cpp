@@ -218,9 +218,9 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   return by_tree;
 }
 
-root_io::OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
-                                    const std::string& compression, bool recompresses,
-                                    bool goes_with_events, const std::string& tree) {
+OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
+                           const std::string& compression, bool recompresses, bool goes_with_events,
+                           const std::string& tree) {
   return {branches,     descriptions_of(products), Compression::parse(compression),
           recompresses, goes_with_events,          tree};
 }
@@ -231,7 +231,7 @@ using FileToMake =
 
 root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strings>>& fragments,
                                   const std::vector<FileToMake>& files,
-                                  const root_io::OutputContent& content, std::int64_t n_events,
+                                  const OutputContent& content, std::int64_t n_events,
                                   const std::function<void(std::size_t)>& before_group,
                                   const std::function<void(std::int64_t)>& progress,
                                   const std::function<void(std::string)>& on_written) {
@@ -253,19 +253,25 @@ root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strin
   return output;
 }
 
+root_io::OutputFormat format_of(const std::string& text) {
+  return named<root_io::OutputFormat>({"ttree", "rntuple"}, "format", text);
+}
+
 std::vector<std::vector<std::int64_t>> make_outputs(
     const std::vector<root_io::OutputToMake>& outputs, const root_io::TreeSource& source,
-    std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open) {
+    std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open,
+    const std::string& format) {
   using root_io::BasketCheck;
-  return root_io::make_outputs({outputs, source.config(), n_threads,
+  return root_io::make_outputs({outputs, format_of(format), source.config(), n_threads,
                                 verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers,
                                 on_open});
 }
 
 std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> cluster_begins(
-    const root_io::OutputToMake& output, const root_io::TreeSource& source) {
+    const root_io::OutputToMake& output, const root_io::TreeSource& source,
+    const std::string& format) {
   std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> begins;
-  for (const auto& begin : root_io::cluster_begins(output, source.config())) {
+  for (const auto& begin : root_io::cluster_begins(output, format_of(format), source.config())) {
     begins.emplace_back(begin.file, begin.entry, begin.n_events);
   }
   return begins;
@@ -371,7 +377,7 @@ void register_files(py::module_& module) {
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
              py::arg("verify") = false, py::arg("note") = py::none(), py::arg("recluster") = "auto",
              py::arg("on_written") = py::none());
-  py::class_<root_io::OutputContent>(module, "OutputContent")
+  py::class_<OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false,
            py::arg("goes_with_events") = false, py::arg("tree") = "Events");
@@ -381,13 +387,13 @@ void register_files(py::module_& module) {
            py::arg("progress") = py::none(), py::arg("on_written") = py::none());
   module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
-             py::call_guard<py::gil_scoped_release>());
+             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>());
   module.def(
       "first_file",
       [](const std::vector<std::vector<std::int64_t>>& clusters) { return first_file(clusters); },
       py::arg("clusters"));
   module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
-             py::call_guard<py::gil_scoped_release>());
+             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>());
   module.def("read_fragment", &read_fragment, py::arg("path"));
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>());

@@ -308,8 +308,8 @@ class OutputConfig(Section):
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()
     format: str = "ttree"
-    """Format of the file: "ttree", "parquet", or one that an installed package adds; "ttree" is for
-    input in trees alone."""
+    """Format of the file: "ttree", "rntuple", "parquet", or one that an installed package adds; the
+    first two are for input in either."""
     parquet: Flag = False
     """Older form: the same rows in output/LABEL.parquet as well; format = "parquet" writes these
     alone."""

@@ -1,9 +1,12 @@
-"""RNTuples of ROOT files, as input. The core reads them where it reads trees; outputs are made of
-their values."""
+"""RNTuples of ROOT files. The core reads them where it reads trees, and writes them of either."""
 
 from __future__ import annotations
 
-from forkrun.formats.ttree import TTreeFormat
+from collections.abc import Callable, Sequence
+
+from forkrun import _core
+from forkrun.formats.events import EventSource, OutputToMake
+from forkrun.formats.ttree import TTreeFormat, to_make
 
 
 class RNTupleFormat(TTreeFormat):
@@ -11,8 +14,21 @@ class RNTupleFormat(TTreeFormat):
 
     name = "rntuple"
 
+    def make_outputs(
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        n_threads: int = 1,
+        verify: bool = False,
+        on_open: Callable[[int], None] | None = None,
+    ) -> list[list[int]]:
+        made = [to_make(output, [*output.branches, *output.members]) for output in outputs]
+        return _core.make_outputs(
+            made, self.source(events), n_threads, verify, on_open, format=self.name
+        )
+
     def written_anew(self, path: str, tree: str) -> list[str]:
-        """None: nothing is copied as bytes."""
+        """None: what cannot be copied as bytes is read as columns."""
         return []
 
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:

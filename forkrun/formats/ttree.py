@@ -100,7 +100,7 @@ class TTreeFormat(Format):
     ) -> list[list[int]]:
         if events.form not in (None, self):
             return super().make_outputs(outputs, events, n_threads, verify, on_open)
-        made = [_to_make(output) for output in outputs]
+        made = [to_make(output, output.branches) for output in outputs]
         return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
 
     def _write_output(
@@ -131,7 +131,7 @@ class TTreeFormat(Format):
         self, output: OutputToMake, events: EventSource
     ) -> list[tuple[int, int, int]]:
         """Where `make_outputs` begins the clusters of an output."""
-        return _core.cluster_begins(_to_make(output), self.source(events))
+        return _core.cluster_begins(to_make(output, output.branches), self.source(events))
 
     def carry(
         self,
@@ -180,9 +180,10 @@ def _compression(number: int, is_smaller: bool) -> str:
     return f"{_ALGORITHMS[algorithm]}:{level}" if algorithm in _ALGORITHMS else ""
 
 
-def _to_make(output: OutputToMake) -> _core.OutputToMake:
+def to_make(output: OutputToMake, branches: Sequence[str]) -> _core.OutputToMake:
+    """What the core is told of it. `branches`: those that it keeps of the input."""
     content = _core.OutputContent(
-        output.branches,
+        branches,
         output.products,
         output.compression or COMPRESSION,
         recompresses=output.compression is not None,

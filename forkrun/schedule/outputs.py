@@ -14,6 +14,7 @@ from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
 from forkrun.formats.column_types import counter_of
+from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
 from forkrun.index.trees_with_events import says_of_tree
@@ -37,7 +38,9 @@ def add_outputs(
     problems += more
     for output in config.outputs:
         varied = job.variations.columns.get(output.variation, {})
-        apart = {*job.versions.replaced, *varied}
+        twins = _twins(of_input)
+        apart = _with_twins({*job.versions.replaced, *varied}, twins)
+        apart |= _with_twins({name for name in twins if _is_dropped(name, output)}, twins)
         branches = {n: each for n, each in of_input.branches.items() if n not in apart}
         friends = {n: kind for n, kind in of_input.types_of_friends.items() if n not in apart}
         trees = _with_events(output, of_input)
@@ -59,7 +62,8 @@ def add_outputs(
         has_columns = bool(new or decisions or within) or any(branches[n].readable for n in names)
         problems += _decision_problems(output, config.paths)
         problems += _parquet_problems(output, has_columns)
-        problems += _format_problems(output, of_input.format.name)
+        problems += _format_problems(output, of_input.format.name, has_columns)
+        problems += _field_problems(output, [*names, *within, *(name for name, _ in new)])
         products = [columns[name][0] if name in columns else name for name, _ in new]
         paths = varied_of(output, job.variations)
         job.builder.add_output(output.label, paths, names, products, output.decisions)
@@ -95,6 +99,20 @@ def _columns_of(
         for product, kind in builder.produced_columns()
         if product in products or (is_plain(product) and product not in varied)
     }
+
+
+def _twins(of_input: InputBranches) -> dict[str, str]:
+    """The other name of columns that an RNTuple has under two, "Jet.pt" and "Jet_pt"."""
+    if of_input.format is not RNTUPLE:
+        return {}
+    types = {name: branch.type for name, branch in of_input.branches.items()}
+    pairs = [(name, name.replace(".", "_")) for name in types if "." in name]
+    twins = {name: flat for name, flat in pairs if types.get(flat) == types[name]}
+    return twins | {flat: name for name, flat in twins.items()}
+
+
+def _with_twins(names: Iterable[str], twins: Mapping[str, str]) -> set[str]:
+    return {each for name in names for each in (name, twins.get(name, name))}
 
 
 def _of_input(
@@ -150,9 +168,9 @@ def _within(
     names: Sequence[str],
     named: Collection[str],
 ) -> list[str]:
-    """Members of objects that a Parquet file has in place of these. `named`: those that are new
-    columns anyway."""
-    if not output.parquet and output.format != "parquet":
+    """Members of objects that Parquet files and RNTuples have in place of these. `named`: those
+    that are new columns anyway."""
+    if not output.parquet and output.format not in ("parquet", RNTUPLE.name):
         return []
     return [n for n in kept(members, output) if members[n].top in names and n not in named]
 
@@ -183,18 +201,32 @@ def _parquet_problems(output: OutputConfig, has_columns: bool) -> Iterator[str]:
         yield f"{where}: nothing that is kept is a column; it has no branches of objects"
 
 
-def _format_problems(output: OutputConfig, wanted: str) -> Iterator[str]:
-    """An output in trees of ROOT of other input, which cannot be made."""
-    if output.format == "rntuple":
-        yield (
-            f"outputs.{output.label}: outputs of RNTuples are trees or Parquet files; write"
-            ' format = "ttree" or "parquet"'
-        )
-    if output.format == "ttree" and wanted not in ("ttree", "rntuple"):
+def _format_problems(output: OutputConfig, wanted: str, has_columns: bool) -> Iterator[str]:
+    """An output in trees of ROOT or RNTuples of other input, or of objects, which cannot be
+    made."""
+    of_root = TTREE.name, RNTUPLE.name
+    if output.format in of_root and wanted not in of_root:
         yield (
             f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
             f' "{wanted}"; write format = "{wanted}"'
         )
+    elif output.format == RNTUPLE.name and not has_columns:
+        yield (
+            f'outputs.{output.label}: format "rntuple": nothing that is kept is a column, and an'
+            ' RNTuple has no branches of objects; write format = "ttree"'
+        )
+
+
+def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]:
+    """Names that fields of an RNTuple cannot have."""
+    if output.format != RNTUPLE.name:
+        return
+    for name in names:
+        if set(name) & set("/\\") or not name.isprintable():
+            yield (
+                f'outputs.{output.label}: "{name}" cannot be the name of a field in an RNTuple;'
+                f' write drop = ["{name}"], or format = "ttree"'
+            )
 
 
 def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
@@ -202,9 +234,12 @@ def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
     return [
         name
         for name in names
-        if any(fnmatchcase(name, p) for p in output.keep)
-        and not any(fnmatchcase(name, p) for p in output.drop)
+        if any(fnmatchcase(name, p) for p in output.keep) and not _is_dropped(name, output)
     ]
+
+
+def _is_dropped(name: str, output: OutputConfig) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in output.drop)
 
 
 def pattern_problems(

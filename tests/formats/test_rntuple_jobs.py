@@ -113,15 +113,6 @@ def test_it_is_checked_planned_and_listed(tmp_path: Path) -> None:
     assert kinds["event"] == "uint64"
 
 
-def test_an_output_in_rntuples_is_refused_before_any_event(tmp_path: Path) -> None:
-    _, ntuple = write_pair(tmp_path, "a", 100)
-    output = {"label": "skim", "format": "rntuple"}
-    job = write_job(tmp_path, {"source": {"files": [str(ntuple)]}, "outputs": [output]})
-    ended = forkrun("check", job, cwd=tmp_path)
-    assert ended.code == 2
-    assert "outputs of RNTuples are trees or Parquet files" in ended.err
-
-
 def selected(folder: Path, source: dict[str, Any], *more: Any, **sections: Any) -> list[int]:
     """Numbers of the events in an output of all."""
     job = {"source": source, "outputs": [{"label": "all", "keep": ["event"]}], **sections}

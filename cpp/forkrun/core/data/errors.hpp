@@ -36,6 +36,12 @@ class OutputError : public Error {
   using Error::Error;
 };
 
+/// A file that was written does not have what it was written from.
+class WrittenOtherwise : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A module raised an exception: it is to blame, or an event that it cannot process.
 class ModuleError : public Error {
  public:

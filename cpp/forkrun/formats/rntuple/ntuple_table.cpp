@@ -67,6 +67,8 @@ class NtupleTable::Reader final : public ColumnReader {
   [[nodiscard]] std::string described_type() const override {
     return column_.type ? column_.type->name() : "other:" + column_.class_name;
   }
+  [[nodiscard]] std::string counter() const override { return column_.counter; }
+  [[nodiscard]] std::int64_t n_bytes() const override { return table_.account(column_).n_bytes; }
 
   void read(std::int64_t first, std::int64_t last, Column& into) override {
     into.reset(*column_.type);

@@ -40,6 +40,8 @@ class NtupleTable final : public Table {
   [[nodiscard]] std::unique_ptr<ColumnReader> reader(const std::string& column) const override;
 
   [[nodiscard]] const std::vector<FieldColumn>& columns() const { return columns_; }
+  [[nodiscard]] const Ntuple& ntuple() const { return ntuple_; }
+  [[nodiscard]] const ReadBytes& read_bytes() const { return read_; }
   [[nodiscard]] ColumnAccount account(const FieldColumn& column) const;
   /// Entries where reading may begin at little cost: those of clusters and, where these are large,
   /// of pages; then the number of entries.

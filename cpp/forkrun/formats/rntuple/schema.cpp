@@ -17,7 +17,8 @@ void require_form(bool condition, const char* what) {
 Field parse_field(RecordCursor from) {
   enum Flag : std::uint16_t { is_array = 1, is_projected = 2, has_type_checksum = 4 };
   Field field;
-  from.skip(2 * sizeof(std::uint32_t));  // versions of the field and of its type
+  field.version = from.number<std::uint32_t>();
+  field.type_version = from.number<std::uint32_t>();
   field.parent = from.number<std::uint32_t>();
   const auto role = from.number<std::uint16_t>();
   require_form(role <= static_cast<std::uint16_t>(FieldRole::streamed),
@@ -28,11 +29,17 @@ Field parse_field(RecordCursor from) {
                "a field has a flag that this version of forkrun does not know; update forkrun");
   field.name = from.text();
   field.type = from.text();
-  static_cast<void>(from.text());  // the type as it was named before aliases were resolved
-  static_cast<void>(from.text());  // a description
+  field.alias = from.text();
+  field.description = from.text();
   if ((flags & is_array) != 0) {
     field.n_repetitions = from.number<std::uint64_t>();
     require_form(field.n_repetitions > 0, "an array has no values");
+  }
+  if ((flags & is_projected) != 0) {
+    field.source = from.number<std::uint32_t>();
+  }
+  if ((flags & has_type_checksum) != 0) {
+    field.type_checksum = from.number<std::uint32_t>();
   }
   return field;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct Field {
   std::uint64_t n_repetitions{};  ///< of an array of fixed size; 0: it is none
   std::vector<std::uint32_t> children;
   std::vector<std::uint32_t> columns;  ///< its own, or of a projected field those of its source
+  // What is only written again.
+  std::uint32_t version{};
+  std::uint32_t type_version{};
+  std::string alias{};  ///< the type as it was named before aliases were resolved
+  std::string description{};
+  std::optional<std::uint32_t> source{};  ///< the field that a projected one shows
+  std::optional<std::uint32_t> type_checksum{};
 };
 
 /// How the values of a stored column are packed, by the format's own numbers.

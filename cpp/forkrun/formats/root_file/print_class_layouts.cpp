@@ -65,6 +65,8 @@ void write_objects(TFile& file) {
   }
   file.WriteTObject(&tree);
   tree.SetDirectory(nullptr);
+  auto* anchor = TClass::GetClass("ROOT::RNTuple");
+  file.WriteObjectAny(anchor->New(), anchor, "ntuple");
 }
 
 std::string kind_of(const TStreamerElement& element) {

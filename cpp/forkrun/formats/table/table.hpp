@@ -41,6 +41,10 @@ class ColumnReader {
   [[nodiscard]] virtual std::optional<ColumnType> type() const = 0;
   /// For people: the column type's name, or "other:CLASS".
   [[nodiscard]] virtual std::string described_type() const = 0;
+  /// Name of the column that counts its values; "": none does.
+  [[nodiscard]] virtual std::string counter() const = 0;
+  /// Bytes that all its values take, uncompressed.
+  [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
   /// The values of entries [first, last). Needs a type. \throws Error
   virtual void read(std::int64_t first, std::int64_t last, Column& into) = 0;
   /// Adds what will be read of the file for entries [first, last), as far as it is known.

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include <forkrun/bytes/in_parallel.hpp>
-#include <forkrun/formats/ttree/write/cluster_size.hpp>
+#include <forkrun/formats/table/cluster_size.hpp>
 
 namespace forkrun::root_io {
 

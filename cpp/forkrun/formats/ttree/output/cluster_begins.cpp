@@ -35,22 +35,21 @@ class Begins final : public ClusterSink {
 
 }  // namespace
 
-std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
+std::vector<ClusterBegin> cluster_begins(const OutputToMake& output, OutputFormat format,
                                          const TreeSourceConfig& source) {
-  SharedInput input{source, BasketCheck::Depth::headers, {}};
-  KeptInput kept{input};
-  OutputTree tree{output.files.front().path, kept, output.content, 1};
+  const auto input = output_input(format, source, BasketCheck::Depth::headers, {});
+  const auto table = input->tables(output.content, 1)(output.files.front().path);
   Begins begins;
   const auto input_of = [&](std::uint32_t number) -> InputClusters {
-    return {source.clusters.at(number), tree.bytes_per_event(number)};
+    return {input->clusters(number), table->bytes_per_event(number)};
   };
-  ClusterCutter cutter{tree.wanted_cluster_bytes(), tree.keeps_baskets(), input_of, begins};
+  ClusterCutter cutter{table->wanted_cluster_bytes(), table->keeps_whole(), input_of, begins};
   SelectedEvents events{output.fragments, &output.content.products, output.before_group};
   while (events.front() != nullptr) {
     cutter.add(events.take_before(std::numeric_limits<std::int64_t>::max()).entries);
   }
   cutter.finish();
-  tree.abandon();
+  table->abandon();
   return std::move(begins.all);
 }
 

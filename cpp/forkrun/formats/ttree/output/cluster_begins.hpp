@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <forkrun/formats/ttree/output/output_files.hpp>
+#include <forkrun/formats/ttree/output/make_outputs.hpp>
 
 namespace forkrun::root_io {
 
@@ -19,6 +19,7 @@ struct ClusterBegin {
 /// `make_outputs` end that cluster sooner. The path of the output's first file is used for a file
 /// that is removed. \throws InputError, OutputError
 [[nodiscard]] std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
+                                                       OutputFormat format,
                                                        const TreeSourceConfig& source);
 
 }  // namespace forkrun::root_io

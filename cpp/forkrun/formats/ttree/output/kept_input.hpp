@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/bytes/local_file.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/merge/basket_check.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
@@ -41,7 +43,7 @@ struct KeptReader {
 
 /// The input of the outputs that are made together. One file is open at a time, or a few where
 /// entries are not taken as they are stored, so that files take turns.
-class SharedInput {
+class SharedInput final : public OutputInput {
  public:
   /// `on_open` gets the number of each file just before it is opened.
   SharedInput(const TreeSourceConfig& source, BasketCheck::Depth check,
@@ -63,8 +65,15 @@ class SharedInput {
   /// Those of the branches with baskets within a top-level branch of the file that is open.
   /// \throws InputError
   [[nodiscard]] std::span<const KeptReader> readers(const BranchPlace& top);
+  [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override {
+    return source_.clusters.at(file);
+  }
+  [[nodiscard]] bool is_remote(std::uint32_t file) const override {
+    return !LocalFile::is_path(source_.files.at(file));
+  }
+  [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   /// Gives back the memory of baskets that were read.
-  void forget();
+  void forget() override;
 
  private:
   struct OpenFile {

@@ -9,6 +9,8 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/output/ntuple_input.hpp>
+#include <forkrun/formats/ttree/output/kept_input.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 #include <forkrun/fragments/fragment.hpp>
 
@@ -22,8 +24,8 @@ constexpr double most_pending_bytes = 256 << 20;
 /// The outputs that are made together, and how far they are.
 class Pass {
  public:
-  Pass(const OutputsRequest& request, SharedInput& input)
-      : source_{request.source}, input_{input}, n_threads_{request.n_threads} {}
+  Pass(const OutputsRequest& request, OutputInput& input)
+      : input_{input}, n_threads_{request.n_threads} {}
 
   /// False if there is no room for it.
   bool add(const OutputToMake& output) {
@@ -71,22 +73,21 @@ class Pass {
 
   [[nodiscard]] EntryRange cluster_of(const Selected& selected) const {
     const auto& [file, first, last] = selected.entries;
-    const auto [begin, end] = cluster_around(source_.clusters.at(file), first, last);
+    const auto [begin, end] = cluster_around(input_.clusters(file), first, last);
     return {file, begin, end};
   }
 
-  const TreeSourceConfig& source_;
-  SharedInput& input_;
+  OutputInput& input_;
   std::size_t n_threads_;
   std::deque<OutputMaker> makers_;
   double n_bytes_{};
 };
 
 std::vector<std::vector<std::int64_t>> make_all(const OutputsRequest& request) {
-  SharedInput input{request.source, request.check, request.on_open};
+  const auto input = output_input(request.format, request.source, request.check, request.on_open);
   std::vector<std::vector<std::int64_t>> n_events;
   for (auto output = request.outputs.begin(); output != request.outputs.end();) {
-    Pass pass{request, input};
+    Pass pass{request, *input};
     while (output != request.outputs.end() && pass.add(*output)) {
       ++output;
     }
@@ -96,6 +97,15 @@ std::vector<std::vector<std::int64_t>> make_all(const OutputsRequest& request) {
 }
 
 }  // namespace
+
+std::unique_ptr<OutputInput> output_input(OutputFormat format, const TreeSourceConfig& config,
+                                          BasketCheck::Depth check,
+                                          std::function<void(std::size_t)> on_open) {
+  if (format == OutputFormat::ntuple) {
+    return std::make_unique<rntuple::NtupleInput>(config, std::move(on_open));
+  }
+  return std::make_unique<SharedInput>(config, check, std::move(on_open));
+}
 
 std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request) {
   try {

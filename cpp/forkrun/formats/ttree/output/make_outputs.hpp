@@ -5,12 +5,17 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/formats/ttree/merge/basket_check.hpp>
 #include <forkrun/formats/ttree/output/output_files.hpp>
+#include <forkrun/formats/ttree/read/tree_source.hpp>
 
 namespace forkrun::root_io {
 
+enum class OutputFormat { tree, ntuple };
+
 struct OutputsRequest {
   std::vector<OutputToMake> outputs;
+  OutputFormat format{};
   TreeSourceConfig source;
   std::size_t n_threads{1};
   /// Of baskets that are copied as they are.
@@ -18,6 +23,12 @@ struct OutputsRequest {
   /// Gets the number of each file of the input just before it is opened.
   std::function<void(std::size_t)> on_open;
 };
+
+/// What outputs of a format take from the input. `config` has to outlive it.
+[[nodiscard]] std::unique_ptr<OutputInput> output_input(OutputFormat format,
+                                                        const TreeSourceConfig& config,
+                                                        BasketCheck::Depth check,
+                                                        std::function<void(std::size_t)> on_open);
 
 /// Makes the files of all outputs from what children have selected, cluster of the input by
 /// cluster: what several outputs take from it is read and uncompressed once, as long as what is

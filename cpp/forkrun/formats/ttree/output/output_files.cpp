@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/output/value_queue.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
@@ -12,26 +11,26 @@
 
 namespace forkrun::root_io {
 
-/// Writes the clusters of a tree, with the new columns of their events.
-class TreeSink final : public ClusterSink {
+/// Writes the clusters of a table, with the new columns of their events.
+class TableSink final : public ClusterSink {
  public:
-  TreeSink(OutputTree& tree, std::function<void(std::int64_t)> progress)
-      : tree_{tree}, progress_{std::move(progress)} {}
+  TableSink(OutputTable& table, std::function<void(std::int64_t)> progress)
+      : table_{table}, progress_{std::move(progress)} {}
 
   void push(const Selected& selected) { values_.push(selected); }
   void add(std::span<const EntryRange> entries) override {
     const auto n = n_events_of(entries);
-    tree_.add(entries, values_.next(n));
+    table_.add(entries, values_.next(n));
     values_.drop(n);
   }
   void add_whole(const EntryRange& entries) override {
     const auto n = entries.last - entries.first;
-    tree_.add_whole(entries, values_.next(n));
+    table_.add_whole(entries, values_.next(n));
     values_.drop(n);
   }
-  [[nodiscard]] double n_bytes() const override { return tree_.n_pending_bytes(); }
+  [[nodiscard]] double n_bytes() const override { return table_.n_pending_bytes(); }
   void end_cluster(std::int64_t n_events) override {
-    tree_.end_cluster();
+    table_.end_cluster();
     n_events_ += n_events;
     if (progress_) {
       progress_(n_events_);
@@ -40,7 +39,7 @@ class TreeSink final : public ClusterSink {
   [[nodiscard]] std::int64_t n_events() const { return n_events_; }
 
  private:
-  OutputTree& tree_;
+  OutputTable& table_;
   std::function<void(std::int64_t)> progress_;
   ValueQueue values_;
   std::int64_t n_events_{};
@@ -49,14 +48,14 @@ class TreeSink final : public ClusterSink {
 /// One file, while it is made.
 class FileMaker {
  public:
-  FileMaker(const OutputToMake& made, const FileToMake& output, const TreeSourceConfig& source,
-            KeptInput& input, std::size_t n_threads, std::function<void(std::int64_t)> progress)
+  FileMaker(const OutputToMake& made, const FileToMake& output, OutputInput& input,
+            const MakeTable& make_table, std::function<void(std::int64_t)> progress)
       : output_{output},
         on_written_{made.on_written},
-        tree_{output.path, input, made.content, n_threads},
-        sink_{tree_, std::move(progress)},
-        cutter_{tree_.wanted_cluster_bytes(), tree_.keeps_baskets(), inputs(source, tree_), sink_} {
-  }
+        table_{make_table(output.path)},
+        sink_{*table_, std::move(progress)},
+        cutter_{table_->wanted_cluster_bytes(), table_->keeps_whole(), inputs(input, *table_),
+                sink_} {}
 
   /// The first of these entries that are to be in this file, which are taken away from them; none
   /// if the first one is not.
@@ -83,25 +82,26 @@ class FileMaker {
     sink_.push(selected);
     cutter_.add(selected.entries);
   }
+  void expect(std::span<const EntryRange> clusters) { table_->expect(clusters); }
   void end_input_cluster() { cutter_.end_input_cluster(); }
   std::int64_t finish() {
     cutter_.finish();
-    tree_.finish();
+    table_->finish();
     if (on_written_) {
       on_written_(output_.path);
     }
-    tree_.check();
+    table_->check();
     return sink_.n_events();
   }
   [[nodiscard]] double most_pending_bytes(std::int64_t n_events) {
-    const auto all = static_cast<double>(n_events) * tree_.bytes_per_event();
-    return std::min(all, tree_.wanted_cluster_bytes());
+    const auto all = static_cast<double>(n_events) * table_->bytes_per_event();
+    return std::min(all, table_->wanted_cluster_bytes());
   }
 
  private:
-  static ClusterCutter::InputOf inputs(const TreeSourceConfig& source, OutputTree& tree) {
+  static ClusterCutter::InputOf inputs(OutputInput& input, OutputTable& table) {
     return [&](std::uint32_t number) -> InputClusters {
-      return {source.clusters.at(number), tree.bytes_per_event(number)};
+      return {input.clusters(number), table.bytes_per_event(number)};
     };
   }
 
@@ -109,16 +109,15 @@ class FileMaker {
   const std::function<void(const std::string&)>& on_written_;
   /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
   std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
-  OutputTree tree_;
-  TreeSink sink_;
+  std::unique_ptr<OutputTable> table_;
+  TableSink sink_;
   ClusterCutter cutter_;
 };
 
-OutputMaker::OutputMaker(const OutputToMake& output, SharedInput& input, std::size_t n_threads)
+OutputMaker::OutputMaker(const OutputToMake& output, OutputInput& input, std::size_t n_threads)
     : output_{output},
       input_{input},
-      kept_{input},
-      n_threads_{n_threads},
+      make_table_{input.tables(output.content, n_threads)},
       events_{output.fragments,
               output.content.goes_with_events ? nullptr : &output.content.products,
               output.before_group} {
@@ -132,16 +131,16 @@ void OutputMaker::expect(const EntryRange& cluster) {
   const auto* next = events_.front();
   const bool is_whole =  // and copied as it is
       next->entries.first <= cluster.first && cluster.last <= next->entries.last;
-  if (LocalFile::is_path(input_.config().files.at(cluster.file)) || is_whole) {
+  if (is_whole || !input_.is_remote(cluster.file)) {
     return;
   }
-  kept_.open(cluster.file);
-  kept_.expect(cluster);
+  std::vector<EntryRange> clusters{cluster};
   if (const auto later = events_.first_behind(cluster)) {
     const auto [first, last] =
-        cluster_around(input_.config().clusters.at(later->file), later->first, later->last);
-    kept_.expect({later->file, first, last});
+        cluster_around(input_.clusters(later->file), later->first, later->last);
+    clusters.push_back({later->file, first, last});
   }
+  file_->expect(clusters);
 }
 
 void OutputMaker::add(const EntryRange& cluster) {
@@ -187,8 +186,8 @@ void OutputMaker::open() {
   if (n_events_.size() == output_.files.size()) {
     throw Error("an event is in none of the output's files");
   }
-  file_ = std::make_unique<FileMaker>(output_, output_.files[n_events_.size()], input_.config(),
-                                      kept_, n_threads_, [this](std::int64_t n_events) {
+  file_ = std::make_unique<FileMaker>(output_, output_.files[n_events_.size()], input_, make_table_,
+                                      [this](std::int64_t n_events) {
                                         if (output_.progress) {
                                           output_.progress(n_before_ + n_events);
                                         }

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/formats/ttree/output/kept_input.hpp>
-#include <forkrun/formats/ttree/output/output_tree.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/fragments/selected_events.hpp>
 
 namespace forkrun::root_io {
@@ -39,7 +38,7 @@ class FileMaker;
 class OutputMaker {
  public:
   /// \throws InputError, OutputError
-  OutputMaker(const OutputToMake& output, SharedInput& input, std::size_t n_threads);
+  OutputMaker(const OutputToMake& output, OutputInput& input, std::size_t n_threads);
   ~OutputMaker();
   OutputMaker(const OutputMaker&) = delete;
   OutputMaker& operator=(const OutputMaker&) = delete;
@@ -62,9 +61,8 @@ class OutputMaker {
   void close();
 
   const OutputToMake& output_;
-  SharedInput& input_;
-  KeptInput kept_;
-  std::size_t n_threads_;
+  OutputInput& input_;
+  MakeTable make_table_;
   SelectedEvents events_;
   std::unique_ptr<FileMaker> file_;
   std::vector<std::int64_t> n_events_;

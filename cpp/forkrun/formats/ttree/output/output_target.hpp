@@ -6,26 +6,13 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/bytes/compression.hpp>
-#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/output/kept_input.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_target.hpp>
 #include <forkrun/formats/ttree/write/tree_target.hpp>
 
 namespace forkrun::root_io {
-
-/// What the tree of an output holds.
-struct OutputContent {
-  std::vector<std::string> branches;        ///< of the input; their counters are kept with them
-  std::vector<ColumnDescription> products;  ///< new columns
-  Compression compression;
-  /// Baskets that are kept whole are compressed anew, unless they are compressed so already.
-  bool recompresses{};
-  /// The tree goes with the events: it is added to the file of these, and has no new columns.
-  bool goes_with_events{};
-  std::string tree{};  ///< its path in outputs
-};
 
 /// A branch whose entries are copied as bytes, and where they are written.
 struct KeptTarget {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <forkrun/bytes/in_parallel.hpp>
+#include <forkrun/formats/table/cluster_size.hpp>
 #include <forkrun/formats/ttree/layout/column_leaf.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
 #include <forkrun/formats/ttree/read/stored_baskets.hpp>
-#include <forkrun/formats/ttree/write/cluster_size.hpp>
 #include <forkrun/fragments/counter_name.hpp>
 #include <forkrun/fragments/entry_ranges.hpp>
 
@@ -33,6 +33,13 @@ std::span<const StoredBasket> baskets_of(const BranchReader& reader, const Entry
 }
 
 }  // namespace
+
+MakeTable SharedInput::tables(const OutputContent& content, std::size_t n_threads) {
+  const auto kept = std::make_shared<KeptInput>(*this);
+  return [kept, &content, n_threads](const std::string& path) {
+    return std::make_unique<OutputTree>(path, *kept, content, n_threads);
+  };
+}
 
 OutputTree::OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
                        std::size_t n_threads)
@@ -93,7 +100,7 @@ double OutputTree::bytes_per_event(std::uint32_t file) {
 }
 
 double OutputTree::wanted_cluster_bytes() const {
-  return root_io::wanted_cluster_bytes(kept_.size());
+  return forkrun::wanted_cluster_bytes(kept_.size());
 }
 
 void OutputTree::open(std::uint32_t file) {
@@ -101,6 +108,13 @@ void OutputTree::open(std::uint32_t file) {
   if (generation_ != input_.generation()) {
     generation_ = input_.generation();
     target_->open();
+  }
+}
+
+void OutputTree::expect(std::span<const EntryRange> clusters) {
+  input_.open(clusters.front().file);
+  for (const auto& cluster : clusters) {
+    input_.expect(cluster);
   }
 }
 

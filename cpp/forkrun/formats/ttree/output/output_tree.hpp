@@ -15,44 +15,29 @@
 
 namespace forkrun::root_io {
 
-/// Values of the new columns of consecutive events: a part of a fragment's piece.
-struct NewValues {
-  const std::vector<Column>* columns;
-  EntryRun events;
-};
-
 /// Writes an output's tree, a cluster at a time. Entries of kept branches are copied as bytes from
 /// basket to basket, and baskets that are kept whole without being unzipped; branches of objects
 /// whose bytes cannot be moved are read and filled by ROOT.
-class OutputTree {
+class OutputTree final : public OutputTable {
  public:
   /// `path`: of its file. \throws InputError, OutputError
   OutputTree(const std::string& path, KeptInput& input, const OutputContent& content,
              std::size_t n_threads);
 
-  /// Uncompressed bytes that an event of this file, else of the first with events, takes in the
-  /// kept branches.
-  [[nodiscard]] double bytes_per_event();
-  [[nodiscard]] double bytes_per_event(std::uint32_t file);
-  /// Uncompressed bytes of a cluster.
-  [[nodiscard]] double wanted_cluster_bytes() const;
+  [[nodiscard]] double bytes_per_event() override;
+  [[nodiscard]] double bytes_per_event(std::uint32_t file) override;
+  [[nodiscard]] double wanted_cluster_bytes() const override;
   /// Whether baskets of the input may be copied as they are.
-  [[nodiscard]] bool keeps_baskets() const { return keeps_baskets_; }
+  [[nodiscard]] bool keeps_whole() const override { return keeps_baskets_; }
 
-  /// Events of the present cluster; all of one file. `values`: of all of them, one after the other.
-  void add(std::span<const EntryRange> entries, std::span<const NewValues> values);
-  /// All events of a cluster of the input, and nothing else.
-  void add_whole(const EntryRange& entries, std::span<const NewValues> values);
-  /// Uncompressed bytes of the present cluster that are not written yet.
-  [[nodiscard]] double n_pending_bytes();
-  /// Writes the present cluster.
-  void end_cluster();
-  /// The tree is complete, and with it the file.
-  void finish();
-  /// Compares the file with samples of what it was made of. \throws WrittenOtherwise
-  void check() const;
-  /// Removes the file.
-  void abandon() noexcept { target_->tree().abandon(); }
+  void expect(std::span<const EntryRange> clusters) override;
+  void add(std::span<const EntryRange> entries, std::span<const NewValues> values) override;
+  void add_whole(const EntryRange& entries, std::span<const NewValues> values) override;
+  [[nodiscard]] double n_pending_bytes() override;
+  void end_cluster() override;
+  void finish() override;
+  void check() const override;
+  void abandon() noexcept override { target_->tree().abandon(); }
 
  private:
   struct NewColumn {

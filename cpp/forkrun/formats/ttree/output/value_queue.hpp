@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include <forkrun/formats/ttree/output/output_tree.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/fragments/selected_events.hpp>
 
 namespace forkrun::root_io {

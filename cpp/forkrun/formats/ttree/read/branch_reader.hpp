@@ -32,6 +32,8 @@ class BranchReader final : public ColumnReader {
   [[nodiscard]] std::string described_type() const override {
     return branch_.layout.described_type();
   }
+  [[nodiscard]] std::string counter() const override { return branch_.layout.counter; }
+  [[nodiscard]] std::int64_t n_bytes() const override { return branch_.n_told_bytes; }
   /// Gives back the memory of the basket read last, unless it is kept.
   void forget();
   /// All baskets, in the order of their entries.

@@ -12,12 +12,6 @@
 
 namespace forkrun::root_io {
 
-/// A file that was written does not have what it was written from.
-class WrittenOtherwise : public Error {
- public:
-  using Error::Error;
-};
-
 /// Checksum of the first and the last bytes of what a basket holds, compressed as it is.
 [[nodiscard]] std::uint32_t ends_of(std::span<const std::byte> record, const BasketHeader& header);
 constexpr std::size_t end_bytes = 256;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace forkrun::root_io {
+namespace forkrun {
 
 /// Uncompressed bytes of a cluster that is made anew: enough for each branch, and no more than a
 /// process has room for.
@@ -13,4 +13,4 @@ namespace forkrun::root_io {
   return std::max(cluster_bytes, branch_bytes * static_cast<double>(n_branches));
 }
 
-}  // namespace forkrun::root_io
+}  // namespace forkrun

@@ -1,0 +1,130 @@
+#include <forkrun/formats/rntuple/output/kept_columns.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include <forkrun/bytes/in_parallel.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/write/add_events.hpp>
+
+namespace forkrun::rntuple {
+
+namespace {
+
+constexpr std::int64_t most_read = 1 << 13;  ///< entries at once
+
+std::vector<EntryRun> runs_to_read(std::span<const EntryRange> entries) {
+  std::vector<EntryRun> runs;
+  for (const auto& range : entries) {
+    for (auto first = range.first; first < range.last; first += most_read) {
+      runs.push_back({first, std::min(first + most_read, range.last)});
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& names)
+    : input_{input} {
+  const auto first = input_.open(input_.first_with_events());
+  const std::set<std::string> all{names.begin(), names.end()};
+  for (const auto& name : names) {
+    const auto reader = first->table->reader(name);
+    auto as_in_trees = name;
+    std::ranges::replace(as_in_trees, '.', '_');
+    const bool is_there_twice = as_in_trees != name && all.contains(as_in_trees) &&
+                                first->table->reader(as_in_trees)->type() == reader->type();
+    if (const auto type = reader->type(); type && !is_there_twice) {
+      kept_.push_back({{name, *type, reader->counter()}});
+    }
+  }
+}
+
+void KeptColumns::add_to(Schema& /*schema*/, NewFields& fields) {
+  std::vector<NewField> wanted;
+  std::ranges::transform(kept_, std::back_inserter(wanted), &Kept::field);
+  auto places = fields.add(wanted);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    kept_[i].place = std::move(places[i]);
+  }
+}
+
+void KeptColumns::open(std::uint32_t file) {
+  auto opened = input_.open(file);
+  if (opened == opened_) {
+    return;
+  }
+  for (auto& kept : kept_) {
+    kept.reader = opened->table->reader(kept.field.name);
+    if (kept.reader->type() != kept.field.type) {
+      throw InputError(opened->file->path() + ": branch \"" + kept.field.name + "\" is " +
+                       kept.reader->described_type() + ", in the first file it is " +
+                       kept.field.type.name());
+    }
+  }
+  opened_ = std::move(opened);
+}
+
+double KeptColumns::bytes_per_event(std::uint32_t file) {
+  open(file);
+  double n_bytes = 0;
+  for (const auto& kept : kept_) {
+    n_bytes += static_cast<double>(kept.reader->n_bytes());
+  }
+  return n_bytes / std::max(1.0, static_cast<double>(opened_->table->n_entries()));
+}
+
+void KeptColumns::add(std::span<const EntryRange> entries, std::span<PendingColumn> columns,
+                      std::size_t n_threads) {
+  open(entries.front().file);
+  const auto runs = runs_to_read(entries);
+  root_io::naming_file(opened_->file->path(), [&] {
+    in_parallel(kept_.size(), n_threads, [&](std::size_t i) {
+      if (kept_[i].place.values) {
+        add(kept_[i], runs, columns);
+      }
+    });
+  });
+  require_same_counts(columns);
+}
+
+/// Entries that are near each other are read at once, and those between them with them.
+void KeptColumns::add(Kept& kept, std::span<const EntryRun> runs,
+                      std::span<PendingColumn> columns) {
+  for (auto first = runs.begin(); first != runs.end();) {
+    auto end = first + 1;
+    while (end != runs.end() && (end - 1)->last <= end->first &&
+           end->last <= first->first + most_read) {
+      ++end;
+    }
+    kept.reader->read(first->first, (end - 1)->last, kept.values);
+    for (const auto begin = first->first; first != end; ++first) {
+      add_events(kept.values, {first->first - begin, first->last - begin}, kept.place, columns);
+    }
+  }
+}
+
+/// A damaged file may have others for columns of one counter.
+void KeptColumns::require_same_counts(std::span<PendingColumn> columns) const {
+  for (const auto& kept : kept_) {
+    if (!kept.place.values || !kept.place.shares_ends) {
+      continue;
+    }
+    const auto n_items = columns[*kept.place.values].n_values() / kept.field.type.n_in_item();
+    if (std::cmp_not_equal(columns[kept.place.ends[0]].last_end(), n_items)) {
+      throw InputError(opened_->file->path() + ": branch \"" + kept.field.name +
+                       "\" has other numbers of values than its counter \"" + kept.field.counter +
+                       "\" says: the file is damaged");
+    }
+  }
+}
+
+void KeptColumns::add_whole(const EntryRange& entries, std::span<PendingColumn> columns,
+                            NtupleFile& /*file*/, std::size_t n_threads) {
+  add({&entries, 1}, columns, n_threads);
+}
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,48 @@
+#include <forkrun/formats/rntuple/output/ntuple_input.hpp>
+
+#include <utility>
+
+#include <forkrun/formats/rntuple/output/ntuple_output.hpp>
+#include <forkrun/formats/ttree/read/event_table.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
+
+namespace forkrun::rntuple {
+
+NtupleInput::NtupleInput(const root_io::TreeSourceConfig& source,
+                         std::function<void(std::size_t)> on_open)
+    : source_{source}, on_open_{std::move(on_open)} {}
+
+std::uint32_t NtupleInput::first_with_events() const {
+  return static_cast<std::uint32_t>(first_file(source_.clusters));
+}
+
+std::shared_ptr<const OpenTable> NtupleInput::open(std::uint32_t number) {
+  if (const auto known = files_.find(number); known != files_.end()) {
+    return known->second;
+  }
+  const std::size_t most_open = source_.unpacked_room ? 64 : 1;
+  if (files_.size() >= most_open) {
+    files_.clear();
+  }
+  if (on_open_) {
+    on_open_(number);
+  }
+  auto opened = std::make_shared<OpenTable>();
+  opened->file = std::make_unique<root_io::TreeFile>(source_.files.at(number));
+  if (!source_.identities.empty()) {
+    opened->file->check_identity(source_.identities.at(number));
+  }
+  opened->file->keep_unpacked(source_.unpacked_room);
+  root_io::naming_file(opened->file->path(), [&] {
+    opened->table = root_io::event_table(*opened->file, source_.tree_of(number));
+  });
+  return files_[number] = std::move(opened);
+}
+
+MakeTable NtupleInput::tables(const OutputContent& content, std::size_t n_threads) {
+  return [this, &content, n_threads](const std::string& path) {
+    return std::make_unique<NtupleOutput>(path, *this, content, n_threads);
+  };
+}
+
+}  // namespace forkrun::rntuple

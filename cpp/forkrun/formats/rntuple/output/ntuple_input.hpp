@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include <forkrun/formats/table/output_table.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/read/tree_source.hpp>
+
+namespace forkrun::rntuple {
+
+/// A file of the input, with its events.
+struct OpenTable {
+  std::unique_ptr<root_io::TreeFile> file;
+  std::unique_ptr<Table> table;
+};
+
+/// The input of outputs in RNTuples: trees or RNTuples. One file is open at a time, or a few where
+/// entries are not taken as they are stored, so that files take turns.
+class NtupleInput final : public OutputInput {
+ public:
+  /// `on_open` gets the number of each file just before it is opened.
+  NtupleInput(const root_io::TreeSourceConfig& source, std::function<void(std::size_t)> on_open);
+
+  [[nodiscard]] const root_io::TreeSourceConfig& config() const { return source_; }
+  /// That gives outputs their fields: the first with events; if none has any, the first.
+  [[nodiscard]] std::uint32_t first_with_events() const;
+  /// Valid until another file is opened. \throws InputError
+  [[nodiscard]] std::shared_ptr<const OpenTable> open(std::uint32_t file);
+
+  [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override {
+    return source_.clusters.at(file);
+  }
+  [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
+  void forget() override {}
+
+ private:
+  const root_io::TreeSourceConfig& source_;
+  std::function<void(std::size_t)> on_open_;
+  std::map<std::uint32_t, std::shared_ptr<const OpenTable>> files_;
+};
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,196 @@
+#include <forkrun/formats/rntuple/write/ntuple_file.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/bytes/xxh3.hpp>
+#include <forkrun/bytes/zip.hpp>
+#include <forkrun/formats/rntuple/write/record_writer.hpp>
+#include <forkrun/formats/rntuple/write/schema_record.hpp>
+#include <forkrun/formats/root_file/key.hpp>
+
+namespace forkrun::rntuple {
+
+namespace {
+
+/// Of a path in the file.
+std::string_view own_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+void put_page(RecordWriter& to, const Page& page) {
+  to.number(-static_cast<std::int32_t>(page.n_values));  // it has a checksum
+  to.locator(page.where);
+}
+
+void put_pages(RecordWriter& to, const PagesOfColumn& column, std::uint64_t first_value) {
+  to.list(column.pages.size(), [&] {
+    for (const auto& page : column.pages) {
+      put_page(to, page);
+    }
+    to.numbers(static_cast<std::int64_t>(first_value), column.compression);
+  });
+}
+
+}  // namespace
+
+NtupleFile::NtupleFile(root_io::PlainFile& file, std::string ntuple, Schema schema,
+                       Compression compression)
+    : file_{file},
+      path_{std::move(ntuple)},
+      schema_{std::move(schema)},
+      compression_{compression},
+      chunk_of_page_(schema_.columns.size()),
+      n_before_group_(schema_.columns.size()),
+      n_made_(schema_.columns.size()) {
+  RecordWriter content;
+  put_header(content, own_name(path_), schema_);
+  const auto header = envelope(EnvelopeType::header, content.bytes());
+  header_checksum_ = checksum_of(header);
+  header_ = write_envelope(header);
+  cluster_.columns.resize(schema_.columns.size());
+}
+
+Locator NtupleFile::write_blob(std::span<const std::byte> payload) {
+  root_io::Key key{.type = "RBlob", .name = "", .title = "", .place = file_.allocate(0)};
+  key.directory = file_.seek_directory();
+  key.n_object_bytes = payload.size();
+  key.n_stored_bytes = payload.size();
+  auto record = key.bytes();
+  const auto n_head_bytes = record.size();
+  record.insert(record.end(), payload.begin(), payload.end());
+  file_.write(file_.allocate(record.size()), record);
+  return {static_cast<std::uint64_t>(key.place) + n_head_bytes, payload.size()};
+}
+
+std::pair<Locator, std::uint64_t> NtupleFile::write_envelope(std::span<const std::byte> bytes) {
+  return {write_blob(stored(bytes, compression_)), bytes.size()};
+}
+
+/// Puts a page into the present chunk, unless the cluster has the same one. Large pages are not
+/// compared: identical ones have one value, or few, and become small.
+NtupleFile::PlaceInChunk NtupleFile::place_of(std::span<const std::byte> page) {
+  constexpr std::size_t most_small_bytes = 4096, wanted_chunk_bytes = 8U << 20U;
+  if (chunk_.size() > 0 && chunk_.size() + page.size() > wanted_chunk_bytes) {
+    write_chunk();
+  }
+  const PlaceInChunk place{chunks_.size(), chunk_.size()};
+  if (page.size() <= most_small_bytes) {
+    const std::string_view bytes{reinterpret_cast<const char*>(page.data()), page.size()};
+    if (const auto known = small_.find(bytes); known != small_.end()) {
+      return known->second;
+    }
+    small_.emplace(bytes, place);
+  }
+  std::ranges::copy(page, chunk_.extend(page.size()));
+  return place;
+}
+
+void NtupleFile::add_page(std::size_t column, const SealedPage& page, int compression) {
+  constexpr std::size_t period = 16;
+  const auto [chunk, begin] = place_of(page.bytes);
+  auto& pages = cluster_.columns[column];
+  if (page.digest && n_made_[column]++ % period == 0) {
+    samples_.push_back({n_clusters_, column, pages.pages.size(), *page.digest});
+  }
+  pages.compression = static_cast<std::uint32_t>(compression);
+  pages.pages.push_back({page.n_values, true, {begin, page.bytes.size() - checksum_bytes}});
+  pages.n_values += page.n_values;
+  chunk_of_page_[column].push_back(chunk);
+  ++n_pages_;
+}
+
+void NtupleFile::write_chunk() {
+  if (chunk_.size() > 0) {
+    chunks_.push_back(write_blob(chunk_.view()).place);
+    chunk_.clear();
+  }
+}
+
+void NtupleFile::end_cluster(std::uint64_t n_entries) {
+  constexpr std::size_t most_pages_in_group = 1U << 20U;
+  write_chunk();
+  for (std::size_t column = 0; column < cluster_.columns.size(); ++column) {
+    auto& pages = cluster_.columns[column].pages;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      pages[i].where.place += chunks_[chunk_of_page_[column][i]];
+    }
+    chunk_of_page_[column].clear();
+  }
+  cluster_.first_entry = n_entries_;
+  cluster_.n_entries = n_entries;
+  n_entries_ += n_entries;
+  ++n_clusters_;
+  clusters_.push_back(std::move(cluster_));
+  cluster_ = {};
+  cluster_.columns.resize(schema_.columns.size());
+  small_.clear();
+  chunks_.clear();
+  if (n_pages_ >= most_pages_in_group) {
+    write_group();
+  }
+}
+
+/// The page list of the clusters that have none yet.
+void NtupleFile::write_group() {
+  if (clusters_.empty()) {
+    return;
+  }
+  RecordWriter list;
+  list.number(header_checksum_);
+  list.list(clusters_.size(), [&] {
+    for (const auto& cluster : clusters_) {
+      list.record([&] { list.numbers(cluster.first_entry, cluster.n_entries); });
+    }
+  });
+  list.list(clusters_.size(), [&] {
+    for (const auto& cluster : clusters_) {
+      list.list(cluster.columns.size(), [&] {
+        for (std::size_t column = 0; column < cluster.columns.size(); ++column) {
+          put_pages(list, cluster.columns[column], n_before_group_[column]);
+          n_before_group_[column] += cluster.columns[column].n_values;
+        }
+      });
+    }
+  });
+  const auto [where, n_unpacked] = write_envelope(envelope(EnvelopeType::page_list, list.bytes()));
+  const auto first = clusters_.front().first_entry;
+  groups_.push_back(
+      {first, n_entries_ - first, static_cast<std::uint32_t>(clusters_.size()), where, n_unpacked});
+  clusters_.clear();
+  n_pages_ = 0;
+}
+
+void NtupleFile::finish() {
+  write_group();
+  RecordWriter footer;
+  footer.numbers(std::uint64_t{}, header_checksum_);  // no features
+  put_no_extension(footer);
+  footer.list(groups_.size(), [&] {
+    for (const auto& group : groups_) {
+      footer.record([&] {
+        footer.numbers(group.first_entry, group.n_entries, group.n_clusters, group.n_unpacked);
+        footer.locator(group.where);
+      });
+    }
+  });
+  footer.list(0, [] {});  // attributes
+  write_anchor(write_envelope(envelope(EnvelopeType::footer, footer.bytes())));
+}
+
+/// Big-endian, as objects of ROOT are. Its checksum is behind what its length counts.
+void NtupleFile::write_anchor(const std::pair<Locator, std::uint64_t>& footer) {
+  constexpr std::uint64_t most_record_bytes = 1U << 30U;
+  root_io::ObjectWriter members{0};
+  members.numbers(std::uint16_t{1}, std::uint16_t{0}, std::uint16_t{2}, std::uint16_t{0});
+  for (const auto& [where, n_unpacked] : {header_, footer}) {
+    members.numbers(where.place, where.n_bytes, n_unpacked);
+  }
+  members.number(most_record_bytes);
+  file_.add(path_, "ROOT::RNTuple", "", [&](root_io::ObjectWriter& to) {
+    constexpr std::int16_t class_version = 2;
+    to.object(class_version, [&] { to.raw(members.bytes()); });
+    to.number(xxh3(members.bytes()));
+  });
+}
+
+}  // namespace forkrun::rntuple

@@ -1,0 +1,58 @@
+#include <forkrun/formats/rntuple/write/pending_column.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+#include <forkrun/bytes/xxh3.hpp>
+#include <forkrun/bytes/zip.hpp>
+#include <forkrun/formats/rntuple/page_values.hpp>
+#include <forkrun/formats/rntuple/write/page_encoding.hpp>
+
+namespace forkrun::rntuple {
+
+PendingColumn::PendingColumn(const StoredColumn& column, Compression compression)
+    : column_{column}, compression_{compression}, value_bytes_{size_of(stored_element(column))} {}
+
+std::int64_t PendingColumn::last_end() const {
+  std::int64_t end = 0;
+  if (values_.size() > 0) {
+    std::memcpy(&end, values_.view().last(sizeof end).data(), sizeof end);
+  }
+  return end;
+}
+
+void PendingColumn::seal() {
+  constexpr std::size_t most_page_bytes = 1U << 20U;
+  const auto most = most_page_bytes / value_bytes_;
+  sealed_.clear();
+  begins_.clear();
+  pages_.clear();
+  for (std::size_t first = 0; first < n_values(); first += most) {
+    const auto n = std::min(most, n_values() - first);
+    seal_page(values_.view().subspan(first * value_bytes_, n * value_bytes_), n);
+  }
+  begins_.push_back(sealed_.size());
+  for (std::size_t i = 0; i < pages_.size(); ++i) {
+    pages_[i].bytes = sealed_.view().subspan(begins_[i], begins_[i + 1] - begins_[i]);
+  }
+  values_.clear();
+}
+
+void PendingColumn::seal_page(std::span<const std::byte> values, std::size_t n) {
+  const auto packed = packed_.resize(packed_bytes(column_, n));
+  encode_page(column_, values, n, packed);
+  const auto begin = sealed_.size();
+  const std::span room{sealed_.extend(packed.size() + checksum_bytes), packed.size()};
+  auto n_stored = compression_.level == 0 ? 0 : zip(packed, compression_, room);
+  if (n_stored == 0) {
+    std::ranges::copy(packed, room.begin());
+    n_stored = packed.size();
+  }
+  const auto checksum = xxh3(room.first(n_stored));
+  std::memcpy(room.data() + n_stored, &checksum, sizeof checksum);
+  static_cast<void>(sealed_.resize(begin + n_stored + checksum_bytes));
+  begins_.push_back(begin);
+  pages_.push_back({static_cast<std::uint32_t>(n), xxh3(values), {}});
+}
+
+}  // namespace forkrun::rntuple
