@@ -307,9 +307,9 @@ class OutputConfig(Section):
     keep: Texts = ("*",)
     """Patterns of input branches and of produced columns."""
     drop: Texts = ()
-    format: str = "ttree"
+    format: str = ""
     """Format of the file: "ttree", "rntuple", "parquet", or one that an installed package adds; the
-    first two are for input in either."""
+    first two are for input in either. "": that of the input."""
     parquet: Flag = False
     """Older form: the same rows in output/LABEL.parquet as well; format = "parquet" writes these
     alone."""

@@ -167,7 +167,7 @@ def _files(folder: RunDirectory) -> dict[Destination, Path]:
 
     def file(destination: Destination) -> Path:
         output = described[destination.label]
-        suffix = format_named(output.get("format", "ttree")).suffix
+        suffix = format_named(output.get("format") or "ttree").suffix
         return folder.merged(destination.name, output.get("per_lumi", False), suffix)
 
     return {each: file(each) for each in destinations_in(config)}

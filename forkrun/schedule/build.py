@@ -25,7 +25,7 @@ from forkrun.schedule.datasets import is_made_with
 from forkrun.schedule.input_branches import InputBranches, disagreements
 from forkrun.schedule.job_modules import JobModules, ScheduleInput, construct_modules, is_cpp
 from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead
-from forkrun.schedule.outputs import add_outputs, with_variations
+from forkrun.schedule.outputs import add_outputs, with_format, with_variations
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.versions import is_plain, plain_name
 from forkrun.schedule.warnings import Described, find_warnings
@@ -60,6 +60,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
     labels = {entry.label for entry in config.modules}
     each_output, of_outputs = with_variations(config.outputs, job.variations, labels)
     problems += of_outputs
+    each_output = [with_format(output, branches.format) for output in each_output]
     config = config.model_copy(update={"outputs": tuple(each_output)})
     cutflow = _add_paths(config, job, columns, branches, problems)
     outputs = add_outputs(config, job, branches, problems)

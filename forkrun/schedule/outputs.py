@@ -13,6 +13,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
+from forkrun.formats import Format
 from forkrun.formats.column_types import counter_of
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
@@ -265,6 +266,11 @@ def with_counters(names: Iterable[str], branches: Mapping[str, Branch]) -> list[
     wanted = set(names)
     wanted |= {branches[name].counter for name in wanted if branches[name].counter}
     return [name for name in branches if name in wanted]
+
+
+def with_format(output: OutputConfig, of_input: Format) -> OutputConfig:
+    """With the format of the input, if the job names none."""
+    return output if output.format else output.model_copy(update={"format": of_input.name})
 
 
 def with_variations(

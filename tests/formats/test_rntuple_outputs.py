@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import uproot
 
+from forkrun import _core
 from tests.support.jobs import forkrun, output_digests, write_job
 from tests.support.rntuple_by_root import write_kinds
 from tests.support.rntuple_files import by_forkrun, by_root, by_uproot, types_of
@@ -102,6 +103,17 @@ def test_outputs_have_the_same_bytes_for_any_children_threads_and_units(tmp_path
             skim(folder, {"files": [str(file)]}, *settings)
             found.append(output_digests(folder / "run"))
         assert found[-1] == found[-2] == found[-3]
+
+
+def test_outputs_have_the_format_of_the_input_if_none_is_named(tmp_path: Path) -> None:
+    for file, kind in zip(write_pair(tmp_path, "a", 100), ("ttree", "rntuple"), strict=True):
+        job = write_job(tmp_path, {"source": {"files": [str(file)]}, "outputs": [{"label": "all"}]})
+        ended = forkrun("run", job, "-o", "run", "--force", cwd=tmp_path)
+        assert ended.code == 0, ended.err
+        made = tmp_path / "run/output/all.root"
+        assert _core.index_tree(str(made), "Events", "", "", "")["format"] == kind
+        again = forkrun("run", job, "-o", "run", cwd=tmp_path)
+        assert again.code == 0, again.err
 
 
 def test_large_columns_have_several_pages(tmp_path: Path) -> None:
