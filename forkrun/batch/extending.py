@@ -87,6 +87,12 @@ def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
 
 def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
     """Raises ConfigError that begins with the rule, if anything but input and code differs."""
+    formats = {output.label: output.format for output in config.outputs}  # as it was found out
+    outputs = tuple(
+        output.model_copy(update={"format": output.format or formats.get(output.label, "")})
+        for output in given.outputs
+    )
+    given = given.model_copy(update={"outputs": outputs})
     if changed := differences(_described(config), _described(given)):
         raise ConfigError(f"{rule}; what has changed: {'; '.join(changed[:5])}")
 
