@@ -23,9 +23,12 @@ from tests.support.members_file import (
     COLUMNS,
     N_EVENTS,
     RECORDS,
+    WHOLES,
     packed,
+    whole,
     write_members,
     write_records,
+    write_wholes,
 )
 
 IDS = ("run", "luminosityBlock", "event")
@@ -177,6 +180,55 @@ def test_objects_that_are_not_split_have_their_members_as_columns(records: Path)
     assert found["held.at.x"].to_list() == [i / 2 for i in events]
     assert found["held.at.y"].to_list() == [i / 3 for i in events]
     assert found["held.n"].to_list() == [i % 4 for i in events]
+
+
+@pytest.fixture(scope="module")
+def wholes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_wholes(tmp_path_factory.mktemp("wholes") / "wholes.root")
+
+
+def test_texts_and_sets_that_are_stored_as_objects_are_columns(wholes: Path) -> None:
+    branches = {
+        name: kind
+        for name, kind, _ in _core.index_tree(str(wholes), "Events", "", "", "")["branches"]
+    }
+    assert {name: branches[name] for name in WHOLES} == WHOLES
+    for first, last in ((0, N_EVENTS), (37, 120)):
+        found = read(wholes, list(WHOLES), first, last)
+        expected = [whole(i) for i in range(first, last)]
+        for name in WHOLES:
+            assert found[name].to_list() == [each[name] for each in expected], name
+
+
+def test_vectors_of_root_math_that_are_not_split_have_their_coordinates(wholes: Path) -> None:
+    names = [f"vector.fCoordinates.f{axis}" for axis in "XYZT"]
+    found = read(wholes, names)
+    rows = list(zip(*(found[name].to_list() for name in names), strict=True))
+    assert rows == [(i, 1, 2, i + 3) for i in range(N_EVENTS)]
+
+
+def test_objects_of_classes_with_streamers_of_their_own_have_no_columns(
+    wholes: Path, real_data: Path
+) -> None:
+    """Nobody knows what such a streamer writes: a value may look like one and be none."""
+    assert not [name for name in columns_of(wholes) if name.startswith("own")]
+    path = real_data / "objects/uproot-issue-607.root"
+    if path.exists():
+        assert columns_of(path, "MGTree") == {}
+
+
+def test_texts_and_sets_are_kept_and_used(wholes: Path, tmp_path: Path) -> None:
+    source = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
+    job = forkrun.Job(wholes, source=source)
+    job.filter("sum(set) > 100")
+    job.output("kept", drop=["own"])
+    result = job.run(1, output=tmp_path / "run", quiet=True, plots=False)
+    chosen = [i for i in range(N_EVENTS) if sum(i + k for k in range(i % 4)) > 100]
+    found = read(Path(result.output("kept")), list(WHOLES), 0, len(chosen))
+    for name in WHOLES:
+        assert found[name].to_list() == [whole(i)[name] for i in chosen], name
+    with uproot.open(result.output("kept")) as file:
+        assert file["Events/list"].array().to_list() == [whole(i)["list"] for i in chosen]
 
 
 def test_damaged_objects_are_errors(records: Path, tmp_path: Path) -> None:

@@ -288,3 +288,80 @@ def _write_records(path: str, n: int) -> None:
 
     ROOT.gInterpreter.Declare(_CODE_OF_RECORDS)
     ROOT.write_records(path, n)
+
+
+_CODE_OF_WHOLES = """
+#include <list>
+#include <set>
+#include <Math/Vector4D.h>
+#include <TFile.h>
+#include <TTree.h>
+
+class Own : public TObject {
+ public:
+  int number = 3;
+  ClassDef(Own, 1)
+};
+
+void write_wholes(const char* path, int n) {
+  TFile file{path, "RECREATE", "", 404};
+  TTree tree{"Events", ""};
+  int event;
+  TString text;
+  std::set<int> set;
+  std::list<float> list;
+  std::deque<short> queue;
+  std::set<std::string> texts;
+  ROOT::Math::PxPyPzEVector vector;
+  auto* own = new Own;
+  tree.Branch("event", &event, "event/I");
+  tree.Branch("text", &text);
+  tree.Branch("set", &set);
+  tree.Branch("list", &list);
+  tree.Branch("queue", &queue);
+  tree.Branch("texts", &texts);
+  tree.Branch("vector", &vector, 2000, 0);
+  tree.BranchOld("own", "Own", &own, 2000, 0);
+  for (event = 0; event < n; ++event) {
+    text = TString('a' + event % 26, event % 300);
+    set.clear();
+    for (int k = 0; k < event % 4; ++k) set.insert(event + k);
+    list.assign(event % 3, event * 0.5f);
+    queue.assign(event % 5, event);
+    texts = {std::string(text.Data()), "b"};
+    vector.SetPxPyPzE(event, 1, 2, event + 3);
+    tree.Fill();
+  }
+  tree.Write();
+}
+"""
+WHOLES = {
+    "text": "string", "set": "int32[]", "list": "float32[]", "queue": "int16[]", "texts": "string[]"
+}  # fmt: skip
+"""Branches of the tree itself that ROOT stores as objects, and that are columns."""
+
+
+def whole(number: int) -> dict[str, object]:
+    """What is in these of the event with this number."""
+    text = chr(ord("a") + number % 26) * (number % 300)
+    return {
+        "text": text,
+        "set": [number + k for k in range(number % 4)],
+        "list": [number * 0.5] * (number % 3),
+        "queue": [number] * (number % 5),
+        "texts": sorted({text, "b"}),
+    }
+
+
+def write_wholes(path: Path, n_events: int = N_EVENTS) -> Path:
+    """Beside these: a vector of `ROOT::Math`, and an object of a class with a streamer of its
+    own."""
+    call_root(_write_wholes, str(path), n_events)
+    return path
+
+
+def _write_wholes(path: str, n: int) -> None:
+    import ROOT
+
+    ROOT.gInterpreter.Declare(_CODE_OF_WHOLES)
+    ROOT.write_wholes(path, n)

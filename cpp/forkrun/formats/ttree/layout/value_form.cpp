@@ -173,6 +173,12 @@ ValueForm form_of_type(std::string_view full_name, const FileClasses& classes, i
   if (const auto element = element_named(name)) {
     return number(*element);
   }
+  if (name == "Double32_t" || name == "Float16_t") {
+    ValueForm form{.kind = Kind::packed};
+    form.element = name == "Float16_t" ? ElementType::float32 : ElementType::float64;
+    form.packing = packing_in("", name == "Float16_t");
+    return form;
+  }
   if (name == "string") {
     return {.kind = Kind::text};
   }
@@ -180,7 +186,8 @@ ValueForm form_of_type(std::string_view full_name, const FileClasses& classes, i
     return list_of(number(ElementType::boolean));
   }
   if (!is_list(name)) {
-    return name.ends_with('*') ? no_form(full_name) : form_of_described(name, classes, depth);
+    const auto described = classes.find(full_name) == nullptr ? name : full_name;
+    return name.ends_with('*') ? no_form(full_name) : form_of_described(described, classes, depth);
   }
   auto item = form_of_type(first_argument(name), classes, depth + 1);
   return item.kind == Kind::none ? no_form(full_name) : list_of(std::move(item));

@@ -22,7 +22,7 @@ class TableOfTree final : public Table {
     return tree_.has_column(column);
   }
   [[nodiscard]] std::unique_ptr<ColumnReader> reader(const std::string& column) const override {
-    return std::make_unique<BranchReader>(tree_.branch(column), file_);
+    return std::make_unique<BranchReader>(tree_.column(column), file_);
   }
 
  private:

@@ -205,6 +205,16 @@ StoredBranch InputTree::branch(const BranchPlace& place) const {
   return found(place);
 }
 
+StoredBranch InputTree::column(const std::string& name) const {
+  auto found = branch(name);
+  if (!found.layout.column) {
+    if (auto whole = member(name)) {
+      return std::move(*whole);
+    }
+  }
+  return found;
+}
+
 void InputTree::require(const BranchPlace& place) const {
   if (!has(place)) {
     const auto& branch = place.name;

@@ -45,6 +45,8 @@ class InputTree {
     return branch(BranchPlace{name});
   }
   [[nodiscard]] StoredBranch branch(const BranchPlace& place) const;
+  /// As `branch`, with the values of a list, text or set of numbers that ROOT stores as an object.
+  [[nodiscard]] StoredBranch column(const std::string& name) const;
   /// \throws InputError with the nearest name if there is no such branch.
   void require(const BranchPlace& place) const;
   /// Those within its branches. Any thread.

@@ -1,6 +1,7 @@
 #include <forkrun/formats/ttree/read/member_columns.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -29,10 +30,23 @@ std::string_view name_of_member(std::string_view branch) {
   return branch.substr(branch.rfind('.') + 1);
 }
 
+/// Whether a class writes as its description says, although it has a streamer of its own.
+bool is_known_to_follow(std::string_view class_name) {
+  constexpr std::array<std::string_view, 8> known{"TLorentzVector", "TVector2", "TVector3",
+                                                  "TObject",        "TNamed",   "TDatime",
+                                                  "TRef",           "TRefArray"};
+  return std::ranges::count(known, class_name) > 0;
+}
+
 /// ROOT writes the members alone, unless the class writes itself, or the object is a collection.
 ValueForm form_of_whole(const MemberForm& branch, const FileClasses& classes) {
   auto form = form_of_object(branch.class_name, classes, branch.has_name);
-  if (branch.has_name || branch.kind < 0 || form.kind != ValueForm::Kind::object) {
+  const bool is_object = form.kind == ValueForm::Kind::object;
+  const bool has_streamer = branch.has_name || branch.kind < 0;
+  if (is_object && has_streamer && !is_known_to_follow(branch.class_name)) {
+    return {.kind = ValueForm::Kind::none, .type = branch.class_name};  // no file tells its bytes
+  }
+  if (!is_object || has_streamer) {
     return form;
   }
   if (!form.type.empty() && form.version != branch.version && form.checksum != branch.checksum) {
@@ -124,11 +138,11 @@ void MemberColumns::add(const MemberBranch& branch, const BranchLayout& begun, s
   }
   form.value = std::make_shared<ValueForm>(std::move(value));
   for (const auto& column : found) {
-    if (is_object && column.name.empty()) {
-      continue;  // it is the branch itself
-    }
     auto layout = begun;
     layout.name += (column.name.empty() ? "" : ".") + column.name;
+    if (is_object && column.name.empty()) {
+      layout.name = branch.top;
+    }
     layout.column = column.type;
     form.path = column.path;
     layout.form = std::make_shared<EntryForm>(form);

@@ -30,6 +30,9 @@ struct MemberColumn {
   std::string top;
   std::size_t branch{};  ///< number among those of members
   BranchLayout layout;   ///< with the name of the column
+
+  /// The values of a branch of the tree itself: of a list, a text, a set.
+  [[nodiscard]] bool is_whole() const { return layout.name == top; }
 };
 
 /// The columns that the branches of members of a tree have, in their order.

@@ -144,7 +144,16 @@ void describe(TreeFile& file, const InputTree& tree, TreeIndex& index) {
   const auto branches = tree.branches();
   index.n_entries = tree.n_entries();
   std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
-  index.members = tree.members().all();
+  for (const auto& member : tree.members().all()) {
+    if (!member.is_whole()) {
+      index.members.push_back(member);
+    }
+  }
+  for (auto& branch : index.branches) {
+    if (const auto* whole = branch.column ? nullptr : tree.members().find(branch.name)) {
+      branch.column = whole->layout.column;
+    }
+  }
   if (!branches.empty()) {
     index.clusters = clusters_of(branches, index.n_entries);
   }
@@ -210,6 +219,9 @@ std::vector<BranchAccount> branch_accounts(const std::string& path, const std::s
       accounts.push_back({branch.layout.name, branch.sizes, branch.compression});
     }
     for (const auto& member : of_file.members().all()) {
+      if (member.is_whole()) {
+        continue;
+      }
       const auto& name = member.layout.name;
       const auto branch = of_file.branch(name);
       accounts.push_back({name, branch.sizes, branch.compression});
