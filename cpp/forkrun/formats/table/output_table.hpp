@@ -67,7 +67,8 @@ class OutputTable {
   virtual void abandon() noexcept = 0;
 };
 
-/// Makes the tables of an output's files, one after the other. \throws InputError, OutputError
+/// Makes the tables of an output's files, one after the other, and has what these share: they may
+/// not outlive it. \throws InputError, OutputError
 using MakeTable = std::function<std::unique_ptr<OutputTable>(const std::string& path)>;
 
 /// The input of the outputs that are made together: what several of them take from it is read once.

@@ -38,7 +38,8 @@ class Begins final : public ClusterSink {
 std::vector<ClusterBegin> cluster_begins(const OutputToMake& output, OutputFormat format,
                                          const TreeSourceConfig& source) {
   const auto input = output_input(format, source, BasketCheck::Depth::headers, {});
-  const auto table = input->tables(output.content, 1)(output.files.front().path);
+  const auto make_table = input->tables(output.content, 1);
+  const auto table = make_table(output.files.front().path);
   Begins begins;
   const auto input_of = [&](std::uint32_t number) -> InputClusters {
     return {input->clusters(number), table->bytes_per_event(number)};
