@@ -82,8 +82,10 @@ class Planned(Struct, frozen=True, dict=True):
         clusters = self._clusters(dataset, self.contents.clusters)
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
-            self.files, tree, ids, (), clusters, self.identities, {}, (), {}, n_kept_bytes,
-            format_named(self.contents.input_format), self.trees,
+            files=self.files, tree=tree, ids=ids, columns=(), clusters=clusters,
+            identities=self.identities, fills={}, friends=(), friend_columns={},
+            n_kept_bytes=n_kept_bytes, form=format_named(self.contents.input_format),
+            trees=self.trees,
         )  # fmt: skip
 
     def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:

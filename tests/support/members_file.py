@@ -312,6 +312,9 @@ void write_wholes(const char* path, int n) {
   std::list<float> list;
   std::deque<short> queue;
   std::set<std::string> texts;
+  std::vector<Double32_t> rounded;
+  std::vector<Float16_t> half;
+  std::vector<TString> words;
   ROOT::Math::PxPyPzEVector vector;
   auto* own = new Own;
   tree.Branch("event", &event, "event/I");
@@ -320,6 +323,9 @@ void write_wholes(const char* path, int n) {
   tree.Branch("list", &list);
   tree.Branch("queue", &queue);
   tree.Branch("texts", &texts);
+  tree.Branch("rounded", &rounded);
+  tree.Branch("half", &half);
+  tree.Branch("words", &words, 2000, 0);
   tree.Branch("vector", &vector, 2000, 0);
   tree.BranchOld("own", "Own", &own, 2000, 0);
   for (event = 0; event < n; ++event) {
@@ -329,6 +335,9 @@ void write_wholes(const char* path, int n) {
     list.assign(event % 3, event * 0.5f);
     queue.assign(event % 5, event);
     texts = {std::string(text.Data()), "b"};
+    rounded.assign(event % 3, event * 0.125);
+    half.assign(event % 2, event * 0.5f);
+    words.assign(event % 4, TString::Format("w%d", event));
     vector.SetPxPyPzE(event, 1, 2, event + 3);
     tree.Fill();
   }
@@ -336,7 +345,8 @@ void write_wholes(const char* path, int n) {
 }
 """
 WHOLES = {
-    "text": "string", "set": "int32[]", "list": "float32[]", "queue": "int16[]", "texts": "string[]"
+    "text": "string", "set": "int32[]", "list": "float32[]", "queue": "int16[]",
+    "texts": "string[]", "rounded": "float64[]", "half": "float32[]", "words": "string[]",
 }  # fmt: skip
 """Branches of the tree itself that ROOT stores as objects, and that are columns."""
 
@@ -350,6 +360,9 @@ def whole(number: int) -> dict[str, object]:
         "list": [number * 0.5] * (number % 3),
         "queue": [number] * (number % 5),
         "texts": sorted({text, "b"}),
+        "rounded": [number * 0.125] * (number % 3),
+        "half": [number * 0.5] * (number % 2),
+        "words": [f"w{number}"] * (number % 4),
     }
 
 
