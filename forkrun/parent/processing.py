@@ -19,7 +19,6 @@ from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units, run_child
 from forkrun.child.work import SharedState, Work
 from forkrun.conditions.guard import ConditionGuard
-from forkrun.config.anchor import is_url
 from forkrun.errors import InputError, JobError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.forking import Process
@@ -154,14 +153,11 @@ def _warm_up(work: Work) -> None:
 
 
 def _is_input_plain(work: Work) -> bool:
-    """Whether the job can do without ROOT, to judge by the first file with events. One on a server
-    is not opened here, which would start threads before the forks: it is taken for plain."""
+    """Whether the job can do without ROOT, to judge by the first file with events."""
     config, plan = work.job.config, work.job.plan
     number = int(plan.units.file[0]) if len(plan.units.file) else 0
     first = plan.files[number]
     tree = plan.trees[number] if plan.trees else config.source.tree
-    if is_url(first):
-        return True
     try:
         needs_root = format_named(work.job.schedule.input_format).needs_root
         return not needs_root(first, tree, for_outputs=bool(config.outputs))

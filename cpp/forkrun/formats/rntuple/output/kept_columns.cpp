@@ -43,7 +43,7 @@ KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& nam
   }
 }
 
-void KeptColumns::add_to(Schema& /*schema*/, NewFields& fields) {
+void KeptColumns::add_to(NewFields& fields) {
   std::vector<NewField> wanted;
   std::ranges::transform(kept_, std::back_inserter(wanted), &Kept::field);
   auto places = fields.add(wanted);
@@ -120,11 +120,6 @@ void KeptColumns::require_same_counts(std::span<PendingColumn> columns) const {
                        "\" says: the file is damaged");
     }
   }
-}
-
-void KeptColumns::add_whole(const EntryRange& entries, std::span<PendingColumn> columns,
-                            NtupleFile& /*file*/, std::size_t n_threads) {
-  add({&entries, 1}, columns, n_threads);
 }
 
 }  // namespace forkrun::rntuple

@@ -1,28 +1,30 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/formats/rntuple/output/kept_fields.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_input.hpp>
+#include <forkrun/formats/rntuple/write/new_fields.hpp>
+#include <forkrun/formats/rntuple/write/pending_column.hpp>
 
 namespace forkrun::rntuple {
 
-/// Kept branches of trees, by their values.
-class KeptColumns final : public KeptFields {
+/// The fields of an output that are kept of its input, by their values.
+class KeptColumns {
  public:
   /// `names`: of branches; those that are no columns are left out. \throws InputError
   KeptColumns(NtupleInput& input, const std::vector<std::string>& names);
 
-  void add_to(Schema& schema, NewFields& fields) override;
-  [[nodiscard]] double bytes_per_event(std::uint32_t file) override;
+  /// Adds them to a schema that has none yet, and says of their lists which counter they have.
+  void add_to(NewFields& fields);
+  /// Uncompressed bytes that they have in an event of this file.
+  [[nodiscard]] double bytes_per_event(std::uint32_t file);
+  /// Adds entries of one file to their columns. \throws InputError
   void add(std::span<const EntryRange> entries, std::span<PendingColumn> columns,
-           std::size_t n_threads) override;
-  [[nodiscard]] bool keeps_pages() const override { return false; }
-  void add_whole(const EntryRange& entries, std::span<PendingColumn> columns, NtupleFile& file,
-                 std::size_t n_threads) override;
+           std::size_t n_threads);
 
  private:
   struct Kept {

@@ -5,7 +5,6 @@
 
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/output/kept_columns.hpp>
 #include <forkrun/formats/rntuple/output/written_check.hpp>
 #include <forkrun/formats/rntuple/write/add_events.hpp>
 #include <forkrun/formats/table/cluster_size.hpp>
@@ -33,11 +32,11 @@ NtupleOutput::NtupleOutput(const std::string& path, NtupleInput& input,
       content_{content},
       n_threads_{n_threads},
       path_{path},
-      kept_{std::make_unique<KeptColumns>(input, content.branches)},
+      kept_{input, content.branches},
       file_{std::make_unique<root_io::PlainFile>(path, content.compression)} {
   Schema schema;
   NewFields fields{schema};
-  kept_->add_to(schema, fields);
+  kept_.add_to(fields);
   new_ = fields.add(new_fields(content));
   for (const auto& column : schema.columns) {
     columns_.emplace_back(column, content.compression);
@@ -48,7 +47,7 @@ NtupleOutput::NtupleOutput(const std::string& path, NtupleInput& input,
 double NtupleOutput::bytes_per_event() { return bytes_per_event(input_.first_with_events()); }
 
 double NtupleOutput::bytes_per_event(std::uint32_t file) {
-  auto n_bytes = kept_->bytes_per_event(file);
+  auto n_bytes = kept_.bytes_per_event(file);
   for (const auto& column : content_.products) {
     constexpr double values_guessed = 4;
     const auto n_in_item = size_of(column.type.element) * column.type.n_in_item();
@@ -63,15 +62,13 @@ double NtupleOutput::wanted_cluster_bytes() const {
 }
 
 void NtupleOutput::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {
-  kept_->add(entries, columns_, n_threads_);
+  kept_.add(entries, columns_, n_threads_);
   add_columns(values);
   n_in_cluster_ += static_cast<std::uint64_t>(n_events_of(entries));
 }
 
 void NtupleOutput::add_whole(const EntryRange& entries, std::span<const NewValues> values) {
-  kept_->add_whole(entries, columns_, *ntuple_, n_threads_);
-  add_columns(values);
-  n_in_cluster_ += static_cast<std::uint64_t>(entries.last - entries.first);
+  add({&entries, 1}, values);
 }
 
 void NtupleOutput::add_columns(std::span<const NewValues> values) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/formats/rntuple/output/kept_fields.hpp>
+#include <forkrun/formats/rntuple/output/kept_columns.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_input.hpp>
 #include <forkrun/formats/rntuple/write/ntuple_file.hpp>
 
@@ -21,7 +21,7 @@ class NtupleOutput final : public OutputTable {
   [[nodiscard]] double bytes_per_event() override;
   [[nodiscard]] double bytes_per_event(std::uint32_t file) override;
   [[nodiscard]] double wanted_cluster_bytes() const override;
-  [[nodiscard]] bool keeps_whole() const override { return kept_->keeps_pages(); }
+  [[nodiscard]] bool keeps_whole() const override { return false; }
   void add(std::span<const EntryRange> entries, std::span<const NewValues> values) override;
   void add_whole(const EntryRange& entries, std::span<const NewValues> values) override;
   [[nodiscard]] double n_pending_bytes() override;
@@ -37,7 +37,7 @@ class NtupleOutput final : public OutputTable {
   const OutputContent& content_;
   std::size_t n_threads_;
   std::string path_;
-  std::unique_ptr<KeptFields> kept_;
+  KeptColumns kept_;
   std::vector<FieldPlace> new_;  ///< of new columns
   std::unique_ptr<root_io::PlainFile> file_;
   std::optional<NtupleFile> ntuple_;
