@@ -116,24 +116,24 @@ ReadWindows::Place ReadWindows::find(std::int64_t place, std::size_t n_bytes) co
 
 void ReadWindows::note_read(const ReadWindow& window) {
   newest_read_ = std::max(newest_read_, window.serial);
+  const auto ahead =
+      std::ranges::lower_bound(windows_, newest_read_, {}, [](const auto& w) { return w->serial; });
   std::int64_t n_behind = 0;
-  for (const auto& each : windows_) {
-    const bool is_behind = each->state == State::here && each->serial < newest_read_;
-    n_behind += is_behind ? each->n_bytes() : 0;
+  for (const auto& each : std::ranges::subrange(windows_.begin(), ahead)) {
+    n_behind += each->state == State::here ? each->n_bytes() : 0;
   }
-  std::erase_if(windows_, [&](const auto& each) {
-    if (each->serial >= newest_read_ || each->state == State::in_flight) {
-      return false;
-    }
+  const auto goes = [&](const auto& each) {
     const bool is_here = each->state == State::here;
-    const bool goes =
-        is_here ? n_behind > most_bytes_behind : each->serial + most_passed_over < newest_read_;
-    if (goes) {
+    const bool is_old =
+        is_here ? n_behind > most_bytes_behind
+                : each->state == State::waiting && each->serial + most_passed_over < newest_read_;
+    if (is_old) {
       n_behind -= is_here ? each->n_bytes() : 0;
       forget(each);
     }
-    return goes;
-  });
+    return is_old;
+  };
+  windows_.erase(std::remove_if(windows_.begin(), ahead, goes), ahead);
 }
 
 void ReadWindows::forget(const std::shared_ptr<ReadWindow>& window) {

@@ -94,6 +94,13 @@ Block parse_block(std::span<const std::byte> from, std::size_t n_room) {
   return block;
 }
 
+/// Whether the first of some compressed blocks is zlib's, as all that ROOT writes of these.
+bool is_zlib(std::span<const std::byte> from) {
+  constexpr std::byte deflated{8};  // an older form of ROOT's own has another method
+  return from.size() > header_size && from[0] == std::byte{'Z'} && from[1] == std::byte{'L'} &&
+         from[2] == deflated;
+}
+
 bool is_zstd(std::span<const std::byte> block) {
   return block[0] == std::byte{'Z'} && block[1] == std::byte{'S'};
 }
@@ -255,10 +262,9 @@ std::size_t zip_by_root(std::span<const std::byte> from, Compression compression
 
 }  // namespace
 
-bool is_zlib(std::span<const std::byte> from) {
-  constexpr std::byte deflated{8};  // an older form of ROOT's own has another method
-  return from.size() > header_size && from[0] == std::byte{'Z'} && from[1] == std::byte{'L'} &&
-         from[2] == deflated;
+bool is_one_zlib_block(std::span<const std::byte> from, std::size_t n_into) {
+  return is_zlib(from) && header_size + size_at(from, 3) == from.size() &&
+         size_at(from, 6) == n_into;
 }
 
 void check_blocks(std::span<const std::byte> from, std::size_t n_into) {
@@ -283,11 +289,8 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
 }
 
 bool are_better_together(const Zipped& one, const Zipped& other) {
-  const auto is_one_block = [](const Zipped& each) {
-    return is_zlib(each.from) && header_size + size_at(each.from, 3) == each.from.size() &&
-           size_at(each.from, 6) == each.into.size();
-  };
-  return is_one_block(one) && is_one_block(other);
+  return is_one_zlib_block(one.from, one.into.size()) &&
+         is_one_zlib_block(other.from, other.into.size());
 }
 
 void unzip_both(const Zipped& one, const Zipped& other) {

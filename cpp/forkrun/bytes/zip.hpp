@@ -21,8 +21,8 @@ void check_blocks(std::span<const std::byte> from, std::size_t n_into);
 /// \throws Error if the data are damaged.
 void unzip(std::span<const std::byte> from, std::span<std::byte> into);
 
-/// Whether the first of some compressed blocks is zlib's, as all that ROOT writes of these.
-[[nodiscard]] bool is_zlib(std::span<const std::byte> from);
+/// Whether bytes are one block of zlib, as ROOT writes it, which becomes so many.
+[[nodiscard]] bool is_one_zlib_block(std::span<const std::byte> from, std::size_t n_into);
 /// Compressed blocks, and room for exactly what they become.
 struct Zipped {
   std::span<const std::byte> from;

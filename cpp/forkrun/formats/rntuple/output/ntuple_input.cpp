@@ -20,8 +20,7 @@ std::shared_ptr<const OpenTable> NtupleInput::open(std::uint32_t number) {
   if (const auto known = files_.find(number); known != files_.end()) {
     return known->second;
   }
-  const std::size_t most_open = source_.unpacked_room ? 64 : 1;
-  if (files_.size() >= most_open) {
+  if (files_.size() >= source_.most_open()) {
     files_.clear();
   }
   if (on_open_) {

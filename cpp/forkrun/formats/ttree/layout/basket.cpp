@@ -274,7 +274,7 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
 bool is_zlib_basket(std::span<const std::byte> record) {
   const auto header = parse_basket_header(record);
   const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
-  return std::cmp_less(payload.size(), header.object_length) && is_zlib(payload);
+  return is_one_zlib_block(payload, static_cast<std::size_t>(header.object_length));
 }
 
 bool decode_both(const BasketToDecode& one, const BasketToDecode& other, bool has_offsets) {

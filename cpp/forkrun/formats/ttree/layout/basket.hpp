@@ -62,7 +62,7 @@ struct BasketHeader {
 void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& memory,
                    Basket& basket);
 
-/// Whether zlib has compressed it. Only for what `parse_basket_header` accepts.
+/// Whether zlib has compressed it, to one block. Only for what `parse_basket_header` accepts.
 [[nodiscard]] bool is_zlib_basket(std::span<const std::byte> record);
 
 /// A basket's record, and where it is uncompressed to.

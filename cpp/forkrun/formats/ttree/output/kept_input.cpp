@@ -44,11 +44,6 @@ SharedInput::SharedInput(const TreeSourceConfig& source, BasketCheck::Depth chec
                          std::function<void(std::size_t)> on_open)
     : source_{source}, check_{check}, on_open_{std::move(on_open)}, first_file_{source} {}
 
-std::size_t SharedInput::most_open() const {
-  constexpr std::size_t most_in_turn = 64;
-  return source_.unpacked_room ? most_in_turn : 1;
-}
-
 void SharedInput::open(std::uint32_t file) {
   const auto found = files_.find(file);
   if (found != files_.end() && file_ == &found->second) {
@@ -61,7 +56,7 @@ void SharedInput::open(std::uint32_t file) {
     file_ = &found->second;
     return;
   }
-  if (files_.size() >= most_open()) {
+  if (files_.size() >= source_.most_open()) {
     files_.clear();
   }
   file_ = nullptr;
@@ -136,7 +131,7 @@ void KeptInput::open(std::uint32_t file) {
     return;
   }
   generation_ = generation();
-  if (files_.size() > input_.most_open()) {
+  if (files_.size() > input_.config().most_open()) {
     files_.clear();
   }
   const auto [at, is_new] = files_.try_emplace(generation_);

@@ -60,7 +60,6 @@ class SharedInput final : public OutputInput {
   [[nodiscard]] std::uint64_t generation() const {
     return file_ == nullptr ? 0 : file_->generation;
   }
-  [[nodiscard]] std::size_t most_open() const;
   [[nodiscard]] const TreeLane& lane() const { return file_->lane; }
   /// Those of the branches with baskets within a top-level branch of the file that is open.
   /// \throws InputError

@@ -46,6 +46,11 @@ struct TreeSourceConfig {
   std::vector<std::size_t> expected{};            ///< columns that modules will ask for
   std::shared_ptr<EntriesAhead> ahead = std::make_shared<EntriesAhead>();
 
+  /// Files that who makes outputs has open at a time: one, or a few where files take turns.
+  [[nodiscard]] std::size_t most_open() const {
+    constexpr std::size_t most_in_turn = 64;
+    return unpacked_room ? most_in_turn : 1;
+  }
   [[nodiscard]] const std::string& tree_of(std::uint32_t file) const {
     return trees.empty() ? tree : trees.at(file);
   }
