@@ -13,8 +13,9 @@ from forkrun.base.arguments import (
     listed_files,
     listed_names,
 )
-from forkrun.base.durable import published
+from forkrun.base.durable import published, refuse_remote
 from forkrun.config.same_files import repeated
+from forkrun.config.urls import know_given_urls, known_as
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
 
@@ -50,7 +51,8 @@ def merge_files(
     file is damaged or does not fit the others, OutputError."""
     if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
         raise ConfigError(f'merge: recluster "{recluster}" must be auto, always or never')
-    files = listed_files(_CALL, "inputs", inputs)
+    know_given_urls()
+    files = list(map(known_as, listed_files(_CALL, "inputs", inputs)))
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
     if compression is not None:
         check_text(_CALL, "compression", compression)
@@ -95,6 +97,7 @@ def _relation(first: str, again: str) -> str:
 
 
 def _check(inputs: Sequence[str], output: Path, force: bool) -> None:
+    refuse_remote(output)
     if not inputs:
         raise ConfigError("merge: name at least one input file")
     if any(Path(file).resolve() == output.resolve() for file in inputs):

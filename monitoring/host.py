@@ -10,6 +10,7 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.base.caller import command_of_user
+from forkrun.config.urls import hide_secrets
 from forkrun.monitoring.process_reading import PROC
 from forkrun.rundir.build import build_identity
 
@@ -26,7 +27,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
         "n_cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": psutil.virtual_memory().total,
         "kernel": f"{platform.system()} {platform.release()}",
-        "command": command_of_user(),
+        "command": [hide_secrets(word) for word in command_of_user()],
         "directory": str(Path.cwd()),
         "versions": {
             "python": platform.python_version(),

@@ -26,6 +26,8 @@ _TEMPORARY = re.compile(r"(\.[0-9a-f]{8})?\.part$")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
+_REMOTE = re.compile(r"/?(?:[^/]*/)*(root|roots|xroot|xroots|http|https|davs?|s3|gsiftp|srm):/")
+"""A path that was meant as a URL, whose second slash it has lost."""
 _REMEDIES = {
     (errno.ENOSPC, errno.EDQUOT): "free space, or choose another place with -o",
     (errno.EACCES, errno.EPERM, errno.EROFS): "choose a place that you may write to with -o",
@@ -66,6 +68,7 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary name to write under; renamed to `final` if the body ends well, removed if it does
     not. A file of that name is not there yet, or is empty. Not `durable`: without syncs, for what
     only saves time. Raises OutputError for an OSError."""
+    refuse_remote(final)
     temporary = temporary_name(final)
     try:
         with output_errors(final):
@@ -143,8 +146,18 @@ def write_columns(path: Path, value: Any) -> None:
         file.write(b"\n")
 
 
+def refuse_remote(path: Path) -> None:
+    """Raises OutputError for a URL, which would become a local folder named "root:"."""
+    if _REMOTE.match(str(path)):
+        raise OutputError(
+            f"{path}: outputs are written to local files, not to servers: choose a local place with"
+            " -o, then copy from there (xrdcp -f FILE URL; jobs on nodes: batch.stage_out)"
+        )
+
+
 def require_folder(path: Path) -> None:
     """Raises OutputError if the folder of a file that the user named does not exist."""
+    refuse_remote(path)
     if not path.parent.is_dir():
         raise OutputError(f"{path}: folder not found: {path.parent}")
 

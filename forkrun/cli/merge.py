@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.progress import make_progress
+from forkrun.config.urls import known_as
 from forkrun.errors import ConfigError, VerificationError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
@@ -127,6 +128,7 @@ def _merge_files(options: argparse.Namespace) -> int:
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
+    options.inputs = list(map(known_as, options.inputs))
     progress = make_progress(len(options.inputs), "files", options.quiet)
     copies = options.recluster == "never" and not options.compression
     s_per_mb = 0.5 if copies else 10  # ten times what the slowest one takes

@@ -17,6 +17,7 @@ from forkrun.conditions.provider import Arrays
 from forkrun.conditions.read_only import freeze
 from forkrun.conditions.sources import ConditionSource, PayloadSource
 from forkrun.config import ArrayConfig
+from forkrun.config.urls import hide_secrets, whole_url
 from forkrun.errors import ConfigError, InputError
 
 
@@ -38,7 +39,7 @@ def load_payload(source: ConditionSource, number: int) -> Payload:
     payload = source.payloads[number]
     start_s = time.perf_counter()
     try:
-        value = payload.provider.load(payload.file, payload.iov)
+        value = payload.provider.load(payload.file and whole_url(payload.file), payload.iov)
     except (Exception, SystemExit) as error:
         if refused := refusal(error):
             raise refused from error
@@ -73,7 +74,7 @@ def _explain(source: ConditionSource, payload: PayloadSource, error: BaseExcepti
     if source.config.type.startswith("python:"):
         from forkrun.base.user_code import in_user_code
 
-        return f"{source.config.type} raised {in_user_code(error)}"
+        return hide_secrets(f"{source.config.type} raised {in_user_code(error)}")
     return f"{payload.file} cannot be read as {source.config.type}: {kind}: {error}"
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from forkrun.config.urls import known_as
+
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _DOTTED = re.compile(r"^python:(\w+(?:\.\w+)*):(\w+)$")
 _PYTHON_FILE = re.compile(r"^python:([^:]+\.py):(\w+)$")
@@ -42,8 +44,8 @@ def cache_folder(kind: str) -> Path | None:
 
 def anchored(path: str, folder: Path) -> str:
     """`path` made absolute; ~ is the home folder, ~USER that of a user; other names
-    that begin with ~ are names, as in a shell. URLs stay."""
-    return path if is_url(path) else str(folder / os.path.expanduser(path))
+    that begin with ~ are names, as in a shell. URLs stay, without their secrets."""
+    return known_as(path) if is_url(path) else str(folder / os.path.expanduser(path))
 
 
 def anchored_type(kind: str, folder: Path) -> str:

@@ -18,6 +18,7 @@ from forkrun.config.datasets import read_fileset
 from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.config.settings import apply_setting
+from forkrun.config.urls import know_given_urls
 from forkrun.errors import ConfigError
 
 _MOST_PROBLEMS = 100
@@ -71,6 +72,7 @@ def _parse(path: Path) -> dict[str, Any]:
 def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) -> JobConfig:
     """The model of a raw configuration. `file` names it in messages; `settings` are the keys that
     came from the command line instead."""
+    know_given_urls()
     try:
         check_value(raw)
     except ValueError as error:

@@ -20,6 +20,7 @@ from forkrun.base.durable import (
     final_name,
     output_errors,
     read_json,
+    refuse_remote,
     remove,
     write_json,
 )
@@ -38,6 +39,7 @@ def check_names(folder: RunDirectory) -> None:
     """Raises OutputError unless this is a folder of this user in which no name is but those that
     jobs make, or one that can be made. Others may be at work in it: it says nothing of files."""
     path = folder.path
+    refuse_remote(path)
     if any(not letter.isprintable() for letter in str(path)):
         raise OutputError(
             f"{str(path)!r}: a run directory's name has no line breaks or control characters,"

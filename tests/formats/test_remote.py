@@ -98,6 +98,54 @@ def test_damaged_files_are_named(tmp_path: Path, server: XrootdServer, damage: s
     assert server.url("damaged.root") in ended.err
 
 
+SECRETS = ("first-token", "second-token", "password")
+
+
+def texts_in(folder: Path) -> str:
+    return "\n".join(
+        f.read_bytes().decode("latin-1") for f in sorted(folder.rglob("*")) if f.is_file()
+    )
+
+
+def configured(folder: Path, file: str) -> Path:
+    config = folder / "job.toml"
+    config.write_text(f'[source]\nfiles = ["{file}"]\n[[outputs]]\nlabel = "all"\n')
+    return config
+
+
+def test_secrets_of_urls_are_in_no_file_and_no_message(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    secret = server.url("s.root").replace("root://", "root://me:password@")
+    for token in ("first-token", "second-token"):
+        config = configured(tmp_path, f"{secret}?authz={token}")
+        again = forkrun("run", config, "-o", tmp_path / "run", "--children", 2, cwd=tmp_path)
+        config.unlink()
+        assert again.code == 0, again.err
+        assert not [s for s in SECRETS if s in again.err + again.out + texts_in(tmp_path)]
+    assert server.url("s.root") in texts_in(tmp_path / "run")
+    assert "already done" in again.err
+    missing = server.url("none.root")
+    refused = forkrun("merge", tmp_path / "m.root", f"{missing}?authz=first-token", cwd=tmp_path)
+    assert refused.code == 3
+    assert f"{missing}: cannot be read" in refused.err
+    assert not [s for s in SECRETS if s in refused.err]
+
+
+def test_outputs_to_servers_are_refused_at_once(tmp_path: Path, server: XrootdServer) -> None:
+    target, file = "root://host//store/me/x.root", server.url("s.root")
+    config = configured(tmp_path, file)
+    for command in (
+        ("merge", target, file),
+        ("run", config, "-o", target),
+        ("submit", config, "--on", "local", "-o", target),
+    ):
+        ended = forkrun(*command, cwd=tmp_path)
+        assert ended.code == 4, ended.err
+        assert "outputs are written to local files" in ended.err
+    assert list(tmp_path.iterdir()) == [config]
+
+
 READ_TWICE = """
 import sys
 from forkrun import _core

@@ -6,11 +6,13 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <iostream>
 #include <map>
 #include <thread>
 #include <utility>
 
+#include <forkrun/bytes/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
@@ -25,6 +27,8 @@ constexpr std::array<std::chrono::seconds, 3> pauses{5s, 30s, 120s};
 /// its end.
 constexpr std::int64_t n_bytes_of_begin = 16 << 10;
 constexpr std::int64_t n_bytes_of_end = 512 << 10;
+/// In which replicas have to be the same: the header, the UUID and dates of a ROOT file.
+constexpr std::int64_t n_bytes_compared = 512;
 
 bool is_of_xrootd(const std::string& url) {
   return std::ranges::any_of(std::array{"root://", "roots://", "xroot://", "xroots://"},
@@ -43,16 +47,24 @@ OpenRemote xrootd() {
   return open;
 }
 
-/// Says so: a command that waits seems to hang.
-void wait_after(const RemoteProblem& problem, const std::string& url, std::chrono::seconds pause) {
-  std::clog << "forkrun: " << url << ": " << problem.text << "; asking again in " << pause.count()
-            << " s\n"
-            << std::flush;
-  std::this_thread::sleep_for(pause);
+/// Of a protocol that can be read here.
+std::vector<RemoteFile::Replica> replicas_of(const std::string& name) {
+  std::vector<RemoteFile::Replica> replicas;
+  for (const auto& url : places_of(name)) {
+    if (is_of_xrootd(url) && xrootd() != nullptr) {
+      replicas.push_back({url, [url] { return xrootd()(url); }});
+    }
+  }
+  return replicas;
 }
 
-[[noreturn]] void fail(const std::string& url, const RemoteProblem& problem) {
-  throw InputError(url + ": cannot be read: " + problem.text);
+/// Answered in this thread or another one.
+RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
+                       std::span<std::byte> into) {
+  std::promise<RemoteProblem> answer;
+  const std::array pieces{RemotePiece{place, into}};
+  connection.read(pieces, [&answer](const RemoteProblem& problem) { answer.set_value(problem); });
+  return answer.get_future().get();
 }
 
 }  // namespace
@@ -64,28 +76,29 @@ struct RemoteFile::Shared {
   std::ptrdiff_t n_in_flight = 0;
 };
 
-std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& url) {
+std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& name) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<RemoteFile>> open_files;
-  if (!is_of_xrootd(url) || xrootd() == nullptr) {
+  auto replicas = replicas_of(name);
+  if (replicas.empty()) {
     return nullptr;
   }
   const std::lock_guard lock{mutex};
-  auto& known = open_files[url];
+  auto& known = open_files[name];
   auto file = known.lock();
   if (!file) {
-    file = std::make_shared<RemoteFile>(url, [url] { return xrootd()(url); });
+    file = std::make_shared<RemoteFile>(name, std::move(replicas));
     known = file;
   }
   return file;
 }
 
-RemoteFile::RemoteFile(std::string url, Connect connect)
-    : url_{std::move(url)}, connect_{std::move(connect)}, shared_{std::make_shared<Shared>()} {
-  auto opened = connect_patiently();
-  n_bytes_ = opened.connection->n_bytes();
-  modified_ns_ = opened.connection->modified_ns();
-  connections_.push_back(std::move(opened.connection));
+RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
+    : name_{std::move(name)},
+      replicas_{std::move(replicas)},
+      replicas_modified_ns_(replicas_.size()),
+      shared_{std::make_shared<Shared>()} {
+  connect_patiently();
   const auto end = std::max<std::int64_t>(n_bytes_ - n_bytes_of_end, 0);
   const std::array ends{ByteRange{0, std::min(n_bytes_of_begin, n_bytes_)},
                         ByteRange{end, n_bytes_ - end}};
@@ -98,21 +111,83 @@ RemoteFile::~RemoteFile() {
   shared_->answered.wait(lock, [this] { return shared_->n_in_flight == 0; });
 }
 
-/// \throws InputError
-RemoteOpened RemoteFile::connect_patiently() const {
+/// To the replica that is used, or to another one. \throws InputError
+void RemoteFile::connect_patiently() {
   for (auto pause = pauses.begin();; ++pause) {
-    auto opened = connect_();
-    if (opened.connection) {
-      return opened;
+    std::string texts;
+    bool is_lasting = true;
+    for (std::size_t n = 0; n < replicas_.size();
+         ++n, replica_ = (replica_ + 1) % replicas_.size()) {
+      const auto problem = connect_to(replica_);
+      if (!problem) {
+        return;
+      }
+      texts += (texts.empty() ? "" : "; another replica: ") + problem.text;
+      is_lasting = is_lasting && problem.is_lasting;
     }
-    if (opened.problem.is_lasting || pause == pauses.end()) {
-      fail(url_, opened.problem);
+    if (is_lasting || pause == pauses.end()) {
+      throw InputError(name_ + ": cannot be read: " + told({texts}));
     }
-    wait_after(opened.problem, url_, *pause);
+    wait_after({texts}, *pause);
   }
 }
 
-/// In place of a connection that failed, unless another thread has done so. \throws InputError
+RemoteProblem RemoteFile::connect_to(std::size_t number) {
+  auto opened = replicas_[number].connect();
+  auto problem = opened.connection ? difference(*opened.connection, number) : opened.problem;
+  if (!problem) {
+    const Lock lock{shared_->mutex};
+    connections_.push_back(std::move(opened.connection));
+  }
+  return problem;
+}
+
+/// From what was read before. The first one that is opened says what is right.
+RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t number) {
+  const bool is_first = connections_.empty();
+  if (is_first) {
+    n_bytes_ = connection.n_bytes();
+    modified_ns_ = connection.modified_ns();
+  }
+  auto& modified_ns = replicas_modified_ns_[number];
+  if (connection.n_bytes() != n_bytes_ ||
+      modified_ns.value_or(connection.modified_ns()) != connection.modified_ns()) {
+    return {"changed on the server while it was read, or another file", true};
+  }
+  modified_ns = connection.modified_ns();
+  if (replicas_.size() > 1) {
+    std::vector<std::byte> begin(static_cast<std::size_t>(std::min(n_bytes_, n_bytes_compared)));
+    if (const auto problem = read_now(connection, 0, begin)) {
+      return problem;
+    }
+    if (is_first) {
+      begin_ = std::move(begin);
+    } else if (begin != begin_) {
+      return {"another file, with another UUID or date", true};
+    }
+  }
+  return {};
+}
+
+/// Of what XrdCl and servers say, which may name the URL.
+std::string RemoteFile::told(const RemoteProblem& problem) const {
+  auto text = problem.text;
+  for (const auto& replica : replicas_) {
+    text = without_secrets(std::move(text), replica.url);
+  }
+  return text;
+}
+
+/// Says so: a command that waits seems to hang.
+void RemoteFile::wait_after(const RemoteProblem& problem, std::chrono::seconds pause) const {
+  std::clog << "forkrun: " << name_ << ": " << told(problem) << "; asking again in "
+            << pause.count() << " s\n"
+            << std::flush;
+  std::this_thread::sleep_for(pause);
+}
+
+/// In place of a connection that failed, unless another thread has done so: to the next replica.
+/// \throws InputError
 void RemoteFile::connect_again(std::uint64_t failed) {
   const std::lock_guard connecting{connecting_};
   {
@@ -121,13 +196,8 @@ void RemoteFile::connect_again(std::uint64_t failed) {
       return;
     }
   }
-  auto opened = connect_patiently();
-  if (opened.connection->n_bytes() != n_bytes_ ||
-      opened.connection->modified_ns() != modified_ns_) {
-    throw InputError(url_ + ": changed on the server while it was read");
-  }
-  const Lock lock{shared_->mutex};
-  connections_.push_back(std::move(opened.connection));
+  replica_ = (replica_ + 1) % replicas_.size();
+  connect_patiently();
 }
 
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
@@ -140,10 +210,10 @@ std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, Rea
       break;
     }
     if (problem.is_lasting || pause == pauses.end()) {
-      throw InputError(cannot_read(url_, place, problem.text));
+      throw InputError(cannot_read(name_, place, told(problem)));
     }
     if (pause != pauses.begin()) {  // the connection may have been lost long ago
-      wait_after(problem, url_, *std::prev(pause));
+      wait_after(problem, *std::prev(pause));
     }
     connect_again(connection);
   }

@@ -1,9 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,16 +18,21 @@
 namespace forkrun {
 
 /// A file on a server. What is expected to be read is fetched ahead, many pieces with one request.
-/// A connection that fails is made anew, with pauses between that grow, and an end.
+/// A connection that fails is made anew, to the next replica if there are several, with pauses that
+/// grow once none has worked, and an end.
 class RemoteFile final : public ByteSource {
  public:
-  using Connect = std::function<RemoteOpened()>;
+  /// One of the URLs of the file, which messages do not show.
+  struct Replica {
+    std::string url{};
+    std::function<RemoteOpened()> connect{};
+  };
 
   /// One for all in this process that have it open; nullptr if no library here knows the protocol.
   /// \throws InputError
-  [[nodiscard]] static std::shared_ptr<RemoteFile> open(const std::string& url);
+  [[nodiscard]] static std::shared_ptr<RemoteFile> open(const std::string& name);
   /// \throws InputError
-  RemoteFile(std::string url, Connect connect);
+  RemoteFile(std::string name, std::vector<Replica> replicas);
   ~RemoteFile() override;
 
   [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
@@ -36,8 +45,12 @@ class RemoteFile final : public ByteSource {
   struct Shared;
   using Lock = std::unique_lock<std::mutex>;
 
-  [[nodiscard]] RemoteOpened connect_patiently() const;
+  void connect_patiently();
+  [[nodiscard]] RemoteProblem connect_to(std::size_t number);
+  [[nodiscard]] RemoteProblem difference(RemoteConnection& connection, std::size_t number);
   void connect_again(std::uint64_t failed);
+  [[nodiscard]] std::string told(const RemoteProblem& problem) const;
+  void wait_after(const RemoteProblem& problem, std::chrono::seconds pause) const;
   [[nodiscard]] RemoteProblem try_read(std::int64_t place, std::span<std::byte> into,
                                        ReadAccount& account, std::uint64_t& connection);
   [[nodiscard]] RemoteProblem read_directly(std::int64_t place, std::span<std::byte> into,
@@ -45,10 +58,13 @@ class RemoteFile final : public ByteSource {
   void request(const std::shared_ptr<ReadWindow>& window, ReadAccount& account, Lock& lock);
   void request_ahead(ReadAccount& account, Lock& lock);
 
-  std::string url_;
-  Connect connect_;
+  std::string name_;
+  std::vector<Replica> replicas_;
+  std::size_t replica_ = 0;  ///< the one that is used
   std::int64_t n_bytes_{};
   std::int64_t modified_ns_{};
+  std::vector<std::optional<std::int64_t>> replicas_modified_ns_;  ///< of those that were opened
+  std::vector<std::byte> begin_;  ///< of the file, by which replicas are known; none of one alone
   std::shared_ptr<Shared> shared_;
   std::mutex connecting_;
   std::vector<std::shared_ptr<RemoteConnection>> connections_;  ///< the last one is used

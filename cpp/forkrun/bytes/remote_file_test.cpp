@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <forkrun/bytes/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
@@ -20,6 +21,8 @@ struct Server {
   std::int64_t n_bytes = 64 << 20;
   int n_failures = 0;  ///< of the next requests
   int n_connections = 0;
+  bool is_away = false;
+  std::byte begin = byte_at(0);
   std::vector<std::vector<ByteRange>> requests{};
 };
 
@@ -40,6 +43,9 @@ class Connection final : public RemoteConnection {
       for (std::size_t i = 0; i < into.size(); ++i) {
         into[i] = byte_at(place + static_cast<std::int64_t>(i));
       }
+      if (place == 0) {
+        into[0] = server_.begin;
+      }
     }
     done({});
   }
@@ -50,10 +56,13 @@ class Connection final : public RemoteConnection {
 
 class RemoteFileTest : public testing::Test {
  protected:
-  RemoteFile open() {
-    return {"root://server//file", [this] {
-              ++server.n_connections;
-              return RemoteOpened{std::make_unique<Connection>(server), {}};
+  RemoteFile open() { return {"root://server//file", {replica(server)}}; }
+
+  static RemoteFile::Replica replica(Server& of) {
+    return {"root://server//file", [&of] {
+              ++of.n_connections;
+              return of.is_away ? RemoteOpened{nullptr, {"away", true}}
+                                : RemoteOpened{std::make_unique<Connection>(of), {}};
             }};
   }
 
@@ -154,6 +163,32 @@ TEST_F(RemoteFileTest, AFileThatChangesIsAnError) {
   server.n_bytes += 1;
   std::array<std::byte, 10> bytes{};
   EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
+}
+
+TEST_F(RemoteFileTest, TheNextReplicaIsReadWhereOneFails) {
+  Server gone;
+  Server other;
+  Server another;  // of the same size, and not the same file
+  gone.is_away = true;
+  another.begin = std::byte{99};
+  RemoteFile file{"root://server//file",
+                  {replica(gone), replica(server), replica(another), replica(other)}};
+  expect_bytes(file, 3'000'000, 77);
+  server.n_failures = 1;
+  expect_bytes(file, 5'000'000, 77);
+  for (const auto* each : {&gone, &server, &another, &other}) {
+    EXPECT_EQ(each->n_connections, 1);
+  }
+  other.n_failures = 1;
+  other.is_away = server.is_away = true;
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(7'000'000, bytes, account), InputError);
+}
+
+TEST(RemotePlaces, MessagesHaveNoSecrets) {
+  EXPECT_EQ(without_secrets("no /f?authz=Bearer123&x=1 for me:secret@host",
+                            "root://me:secret@host//f?authz=Bearer123&x=1"),
+            "no /f?authz=…&x=1 for host");
 }
 
 TEST_F(RemoteFileTest, BehindTheEndIsNothing) {

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from forkrun.base import user_code
 from forkrun.base.received import STATE, received
+from forkrun.config.urls import hide_secrets
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import Encoded, decode, encode
 from forkrun.modules.program.own_modules import names_by_file, own_modules
@@ -50,7 +51,7 @@ class ProgramState(Struct, frozen=True):
         """As it is now."""
         numpy = sys.modules.get("numpy")
         return cls(
-            tuple(sys.argv),
+            tuple(map(hide_secrets, sys.argv)),
             tuple(sys.path),
             [_encoded_filter(each) for each in warnings.filters],
             numpy.geterr() if numpy else {},

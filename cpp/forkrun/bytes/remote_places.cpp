@@ -1,0 +1,56 @@
+#include <forkrun/bytes/remote_places.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace forkrun {
+
+namespace {
+
+/// A shorter value, as in `?v=1`, is no secret, and part of many a word.
+constexpr std::size_t least_secret = 6;
+
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> places_of(const std::string& name) {
+  std::vector<std::string> places{name};
+  const char* path = std::getenv("FORKRUN_PLACES");
+  std::ifstream file{path == nullptr ? "" : path};
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name + '\t')) {
+      continue;
+    }
+    places.clear();  // what was said last holds
+    std::istringstream urls{line.substr(name.size() + 1)};
+    for (std::string url; std::getline(urls, url, '\t');) {
+      places.push_back(url);
+    }
+  }
+  return places;
+}
+
+std::string without_secrets(std::string text, const std::string& url) {
+  const auto begin = url.find("://");
+  const auto user_end = url.find('@');
+  if (begin != std::string::npos && user_end < url.find('/', begin + 3)) {
+    replace_all(text, url.substr(begin + 3, user_end - begin - 3) + '@', "");
+  }
+  const auto query = url.find('?');
+  std::istringstream parts{query == std::string::npos ? "" : url.substr(query + 1)};
+  for (std::string part; std::getline(parts, part, '&');) {
+    const auto value = part.substr(part.find('=') + 1);
+    if (value.size() >= least_secret) {
+      replace_all(text, value, "…");
+    }
+  }
+  return text;
+}
+
+}  // namespace forkrun

@@ -1,0 +1,41 @@
+"""URLs without what gives access to their files."""
+
+from __future__ import annotations
+
+import pytest
+
+from forkrun.config.urls import hide_secrets, public_url
+
+FILE = "root://eos.cern.ch//eos/cms/f.root"
+
+
+@pytest.mark.parametrize(
+    ("whole", "public"),
+    [
+        (FILE, FILE),
+        (f"{FILE}?authz=Bearer%20abc", FILE),
+        (
+            f"{FILE}?xrdcl.unzip=b.root&authz=abc&svcClass=t0",
+            f"{FILE}?xrdcl.unzip=b.root&svcClass=t0",
+        ),
+        (f"{FILE}?cap.sym=abc&cap.msg=def", FILE),
+        ("root://me:password@host//f.root", "root://host//f.root"),
+        ("root://me@host//f.root", "root://me@host//f.root"),
+        ("https://ghp_token@host/f.root", "https://host/f.root"),
+        (
+            "https://h:8443/f?X-Amz-Date=1&X-Amz-Signature=ab&versionId=3",
+            "https://h:8443/f?versionId=3",
+        ),
+        (
+            "https://h/f?GoogleAccessId=me&Expires=1&Signature=a%2Fb",
+            "https://h/f?GoogleAccessId=me",
+        ),
+        ("https://h/f?sv=2022&sp=r&se=2026&sig=abc", "https://h/f"),
+        (f"https://h/f?x={'a' * 64}&id={'b' * 36}", f"https://h/f?id={'b' * 36}"),
+        ("/data/a?token=b.root", "/data/a?token=b.root"),
+    ],
+)
+def test_secrets_are_taken_out_and_names_stay(whole: str, public: str) -> None:
+    assert public_url(whole) == public
+    assert public_url(public) == public
+    assert hide_secrets(f'files=["{whole}"]') == f'files=["{public}"]'
