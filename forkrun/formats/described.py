@@ -9,6 +9,8 @@ OTHER = "other:"
 """Before the class of a branch that is no column."""
 _NEVER_FILLED = "never filled"
 """In place of a class, of a branch without entries in a tree that has some."""
+_NOT_AS_DESCRIBED = "not as described"
+"""The same, of objects whose first ones cannot be read."""
 _COLUMNS = "columns are numbers, texts, and lists of them up to two deep"
 _MAPS = re.compile(r"(?:std::)?(?:unordered_)?(?:multi)?(map|set)<")
 _LISTS = re.compile(r"(?:std::|ROOT::)?(?:vector|VecOps::RVec|RVec|deque|list|array)<")
@@ -31,6 +33,11 @@ def why_no_column(kind: str) -> str:
     of leaves."""
     if kind == _NEVER_FILLED:
         return "a member that was not written with the others"
+    if kind == _NOT_AS_DESCRIBED:
+        return (
+            "objects whose first ones cannot be read as the file describes their classes: these"
+            " write themselves, or are stored member by member"
+        )
     *title, last = kind.split("/")
     if title:
         return _why_not_leaves("/".join(title), last)

@@ -19,7 +19,7 @@ from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
 
-_VERSION = 8
+_VERSION = 9
 
 
 class IndexCache(Struct, frozen=True):

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import uproot
 
-from forkrun import _core
+from forkrun import ConfigError, Job, _core
 from forkrun.merge import merge_files
+from forkrun.modules.columns import as_array
 from tests.support.jobs import forkrun, write_job
-from tests.support.unknown_classes import write_links, write_pointers, write_tokens
+from tests.support.opened_by_root import open_with_root
+from tests.support.unknown_classes import (
+    write_links,
+    write_old_form,
+    write_own_streaming,
+    write_pointers,
+    write_tokens,
+)
 
 
 def test_objects_that_root_cannot_write_are_refused_before_any_event(tmp_path: Path) -> None:
@@ -34,6 +43,10 @@ def test_the_remedy_that_is_named_helps(tmp_path: Path) -> None:
     assert ended.code == 0, ended.err
     with uproot.open(tmp_path / "run/output/all.root") as file:
         assert file["Events"]["x"].array().tolist() == list(range(10))
+
+
+def forkrun_job(path: Path) -> Job:
+    return Job(path, source=dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), ""))
 
 
 def type_of(path: Path, branch: str) -> str:
@@ -79,3 +92,33 @@ def test_pointers_to_objects_of_a_class_that_no_file_describes_stay_in_their_bas
     with uproot.open(tmp_path / "m.root") as file:
         tokens = file["Events"]["tokens"].array(library="np")
         assert [len(each) for each in tokens] == [e % 4 for e in range(10)] * 2
+
+
+def test_objects_whose_bytes_mean_something_else_in_a_new_file_are_not_copied(
+    tmp_path: Path,
+) -> None:
+    path = write_old_form(tmp_path / "old.root")
+    open_with_root([path])  # without a word
+    ended = forkrun("merge", "m.root", path, path, cwd=tmp_path)
+    assert ended.code == 3
+    assert 'old.root: objects of branch "many.all" have a form that only files of old' in ended.err
+    assert not (tmp_path / "m.root").exists()
+
+
+def test_members_of_objects_that_are_not_written_as_the_file_describes_are_no_columns(
+    tmp_path: Path,
+) -> None:
+    path = write_own_streaming(tmp_path / "a.root")
+    listed = forkrun("columns", path, "--json", cwd=tmp_path)
+    columns = {
+        each["name"]: each["type"] for each in json.loads(listed.out) if not each["why_none"]
+    }
+    assert columns == {"x": "int32", "split.before": "int32", "split.behind": "int32"}
+    words = forkrun("columns", path, cwd=tmp_path).out
+    assert "first ones cannot be read as the file describes their classes" in words
+    job = forkrun_job(path)
+    job.filter("outer.before > 1")
+    with pytest.raises(ConfigError, match=r'"outer\.before" exists, of type not as described'):
+        job.check()
+    values = _core.read_columns(str(path), "Events", list(columns))
+    assert as_array(values["split.before"]).tolist() == list(range(20))

@@ -25,6 +25,43 @@ void write_pointers(const char* path) {
   for (int e = 0; e < 10; ++e) { event = x = e; tree.Fill(); }
   tree.Write();
 }"""
+_OLD_FORM = """
+struct P { int a = 7; };
+struct Px { int a = 7; };
+struct Many {
+  P one;
+  int n = 0;
+  Px* all = nullptr;  //[n]
+};
+void write_old_form(const char* path) {
+  TFile file(path, "recreate", "", 0);
+  TTree tree("Events", "");
+  auto* many = new Many;
+  tree.Branch("many.", &many);
+  for (int e = 0; e < 3; ++e) {
+    delete[] many->all;
+    many->all = new Px[many->n = e + 1];
+    tree.Fill();
+  }
+  tree.Write();
+}"""
+_OWN_STREAMING = """
+#include <TClassStreamer.h>
+struct Inner { int a = 7; };
+struct Outer { int before = 1; Inner inner; int behind = 2; };
+void write_inner(TBuffer& buffer, void* inner) { buffer << char(static_cast<Inner*>(inner)->a); }
+void write_own_streaming(const char* path) {
+  TFile file(path, "recreate");
+  TClass::GetClass("Inner")->AdoptStreamer(new TClassStreamer(write_inner));
+  TTree tree("Events", "");
+  Outer outer, split;
+  int x;
+  tree.Branch("x", &x);
+  tree.Branch("outer", &outer, 32000, 0);
+  tree.Branch("split.", &split, 32000, 1);
+  for (x = 0; x < 20; ++x) { outer.before = split.before = x; tree.Fill(); }
+  tree.Write();
+}"""
 _LINK = """#pragma once
 #include <TObject.h>
 #include <vector>
@@ -82,6 +119,39 @@ def write_foo(path: str) -> None:
 
     ROOT.gInterpreter.Declare(_POINTERS)
     ROOT.write_pointers(path)
+
+
+def write_old_form(path: Path) -> Path:
+    """Objects with arrays of pointers to objects, as ROOT wrote them until 5.15/08: as the objects
+    alone, which is how it writes arrays of objects now."""
+    call_root(write_many, str(path))
+    content = path.read_bytes()
+    of_px, of_p = (bytes.fromhex("4000000a00000000" + digits) for digits in ("8192", "28fa"))
+    assert (content.count(b"\x03Px*"), content.count(of_px)) == (1, 6)
+    content = content.replace(b"\x03Px*", b"\x03P**").replace(of_px, of_p)
+    path.write_bytes(content[:4] + (51508).to_bytes(4, "big") + content[8:])
+    return path
+
+
+def write_many(path: str) -> None:
+    import ROOT
+
+    ROOT.gInterpreter.Declare(_OLD_FORM)
+    ROOT.write_old_form(path)
+
+
+def write_own_streaming(path: Path) -> Path:
+    """Objects with a member whose class writes itself, which the file describes as any other:
+    "outer", and "split.", whose members have branches of their own."""
+    call_root(write_outer, str(path))
+    return path
+
+
+def write_outer(path: str) -> None:
+    import ROOT
+
+    ROOT.gInterpreter.Declare(_OWN_STREAMING)
+    ROOT.write_own_streaming(path)
 
 
 def write_links(folder: Path) -> tuple[Path, Path]:

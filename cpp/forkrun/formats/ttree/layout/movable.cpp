@@ -106,6 +106,54 @@ class Search {
   std::set<const TClass*> seen_;
 };
 
+/// What an element of a class means may depend on the version of its file.
+class OldForms {
+ public:
+  explicit OldForms(int version) : version_{version} {}
+
+  bool has(TClass* type) {
+    if (type == nullptr || !seen_.insert(type).second) {
+      return false;
+    }
+    if (const auto* collection = type->GetCollectionProxy()) {
+      return has(collection->GetValueClass());
+    }
+    const auto* infos = type->GetStreamerInfos();
+    for (int i = infos->LowerBound(); i <= infos->GetLast(); ++i) {
+      if (const auto* info = static_cast<const Info*>(infos->At(i))) {
+        for (TObject* element : *info->GetElements()) {
+          if (has(static_cast<TStreamerElement&>(*element))) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  bool has(const TStreamerElement& element) {
+    constexpr int last_with_objects_alone = 51508, first_with_arrays = 30208;
+    const auto type = element.GetType();
+    const bool is_loop = type == Info::kStreamLoop || type == Info::kStreamLoop + Info::kOffsetL;
+    const bool is_of_pointers = std::string_view{element.GetTypeName()}.ends_with("**");
+    return (is_loop && is_of_pointers && version_ <= last_with_objects_alone) ||
+           (type == Info::kObject + Info::kOffsetL && version_ < first_with_arrays) ||
+           has(element.GetClassPointer());
+  }
+
+ private:
+  int version_;
+  std::set<const TClass*> seen_;
+};
+
+/// The element that the branch is; null if it is an object of a class of its own.
+const TStreamerElement* element_of(TBranchElement& branch) {
+  const auto* info = branch.GetID() < 0 ? nullptr : branch.GetInfo();
+  const bool is_known = info != nullptr && branch.GetID() < info->GetElements()->GetEntriesFast();
+  return is_known ? static_cast<TStreamerElement*>(info->GetElements()->At(branch.GetID()))
+                  : nullptr;
+}
+
 }  // namespace
 
 bool holds_numbers(const TVirtualCollectionProxy& collection) {
@@ -125,12 +173,15 @@ bool has_movable_entries(TBranchElement& branch) {
   if (branch.GetID() < 0) {
     return search.is_movable(TClass::GetClass(branch.GetClassName()));
   }
-  const auto* info = branch.GetInfo();
-  if (info == nullptr || branch.GetID() >= info->GetElements()->GetEntriesFast()) {
-    return false;
-  }
-  const auto* element = static_cast<TStreamerElement*>(info->GetElements()->At(branch.GetID()));
+  const auto* element = element_of(branch);
   return element != nullptr && search.is_movable(*element);
+}
+
+bool depends_on_file_version(TBranchElement& branch, int version) {
+  OldForms forms{version};
+  const auto* element = element_of(branch);
+  return element != nullptr ? forms.has(*element)
+                            : forms.has(TClass::GetClass(branch.GetClassName()));
 }
 
 }  // namespace forkrun::root_io

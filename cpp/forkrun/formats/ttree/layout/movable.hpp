@@ -16,4 +16,9 @@ namespace forkrun::root_io {
 /// their own may do anything. For others the descriptions of the classes decide.
 [[nodiscard]] bool has_movable_entries(TBranchElement& branch);
 
+/// Whether ROOT would read a branch's entries otherwise in a file of today's than in one of
+/// `version`: it wrote arrays of pointers to objects as the objects alone until 5.15/08, and arrays
+/// of objects in another form until 3.02/07.
+[[nodiscard]] bool depends_on_file_version(TBranchElement& branch, int version);
+
 }  // namespace forkrun::root_io

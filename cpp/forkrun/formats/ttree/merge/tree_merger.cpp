@@ -93,6 +93,7 @@ void TreeMerger::add(TreeFile& file, const TKey& key) {
   if (adds_nothing(tree, file, branches)) {
     return;
   }
+  check_version(file, branches);
   if (tree_ == nullptr) {
     start(tree, file, branches);
     note_structure(file, key, branches);
@@ -185,6 +186,7 @@ bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
   if (!record_ || may_have_references(file, branches_)) {
     return false;
   }
+  check_version(file, branches_);
   auto record = record_of(file, key, path_);
   if (!record || record->structure != *record_) {
     return false;

@@ -8,6 +8,9 @@
 #include <TFile.h>
 #include <TTree.h>
 
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/movable.hpp>
+
 namespace forkrun::root_io {
 
 bool are_known(const BranchTree& branches) {
@@ -34,6 +37,18 @@ bool may_have_references(const InputFile& file, const BranchTree& branches) {
 bool are_relocatable(const BranchTree& branches) {
   return std::ranges::all_of(branches.filled,
                              [](auto* branch) { return has_relocatable_entries(*branch); });
+}
+
+void check_version(const InputFile& file, const BranchTree& branches) {
+  const auto version = file.file().GetVersion();
+  for (auto* branch : branches.filled) {
+    auto* element = dynamic_cast<TBranchElement*>(branch);
+    if (element != nullptr && depends_on_file_version(*element, version)) {
+      throw InputError(file.path() + ": objects of branch \"" + branch->GetName() +
+                       "\" have a form that only files of old ROOT may have: write this tree anew"
+                       " with ROOT and the classes of its objects, or merge without it (--trees)");
+    }
+  }
 }
 
 bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,

@@ -17,6 +17,9 @@ namespace forkrun::root_io {
 [[nodiscard]] bool may_have_references(const InputFile& file, const BranchTree& branches);
 /// Whether entries can be taken as bytes.
 [[nodiscard]] bool are_relocatable(const BranchTree& branches);
+/// \throws InputError if bytes of objects would mean something else in a file of today's version:
+/// ROOT reads some by the version of the file that they are in.
+void check_version(const InputFile& file, const BranchTree& branches);
 /// Whether ROOT has to copy it, as entries cannot be taken as bytes.
 [[nodiscard]] bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
                               std::span<const BasketPlace> places);

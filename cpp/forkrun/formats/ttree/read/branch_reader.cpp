@@ -331,7 +331,7 @@ void BranchReader::read_form(std::int64_t first, std::int64_t last, Column& into
         form_values_.add(basket.entries(from, from + 1));
       }
     } catch (const Error& error) {
-      throw_damaged(file_, branch_.layout.name, from, error.what());
+      throw NotAsDescribed(at_basket(file_, branch_.layout.name, from, error.what()));
     }
   });
   form_values_.fill(into);

@@ -8,9 +8,16 @@
 
 #include <forkrun/bytes/growing_bytes.hpp>
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/value_form.hpp>
 
 namespace forkrun::root_io {
+
+/// Bytes of objects are not those that their file describes: their class writes itself.
+class NotAsDescribed : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// Values of one column, as the objects of entries are taken apart.
 class FormValues {

@@ -39,10 +39,15 @@ bool is_listed(std::int64_t seek, const std::string& name, const InputTree& tree
 
 }  // namespace
 
+std::string at_basket(const TreeFile& file, const std::string& branch, std::int64_t first_entry,
+                      const std::string& what) {
+  return file.path() + ": branch " + branch + ", basket at entry " + std::to_string(first_entry) +
+         ": " + what;
+}
+
 void throw_damaged(const TreeFile& file, const std::string& branch, std::int64_t first_entry,
                    const std::string& what) {
-  throw InputError(file.path() + ": branch " + branch + ", basket at entry " +
-                   std::to_string(first_entry) + ": " + what);
+  throw InputError(at_basket(file, branch, first_entry, what));
 }
 
 std::vector<StoredBasket> checked_baskets(const BranchBaskets& listed, const std::string& branch,

@@ -33,7 +33,10 @@ struct StoredBasket {
 [[nodiscard]] BasketHeader checked_header(std::span<const std::byte> record,
                                           const StoredBasket& basket, const StoredBranch& branch);
 
-/// With the names of file, branch and first entry of the basket. \throws InputError
+/// `what`, with the names of file, branch and first entry of the basket.
+[[nodiscard]] std::string at_basket(const TreeFile& file, const std::string& branch,
+                                    std::int64_t first_entry, const std::string& what);
+/// \throws InputError
 [[noreturn]] void throw_damaged(const TreeFile& file, const std::string& branch,
                                 std::int64_t first_entry, const std::string& what);
 

@@ -11,6 +11,7 @@
 #include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/ttree/read/event_ids.hpp>
 #include <forkrun/formats/ttree/read/event_table.hpp>
+#include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/stored_friends.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -20,6 +21,7 @@ namespace forkrun::root_io {
 namespace {
 
 constexpr std::int64_t n_entries_at_once = 1 << 16;
+constexpr const char* not_as_described = "not as described";  ///< in place of a type
 
 /// Entries at which a new basket begins in every branch: what ROOT calls clusters, without relying
 /// on what the writer noted about them.
@@ -140,15 +142,44 @@ void describe(const rntuple::NtupleTable& ntuple, TreeIndex& index) {
   }
 }
 
-void describe(TreeFile& file, const InputTree& tree, TreeIndex& index) {
+bool holds_objects(const ValueForm& form) {
+  return form.kind == ValueForm::Kind::object || std::ranges::any_of(form.within, holds_objects);
+}
+
+/// Whether the first entries can be read as the file describes the classes of their objects: these
+/// may write themselves, which no file tells.
+bool is_as_described(const Table& table, const MemberColumn& member) {
+  constexpr std::int64_t n_tried = 16;
+  try {
+    Column values;
+    table.reader(member.layout.name)->read(0, std::min(n_tried, table.n_entries()), values);
+  } catch (const NotAsDescribed&) {
+    return false;
+  } catch (const InputError&) {
+    return true;  // passed over: a damaged basket is found by who reads it
+  }
+  return true;
+}
+
+void describe_members(const Table& table, const InputTree& tree, TreeIndex& index) {
+  for (const auto& member : tree.members().all()) {
+    if (member.is_whole()) {
+      continue;
+    }
+    auto& found = index.members.emplace_back(member);
+    const auto& form = found.layout.form;
+    if (form && holds_objects(*form->value) && !is_as_described(table, found)) {
+      found.layout.column.reset();
+      found.layout.type_name = not_as_described;
+    }
+  }
+}
+
+void describe(TreeFile& file, const Table& table, const InputTree& tree, TreeIndex& index) {
   const auto branches = tree.branches();
   index.n_entries = tree.n_entries();
   std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
-  for (const auto& member : tree.members().all()) {
-    if (!member.is_whole()) {
-      index.members.push_back(member);
-    }
-  }
+  describe_members(table, tree, index);
   for (auto& branch : index.branches) {
     if (const auto* whole = branch.column ? nullptr : tree.members().find(branch.name)) {
       branch.column = whole->layout.column;
@@ -192,7 +223,7 @@ TreeIndex index_tree(const std::string& path, const std::string& tree_name, cons
     if (const auto* ntuple = dynamic_cast<const rntuple::NtupleTable*>(table.get())) {
       describe(*ntuple, index);
     } else {
-      describe(file, file.input_tree(tree_name), index);
+      describe(file, *table, file.input_tree(tree_name), index);
     }
     index.beside = beside_tree(file, tree_name);
     auto found = ranges_of(*table, file, ids, file_number);
