@@ -13,7 +13,7 @@ from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
 from forkrun.analysis.steps import Steps
 from forkrun.api import LoadedJob, Submission
-from forkrun.base.arguments import check_text, listed_files, refused
+from forkrun.base.arguments import check_text, listed_files, plain_value, refused
 from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.quantities import plural
 from forkrun.base.received import STATE, received
@@ -45,10 +45,11 @@ def _friends(given: Any) -> list[dict[str, Any]]:
     friends = [given] if isinstance(given, Mapping) else given
     if not isinstance(friends, list | tuple) or not all(isinstance(f, Mapping) for f in friends):
         raise refused(_CALL, "friends", _FRIEND, given)
-    return [
-        {**f, "files": listed_files(_CALL, "friends", f["files"])} if "files" in f else dict(f)
+    listed = (
+        {**f, "files": listed_files(_CALL, "friends", f["files"])} if "files" in f else f
         for f in friends
-    ]
+    )
+    return [plain_value(_CALL, "friends", friend) for friend in listed]
 
 
 def _dataset(name: Any, given: Any) -> dict[str, Any]:
@@ -110,6 +111,7 @@ class Job(JobPath):
                 raise ConfigError(f"job.configure({section}=…): these come of {_MADE_BY[section]}")
             if section in _OF_RUN:
                 raise ConfigError(f"{section} is an argument of job.run({section}=…)")
+            keys = plain_value("job.configure(…)", section, keys)
             before = self._sections.get(section)
             is_table = isinstance(before, dict) and isinstance(keys, dict)
             self._sections[section] = {**(before or {}), **keys} if is_table else keys
@@ -230,10 +232,7 @@ class Job(JobPath):
 
     def _raw(self) -> dict[str, Any]:
         paths = {name: path.labels for name, path in self._paths.items() if path.labels}
-        outputs = [
-            {**each, "paths": [name for name in each["paths"] if name in paths]}
-            for each in self._steps.outputs
-        ]
+        outputs = [{**each, "paths": self._not_all(each["paths"])} for each in self._steps.outputs]
         raw = {
             **self._sections,
             "modules": [step.entry() for step in self._steps.values()],
@@ -241,6 +240,12 @@ class Job(JobPath):
             "outputs": outputs,
         }
         return anchor_all({key: value for key, value in raw.items() if value}, Path.cwd())
+
+    def _not_all(self, paths: Any) -> Any:
+        """Paths of an output; none where one of them has no filter, and accepts every event."""
+        names = paths if isinstance(paths, list) else [paths]
+        found = [path for name, path in self._paths.items() if name in names]
+        return paths if all(path.labels for path in found) else []
 
     def __repr__(self) -> str:
         datasets = self._sections.get("datasets") or [self._sections["source"]]

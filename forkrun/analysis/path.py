@@ -240,7 +240,8 @@ class JobPath:
     def output(self, label: str = "events", **keys: Any) -> Self:
         """Writes the events that the path leaves. `keys`: of [[outputs]], such as keep and drop."""
         check_text("job.output(…)", "label", label)
-        self._steps.add("output", label, {"label": label, "paths": [self.name], **keys})
+        plain = {key: plain_value("job.output(…)", key, value) for key, value in keys.items()}
+        self._steps.add("output", label, {"label": label, "paths": [self.name], **plain})
         return self
 
     def _add(self, step: Step, on_path: bool = False) -> Any:

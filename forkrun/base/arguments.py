@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,9 @@ def _sound(call: str, argument: str, path: str) -> str:
 
 
 def plain_value(call: str, argument: str, value: Any) -> Any:
-    """A parameter as a configuration has it: numbers and arrays of NumPy are Python's, paths texts,
-    tuples lists. Raises ConfigError for what a configuration cannot hold."""
+    """A parameter or section as a configuration has it: numbers and arrays of NumPy are Python's,
+    paths texts, tuples and what is iterated once lists. Raises ConfigError for what a configuration
+    cannot hold, or has no order."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if hasattr(value, "tolist"):
@@ -93,9 +94,10 @@ def plain_value(call: str, argument: str, value: Any) -> Any:
     is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
     if value is None or is_number or isinstance(value, str | date | time):
         return value
-    if isinstance(value, list | tuple):
+    is_iterator = isinstance(value, Iterator) and not isinstance(value, io.IOBase)
+    if isinstance(value, list | tuple) or is_iterator:
         return [plain_value(call, argument, each) for each in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: plain_value(call, argument, each) for key, each in value.items()}
+        return {key: plain_value(call, f"{argument}.{key}", of) for key, of in value.items()}
     allowed = "finite numbers, texts, None, and lists and dicts of them with texts as keys"
     raise refused(call, argument, allowed, value)
