@@ -38,20 +38,9 @@ def why_no_column(kind: str) -> str:
             "objects whose first ones cannot be read as the file describes their classes: these"
             " write themselves, or are stored member by member"
         )
-    *title, last = kind.split("/")
-    if title:
-        return _why_not_leaves("/".join(title), last)
-    return f"{_what_is(kind)}; {_COLUMNS}"
-
-
-def _why_not_leaves(title: str, kind: str) -> str:
-    if ":" in title:
-        leaf = re.split(r"[/\[]", title.split(":")[0])[0]
-        return (
-            "several leaves in one branch, which only ids of events can be taken from:"
-            f' source.event_branch = "BRANCH.{leaf}"'
-        )
-    return f"packed numbers of type {kind}; columns are numbers as C++ has them"
+    is_of_leaves = "/" in kind
+    what = "leaves whose places the file does not tell" if is_of_leaves else _what_is(kind)
+    return f"{what}; {_COLUMNS}"
 
 
 def _what_is(kind: str) -> str:

@@ -66,10 +66,13 @@ def test_ids_may_be_numbers_of_a_list_of_leaves(tmp_path: Path, with_object: boo
 def test_a_leaf_that_is_no_id_is_named(tmp_path: Path) -> None:
     file = tmp_path / "a.root"
     call_root(write, str(file), [1, 2, 3], False)
-    for name in ("id.pair", "id.nothing", "x.event"):
+    for name in ("id.nothing", "x.event"):
         ended = job(tmp_path, file, "check", event_branch=name)
         assert ended.code == 3
         assert f'tree "Events" has no branch "{name}"' in ended.err
+    ended = job(tmp_path, file, "check", event_branch="id.pair")
+    assert ended.code == 3
+    assert 'branch "id.pair" is int32[2]; an id branch holds one integer per event' in ended.err
 
 
 def write_chain(path: str, files: list[str]) -> None:

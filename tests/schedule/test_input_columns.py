@@ -91,8 +91,8 @@ def test_leaves_are_told_apart_from_classes(tmp_path: Path) -> None:
     call_root(write_leaves, str(file))
     ended = command("columns", file, "--json", cwd=tmp_path)
     found = {each["name"]: each for each in json.loads(ended.out)}
-    assert 'source.event_branch = "BRANCH.number"' in found["id"]["why_none"]
-    assert found["packed"]["why_none"].startswith("packed numbers of type Float16_t")
+    assert found["id"]["why_none"].startswith('objects, whose members are the columns "id.number"')
+    assert found["packed"]["type"] == "float32"
     assert found["packed"]["compression"] == "lz4:4"
 
 

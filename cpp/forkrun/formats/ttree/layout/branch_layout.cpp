@@ -73,8 +73,8 @@ void describe_leaves(TBranch& branch, BranchLayout& layout) {
   layout.type_name = leaf.GetTypeName();
   layout.entry_size = layout.has_offsets ? 0 : entry_size_of(forms);
   layout.column = column_of(forms);
-  layout.leaves = layout.has_offsets ? std::vector<LeafPlace>{} : places_of(forms);
   if (!layout.column) {
+    layout.form = entry_form_of(forms);
     layout.type_name = std::string{branch.GetTitle()} + "/" + leaf.GetTypeName();
   }
 }

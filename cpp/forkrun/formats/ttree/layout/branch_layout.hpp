@@ -22,15 +22,14 @@ struct EntryForm;
 /// How the entries of a branch lie in its baskets.
 struct BranchLayout {
   std::string name;
-  std::optional<ColumnType> column;         ///< none: cannot be read as a column
-  std::string type_name;                    ///< for people, and to compare files
-  std::string counter;                      ///< name of the counting branch, "" if none
-  std::size_t header_bytes{};               ///< before the values of each entry (std::vector: 10)
-  bool has_offsets{};                       ///< entries differ in size
-  std::size_t entry_size{};                 ///< bytes of each; 0: they differ, or it is not told
-  std::vector<LeafPlace> leaves;            ///< of a list of numbers, which is no column itself
-  std::size_t offset{};                     ///< of the column's value in the entry, of such a list
-  std::shared_ptr<const EntryForm> form{};  ///< of objects that are taken apart; else null
+  std::optional<ColumnType> column;  ///< none: cannot be read as a column
+  std::string type_name;             ///< for people, and to compare files
+  std::string counter;               ///< name of the counting branch, "" if none
+  std::size_t header_bytes{};        ///< before the values of each entry (std::vector: 10)
+  bool has_offsets{};                ///< entries differ in size
+  std::size_t entry_size{};          ///< bytes of each; 0: they differ, or it is not told
+  /// Of objects, and of what leaves hold beside plain numbers, which are taken apart; else null.
+  std::shared_ptr<const EntryForm> form{};
 
   /// The column type's name, or "other:<type_name>".
   [[nodiscard]] std::string described_type() const;

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include <forkrun/formats/ttree/layout/fixed_place.hpp>
+
 namespace forkrun::root_io {
 
 namespace {
@@ -23,7 +25,8 @@ std::optional<ElementType> element_of(const LeafForm& leaf) {
   }
 }
 
-/// Sizes in a title such as "x[n][2][3]", without the number of a counter. More of them than a
+/// Sizes in a title such as "x[n][2][3]", without the number of a counter, and without the range of
+/// packed numbers, "x[2]/f[0,10,8]". More of them than a
 /// column has become one: the values lie row after row.
 std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const LeafForm& leaf) {
   std::array<std::uint32_t, ColumnType::most_dimensions> dimensions{};
@@ -33,8 +36,9 @@ std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const LeafF
   const auto title = leaf.title;
   for (auto at = title.find('['); at != std::string_view::npos; at = title.find('[', at + 1)) {
     std::uint32_t size = 0;
-    std::from_chars(title.data() + at + 1, title.data() + title.size(), size);
-    if (size > 0 && n < dimensions.size()) {
+    const auto* const last = title.data() + title.size();
+    const auto* const end = std::from_chars(title.data() + at + 1, last, size).ptr;
+    if (size > 0 && end != last && *end == ']' && n < dimensions.size()) {
       dimensions.at(n++) = size;
       product *= size;
     }
@@ -43,6 +47,33 @@ std::array<std::uint32_t, ColumnType::most_dimensions> dimensions_of(const LeafF
     return {n_values};
   }
   return dimensions;
+}
+
+/// Of one leaf, a member of its branch.
+ValueForm form_of(const LeafForm& leaf) {
+  ValueForm form{.kind = ValueForm::Kind::none};
+  form.name = leaf.title.substr(0, leaf.title.find_first_of("[/"));
+  const bool is_float16 = leaf.type == "TLeafF16";
+  const auto element = is_arithmetic(leaf.type) ? element_of(leaf) : std::nullopt;
+  if (leaf.n_values < 1) {
+    return form;
+  }
+  if (leaf.type == "TLeafC") {
+    form.kind = ValueForm::Kind::text;
+    form.may_lack_length = true;
+  } else if (is_packed(leaf.type)) {
+    form.kind = ValueForm::Kind::packed;
+    form.element = is_float16 ? ElementType::float32 : ElementType::float64;
+    form.packing = packing_in(leaf.title, is_float16);
+  } else if (element) {
+    form.kind = ValueForm::Kind::number;
+    form.element = *element;
+  }
+  if (leaf.n_values > 1 && form.kind != ValueForm::Kind::text) {
+    const auto sizes = dimensions_of(leaf);
+    form.sizes.assign(sizes.begin(), std::ranges::find(sizes, 0U));
+  }
+  return form;
 }
 
 /// What stands between the brackets of "vector<…>", or of another list; "" if that is not the
@@ -83,6 +114,10 @@ bool is_arithmetic(std::string_view leaf_type) {
   return leaf_type.size() == 6 && leaf_type.starts_with("TLeaf");
 }
 
+bool is_packed(std::string_view leaf_type) {
+  return leaf_type == "TLeafF16" || leaf_type == "TLeafD32";
+}
+
 bool is_possible(std::string_view leaf_type, int value_size, int offset) {
   LeafForm leaf;
   leaf.type = leaf_type;
@@ -111,37 +146,44 @@ std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves) {
   return column;
 }
 
-std::vector<LeafPlace> places_of(const std::vector<LeafForm>& leaves) {
-  std::vector<LeafPlace> places;
-  std::size_t offset = 0;
-  for (const auto& leaf : leaves) {
-    const auto element =
-        is_arithmetic(leaf.type) && !leaf.is_counted ? element_of(leaf) : std::nullopt;
-    if (!element || leaves.size() < 2) {
-      return {};
+std::shared_ptr<const EntryForm> entry_form_of(const std::vector<LeafForm>& leaves) {
+  auto form = std::make_shared<EntryForm>();
+  auto value = std::make_shared<ValueForm>();
+  if (leaves.size() == 1 && is_packed(leaves[0].type)) {
+    form->is_of_many = leaves[0].is_counted;
+    *value = form_of(leaves[0]);
+    value->name = "";
+  } else {
+    value->kind = ValueForm::Kind::object;
+    for (const auto& leaf : leaves) {
+      value->within.push_back(leaf.is_counted ? ValueForm{} : form_of(leaf));
     }
-    if (leaf.n_values == 1) {
-      places.push_back({std::string{leaf.title}, *element, offset});
+    for (auto& text : value->within) {  // without a length, it can only be read from the end
+      const bool is_last = &text == &value->within.back();
+      text.kind =
+          text.kind == ValueForm::Kind::text && !is_last ? ValueForm::Kind::none : text.kind;
     }
-    offset += size_of(*element) * static_cast<std::size_t>(leaf.n_values);
   }
-  return places;
+  form->value = std::move(value);
+  return leaves.size() > 1 || is_packed(leaves[0].type) ? form : nullptr;
 }
 
 std::size_t entry_size_of(const std::vector<LeafForm>& leaves) {
   std::size_t size = 0;
   for (const auto& leaf : leaves) {
-    const auto element =
-        is_arithmetic(leaf.type) && !leaf.is_counted ? element_of(leaf) : std::nullopt;
-    if (!element) {
+    const auto n_bytes = leaf.is_counted ? 0 : fixed_size(form_of(leaf));
+    if (n_bytes == 0) {
       return 0;
     }
-    size += size_of(*element) * static_cast<std::size_t>(leaf.n_values);
+    size += n_bytes;
   }
   return size;
 }
 
 std::string_view value_type_of(const LeafForm& leaf) {
+  if (is_packed(leaf.type)) {
+    return leaf.type == "TLeafF16" ? "Float16_t" : "Double32_t";
+  }
   switch (leaf.type[5]) {
     case 'O': return "Bool_t";
     case 'B':

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,12 +10,7 @@
 
 namespace forkrun::root_io {
 
-/// One number among those of each entry: a leaf of a list such as "run/i:event/l".
-struct LeafPlace {
-  std::string name;
-  ElementType element{};
-  std::size_t offset{};  ///< in the entry, bytes
-};
+struct EntryForm;
 
 /// A leaf of a branch of numbers or characters, whoever has read it.
 struct LeafForm {
@@ -33,12 +28,16 @@ struct LeafForm {
 /// memory.
 [[nodiscard]] bool is_possible(std::string_view leaf_type, int value_size, int offset);
 
-/// Where the numbers of a list of leaves lie in each entry; none if there is one leaf, or any is
-/// something else than a number.
-[[nodiscard]] std::vector<LeafPlace> places_of(const std::vector<LeafForm>& leaves);
+/// Numbers of fewer bits in files than in memory: TLeafF16, TLeafD32.
+[[nodiscard]] bool is_packed(std::string_view leaf_type);
 
-/// What a branch with these leaves holds in each entry; nothing if it cannot be a column.
+/// What a branch with these leaves holds in each entry; nothing if its bytes are no plain numbers
+/// or characters, or of several leaves.
 [[nodiscard]] std::optional<ColumnType> column_of(const std::vector<LeafForm>& leaves);
+
+/// How the entries of such a branch lie: an object with the leaves of a list as members, or packed
+/// numbers. Null if that is not known.
+[[nodiscard]] std::shared_ptr<const EntryForm> entry_form_of(const std::vector<LeafForm>& leaves);
 
 /// Bytes of each entry if these are numbers without lengths of their own; else 0.
 [[nodiscard]] std::size_t entry_size_of(const std::vector<LeafForm>& leaves);

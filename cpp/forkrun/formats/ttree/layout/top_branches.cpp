@@ -7,17 +7,18 @@ namespace forkrun::root_io {
 void TopBranches::add_leaves(TopBranch top, std::string_view title,
                              const std::vector<LeafForm>& leaves, std::size_t counter) {
   const bool is_known =
-      !leaves.empty() && (is_arithmetic(leaves[0].type) || leaves[0].type == "TLeafC");
+      !leaves.empty() &&
+      (is_arithmetic(leaves[0].type) || is_packed(leaves[0].type) || leaves[0].type == "TLeafC");
   if (!is_known || top.is_split) {
     are_columns_known_ = false;
     return;
   }
   auto& layout = top.layout;
   layout.column = column_of(leaves);
-  layout.leaves = layout.has_offsets ? std::vector<LeafPlace>{} : places_of(leaves);
   layout.entry_size = layout.has_offsets ? 0 : entry_size_of(leaves);
   layout.type_name = value_type_of(leaves[0]);
   if (!layout.column) {
+    layout.form = entry_form_of(leaves);
     layout.type_name = std::string{title} + "/" + layout.type_name;
   }
   if (counter != 0) {

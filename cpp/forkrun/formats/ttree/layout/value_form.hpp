@@ -35,6 +35,7 @@ struct ValueForm {
   std::vector<std::uint32_t> sizes{};  ///< of arrays of numbers and items
   Packing packing{};
   bool has_header{};        ///< number of bytes and version
+  bool may_lack_length{};   ///< of a text at the end of an entry, if it is empty
   std::size_t n_between{};  ///< bytes between the number of items and these
   std::int32_t version{};   ///< of an object's class
   std::uint32_t checksum{};

@@ -44,6 +44,9 @@ BranchReader::BranchReader(StoredBranch branch, TreeFile& file)
     starts_.push_back(basket.first_entry);
   }
   starts_.push_back(branch_.n_entries);
+  if (branch_.layout.column && branch_.layout.form) {
+    place_ = fixed_place(*branch_.layout.form);
+  }
   if (auto* room = file_.unpacked_room(); room != nullptr && !branch_.baskets.empty()) {
     kept_ = room->of(name_of_kept());
   }
@@ -193,8 +196,10 @@ void BranchReader::make_offsets(const StoredBasket& stored) {
   }
   Column counts;
   counts_->read(stored.first_entry, stored.first_entry + stored.n_entries, counts);
-  const auto item = static_cast<std::int64_t>(size_of(layout.column->element)) *
-                    static_cast<std::int64_t>(layout.column->n_in_item());
+  const auto n_in_value = layout.form && layout.form->value->kind == ValueForm::Kind::packed
+                              ? layout.form->value->packing.n_bytes()
+                              : size_of(layout.column->element);
+  const auto item = static_cast<std::int64_t>(n_in_value * layout.column->n_in_item());
   const auto n_bytes = static_cast<std::int64_t>(own_.basket.data.size());
   own_.basket.offsets.assign(1, 0);
   std::int64_t end = 0;
@@ -225,7 +230,9 @@ void BranchReader::for_each_basket(
 
 void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
   into.reset(*branch_.layout.column);
-  if (branch_.layout.form) {
+  if (place_) {
+    read_fixed(first, last, into);
+  } else if (branch_.layout.form) {
     read_form(first, last, into);
   } else if (branch_.layout.column->is_nested()) {
     read_nested(first, last, into);
@@ -256,11 +263,6 @@ void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& i
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     const auto bytes = basket.entries(from, end);
     const auto n = static_cast<std::size_t>(end - from) * n_in_item;
-    if (!branch_.layout.leaves.empty()) {
-      read_leaf(bytes, to);
-      to += n * size;
-      return;
-    }
     if (bytes.size() != n * size) {
       throw InputError(file_.path() + ": branch " + branch_.layout.name +
                        " does not have one value per entry");
@@ -270,18 +272,21 @@ void BranchReader::read_scalars(std::int64_t first, std::int64_t last, Column& i
   });
 }
 
-/// One number of each entry of a list of leaves.
-void BranchReader::read_leaf(std::span<const std::byte> entries, std::byte* to) const {
-  const auto& layout = branch_.layout;
-  const auto size = size_of(layout.column->element);
-  if (layout.entry_size == 0 || entries.size() % layout.entry_size != 0) {
-    throw InputError(file_.path() + ": branch " + layout.name +
-                     " has entries of another size than its leaves");
-  }
-  for (std::size_t at = layout.offset; at < entries.size(); at += layout.entry_size) {
-    swap_copy(to, &entries[at], 1, size);
-    to += size;
-  }
+/// Numbers at the same place of each entry, of leaves for instance.
+void BranchReader::read_fixed(std::int64_t first, std::int64_t last, Column& into) {
+  const auto size = size_of(branch_.layout.column->element);
+  const auto n_values = static_cast<std::size_t>(last - first) * place_->n_bytes / size;
+  auto* to = into.resize_values(n_values);
+  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
+    const auto entries = basket.entries(from, end);
+    if (entries.size() != static_cast<std::size_t>(end - from) * place_->n_entry_bytes) {
+      throw_damaged(file_, branch_.layout.name, from, "an entry has another size than its values");
+    }
+    for (std::size_t at = place_->offset; at < entries.size(); at += place_->n_entry_bytes) {
+      swap_copy(to, &entries[at], place_->n_bytes / size, size);
+      to += place_->n_bytes;
+    }
+  });
 }
 
 void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& into) {

@@ -12,6 +12,7 @@
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/layout/fixed_place.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/nested_values.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
@@ -63,10 +64,10 @@ class BranchReader final : public ColumnReader {
   void load_from_tree(const StoredBasket& stored);
   void make_offsets(const StoredBasket& stored);
   [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
-  void read_leaf(std::span<const std::byte> entries, std::byte* to) const;
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
   void read_jagged(std::int64_t first, std::int64_t last, Column& into);
   void read_nested(std::int64_t first, std::int64_t last, Column& into);
+  void read_fixed(std::int64_t first, std::int64_t last, Column& into);
   void read_form(std::int64_t first, std::int64_t last, Column& into);
   void fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const;
   void copy_values(const Basket& basket, std::int64_t from, std::int64_t end, std::byte* to) const;
@@ -81,6 +82,7 @@ class BranchReader final : public ColumnReader {
   Bytes values_;
   NestedValues nested_;
   FormValues form_values_;
+  std::optional<FixedPlace> place_;       ///< of what is taken apart, if it is the same in all
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
   std::shared_ptr<UnpackedBranch> kept_;  ///< null: entries are read as they are stored
   UnpackedBasket own_;

@@ -35,7 +35,7 @@ void check_entries(const Basket& basket, const BranchLayout& layout) {
   const auto n_in_item = layout.column->n_in_item();
   const auto n_item_bytes = size_of(layout.column->element) * n_in_item;
   if (layout.column->shape == Shape::scalar) {
-    return check_fixed(basket, layout.leaves.empty() ? n_item_bytes : layout.entry_size);
+    return check_fixed(basket, n_item_bytes);
   }
   const auto header = static_cast<std::int32_t>(layout.header_bytes);
   if (std::has_single_bit(n_item_bytes) && !is_any_wrong(basket, header, n_item_bytes)) {

@@ -6,6 +6,7 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/layout/fixed_place.hpp>
 
 namespace forkrun::root_io {
 
@@ -128,12 +129,15 @@ void FormValues::skip(const ValueForm& form) {
         return skip_object(form);
       }
       throw Error("an object has a member of class " + form.type);
-    case Kind::number: take(form.n_items() * size_of(form.element)); return;
-    case Kind::packed: take(form.n_items() * form.packing.n_bytes()); return;
+    case Kind::number:
+    case Kind::packed: take(fixed_size(form)); return;
     case Kind::bits: take((take_count() & is_referenced) != 0 ? sizeof(std::uint16_t) : 0); return;
     case Kind::text: {
       if (form.has_header) {
         return skip_object(form);
+      }
+      if (form.may_lack_length && rest_.empty()) {
+        return;
       }
       constexpr std::size_t is_long = 255;
       const auto length = std::to_integer<std::size_t>(take(1)[0]);
@@ -231,6 +235,9 @@ void FormValues::read_packed(const ValueForm& form) {
 void FormValues::read_text(const ValueForm& form, std::size_t level) {
   if (form.has_header) {
     end_at(take_header());
+  }
+  if (form.may_lack_length && rest_.empty()) {
+    return close(level);
   }
   const auto before = rest_;
   static const ValueForm plain{.kind = Kind::text};

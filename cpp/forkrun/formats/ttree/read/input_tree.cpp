@@ -73,7 +73,7 @@ class TreeOfRecord final : public InputTree {
     for (const auto& top : *record_.tops) {
       by_name_[top.layout.name].push_back(&top);
       const bool is_object = !top.is_split && !top.member.class_name.empty();
-      if (is_object && top.member.member < 0) {
+      if ((is_object && top.member.member < 0) || top.layout.form) {
         members_.emplace_back(&top, &top);
       }
       for (const auto& within : top.within) {
@@ -120,8 +120,8 @@ class TreeOfRecord final : public InputTree {
     std::vector<MemberBranch> branches;
     for (const auto& [top, within] : members_) {
       const auto& layout = within->layout;
-      branches.push_back({top->layout.name, layout.name, within->member, layout.has_offsets,
-                          within->n_entries >= n_entries()});
+      branches.push_back({top->layout.name, layout.name, within->member, layout.form,
+                          layout.has_offsets, within->n_entries >= n_entries()});
     }
     return branches;
   }
@@ -153,22 +153,6 @@ class TreeOfRecord final : public InputTree {
 
 }  // namespace
 
-std::optional<StoredBranch> InputTree::leaf_of_list(const std::string& name) const {
-  const auto dot = name.rfind('.');
-  if (dot == std::string::npos || !has(name.substr(0, dot))) {
-    return {};
-  }
-  auto branch = found(BranchPlace{name.substr(0, dot)});
-  const auto& leaves = branch.layout.leaves;
-  const auto leaf = std::ranges::find(leaves, name.substr(dot + 1), &LeafPlace::name);
-  if (leaf == leaves.end()) {
-    return {};
-  }
-  branch.layout.column = ColumnType{leaf->element};
-  branch.layout.offset = leaf->offset;
-  return branch;
-}
-
 const MemberColumns& InputTree::members() const {
   std::call_once(members_once_, [this] {
     members_ = {member_branches(), [this](const std::string& name) { return has(name); },
@@ -184,19 +168,18 @@ std::optional<StoredBranch> InputTree::member(const std::string& name) const {
   }
   auto branch = member_branch(column->branch);
   branch.stored_name = branch.layout.name;
+  const auto counter = branch.layout.counter;
   branch.layout = column->layout;
+  branch.layout.counter = counter;
   return branch;
 }
 
 bool InputTree::has_column(const std::string& name) const {
-  return has(name) || leaf_of_list(name) || members().find(name) != nullptr;
+  return has(name) || members().find(name) != nullptr;
 }
 
 StoredBranch InputTree::branch(const BranchPlace& place) const {
   if (!has(place) && place.number == 0) {
-    if (auto leaf = leaf_of_list(place.name)) {
-      return std::move(*leaf);
-    }
     if (auto found = member(place.name)) {
       return std::move(*found);
     }

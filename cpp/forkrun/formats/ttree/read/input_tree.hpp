@@ -38,8 +38,8 @@ class InputTree {
   [[nodiscard]] virtual bool is_plain(const BranchPlace& place) const = 0;
   /// Whether there is such a branch or, within one, such a column.
   [[nodiscard]] bool has_column(const std::string& name) const;
-  /// Of several with one name the first; also a column within another branch: a number of a list of
-  /// leaves, "branch.leaf", or members of objects. \throws InputError with the nearest name if
+  /// Of several with one name the first; also a column within another branch: a leaf of a list,
+  /// "branch.leaf", or members of objects. \throws InputError with the nearest name if
   /// there is none.
   [[nodiscard]] StoredBranch branch(const std::string& name) const {
     return branch(BranchPlace{name});
@@ -71,7 +71,6 @@ class InputTree {
   [[nodiscard]] virtual StoredBranch member_branch(std::size_t number) const = 0;
 
  private:
-  [[nodiscard]] std::optional<StoredBranch> leaf_of_list(const std::string& name) const;
   [[nodiscard]] std::optional<StoredBranch> member(const std::string& name) const;
 
   std::string name_;

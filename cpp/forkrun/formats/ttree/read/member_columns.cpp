@@ -56,7 +56,7 @@ ValueForm form_of_whole(const MemberForm& branch, const FileClasses& classes) {
   return form;
 }
 
-ValueForm form_in(const MemberBranch& branch, const FileClasses& classes) {
+ValueForm value_in(const MemberBranch& branch, const FileClasses& classes) {
   if (branch.form.member < 0) {
     return form_of_whole(branch.form, classes);
   }
@@ -72,6 +72,17 @@ ValueForm form_in(const MemberBranch& branch, const FileClasses& classes) {
   return {.kind = ValueForm::Kind::none, .type = branch.form.class_name};
 }
 
+EntryForm form_in(const MemberBranch& branch, const FileClasses& classes) {
+  auto value = value_in(branch, classes);
+  EntryForm form{nullptr, {}, branch.form.is_of_many(), false};
+  if (form.is_of_many && value.has_header && value.kind != ValueForm::Kind::object) {
+    form.shares_header = true;
+    value.has_header = false;
+  }
+  form.value = std::make_shared<ValueForm>(std::move(value));
+  return form;
+}
+
 MemberForm form_by_root(TBranchElement& branch) {
   return {branch.GetClassName(), branch.GetID(),   branch.GetClassVersion(),
           branch.GetCheckSum(),  branch.GetType(), branch.GetStreamerType()};
@@ -83,7 +94,7 @@ void add_members(TBranch& branch, const std::string& top, MembersOfRoot& members
     if (within.GetListOfBranches()->GetEntriesFast() > 0) {
       add_members(within, top, members);
     } else if (auto* element = dynamic_cast<TBranchElement*>(&within)) {
-      members.branches.push_back({top, within.GetName(), form_by_root(*element),
+      members.branches.push_back({top, within.GetName(), form_by_root(*element), nullptr,
                                   within.GetEntryOffsetLen() != 0,
                                   within.GetEntries() >= branch.GetTree()->GetEntries()});
       members.of_root.push_back(&within);
@@ -105,13 +116,14 @@ MemberColumns::MemberColumns(const std::vector<MemberBranch>& branches, const Is
     if (!is_object && is_taken(layout.name)) {
       continue;
     }
-    if (branch.is_filled) {
+    if (branch.is_filled && !branch.of_leaves) {
       describe_member(branch.name, branch.form, layout);
     }
     if (layout.column || !branch.is_filled) {
       columns_.push_back({branch.top, number, std::move(layout)});
     } else {
-      add(branch, layout, number, classes());
+      add(branch, layout, number,
+          branch.of_leaves ? *branch.of_leaves : form_in(branch, classes()));
     }
   }
   for (std::size_t number = 0; number < columns_.size(); ++number) {
@@ -121,22 +133,14 @@ MemberColumns::MemberColumns(const std::vector<MemberBranch>& branches, const Is
 
 /// Of what is no plain number: all columns that its objects have.
 void MemberColumns::add(const MemberBranch& branch, const BranchLayout& begun, std::size_t number,
-                        const FileClasses& classes) {
-  const bool is_of_many = branch.form.is_of_many();
-  auto value = form_in(branch, classes);
-  EntryForm form{nullptr, {}, is_of_many, false};
-  if (is_of_many && value.has_header && value.kind != ValueForm::Kind::object) {
-    form.shares_header = true;
-    value.has_header = false;
-  }
-  const auto found = columns_of(value, is_of_many ? 1 : 0);
+                        EntryForm form) {
+  const auto found = columns_of(*form.value, form.is_of_many ? 1 : 0);
   const bool is_object = branch.form.member < 0;
   if (found.empty() && !is_object) {
     auto layout = begun;
-    layout.type_name = value.type.empty() ? branch.form.class_name : value.type;
+    layout.type_name = form.value->type.empty() ? branch.form.class_name : form.value->type;
     columns_.push_back({branch.top, number, std::move(layout)});
   }
-  form.value = std::make_shared<ValueForm>(std::move(value));
   for (const auto& column : found) {
     auto layout = begun;
     layout.name += (column.name.empty() ? "" : ".") + column.name;
@@ -162,14 +166,22 @@ MembersOfRoot members_of(TTree& tree) {
     auto* element = dynamic_cast<TBranchElement*>(&top);
     const bool is_split = top.GetListOfBranches()->GetEntriesFast() > 0;
     if (element != nullptr && !is_split && element->GetID() < 0) {
-      members.branches.push_back({top.GetName(), top.GetName(), form_by_root(*element),
+      members.branches.push_back({top.GetName(), top.GetName(), form_by_root(*element), nullptr,
                                   top.GetEntryOffsetLen() != 0, true});
+      members.of_root.push_back(&top);
+    } else if (auto of_leaves = top.IsA() == TBranch::Class() ? layout_of(top).form : nullptr) {
+      members.branches.push_back({top.GetName(),
+                                  top.GetName(),
+                                  {},
+                                  std::move(of_leaves),
+                                  top.GetEntryOffsetLen() != 0,
+                                  true});
       members.of_root.push_back(&top);
     } else if (top.InheritsFrom(TBranchObject::Class()) && !is_split) {
       MemberForm form{top.GetClassName()};
       form.has_name = true;
-      members.branches.push_back(
-          {top.GetName(), top.GetName(), std::move(form), top.GetEntryOffsetLen() != 0, true});
+      members.branches.push_back({top.GetName(), top.GetName(), std::move(form), nullptr,
+                                  top.GetEntryOffsetLen() != 0, true});
       members.of_root.push_back(&top);
     }
     add_members(top, top.GetName(), members);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,11 +17,13 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// A branch of members of objects that a tree has split, or of objects that it has not.
+/// A branch of members of objects that a tree has split, of objects that it has not, or of leaves
+/// that are more than plain numbers.
 struct MemberBranch {
   std::string top;   ///< the branch of the tree itself within which it is, or that it is
   std::string name;  ///< as it is stored
   MemberForm form;
+  std::shared_ptr<const EntryForm> of_leaves{};  ///< null: of objects
   bool has_offsets{};
   bool is_filled{};  ///< false if it was disabled when the tree was written
 };
@@ -52,7 +55,7 @@ class MemberColumns {
 
  private:
   void add(const MemberBranch& branch, const BranchLayout& begun, std::size_t number,
-           const FileClasses& classes);
+           EntryForm form);
 
   std::vector<MemberColumn> columns_;
   std::unordered_map<std::string_view, std::size_t> by_name_;  ///< their number
