@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 EVENTS_LEFT_OUT = 8
-"""Exit code of a job that was done, but without the events that crash the child."""
+"""Exit code of a job that was done, but without events that crash the child, or without files that
+cannot be read."""
 
 COLLECTED_IN_PART = 11
 """Exit code of `collect --partial` where something is missing."""
@@ -68,6 +69,13 @@ class ForkSafetyError(ForkrunError):
     """The parent cannot fork safely: it has other threads or open remote connections."""
 
     exit_code = 7
+
+
+class FilesLeftOutError(ForkrunError):
+    """The job was done without files that cannot be read; running the same command again takes them
+    up."""
+
+    exit_code = EVENTS_LEFT_OUT
 
 
 class OutOfTimeError(ForkrunError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from itertools import groupby
@@ -57,6 +57,8 @@ class Planned(Struct, frozen=True, dict=True):
     """(n_files,) tree of events of each file; none: source.tree in all."""
     output_tree: str = ""
     """The tree of events in outputs."""
+    left_out: Collection[int] = ()
+    """Numbers of files that cannot be read."""
 
     @cached_property
     def sources(self) -> dict[int | None, EventSource]:
@@ -93,10 +95,10 @@ class Planned(Struct, frozen=True, dict=True):
         return [each if n in own or not own else () for n, each in enumerate(known)]
 
     def files_of(self, dataset: int | None) -> list[int]:
-        """Numbers of the files of this dataset, or of all."""
-        numbers = range(len(self.files))
+        """Numbers of the files of this dataset, or of all, but for those that are left out."""
+        numbers = [n for n in range(len(self.files)) if n not in self.left_out]
         if dataset is None or not self.datasets:
-            return list(numbers)
+            return numbers
         return [n for n in numbers if self.datasets[n] == dataset]
 
     def first_file(self, dataset: int | None) -> str:

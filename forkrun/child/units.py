@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from forkrun import _core
 from forkrun.base.cpus import CpuShare
 from forkrun.child.assignment import Assignment, BadEvent, stretch_without
@@ -14,6 +16,7 @@ from forkrun.child.commit import commit_stretch
 from forkrun.child.pace import Pace
 from forkrun.child.work import Work
 from forkrun.config import ForkingConfig
+from forkrun.index.ranges import Flags
 from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Stretch
 from forkrun.rundir.ledger_writer import Ledger
@@ -138,7 +141,20 @@ def _stretches_to_do(
         taken = next(first, None) or hand_out.take_stretch(child, pace.n_wanted)
         if taken is None:
             return
+        yield from _without(taken, work.shared.left_out)
+
+
+def _without(taken: tuple[int, int], left_out: Flags) -> Iterator[tuple[int, int]]:
+    """The same units but for those of files that cannot be read."""
+    first, n_units = taken
+    bad = left_out[first : first + n_units]
+    if not bad.any():
         yield taken
+        return
+    begins = np.flatnonzero(np.diff(bad, prepend=True))
+    for begin, end in zip(begins, np.append(begins, n_units)[1:], strict=True):
+        if not bad[begin]:
+            yield first + int(begin), int(end - begin)
 
 
 class _Life:

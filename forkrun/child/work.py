@@ -11,6 +11,7 @@ from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.fork.failure import FailureNote
+from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.job import Job
@@ -23,12 +24,14 @@ class SharedState(Struct, frozen=True):
     board: _core.StatusBoard
     failures: Sequence[FailureNote]
     """One for each child."""
+    left_out: Flags
+    """(n_units,) those of files that cannot be read."""
 
     @classmethod
-    def of(cls, hand_out: HandOut, n_children: int) -> SharedState:
+    def of(cls, hand_out: HandOut, n_children: int, left_out: Flags) -> SharedState:
         """New, for so many children; without children the parent is the only one."""
         board = _core.StatusBoard(max(n_children, 1))
-        return cls(hand_out, board, [FailureNote() for _ in range(len(board))])
+        return cls(hand_out, board, [FailureNote() for _ in range(len(board))], left_out)
 
 
 class Work(Struct, frozen=True):

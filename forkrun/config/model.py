@@ -219,12 +219,20 @@ class RecoveryConfig(Section):
 
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     """What is done about an event that crashes the child: end the job, or leave the event out."""
+    on_bad_file: OnBadEvent = OnBadEvent.STOP
+    """What is done about a file of the input that cannot be opened or read: end the job, or go on
+    without its events. What is left out is done when the same command runs again."""
     max_bad_events: Count = 100
     """skip: largest number of bad events; with more, the job ends."""
     hang_timeout: Duration = 1800.0
     """A child without progress for so long ("30m") hangs; 0: none ever does."""
     grace: Duration = 10.0
     """How long a child that is to end has before it is killed."""
+
+    @property
+    def leaves_files_out(self) -> bool:
+        """Whether the job goes on without files that cannot be read."""
+        return self.on_bad_file is OnBadEvent.SKIP
 
 
 class LimitsConfig(Section):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from forkrun.config import IdBranches
     from forkrun.index.column_names import ColumnNames
-    from forkrun.index.files import find_files, input_files
+    from forkrun.index.files import find_files, input_files, input_files_or_gaps
     from forkrun.index.find import EventId, only_events
     from forkrun.index.friends import with_friends
     from forkrun.index.input_format import format_of_input
@@ -31,6 +31,7 @@ _MODULE_OF = {
     "format_of_input": "input_format",
     "index_files": "read",
     "input_files": "files",
+    "input_files_or_gaps": "files",
     "only_events": "find",
     "try_index": "read",
     "with_friends": "friends",
@@ -48,6 +49,7 @@ __all__ = [
     "format_of_input",
     "index_files",
     "input_files",
+    "input_files_or_gaps",
     "only_events",
     "try_index",
     "with_friends",

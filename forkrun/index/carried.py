@@ -36,7 +36,7 @@ def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
 def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[str]:
     first: dict[str, str] = {}
     for file in index:
-        if file.path:
+        if file.path and not file.unreadable:
             kind = file.beside.forms if keep_first else file.beside.contents
             first.setdefault(kind, file.path)
     return list(dict.fromkeys(first.values()))

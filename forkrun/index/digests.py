@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 
 from forkrun.config.anchor import is_url
@@ -29,7 +28,7 @@ def friend_name(file: FriendFile) -> str:
 
 def _input_digest(file: FileIndex, held: memoryview) -> str:
     """Digest of the file's identity and of `held`, the records of its lumi ranges."""
-    size = None if is_url(file.path) else os.stat(file.path).st_size
+    size = None if is_url(file.path) else file.n_bytes
     digest = hashlib.sha256(repr((file.uuid, file.n_entries, size)).encode())
     digest.update(held)
     return digest.hexdigest()

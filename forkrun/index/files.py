@@ -43,6 +43,16 @@ def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], l
     return files, problems
 
 
+def input_files_or_gaps(source: SourceConfig) -> list[str]:
+    """The same where files that cannot be read are left out: also those that are named and not
+    there. Raises InputError for patterns that nothing matches, and files named twice."""
+    files, problems = find_files(source)
+    gaps = {file for file in files if not is_url(file) and not os.access(file, os.R_OK)}
+    if left := [text for text in problems if text.partition(": ")[0] not in gaps]:
+        raise InputError("\n".join(left))
+    return files
+
+
 def expand(patterns: Iterable[str]) -> list[str]:
     """Paths and URLs of the files that are there."""
     return [file for pattern in patterns for file in _expand(pattern, [])]

@@ -173,6 +173,8 @@ class FileIndex(Struct, frozen=True):
     members: tuple[Branch, ...] = ()
     """Columns of members of objects, within branches that are no columns; and members that are none
     either."""
+    unreadable: str = ""
+    """Why it cannot be read now, and is left out; what else is known of it is from before."""
     tree: str = ""
     """Its tree of events, if not all files have the one of source.tree."""
 

@@ -20,6 +20,23 @@ from forkrun.formats import Described
 from forkrun.index.cache import IndexCache
 from forkrun.index.model import NO_FILE, BesideEvents, FileIndex
 
+_NOTHING: dict[str, Any] = {
+    "uuid": "",
+    "n_entries": 0,
+    "clusters": [0],
+    "ranges": dict.fromkeys(("run", "lumi", "last", "digest"), b""),
+    "branches": [],
+    "n_bytes": 0,
+    "modified_ns": 0,
+    "events": (0, 0),
+    "rises": True,
+    "forms": [],
+    "short_branches": [],
+    "stored_friends": [],
+    "beside": [],
+    "members": [],
+}
+"""Index of a file of which nothing is known."""
 _MOST_WALL_S = 1200.0  # for a local file, which has a limit of CPU time as well
 
 
@@ -30,12 +47,16 @@ def index_files(
     key: str = "source.tree",
     optional_ids: bool = False,
     trees: Sequence[str] = (),
+    *,
+    leaves_out: bool = False,
 ) -> list[FileIndex]:
     """One index per file, in the same order; of a file "", which another node reads, an empty one.
     `key`: of the configuration, which names the tree; `optional_ids`: files that lack the branches
-    of event ids are indexed without; `trees`: that of each file, if it is not the same for all.
-    Raises InputError with every file that cannot be indexed and why."""
-    index, problems = try_index(files, ids, cache, key, optional_ids, trees)
+    of event ids are indexed without; `trees`: that of each file, if it is not the same for all;
+    `leaves_out`: of a file that cannot be read, what was known of it before, or one without events.
+    Raises InputError with every file that cannot be indexed and why, with `leaves_out` if that is
+    all of them."""
+    index, problems = try_index(files, ids, cache, key, optional_ids, trees, leaves_out=leaves_out)
     if problems:
         raise InputError("\n".join(problems))
     return index
@@ -48,6 +69,8 @@ def try_index(
     key: str = "source.tree",
     optional_ids: bool = False,
     trees: Sequence[str] = (),
+    *,
+    leaves_out: bool = False,
 ) -> tuple[list[FileIndex], list[str]]:
     """One index for each file that can be indexed, in the same order, and why others cannot. A file
     may lack the tree if another one has it."""
@@ -57,6 +80,8 @@ def try_index(
         files, trees = _trees_by_pattern(files, asked, cache)
     wanted = list(zip(files, trees or [ids.tree] * len(files), strict=True))
     answers = _answers(wanted, asked, cache)
+    if leaves_out and any("index" in answer for answer in answers.values()):
+        answers = {each: _known_before(a, each, asked, cache) for each, a in answers.items()}
     problems = [
         _explain(a["error"], each[0], ids, key)
         for each in wanted
@@ -71,7 +96,11 @@ def try_index(
         ]
     good = [each for each in wanted if not each[0] or "error" not in answers[each]]
     index = [
-        replace(FileIndex.from_json(each[0], answers[each]["index"]), tree=each[1] if trees else "")
+        replace(
+            FileIndex.from_json(each[0], answers[each]["index"]),
+            tree=each[1] if trees else "",
+            unreadable=answers[each].get("unreadable", ""),
+        )
         if each[0]
         else NO_FILE
         for each in good
@@ -102,6 +131,19 @@ def _answers(
         if "index" in answer:
             cache.keep(request, answer["index"])
     return answers
+
+
+def _known_before(
+    answer: Answer, wanted: _Wanted, asked: dict[str, Any], cache: IndexCache
+) -> Answer:
+    """In the place of an error what the file held when it was last read, else nothing."""
+    file, tree = wanted
+    request = {**asked, "path": file, "tree": tree, "when": "last"}
+    if "index" in answer:
+        cache.keep_result(request, answer["index"])
+        return answer
+    known = cache.find_result(request) or {**_NOTHING, "absent": f"{file}: it cannot be read"}
+    return {"index": known, "unreadable": answer["error"].removeprefix(f"{file}: ")}
 
 
 def _trees_by_pattern(

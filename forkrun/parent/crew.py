@@ -20,6 +20,7 @@ import numpy as np
 from forkrun import _core
 from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.work import Work
+from forkrun.parent.bad_files import BadFiles
 from forkrun.parent.commits import Commits
 from forkrun.parent.ending import Ending
 from forkrun.parent.hang_watch import HangWatch
@@ -48,11 +49,18 @@ class JobCrew:
     """Made before the first fork, in the parent. `assignments`: by child, read by the one that is
     forked."""
 
-    def __init__(self, work: Work, commits: Commits, ending: Ending, observer: RunObserver) -> None:
+    def __init__(
+        self,
+        work: Work,
+        commits: Commits,
+        ending: Ending,
+        observer: RunObserver,
+        bad_files: BadFiles,
+    ) -> None:
         settings = work.job.config.recovery
         self._shared = work.shared
         self._commits, self._ending, self._observer = commits, ending, observer
-        self._recovery = Recovery(settings, work.job.plan.units)
+        self._recovery = Recovery(settings, work.job.plan.units, bad_files)
         self._hangs = HangWatch(work.shared.board, settings.hang_timeout, settings.grace)
         self._guard = MemoryGuard(find_limit(work.job.config.limits.memory), os.getpid())
         self._to_do = ~commits.is_done
@@ -151,7 +159,8 @@ class JobCrew:
         taken = taken[~self._is_settled[taken]]
         self._is_settled[taken] = True
         units = np.concatenate((np.array(assignment.first, dtype=np.int64), taken))
-        lost: list[int] = units[~self._commits.is_done[units]].tolist()
+        is_settled = self._commits.is_done | self._shared.left_out
+        lost: list[int] = units[~is_settled[units]].tolist()
         return lost
 
     def _death(

@@ -21,7 +21,9 @@ from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
 from forkrun.errors import (
     DamagedFilesError,
+    FilesLeftOutError,
     ForkrunError,
+    InputError,
     JobError,
     OutOfTimeError,
     OutputError,
@@ -30,6 +32,7 @@ from forkrun.errors import (
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.monitoring import Timeline
+from forkrun.parent.bad_files import BadFiles, files_that_came_back
 from forkrun.parent.child_logs import ChildLogs
 from forkrun.parent.deadline import find_deadline
 from forkrun.parent.messages import Messages
@@ -93,6 +96,10 @@ def run_job(
     with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
         check_place(folder)
         is_resumed = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
+        if is_resumed and (back := files_that_came_back(folder, job.unreadable)):
+            said = f"{back[0]}: can be read now; the job begins anew, as its plan has more events"
+            Messages(folder, quiet).say(said)
+            is_resumed = False
         if is_resumed:
             check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
@@ -107,7 +114,9 @@ def run_job(
             lock.keep()
             child_logs.tick()
 
-        run = Run(folder, job, timeline, messages, deadline, chaos, tick)
+        skips = config.recovery.leaves_files_out and config.forking.children > 0
+        bad_files = BadFiles(job.plan.units, job.plan.files, job.unreadable, is_to_skip=skips)
+        run = Run(folder, job, timeline, messages, deadline, chaos, tick, bad_files)
         _record_preparation(run, before)
         _process_and_report(run, lock, before, plots, child_logs)
     return Result.read(folder.path)
@@ -220,7 +229,7 @@ def _process_and_report(
         logs.tick()
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
-            is_stopped = isinstance(error, StoppedError | OutOfTimeError)
+            is_stopped = isinstance(error, StoppedError | OutOfTimeError | FilesLeftOutError)
             _end(run, lock, str(error).splitlines()[0], plots, unfinished=is_stopped)
             run.messages.note(str(error))
         raise
@@ -286,25 +295,35 @@ def _report(
 
 
 def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
-    """Processes and merges, again as long as the merge finds files that have changed."""
-    config, commits = run.job.config, list(before)
-    for is_last in (*[False] * (_ROUNDS - 1), True):
+    """Processes and merges, again as long as the merge finds files that have changed, or that
+    cannot be read any more and are left out. Raises FilesLeftOutError if some are."""
+    config, commits, n_damaged = run.job.config, list(before), 0
+    while True:
         try:
             _process_until_whole(run, commits)
         except (StoppedError, OutOfTimeError):
             if config.merge.enabled and config.merge.when_stopped:
                 _merge_what_is_there(run)
             raise
-        if not config.merge.enabled:
-            return
         try:
-            _merge(run, is_whole=True)
-            return
+            if config.merge.enabled:
+                _merge(run, is_whole=not run.bad_files.why)
+            break
         except DamagedFilesError as error:
-            if is_last:
+            n_damaged += 1
+            if n_damaged == _ROUNDS:
                 raise
             _report_redone(run.messages, str(error).splitlines())
+        except InputError as error:
+            said = run.bad_files.note(error)
+            if not said:
+                raise
+            run.messages.say(f"{error}: {said}")
+            run.bad_files.revoke(run.folder)
         commits = read_ledgers(run.folder.ledger)
+    for file, why in run.bad_files.why.items():
+        run.timeline.record("warning", pid=os.getpid(), text=f"{file}: left out: {why}")
+    run.bad_files.raise_if_any(run.folder)
 
 
 def _merge(run: Run, *, is_whole: bool) -> None:
@@ -313,7 +332,7 @@ def _merge(run: Run, *, is_whole: bool) -> None:
     job = run.job
     merge(
         run.folder, job.config, job.plan, run.timeline, run.messages.quiet,
-        is_whole=is_whole, tick_also=run.tick_also,
+        is_whole=is_whole, left_out=run.bad_files.numbers, tick_also=run.tick_also,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import to_builtins
@@ -47,18 +47,20 @@ def merge(
     quiet: bool,
     *,
     is_whole: bool = True,
+    left_out: Collection[int] = (),
     commits: Sequence[Commit] | None = None,
     tick_also: Callable[[], None] = lambda: None,
 ) -> None:
     """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
-    there is, and the temporary outputs stay. `commits`: if they were read already. Raises what went
-    wrong; DamagedFilesError: units are not committed any more. `tick_also` is called several times
-    per second, but not without children."""
+    there is, and the temporary outputs stay; files `left_out`, by number, are not opened.
+    `commits`: if they were read already. Raises what went wrong; DamagedFilesError: units are not
+    committed any more. `tick_also` is called several times per second, but not without children."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
 
     def work(say: Say) -> None:
-        _merge_here(folder, config, plan, is_whole, commits, say)
+        planned = _planned(folder, config, plan, is_whole=is_whole, left_out=left_out)
+        _merge_here(folder, config, planned, commits, say)
 
     try:
         _do(folder, config, work, tick_also, plan, progress.update)
@@ -123,8 +125,7 @@ def _summary(folder: RunDirectory, is_whole: bool) -> Path:
 def _merge_here(
     folder: RunDirectory,
     config: JobConfig,
-    plan: Plan,
-    is_whole: bool,
+    planned: Planned,
     commits: Sequence[Commit] | None,
     say: Say,
 ) -> None:
@@ -139,20 +140,26 @@ def _merge_here(
     try:
         remove_unfinished_results(folder)
         commits = read_commits(folder) if commits is None else commits
-        planned = _planned(folder, config, plan, is_whole=is_whole)
         summary = merge_run(
             folder.path, config, planned, commits, note, lambda file: say({"file": file})
         )
     except Exception as error:
         raise as_forkrun_error(error) from error
-    write_json(_summary(folder, is_whole), to_builtins(summary))
+    write_json(_summary(folder, planned.is_whole), to_builtins(summary))
 
 
-def _planned(folder: RunDirectory, config: JobConfig, plan: Plan, *, is_whole: bool) -> Planned:
+def _planned(
+    folder: RunDirectory,
+    config: JobConfig,
+    plan: Plan,
+    *,
+    is_whole: bool,
+    left_out: Collection[int] = (),
+) -> Planned:
     return Planned(
         plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
         config.source.ids, is_whole, plan.datasets, plan.trees,
-        config.source.tree_names.in_outputs(plan.trees),
+        config.source.tree_names.in_outputs(plan.trees), left_out,
     )  # fmt: skip
 
 

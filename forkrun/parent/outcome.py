@@ -9,6 +9,7 @@ from forkrun import _core
 from forkrun.base.caller import is_built_in_python, option
 from forkrun.child.assignment import BadEvent
 from forkrun.errors import JobError, ModuleError, OutOfTimeError, StoppedError
+from forkrun.index.ranges import Flags
 from forkrun.parent.commits import Commits
 from forkrun.parent.deadline import Deadline
 from forkrun.parent.ending import Ending
@@ -23,17 +24,20 @@ def raise_for(
     folder: RunDirectory,
     commits: Commits,
     job: PreparedJob,
+    left_out: Flags,
 ) -> None:
-    """Raises the error that ended the job, or that it was stopped with units left."""
+    """Raises the error that ended the job, or that it was stopped with units left, other than those
+    that are `left_out` : (n_units,) bool."""
     if ending.hopeless:
         raise _failed(ending.hopeless, folder, job, commits) from None
-    if commits.is_done.all():
+    is_settled = commits.is_done | left_out
+    if is_settled.all():
         return
     if ending.signal_number:
         raise stopped(ending.signal_number, folder)
     if ending.reached:
         raise out_of_time(ending.reached, folder)
-    n_left = int((~commits.is_done).sum())
+    n_left = int((~is_settled).sum())
     raise JobError(f"{n_left} units were not done, for an unknown reason; {_kept(folder)}")
 
 

@@ -20,6 +20,7 @@ from forkrun.index import (
     LumiRanges,
     index_files,
     input_files,
+    input_files_or_gaps,
     only_events,
     with_friends,
 )
@@ -30,6 +31,7 @@ from forkrun.index.duplicates import find_in_datasets
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.model import FriendPart
 from forkrun.index.ranges import Flags
+from forkrun.parent.bad_files import named_file
 from forkrun.plan import (
     LumiMask,
     Plan,
@@ -66,6 +68,8 @@ class PreparedJob(Job, frozen=True):
     start_s: float
     index_done_s: float
     modules_built_s: float
+    unreadable: Mapping[str, str] = {}
+    """Files that are left out, and why."""
 
     @property
     def cuts(self) -> Cuts | None:
@@ -109,7 +113,12 @@ def prepare(
     problems. Starts no thread."""
     start_s = time.time()
     planned = PlannedJob.of(config, index, start_s, part, is_on_nodes=is_on_nodes)
-    return planned.prepared(planned.conditions(quiet), known)
+    conditions = planned.conditions(quiet)
+    while True:
+        try:
+            return planned.prepared(conditions, known)
+        except InputError as error:  # it looks at the first events
+            planned = planned.without_file_of(error)
 
 
 class PlannedJob(Struct, frozen=True):
@@ -174,6 +183,17 @@ class PlannedJob(Struct, frozen=True):
         wanted = (self.config.conditions, self.config.prefetch)
         return prefetch_conditions(*wanted, self.plan.units, n_iovs, quiet)
 
+    def without_file_of(self, error: InputError) -> PlannedJob:
+        """The same where the file that an error names is left out. Raises the error if that is not
+        wanted, or no other is left."""
+        good = [file for file in self.index if file.path and not file.unreadable]
+        bad = named_file(error, [file.path for file in good])
+        is_last = len({file.path for file in good}) == 1
+        if bad is None or is_last or not self.config.recovery.leaves_files_out:
+            raise error
+        index = [replace(f, unreadable=str(error)) if f.path == bad else f for f in self.index]
+        return replace(self, index=index)
+
     def _as_read(self) -> list[FileIndex]:
         """A copy was written at another time; UUID and size are the same."""
         if not self.copies:
@@ -229,6 +249,7 @@ class PlannedJob(Struct, frozen=True):
             self.start_s,
             self.done_s,
             time.time(),
+            {file.path: file.unreadable for file in index if file.unreadable},
         )
 
     def _with_whole_lumis(self) -> Plan:
@@ -250,14 +271,17 @@ def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
 
 def index_input(config: JobConfig) -> list[FileIndex]:
     """Indexes all input files of a job, and finds out whether they can be joined."""
-    index = with_friends(_indexed(input_files(config.source), config), config.source)
+    find = input_files_or_gaps if config.recovery.leaves_files_out else input_files
+    index = with_friends(_indexed(find(config.source), config), config.source)
     check_carried(index, config)
     return index
 
 
 def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) -> list[FileIndex]:
     """`plan`: of these files, with their trees and datasets, where it is known."""
-    index = index_files(files, config.source.ids, trees=plan.trees if plan else ())
+    trees = plan.trees if plan else ()
+    leaves_out = config.recovery.leaves_files_out
+    index = index_files(files, config.source.ids, trees=trees, leaves_out=leaves_out)
     if plan is None or not plan.datasets:
         return with_datasets(index, config.datasets)
     return [replace(file, dataset=each) for file, each in zip(index, plan.datasets, strict=True)]

@@ -30,6 +30,7 @@ from forkrun.fork.supervisor import Supervisor
 from forkrun.formats import format_named
 from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
+from forkrun.parent.bad_files import BadFiles
 from forkrun.parent.commits import Commits
 from forkrun.parent.crew import JobCrew
 from forkrun.parent.deadline import Deadline
@@ -60,6 +61,7 @@ class Run(Struct, frozen=True):
     deadline: Deadline | None
     chaos: Chaos
     tick_also: Callable[[], None]
+    bad_files: BadFiles
 
 
 def process(run: Run, before: Sequence[Commit]) -> None:
@@ -67,10 +69,11 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     plan, config = run.job.plan, run.job.config
     merged_bytes = run.job.event_bytes if config.merge.enabled else 0.0
     commits = Commits(run.folder, len(plan.units), merged_bytes, before)
-    if commits.is_done.all():
+    left_out = run.bad_files.left_out
+    if (commits.is_done | left_out).all():
         return
-    hand_out = _hand_out(run.job, ~commits.is_done)
-    shared = SharedState.of(hand_out, config.forking.children)
+    hand_out = _hand_out(run.job, ~commits.is_done & ~left_out)
+    shared = SharedState.of(hand_out, config.forking.children, left_out)
     conditions = run.job.schedule.conditions.loaded()
     guard = ConditionGuard(conditions, config.memory.check_conditions)
     files = UnitFiles(run.folder, config.outputs)
@@ -105,7 +108,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
     ending = Ending(
         shared.board, shared.hand_out, commits, config.recovery.grace, run.deadline, n_threads
     )
-    crew = JobCrew(work, commits, ending, observer)
+    crew = JobCrew(work, commits, ending, observer, run.bad_files)
 
     def process_of(child: int) -> Process:
         log = run.folder.log(f"child-{child:03d}", parent)
@@ -119,7 +122,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
         raise JobError(
             f"cannot fork: {error.strerror}; free memory, threads or processes (ulimit -u)"
         ) from error
-    raise_for(ending, run.folder, commits, run.job)
+    raise_for(ending, run.folder, commits, run.job, run.bad_files.left_out)
 
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:

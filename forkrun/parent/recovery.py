@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from enum import Enum, auto
 
+import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
@@ -13,6 +14,7 @@ from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError, ModuleError, OutputError
+from forkrun.parent.bad_files import BadFiles
 from forkrun.parent.investigation import AnyFirstEvent, CrashingEvent, Investigation, OtherCause
 from forkrun.plan import EntryRange, Unit, Units
 
@@ -85,7 +87,10 @@ class HopelessError(Exception):
 class Recovery:
     """Keeps the requeued units, which were begun and not committed, and the probes to be made."""
 
-    def __init__(self, settings: RecoveryConfig, units: Units) -> None:
+    def __init__(
+        self, settings: RecoveryConfig, units: Units, bad_files: BadFiles | None = None
+    ) -> None:
+        self._bad_files = bad_files or BadFiles(units)
         self._settings = settings
         self._units = units
         self._requeued: set[int] = set()
@@ -116,7 +121,8 @@ class Recovery:
 
     def requeue(self, units: Iterable[int]) -> None:
         """Notes units that have to be done again."""
-        self._requeued.update(unit for unit in units if unit not in self._open)
+        left_out = self._bad_files.left_out
+        self._requeued.update(u for u in units if u not in self._open and not left_out[u])
 
     def assignment(self) -> Assignment:
         """What a child that is forked now does: a probe if one is due; else all requeued units."""
@@ -167,6 +173,10 @@ class Recovery:
 
     def _try_again(self, death: Death) -> str:
         """Notes a death that no event can be blamed for."""
+        if said := self._bad_files.note(death.error):
+            self.requeue(() if death.unit is None else [death.unit])
+            self._requeued -= set(np.flatnonzero(self._bad_files.left_out).tolist())
+            return said
         if isinstance(death.error, ConfigError):
             raise HopelessError("it would happen again", death)
         kind = (None, Death) if death.unit is None else (death.unit, type(death.error))

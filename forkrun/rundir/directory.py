@@ -87,6 +87,8 @@ class RunDirectory(Struct, frozen=True):
     """Summary of a merge of everything."""
     partial_merge_summary = _Place("ledger/partial-merge.json")
     """Summary of a merge of a job that was stopped."""
+    files_left_out = _Place("ledger/files-left-out.json")
+    """Files that could not be read, with the reason, and whether the plan has their events."""
     units = _Place("units")
     """Folder of the temporary outputs."""
     sums = _Place("sums")

@@ -196,7 +196,7 @@ def _source(
         tree=source.tree,
         ids=source.ids[1:],
         columns=branches.columns,
-        clusters=[file.clusters for file in index],
+        clusters=[() if file.unreadable else file.clusters for file in index],
         identities=[file.identity for file in index],
         fills=branches.fills,
         friends=_friends(index),

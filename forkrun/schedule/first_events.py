@@ -132,6 +132,8 @@ def first_events(
             break
         if one_lumi and lumis and lumis[-1][:2] != (unit.run, unit.lumi):
             break
+        if any(branches.files[r.file].unreadable for r in unit.ranges):
+            continue
         taken = list(_cut(unit.ranges, n_most - n, files))
         n_taken = sum(r.last - r.first for r in taken)
         ranges += taken

@@ -157,7 +157,10 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     schedule = build_schedule(ScheduleInput(config, branches, conditions, plan.units))
     guard = ConditionGuard([], config.memory.check_conditions)
     guard.remember(schedule.modules)
-    job, shared = Job(config, plan, schedule), SharedState.of(_all_of(plan), 0)
+    job, shared = (
+        Job(config, plan, schedule),
+        SharedState.of(_all_of(plan), 0, np.zeros(len(plan.units), np.bool_)),
+    )
     unit_files = UnitFiles(folder, config.outputs)
     timeline, settings = Timeline(folder.path), processor_settings(config)
     return Work(job, shared, unit_files, guard, timeline, Chaos(), settings)
