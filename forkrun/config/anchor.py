@@ -86,6 +86,13 @@ _ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
 }
 
 
+def _anchored_item(make: Callable[[str, Path], str], value: Any, folder: Path) -> Any:
+    """A list in a list names places of one file, which have | between them from here on."""
+    if isinstance(value, list | tuple) and value and all(isinstance(v, str) for v in value):
+        value = "|".join(value)
+    return make(str(value), folder) if isinstance(value, str | Path) else value
+
+
 _LISTS_OF = {"iovs": "conditions", "friends": "friends"}
 """Keys whose values are lists of sections."""
 
@@ -96,7 +103,7 @@ def anchor(section: str, key: str, value: Any, folder: Path) -> Any:
     if make is None:
         return value
     if isinstance(value, list):
-        return [make(str(v), folder) if isinstance(v, str | Path) else v for v in value]
+        return [_anchored_item(make, v, folder) for v in value]
     return make(str(value), folder) if isinstance(value, str | Path) else value
 
 

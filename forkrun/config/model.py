@@ -133,9 +133,12 @@ class SourceConfig(Section):
     """[source]: which events to read."""
 
     files: Texts = ()
-    """Paths, globs and URLs (root://…), in input order."""
+    """Paths, globs and URLs (root://…), in input order; URLs of one file are a list in the list, or
+    have | between them: the next is read where one fails."""
     list: str | None = None
     """A file with one path, glob or URL per line; # starts a comment."""
+    prefixes: Texts = ()
+    """Beginnings of URLs, the best first: files are names below each of them, /store/…/f.root."""
     tree: str = "Events"
     """Its key; "Events;2": an older cycle than the newest; a pattern, "DF_*/O2track": all such
     trees of a file, one after the other."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from forkrun.errors import InputError
 
 _PLACES = "FORKRUN_PLACES"
-"""Variable with the name of the file in memory: on each line, separated by tabs, a public URL and
-the URLs that are to be opened for it."""
+"""Variable with the name of the file in memory: on each line a public URL, a tab, and the URL
+that is to be opened for it."""
 _GIVEN = "FORKRUN_URLS"
 """Variable with the name of a user's file of whole URLs, one a line: for nodes, and to resume."""
 _URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:([^/?#]*)@)?([^?#]*)(?:\?(.*))?$", re.DOTALL)
@@ -44,7 +44,11 @@ _memory = _Memory(0, -1)
 
 def public_url(url: str) -> str:
     """The URL without password and without what is secret in its query. The same file has it with
-    any token."""
+    any token. Of several places of a file, with | between them, each."""
+    return "|".join(_public(place.strip()) for place in url.split("|"))
+
+
+def _public(url: str) -> str:
     match = _URL.match(url)
     if match is None:
         return url
@@ -66,24 +70,25 @@ def hide_secrets(text: str) -> str:
 
 
 def known_as(url: str) -> str:
-    """The public form of a URL, which stands for it from now on."""
+    """The public form of a URL, or of several with | between them, which stands for it from now
+    on."""
     name = public_url(url)
     if name != url:
-        know_places([(name, [url])])
+        _know(url.split("|"))
     return name
 
 
-def know_places(places: Sequence[tuple[str, Sequence[str]]]) -> None:
-    """From now on these public URLs stand for whole ones, the first of which that works is opened;
-    in this process, and in those that it starts."""
+def _know(urls: Iterable[str]) -> None:
+    """From now on their public forms stand for these URLs, in this process and in those that it
+    starts."""
     global _memory
     if _memory.pid != os.getpid():
         before = _read(os.environ.get(_PLACES, ""))
         _memory = _Memory(os.getpid(), os.memfd_create("places", 0))
         os.environ[_PLACES] = f"/proc/{_memory.pid}/fd/{_memory.descriptor}"
         os.write(_memory.descriptor, before)
-    lines = ("\t".join([name, *urls]) for name, urls in places)
-    os.write(_memory.descriptor, "".join(f"{line}\n" for line in lines).encode())
+    lines = (f"{_public(url.strip())}\t{url.strip()}\n" for url in urls)
+    os.write(_memory.descriptor, "".join(lines).encode())
 
 
 def whole_url(name: str) -> str:
@@ -102,7 +107,7 @@ def know_given_urls() -> None:
             lines = Path(path).read_text().split()
         except (OSError, ValueError) as error:
             raise InputError(f"{_GIVEN}: {path}: cannot be read: {error}") from None
-        know_places([(public_url(line), [line]) for line in lines])
+        _know(lines)
 
 
 def _read(path: str) -> bytes:

@@ -12,12 +12,14 @@ from forkrun.index.files import expand
 from forkrun.index.model import FileIndex
 
 
-def with_datasets(index: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> list[FileIndex]:
+def with_datasets(
+    index: Sequence[FileIndex], datasets: Sequence[DatasetConfig], prefixes: Sequence[str] = ()
+) -> list[FileIndex]:
     """The index of files that know the number of their dataset; 0 for a file "", which another node
     reads. Raises ConfigError for files that are of none."""
     if not datasets:
         return list(index)
-    of = {file: n for n, dataset in enumerate(datasets) for file in expand(dataset.files)}
+    of = {f: n for n, dataset in enumerate(datasets) for f in expand(dataset.files, prefixes)}
     strange = [file.path for file in index if file.path and file.path not in of]
     if strange:
         raise ConfigError([f"datasets: {file} belongs to no dataset" for file in strange[:10]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from forkrun.base.nearest import close_to
 from forkrun.base.user_text import text_problem
 from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
+from forkrun.config.urls import known_as
 from forkrun.errors import InputError
 
 _MOST_SIBLINGS = 10_000
@@ -38,7 +39,8 @@ def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], l
             "no input: name files in source.files or source.list, or on the command line"
         )
     problems: list[str] = []
-    files = [file for pattern in patterns for file in _expand(pattern, problems, remedy)]
+    prefixes = source.prefixes
+    files = [f for pattern in patterns for f in _expand(pattern, problems, remedy, prefixes)]
     problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
     return files, problems
 
@@ -53,9 +55,9 @@ def input_files_or_gaps(source: SourceConfig) -> list[str]:
     return files
 
 
-def expand(patterns: Iterable[str]) -> list[str]:
+def expand(patterns: Iterable[str], prefixes: Sequence[str] = ()) -> list[str]:
     """Paths and URLs of the files that are there."""
-    return [file for pattern in patterns for file in _expand(pattern, [])]
+    return [file for pattern in patterns for file in _expand(pattern, [], "", prefixes)]
 
 
 def _listed(path: Path) -> list[str]:
@@ -68,9 +70,12 @@ def _listed(path: Path) -> list[str]:
     return [anchored(name, path.parent) for name in names if name and not name.startswith("#")]
 
 
-def _expand(pattern: str, problems: list[str], remedy: str = _WHERE) -> list[str]:
+def _expand(pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str]) -> list[str]:
     if is_url(pattern):
         return [pattern]
+    if prefixes:
+        places = (p + (pattern.lstrip("/") if p.endswith("/") else pattern) for p in prefixes)
+        return [known_as("|".join(places))]
     if not os.path.exists(pattern) and glob.has_magic(pattern):
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:

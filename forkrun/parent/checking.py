@@ -80,7 +80,8 @@ def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
     found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
     if index and not found.errors:
         try:
-            index = with_datasets(with_friends(index, config.source), config.datasets)
+            index = with_friends(index, config.source)
+            index = with_datasets(index, config.datasets, config.source.prefixes)
             check_carried(index, config)
         except ForkrunError as error:
             found.errors.append(error)

@@ -283,7 +283,7 @@ def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) 
     leaves_out = config.recovery.leaves_files_out
     index = index_files(files, config.source.ids, trees=trees, leaves_out=leaves_out)
     if plan is None or not plan.datasets:
-        return with_datasets(index, config.datasets)
+        return with_datasets(index, config.datasets, config.source.prefixes)
     return [replace(file, dataset=each) for file, each in zip(index, plan.datasets, strict=True)]
 
 

@@ -48,6 +48,8 @@ def fingerprint(
         mode="json",
         exclude={**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}},
     )
+    for each in (described["source"], *described["datasets"]):
+        _leave_out_places(each)
     if may_grow:
         described["source"] = _without_files(described["source"])
         described["datasets"] = [{**each, "files": None} for each in described["datasets"]]
@@ -65,6 +67,14 @@ def fingerprint(
             path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
         },
     }
+
+
+def _leave_out_places(described: dict[str, Any]) -> None:
+    """Takes out where remote files are: what they hold is in the digests of the input."""
+    if described.pop("prefixes", None):
+        described["files"] = None
+    elif described["files"]:
+        described["files"] = [None if is_url(f) else f for f in described["files"]]
 
 
 def _without_files(source: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def _sums(config: JobConfig) -> dict[str, float]:
     from forkrun.index.files import expand
 
     files = {
-        d.name: expand(d.files)
+        d.name: expand(d.files, config.source.prefixes)
         for d in config.datasets
         if not (d.is_data or d.sum_of_weights)
         and (not config.source.datasets or d.name in config.source.datasets)

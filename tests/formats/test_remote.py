@@ -132,6 +132,26 @@ def test_secrets_of_urls_are_in_no_file_and_no_message(
     assert not [s for s in SECRETS if s in refused.err]
 
 
+def test_the_next_replica_is_read_and_another_one_resumes_the_job(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    nobody = "root://127.0.0.1:1"
+    by_url = "|".join([f"{nobody}/{server.data}/s.root", server.url("s.root")])
+    for name, file in (("here", str(server.data / "s.root")), ("afar", by_url)):
+        ended = run(tmp_path, name, file, "--children", 2)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+    config = tmp_path / "job.toml"
+    name = str(server.data / "s.root")
+    for prefixes in (f'"{server.prefix}"', f'"{nobody}//", "{server.prefix}"'):
+        config.write_text(
+            f'[source]\nfiles = ["{name}"]\nprefixes = [{prefixes}]\n[[outputs]]\nlabel = "all"\n'
+        )
+        again = forkrun("run", config, "-o", tmp_path / "run", "--children", 2, cwd=tmp_path)
+        assert again.code == 0, again.err
+    assert "already done" in again.err
+
+
 def test_outputs_to_servers_are_refused_at_once(tmp_path: Path, server: XrootdServer) -> None:
     target, file = "root://host//store/me/x.root", server.url("s.root")
     config = configured(tmp_path, file)

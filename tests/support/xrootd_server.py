@@ -34,6 +34,7 @@ class XrootdServer:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
             self.port: int = unused.getsockname()[1]
+        self.prefix = f"root://127.0.0.1:{self.port}//"
         self._process: subprocess.Popen[bytes] | None = None
 
     def url(self, name: str) -> str:

@@ -17,21 +17,26 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
   }
 }
 
-}  // namespace
-
-std::vector<std::string> places_of(const std::string& name) {
-  std::vector<std::string> places{name};
+/// The URL to open for a public one.
+std::string whole_url(const std::string& name) {
+  auto url = name;
   const char* path = std::getenv("FORKRUN_PLACES");
   std::ifstream file{path == nullptr ? "" : path};
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(name + '\t')) {
-      continue;
+    if (line.starts_with(name + '\t')) {
+      url = line.substr(name.size() + 1);  // what was said last holds
     }
-    places.clear();  // what was said last holds
-    std::istringstream urls{line.substr(name.size() + 1)};
-    for (std::string url; std::getline(urls, url, '\t');) {
-      places.push_back(url);
-    }
+  }
+  return url;
+}
+
+}  // namespace
+
+std::vector<std::string> places_of(const std::string& name) {
+  std::vector<std::string> places;
+  std::istringstream names{name};
+  for (std::string each; std::getline(names, each, '|');) {
+    places.push_back(whole_url(each));
   }
   return places;
 }
