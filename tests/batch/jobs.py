@@ -40,8 +40,12 @@ class Job:
         return cls.of(folder, files, time_s, **sections)
 
     @classmethod
-    def of(cls, folder: Path, files: Sequence[Path], time_s: float = 0.0, **sections: Any) -> Job:
-        """Two outputs, histograms and sums; each event takes some time."""
+    def of(
+        cls, folder: Path, files: Sequence[Path], time_s: float = 0.0,
+        more: Sequence[dict[str, Any]] = (), **sections: Any,
+    ) -> Job:  # fmt: skip
+        """Two outputs, histograms and sums; each event takes some time. `more`: modules, each on a
+        path of its own."""
         job = jets_job(
             files,
             outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
@@ -50,6 +54,9 @@ class Job:
         )
         job["modules"].append(module("added", "SumsJets"))
         job["paths"]["added"] = ["added"]
+        for each in more:
+            job["modules"].append(each)
+            job["paths"][each["label"]] = [each["label"]]
         if time_s:
             job["modules"].append(module("slow", "Sleep", n_first=0, factor=1.0, time_s=time_s))
             job["paths"]["slow"] = ["slow"]

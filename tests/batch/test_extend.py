@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ from forkrun.plan import Plan, make_plan
 from forkrun.plan.extend import extended, first_units
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.support.files import write_events
-from tests.support.jobs import Ended, forkrun, output_digests, wait_for, write_job
+from tests.support.jobs import Ended, forkrun, module, output_digests, wait_for, write_job
 
 Sizes = st.lists(st.lists(st.integers(1, 300), min_size=1, max_size=6), min_size=1, max_size=4)
 
@@ -78,11 +79,11 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return _job(tmp_path_factory.mktemp("job"))
 
 
-def _job(folder: Path, time_s: float = 0.0) -> Job:
+def _job(folder: Path, *more: dict[str, Any]) -> Job:
     lumis = [[(1, first + n, 10) for n in range(10)] for first in (1, 11)]
     files = [write_events(folder / f"{name}.root", own, first_event)
              for name, own, first_event in zip("ab", lumis, (1, 101), strict=True)]  # fmt: skip
-    return Job.of(folder, files, time_s)
+    return Job.of(folder, files, more=more)
 
 
 def _extend(job: Job, run: Path, *options: object) -> Ended:
@@ -130,12 +131,16 @@ def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path:
 
 @pytest.mark.slow
 def test_a_job_grows_while_it_runs(tmp_path: Path) -> None:
-    job, run = _job(tmp_path, time_s=0.05), tmp_path / "run"
+    go_on, run = tmp_path / "go on", tmp_path / "run"
+    go_on.touch()
+    job = _job(tmp_path, module("waits", "Waits", until=str(go_on), event=95))
+    go_on.unlink()
     assert job.submit(run, job.folder / "a.root", "--nodes", 1).code == 0
-    wait_for(lambda: status_of(run)["n_units"] > 0)
+    wait_for(lambda: bool(status_of(run)["nodes"][0]["state"] == "running"))
     ended = _extend(job, run)
     assert ended.code == 0, ended.err
     assert status_of(run)["nodes"][0]["state"] == "running"
+    go_on.touch()
     wait_for(lambda: status_of(run)["states"]["done"] == 2)
     assert [node["n_starts"] for node in status_of(run)["nodes"]] == [1, 1]
     assert forkrun("collect", run, "-q", cwd=tmp_path).code == 0

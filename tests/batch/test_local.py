@@ -83,23 +83,6 @@ def test_what_is_missing_is_said_and_the_rest_can_be_collected(job: Job) -> None
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
-def test_a_fragment_that_is_damaged_is_revoked_and_processed_again(job: Job) -> None:
-    run = job.folder / "damaged"
-    assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
-    for node in (0, 1):
-        assert forkrun("node", run, node, "-q", cwd=job.folder).code == 0
-    fragment = next((run / "nodes/0001/units").glob("*/all.fragment"))
-    fragment.write_bytes(fragment.read_bytes()[:-1] + b"?")
-    ended = forkrun("collect", run, "-q", cwd=job.folder)
-    assert ended.code == 6
-    assert f"forkrun resubmit {run}" in ended.err
-    assert [n["state"] == "done" for n in status_of(run)["nodes"]] == [True, False]
-    assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
-    assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
-    assert problem_of(run, job.truth) == ""
-
-
 def test_a_run_directory_is_submitted_once(job: Job, prepared: Path) -> None:
     ended = job.submit(prepared, "--nodes", 2)
     assert ended.code == 4

@@ -41,7 +41,10 @@ def test_a_node_that_is_done_keeps_few_files_and_can_work_again(job: Job) -> Non
     assert {"plan.json", "report.json", "report.txt", "logs", "monitoring/events.jsonl"} <= names
     assert "processedLumis.json" in names
     damage(node / "units.tar", "/all.fragment")
-    assert forkrun("collect", run, "-q", cwd=job.folder).code == 6
+    ended = forkrun("collect", run, "-q", cwd=job.folder)
+    assert ended.code == 6
+    assert f"forkrun resubmit {run}" in ended.err
+    assert [n["state"] == "done" for n in status_of(run)["nodes"]] == [True, False]
     assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
     assert (node / "records.1.tar").exists()
     assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
