@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,28 +11,22 @@ import awkward as ak
 import numpy as np
 import pytest
 
-import forkrun as package
 from forkrun import _core
 from tests.conditions.jobs import HERE, baskets, columns, job, module, run, scale_files
 from tests.conditions.test_jobs import expected_scale, scale_condition, write_correction
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job
-
-PACKAGE = Path(package.__file__).parent
+from tests.support.plugins import built
 
 
 @pytest.fixture(scope="module")
 def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with libweights.so and, where correctionlib is installed, libcorrected.so."""
-    build = tmp_path_factory.mktemp("plugins")
-    options = [f"-Dforkrun_DIR={PACKAGE / 'lib/cmake/forkrun'}", "-DCMAKE_BUILD_TYPE=None"]
+    options = []
     correctionlib = importlib.util.find_spec("correctionlib")
     if correctionlib and correctionlib.origin:
         options.append(f"-Dcorrectionlib_DIR={Path(correctionlib.origin).parent / 'cmake'}")
-    source = HERE / "plugin"
-    subprocess.run(["cmake", "-S", source, "-B", build, *options], check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", build], check=True, capture_output=True)
-    return build
+    return built(HERE / "plugin", tmp_path_factory, *options)
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ NTUPLES = {
     "test_stl_containers_rntuple_v1-0-0-0.root": ("ntuple",),
     "uproot_written_5.7.7.root": ("Events", "nested"),
 }
+LARGE = {"coffea_nano_dimuon_rntuple.root", "coffea_nano_dy_empty_rntuple.root"}
+"""With 1,500 columns, for which uproot takes seconds: one such file is enough for each change."""
 OTHERS = {
     "empty_struct": "other:EmptyStruct",
     "variant": "other:std::variant<std::int32_t,StructForVariant>",
@@ -53,7 +55,10 @@ def test_each_file_of_the_folder_is_tried(files: Path) -> None:
     assert sorted(path.name for path in files.glob("*.root")) == sorted(NTUPLES)
 
 
-@pytest.mark.parametrize("name", NTUPLES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in NTUPLES],
+)
 def test_every_column_is_what_uproot_reads(files: Path, name: str) -> None:
     for ntuple in NTUPLES[name]:
         types = types_of(str(files / name), ntuple)

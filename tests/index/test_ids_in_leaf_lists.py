@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uproot
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 from tests.support.jobs import Ended, forkrun, write_job
 
 IDS = {"run_branch": "id.run", "lumi_branch": "id.lumi", "event_branch": "id.event"}
@@ -19,7 +19,7 @@ def write(path: str, events: list[int], with_object: bool) -> None:
     """A branch `id` with run, lumi, a pair of numbers, and the event, in this order."""
     import ROOT
 
-    ROOT.gInterpreter.Declare("struct Id { UInt_t run, lumi; Int_t pair[2]; ULong64_t event; };")
+    declare("struct Id { UInt_t run, lumi; Int_t pair[2]; ULong64_t event; };")
     file = ROOT.TFile(path, "recreate")
     tree, value, x = ROOT.TTree("Events", ""), ROOT.Id(), array("f", [0])
     tree.Branch("id", value, "run/i:lumi/i:pair[2]/I:event/l")

@@ -15,7 +15,7 @@ import uproot
 import forkrun as package
 from tests.batch.jobs import of_one_node, submit
 from tests.index.test_friends import ids_of
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, output_digests, write_job
 
@@ -261,7 +261,7 @@ def test_trees_of_objects_and_folders_go_along(tmp_path: Path) -> None:
 def write_objects(path: str) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare("""
+    declare("""
 void write_objects_with_events(const char* path) {
   TFile file(path, "recreate");
   file.mkdir("ntuple")->cd();

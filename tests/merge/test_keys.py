@@ -12,7 +12,7 @@ import pytest
 import uproot
 
 from forkrun.merge import merge_files
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 from tests.support.jobs import Ended, forkrun, write_job
 from tests.support.key_file import (
     ODD_NAMES,
@@ -114,7 +114,7 @@ def write_nameless(path: str) -> None:
 
     from tests.support.key_file import TREES
 
-    ROOT.gInterpreter.Declare(TREES)
+    declare(TREES)
     file = ROOT.TFile(path, "recreate")
     ROOT.write_as(file, "tree", "", 0, 10, 1)
     file.Close()
@@ -227,7 +227,7 @@ def test_histograms_of_branches_outlive_the_file_that_they_were_read_from(tmp_pa
 def write_histogram_branch(path: str, first: int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare("""
+    declare("""
 void write_histogram_branch(const char* path, int first) {
   TFile file(path, "recreate"); TTree tree("tree", "");
   UInt_t run = 1, lumi = 1; ULong64_t event;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.server.root_program import declare
+
 EVENTS = """
 #include <ROOT/RNTupleModel.hxx>
 #include <ROOT/RNTupleWriter.hxx>
@@ -51,7 +53,7 @@ def write_beside(path: str, first: int, beside: dict[str, Any]) -> None:
     the branches of a second tree."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(EVENTS)
+    declare(EVENTS)
     ROOT.write_events_beside(path, first, bool(beside.get("late")))
     file = ROOT.TFile(path, "update")
     if "tag" in beside:
@@ -80,7 +82,7 @@ def write_rntuple(path: str, name: str) -> None:
     """A file with nothing but an RNTuple."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(EVENTS)
+    declare(EVENTS)
     ROOT.TFile(path, "recreate").Close()
     ROOT.add_rntuple(path, name)
 
@@ -89,7 +91,7 @@ def write_counts(path: str, first: int, kind: str) -> None:
     """Ten events with lists of 0 to 2 values, whose counter is `nJet/KIND`."""
     import ROOT
 
-    ROOT.gInterpreter.Declare("""
+    declare("""
 void write_counts(const char* path, int first, const char* leaf) {
   TFile file(path, "recreate"); TTree tree("Events", "");
   UInt_t run = 1, lumi = 1; ULong64_t event; UInt_t n; Float_t pt[5];

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.server.root_program import declare
+
 TYPES = {
     "B": "Char_t", "b": "UChar_t", "S": "Short_t", "s": "UShort_t", "I": "Int_t", "i": "UInt_t",
     "L": "Long64_t", "l": "ULong64_t", "G": "Long_t", "g": "ULong_t",
@@ -49,7 +51,7 @@ def write(files: list[tuple[str, str, int, bool]]) -> None:
     events, with lists of at most so many values x and one fewer of y."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(WRITE)
+    declare(WRITE)
     for path, kind, most, in_list in files:
         file = ROOT.TFile(path, "RECREATE")
         tree = ROOT.TTree("Events", "")
@@ -116,7 +118,7 @@ def write_rounded(path: str) -> None:
     """Ten events with numbers of Float16_t and Double32_t, in lists and arrays as well."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(ROUNDED)
+    declare(ROUNDED)
     ROOT.write_rounded(path)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.server.root_program import declare
+
 TREES = """
 #include <TKey.h>
 #include <TObjString.h>
@@ -62,7 +64,7 @@ def write_named_trees(path: str, first: int, keys: list[str]) -> None:
     And a histogram, which another reader than ours has to take."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(TREES)
+    declare(TREES)
     file = ROOT.TFile(path, "recreate")
     for number, key in enumerate(keys):
         ROOT.write_as(file, key, "tree", first, 10, -1 if number % 2 else 1)
@@ -78,7 +80,7 @@ def write_one_name(path: str, first: int) -> None:
     """A folder "Events", with a histogram and a tree, and a tree "Events"."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(TREES)
+    declare(TREES)
     file = ROOT.TFile(path, "recreate")
     folder = file.mkdir("Events")
     folder.cd()
@@ -94,7 +96,7 @@ def write_folders(path: str, names: list[str]) -> None:
     """Folders "config/NAME" with a histogram and a tree each."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(TREES)
+    declare(TREES)
     file = ROOT.TFile(path, "recreate")
     config = file.mkdir("config")
     for name in names:
@@ -111,7 +113,7 @@ def write_cycles(path: str, n_cycles: int, n_kept: int) -> None:
     """A tree that was written so many times, the last ones kept: eight entries more at the end."""
     import ROOT
 
-    ROOT.gInterpreter.Declare(TREES)
+    declare(TREES)
     ROOT.write_cycles(path, n_cycles, n_kept)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 _CODE = """
 #include <TBranchElement.h>
@@ -214,7 +214,7 @@ def write_members(
 def _write(path: str, numbers: Sequence[int]) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_CODE)
+    declare(_CODE)
     ROOT.write_members(path, *numbers)
 
 
@@ -286,7 +286,7 @@ def write_records(path: Path, n_events: int = N_EVENTS) -> Path:
 def _write_records(path: str, n: int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_CODE_OF_RECORDS)
+    declare(_CODE_OF_RECORDS)
     ROOT.write_records(path, n)
 
 
@@ -376,5 +376,5 @@ def write_wholes(path: Path, n_events: int = N_EVENTS) -> Path:
 def _write_wholes(path: str, n: int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_CODE_OF_WHOLES)
+    declare(_CODE_OF_WHOLES)
     ROOT.write_wholes(path, n)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 GRAPHS = ("TGraph", "TGraphErrors", "TGraphAsymmErrors", "TGraphBentErrors", "TCutG")
 SPARSE = ("THnSparseD", "THnSparseF", "THnSparseI", "THnD", "THnF", "THnI")
@@ -67,7 +67,7 @@ def write(path: str, number: int) -> None:
     made = [*_histograms(ROOT, random, number), *_graphs(ROOT, number), *_others(ROOT, number)]
     for thing in made:
         folder.WriteTObject(thing, thing.GetName())
-    ROOT.gInterpreter.Declare(COLLECTIONS)
+    declare(COLLECTIONS)
     ROOT.write_collections(folder, number)
     folder.cd()
     tree = ROOT.TNtuple("ntuple", "t", "a:b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 N_EVENTS = 1000
 _WRITE = """
@@ -97,7 +97,7 @@ def write_in_another_file(path: Path, other: str, n_events: int = N_EVENTS) -> P
 def write(function: str, *arguments: str | int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_WRITE)
+    declare(_WRITE)
     getattr(ROOT, function)(*arguments)
 
 

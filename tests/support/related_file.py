@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 N_EVENTS = 10
 _WRITE = """
@@ -46,7 +46,7 @@ def write_related(path: Path, first: int) -> Path:
 def write(path: str, other: str, first: int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_WRITE)
+    declare(_WRITE)
     ROOT.write_related(path, other, first)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 _WRITE = """
 void write_kinds(const char* path, int n_entries, int compression) {
@@ -75,5 +75,5 @@ def write_kinds(path: Path, n_entries: int, compression: int) -> str:
 def _write(path: str, n_entries: int, compression: int) -> None:
     import ROOT
 
-    assert ROOT.gInterpreter.Declare(_WRITE)
+    declare(_WRITE)
     ROOT.write_kinds(path, n_entries, compression)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -52,26 +52,29 @@ def by_uproot(path: str, ntuple: str, names: Sequence[str]) -> Lists:
 
     with uproot.open(path) as file:
         table = file[ntuple]
-        tops = {key for key in table.keys() if "." not in key}  # noqa: SIM118
-        arrays = {top: table[top].array() for top in tops if any(_is_of(n, top) for n in names)}
+        tops = set(table.keys(recursive=False))
+        of = {name: _top(name, tops) for name in names}
+        counted = {name: name[1:] for name in names if not of[name] and name[1:] in tops}
+        # In one go: for each field that is asked for, uproot looks through all fields.
+        needed = {*of.values(), *counted.values()}
+        arrays = table.arrays(filter_name=lambda path: path.partition(".")[0] in needed)
         found = {}
-        for name in names:
-            top = next((t for t in sorted(tops, key=len, reverse=True) if _is_of(name, t)), "")
+        for name, top in of.items():
             if top:
                 array = arrays[top]
                 members = name[len(top) + 1 :].replace("_", ".") if name[len(top) :] else ""
                 for member in _members(array, name[len(top) + 1 :] if members else ""):
                     array = array[member]
                 found[name] = ak.to_list(array)
-            elif name[1:] in tops:
-                top = name[1:]
-                array = arrays[top] if top in arrays else table[top].array()
-                found[name] = ak.num(array, axis=1).tolist()
+            elif name in counted:
+                found[name] = ak.num(arrays[counted[name]], axis=1).tolist()
         return found
 
 
-def _is_of(name: str, top: str) -> bool:
-    return name == top or name.startswith((top + ".", top + "_"))
+def _top(name: str, tops: Collection[str]) -> str:
+    """The longest name of a field that a column is one of, or a member of; or ""."""
+    ends = [len(name), *(at for at in reversed(range(len(name))) if name[at] in "._")]
+    return next((name[:end] for end in ends if name[:end] in tops), "")
 
 
 def _members(array: Any, path: str) -> list[str]:

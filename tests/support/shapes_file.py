@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 SHAPES = {
     "x": "float32[4]",
@@ -104,7 +104,7 @@ def write_shapes_file(path: Path, first: int = 0, n_events: int = 200) -> Path:
 def write(path: str, first: int, n_events: int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_CODE)
+    declare(_CODE)
     ROOT.write_shapes(path, first, n_events)
 
 
@@ -174,14 +174,14 @@ def differing(path: Path, copies: Mapping[str, str]) -> dict[str, int]:
 def differing_in_root(path: str, copies: Mapping[str, str]) -> dict[str, int]:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_COMPARE)
+    declare(_COMPARE)
     calls = {
         copy: f'{_COMPARED_AS.get(name, "differing_values")}(*tree, "{name}", "{copy}")'
         for copy, name in copies.items()
         if name not in _WITHOUT_DICTIONARY
     }
     listed = ", ".join(calls.values())
-    ROOT.gInterpreter.Declare(
+    declare(
         f"""std::vector<int> all_differing() {{
           TFile file("{path}");
           auto* tree = file.Get<TTree>("Events");

@@ -7,7 +7,7 @@ from typing import Any
 
 import uproot
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 N_EVENTS = 60
 _WRITE = """
@@ -104,7 +104,7 @@ def write_twice(path: Path, first: int = 0, n_more: int = 1) -> Path:
 def write(path: str, first: int, n_more: int) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_WRITE)
+    declare(_WRITE)
     ROOT.write_twice(path, first, n_more)
 
 
@@ -128,7 +128,7 @@ def _values(branch: Any) -> list[Any]:
 def read(path: str, tree: str) -> Any:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_READ)
+    declare(_READ)
     file = ROOT.TFile(path)
     n_branches = len(file.Get(tree).GetListOfBranches())
     file.Close()

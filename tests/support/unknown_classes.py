@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 _POINTERS = """
 class Member : public TObject { public: int a = 7; ClassDef(Member, 1) };
@@ -117,7 +117,7 @@ def write_pointers(path: Path) -> Path:
 def write_foo(path: str) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_POINTERS)
+    declare(_POINTERS)
     ROOT.write_pointers(path)
 
 
@@ -158,7 +158,7 @@ def write_links(folder: Path) -> tuple[Path, Path]:
     """Files with lists of lists of objects: all inner lists are empty in the first one, which does
     not describe the class of the objects, as in files of ATLAS."""
     empty, full = folder / "empty.root", folder / "full.root"
-    call_root(write_both, str(folder), str(empty), str(full))
+    call_root(write_both, str(folder), str(empty), str(full), anew=True)
     with empty.open("r+b") as file:
         content = file.read()
         assert content.count(b"\x04Link") > 0
@@ -171,7 +171,7 @@ def write_tokens(folder: Path) -> list[Path]:
     """Files with vectors of pointers to objects of a class that they do not describe, as in files
     of POOL."""
     files = [folder / f"tokens{number}.root" for number in range(2)]
-    call_root(write_lists, str(folder), *map(str, files))
+    call_root(write_lists, str(folder), *map(str, files), anew=True)
     for path in files:
         content = path.read_bytes()
         assert content.count(b"\x05Token") > 0
@@ -183,7 +183,7 @@ def write_lists(folder: str, *paths: str) -> None:
     import ROOT
 
     declare_links(folder, "vector<Token*>;Token")
-    ROOT.gInterpreter.Declare(_TOKENS)
+    declare(_TOKENS)
     for number, path in enumerate(paths):
         ROOT.write_tokens(path, 100 * number)
 
@@ -192,7 +192,7 @@ def write_both(folder: str, empty: str, full: str) -> None:
     import ROOT
 
     declare_links(folder, "vector<vector<Link> >;vector<Link>;Link")
-    ROOT.gInterpreter.Declare(_LINKS)
+    declare(_LINKS)
     ROOT.write_links(empty, 0, False)
     ROOT.write_links(full, 100, True)
 
@@ -207,4 +207,4 @@ def declare_links(folder: str, classes: str) -> None:
     os.chdir(folder)
     ROOT.gInterpreter.AddIncludePath(folder)
     assert ROOT.gInterpreter.GenerateDictionary(classes, "Link.h")
-    ROOT.gInterpreter.Declare('#include "Link.h"')
+    declare('#include "Link.h"')
