@@ -80,9 +80,16 @@ FAULTS: list[partial[None]] = [
 ]
 
 
-def run(tmp_path: Path, **output: object) -> int:
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two files of 50 MB."""
+    folder = tmp_path_factory.mktemp("samples")
+    return [write(folder / "a.root"), write(folder / "b.root")]
+
+
+def run(tmp_path: Path, file: Path, **output: object) -> int:
     job = {
-        "source": {"files": [str(write(tmp_path / "a.root"))]},
+        "source": {"files": [str(file)]},
         "modules": [
             {"label": "most", "type": "expression:event % 5 != 1", "kind": "filter"},
             {"label": "new", "type": "expression:2.0 * x", "kind": "producer"},
@@ -99,23 +106,25 @@ def run(tmp_path: Path, **output: object) -> int:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_output_whose_baskets_are_exchanged_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
-    output: dict[str, object], fault: partial[None],
+    files: list[Path], output: dict[str, object], fault: partial[None],
 ) -> None:  # fmt: skip
     make = partial(_core.OutputToMake, on_written=fault)
     monkeypatch.setattr(_core, "OutputToMake", make)
     monkeypatch.setattr("forkrun.formats.ttree.COMPRESSION", "none")
-    assert run(tmp_path, **output) == 6
+    assert run(tmp_path, files[0], **output) == 6
     error = capfd.readouterr().err
     broken = {fault.keywords["branch"], fault.keywords.get("branch_of_other")}
     assert any(f'branch "{branch}": entry ' in error for branch in broken)
     assert not list((tmp_path / "run/output").glob("out.root*"))
 
 
-def test_without_a_fault_they_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_fault_they_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[Path]
+) -> None:
     written: list[str] = []
     make = partial(_core.OutputToMake, on_written=written.append)
     monkeypatch.setattr(_core, "OutputToMake", make)
-    assert run(tmp_path, paths=["p"]) == 0
+    assert run(tmp_path, files[0], paths=["p"]) == 0
 
 
 def write_histograms(path: str) -> None:
@@ -166,11 +175,10 @@ def test_objects_that_root_fills_are_compared_with_what_it_filled(
 @pytest.mark.parametrize("recluster", ["never", "always"])
 @pytest.mark.parametrize("fault", FAULTS[:5])
 def test_a_merged_file_whose_baskets_are_exchanged_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recluster: str, compression: str | None,
-    fault: partial[None],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[Path], recluster: str,
+    compression: str | None, fault: partial[None],
 ) -> None:  # fmt: skip
     out = tmp_path / "out.root"
-    files = [write(tmp_path / "a.root"), write(tmp_path / "b.root")]
 
     def on_written() -> None:
         (path,) = tmp_path.glob("out.root.*.part")
