@@ -179,6 +179,7 @@ def test_a_job_reads_a_tree_of_any_name(tmp_path: Path, name: str) -> None:
     assert [name, "TTree", "tree", 45.0] in seen
 
 
+@pytest.mark.slow
 def test_where_cycles_have_wrapped_the_newest_is_what_root_takes(tmp_path: Path) -> None:
     file = tmp_path / "wrapped.root"
     call_root(write_cycles, str(file), 32768, 2)
