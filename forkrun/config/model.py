@@ -159,8 +159,8 @@ class SourceConfig(Section):
     """Those that only some files have: an error if they are used, left out ("common"), or filled
     where they lack: { fill = { "HLT_*" = false } }."""
     collections: Annotated[tuple[CollectionPattern, ...], BeforeValidator(one_or_many)] = (
-        "{collection}_{field}",
         "{collection}.{field}",
+        "{collection}_{field}",
     )
     """How columns of objects are named, the first that fits."""
     fields: dict[str, str] = {}

@@ -38,10 +38,10 @@ def test_members_within_objects_are_fields_of_fields(folder: Path, tmp_path: Pat
         return ak.sum(block.Hits.pt - block.Hits.at.x, axis=1)
 
     @job.define
-    def of_one(block: forkrun.EventBlock) -> Any:
+    def linkedto(block: forkrun.EventBlock) -> Any:
         return block.rec.header.weight + block.rec.where.x
 
-    job.output("new", keep=["chosen", "far", "told", "of_one"])
+    job.output("new", keep=["chosen", "far", "told", "linkedto"])
     result = job.run(1, output=tmp_path / "run", **QUIET)
     with uproot.open(folder / "members.root") as file, uproot.open(result.output("new")) as new:
         tree, made = file["Events"], new["Events"]
@@ -52,7 +52,7 @@ def test_members_within_objects_are_fields_of_fields(folder: Path, tmp_path: Pat
         assert ak.array_equal(made["far"].array(), ak.sum(far_ids, axis=1))
         assert ak.array_equal(made["told"].array(), ak.sum(hits["pt"] - hits["at.x"], axis=1))
         parts = [tree[f"rec/{n}"].array() for n in ("header/header.weight", "where/where.x")]
-        assert ak.array_equal(made["of_one"].array(), parts[0] + parts[1])
+        assert ak.array_equal(made["linkedto"].array(), parts[0] + parts[1])
 
 
 def test_vectors_of_root_are_lorentz_vectors(folder: Path, tmp_path: Path) -> None:
@@ -75,36 +75,124 @@ def test_vectors_of_root_are_lorentz_vectors(folder: Path, tmp_path: Path) -> No
     assert ak.all(abs(ak.flatten(found["pt"] - expected)) < 1e-9)
 
 
+IDS = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
+
+
+def real(real_data: Path, name: str) -> Path:
+    path = real_data / "objects" / name
+    if not path.exists():
+        pytest.skip(f"no such file: {path}")
+    return path
+
+
 def test_relations_of_edm4hep_lead_to_the_objects_that_they_name(
     real_data: Path, tmp_path: Path
 ) -> None:
-    path = real_data / "objects/p8_ee_WW_ecm240_edm4hep.root"
-    if not path.exists():
-        pytest.skip(f"no such file: {path}")
-    source = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
-    job = forkrun.Job(path, tree="events", source=source)
+    """In whichever collections these are: `collectionID` tells."""
+    path = real(real_data, "p8_ee_WW_ecm240_edm4hep.root")
+    job = forkrun.Job(path, tree="events", source=IDS)
 
     @job.define
-    def of_parents(block: forkrun.EventBlock) -> Any:
+    def parental(block: forkrun.EventBlock) -> Any:
         return ak.sum(block.Particle.parents.PDG, axis=-1)
 
     @job.define
     def pt(block: forkrun.EventBlock) -> Any:
         return block.ReconstructedParticles.pt
 
-    job.output("new", keep=["of_parents", "pt"])
+    @job.define
+    def clustered(block: forkrun.EventBlock) -> Any:
+        return ak.sum(block.ReconstructedParticles.clusters.energy, axis=-1)
+
+    @job.define
+    def linkedto(block: forkrun.EventBlock) -> Any:
+        links = block.MCRecoAssociations
+        return ak.fill_none(getattr(links, "from").energy * 0 + links.to.PDG, 0)
+
+    @job.define
+    def muons(block: forkrun.EventBlock) -> Any:
+        return ak.fill_none(block.Muon_objIdx.object.energy, -1)
+
+    @job.define
+    def vertices(block: forkrun.EventBlock) -> Any:
+        return ak.sum(~ak.is_none(block.Jet.decayVertex, axis=1), axis=1)
+
+    names = ["parental", "pt", "clustered", "linkedto", "muons", "vertices"]
+    job.output("new", keep=names)
     result = job.run(1, output=tmp_path / "run", **QUIET)
     with uproot.open(path) as file:
-        events = file["events"]
-        names = {n: f"Particle.{n}" for n in ("PDG", "parents_begin", "parents_end")}
-        pdg, begin, end = (events[name].array().to_list() for name in names.values())
-        index = events["_Particle_parents.index"].array().to_list()
-        x, y = (events[f"ReconstructedParticles.momentum.{axis}"].array() for axis in "xy")
-    expected = [
-        [sum(pdg[e][k] for k in index[e][b:n]) for b, n in zip(begin[e], end[e], strict=True)]
-        for e in range(len(pdg))
-    ]
+        all_of = file["events"].arrays(library="np")
+        x, y = (file["events"][f"ReconstructedParticles.momentum.{axis}"].array() for axis in "xy")
+    n_events = len(all_of["Particle.PDG"])
+
+    def related(name: str, to: str, values: Any) -> Any:
+        """Sums over those that each object is related to."""
+        return [
+            [
+                sum(values(e, k) for k in range(begin, end))
+                for begin, end in zip(
+                    all_of[f"{name}.{to}_begin"][e], all_of[f"{name}.{to}_end"][e], strict=True
+                )
+            ]
+            for e in range(n_events)
+        ]
+
+    def parent(e: int, k: int) -> Any:
+        return all_of["Particle.PDG"][e][all_of["_Particle_parents.index"][e][k]]
+
+    of_ids = {2071688295: "EFlowPhoton", 2358544021: "EFlowNeutralHadron"}
+
+    def cluster(e: int, k: int) -> Any:
+        before = "_ReconstructedParticles_clusters"
+        kind = of_ids[all_of[f"{before}.collectionID"][e][k]]
+        return all_of[f"{kind}.energy"][e][all_of[f"{before}.index"][e][k]]
+
     with uproot.open(result.output("new")) as file:
-        assert file["events"]["of_parents"].array().to_list() == expected
-        found = file["events"]["pt"].array()
-    assert ak.all(abs(ak.flatten(found - (x**2 + y**2) ** 0.5)) < 1e-4)
+        found = file["events"].arrays(names)
+    assert found["parental"].to_list() == related("Particle", "parents", parent)
+    assert ak.all(abs(ak.flatten(found["pt"] - (x**2 + y**2) ** 0.5)) < 1e-4)
+    clusters = ak.Array(related("ReconstructedParticles", "clusters", cluster))
+    assert ak.all(abs(ak.flatten(found["clustered"] - clusters)) < 1e-4)
+    for e in range(n_events):
+        to, part = all_of["_MCRecoAssociations_to.index"][e], all_of["Muon_objIdx.index"][e]
+        assert found["linkedto"][e].to_list() == all_of["Particle.PDG"][e][to].tolist()
+        energies = all_of["ReconstructedParticles.energy"][e]
+        assert found["muons"][e].to_list() == energies[part].tolist()
+    assert found["vertices"].to_list() == [0] * n_events
+
+
+def test_references_of_delphes_lead_to_the_objects_with_their_number(
+    real_data: Path, tmp_path: Path
+) -> None:
+    path = real(real_data, "delphes.root")
+    job = forkrun.Job(path, tree="Delphes", source=IDS)
+
+    @job.define
+    def trackpid(block: forkrun.EventBlock) -> Any:
+        return ak.fill_none(block.Track.particle.PID, 0)
+
+    @job.define
+    def counted(block: forkrun.EventBlock) -> Any:
+        return ak.num(block.Jet.constituents, axis=2)
+
+    @job.define
+    def within(block: forkrun.EventBlock) -> Any:
+        return ak.sum(block.Jet.particles.PT, axis=-1)
+
+    names = ["trackpid", "counted", "within"]
+    job.output("new", keep=names)
+    result = job.run(1, output=tmp_path / "run", **QUIET)
+    with uproot.open(path) as file, uproot.open(result.output("new")) as new:
+        tree, found = file["Delphes"], new["Delphes"].arrays(names)
+        uid, pid, pt = (tree[f"Particle.{n}"].array().to_list() for n in ("fUniqueID", "PID", "PT"))
+        refs = tree["Track.Particle"].array().to_list()
+        of_jet, in_jet = (
+            [[each["refs"] for each in event] for event in tree[f"Jet.{name}"].array().to_list()]
+            for name in ("Constituents", "Particles")
+        )
+    for e, numbers in enumerate(uid):
+        at = {number & 0xFFFFFF: k for k, number in enumerate(numbers)}
+        assert found["trackpid"][e].to_list() == [pid[e][at[r["ref"] & 0xFFFFFF]] for r in refs[e]]
+        assert found["counted"][e].to_list() == [len(jet) for jet in of_jet[e]]
+        expected = [sum(pt[e][at[ref & 0xFFFFFF]] for ref in jet) for jet in in_jet[e]]
+        assert abs(found["within"][e] - ak.Array(expected)).to_numpy().max(initial=0) < 1e-2

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from msgspec import Struct
 
 from forkrun.index import ColumnNames
+from forkrun.modules.objects.relations import Relation, relations_of
 
 _ENERGIES = ("mass", "energy", "m", "M", "E", "e")
 _KINEMATICS = (
@@ -63,7 +64,7 @@ class NamingRule(Struct, frozen=True, dict=True):
     collection ends where what stands between the two first appears. `fields`: other names of
     fields, {"PT": "pt"}; `trees`: whose columns are TREE.BRANCH, of no collection but their own."""
 
-    patterns: Sequence[str] = ("{collection}_{field}", "{collection}.{field}")
+    patterns: Sequence[str] = ("{collection}.{field}", "{collection}_{field}")
     fields: Mapping[str, str] = {}
     trees: Sequence[str] = ()
 
@@ -85,16 +86,6 @@ def _expression(pattern: str) -> str:
     text = re.escape(pattern)
     text = text.replace(re.escape("{collection}"), r"(?P<collection>[^\W_]\w*?)")
     return text.replace(re.escape("{field}"), r"(?P<field>.+)")
-
-
-class Relation(Struct, frozen=True):
-    """From objects to any number of others, as EDM4hep has them. `begin`, `end`: fields with the
-    part of the event's list `index`, a column, that has the numbers of those in `target`."""
-
-    begin: str
-    end: str
-    index: str
-    target: str
 
 
 class Collection(Struct, frozen=True):
@@ -170,7 +161,10 @@ class Columns:
         columns = {name: columns[key] for key, name in known if key in columns} | columns
         nothing = ("", frozenset[str]())
         kind, needed = next((each for each in _KINEMATICS if each[1] <= columns.keys()), nothing)
-        links, relations = self._links(name, columns), self._relations(name, columns)
+        links = self._links(name, columns)
+        relations = relations_of(
+            name, columns, self.types, self.names, partial(self._target_by_name, name)
+        )
         return Collection(name, columns, is_jagged, kind, needed, links, relations)
 
     def _links(self, name: str, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -184,17 +178,9 @@ class Columns:
                 links[match["name"] + match["rest"]] = (key, target)
         return links
 
-    def _relations(self, name: str, columns: Mapping[str, str]) -> dict[str, Relation]:
-        """`parents_begin`, `parents_end` and the column `_MCParticles_parents.index` lead from
-        MCParticles to those that are its `parents`."""
-        relations = {}
-        for key in columns:
-            to = key.removesuffix("_begin")
-            end, index = f"{to}_end", f"_{name}_{to}.index"
-            target = name if to in _WITHIN else self._target(name, to, to.casefold())
-            if to != key and end in columns and index in self.types and target:
-                relations[to] = Relation(key, end, index, target)
-        return relations
+    def _target_by_name(self, name: str, relation: str) -> str | None:
+        """The collection that a relation certainly leads to, if no id tells."""
+        return name if relation in _WITHIN else self._target(name, relation, relation.casefold())
 
     def _target(self, name: str, key: str, meant: str) -> str | None:
         """The collection that a field of indices leads to, None if that is not certain. `meant`: in

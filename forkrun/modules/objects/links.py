@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import awkward as ak
@@ -9,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
+from forkrun.modules.objects.collections import NoSuchColumnError
+from forkrun.modules.objects.relations import in_targets
 
 # In `attrs` of the arrays; what begins with @ is kept in no file.
 BLOCK, COLLECTION, NOTE = "@forkrun_block", "@forkrun_collection", "@forkrun_note"
@@ -16,64 +19,49 @@ SUFFIX = "IdxG"
 """Suffix of the field with the places of linked objects in the block, as in coffea."""
 
 
-def places(
-    offsets: npt.NDArray[Any], indices: npt.NDArray[Any], there: npt.NDArray[Any]
-) -> npt.NDArray[np.int64]:
-    """For each object of a block the place of the one that it leads to, among all of the block; -1
-    where its index leads to none. `offsets`: (n_events + 1,) of the objects; `there`: of those
-    that the indices, (n,), count in each event."""
-    begin, n = there[:-1], np.diff(there)
-    counts = np.diff(offsets)
-    index = indices.astype(np.int64)
-    is_there = (index >= 0) & (index < np.repeat(n, counts))
-    return np.where(is_there, np.repeat(begin, counts) + index, -1)
-
-
-def related(
-    offsets: npt.NDArray[Any],
-    parts: tuple[npt.NDArray[Any], npt.NDArray[Any]],
-    index: tuple[npt.NDArray[Any], npt.NDArray[Any]],
-    there: npt.NDArray[Any],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """For each object of a block the places of those that it is related to, as `places` gives them:
-    offsets and places. `parts`: begin and end of each object's part of its event's list; `index`:
-    offsets and numbers of these lists."""
-    per_event, numbers = index
-    n_objects = np.diff(offsets)
-    event = np.repeat(np.arange(len(n_objects)), n_objects)
-    n_there = np.diff(per_event)[event]
-    begin, end = (np.minimum(part.astype(np.int64), n_there) for part in parts)
-    counts = np.maximum(end - begin, 0)
-    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    first = np.repeat(per_event[:-1][event] + begin - ends[:-1], counts)
-    chosen = numbers[first + np.arange(ends[-1])]
-    of_event = np.concatenate([[0], np.cumsum(np.bincount(event, counts, len(n_objects)))])
-    return ends, places(of_event.astype(np.int64), chosen, there)
-
-
 def linked(objects: ak.Array, name: str) -> ak.Array | None:
-    """The object that each of `objects` leads to, None where there is none; None if there is no
-    such link, or its indices are not read."""
+    """The object that each of `objects` leads to, or the list of them, None where there is none;
+    None if there is no such link, or its indices are not read."""
     block, collection = objects.attrs.get(BLOCK), objects.attrs.get(COLLECTION)
     field = name + SUFFIX
     if collection is None or field not in objects.fields:
         return None
-    if name in collection.relations:
-        target = block.objects(collection.relations[name].target)
-    else:
-        target = block.objects(collection.links[name][1])
-    content = target.layout.content
+    relation = collection.relations.get(name)
+    targets = relation.targets if relation else [collection.links[name][1]]
+    numbers, _ = in_targets(ak.to_numpy(ak.flatten(objects[field], axis=None)))
+    content, attrs, begins = _content(block, targets, np.unique(numbers[numbers >= 0]).tolist())
 
     def leads(layout: Any, **_: Any) -> Any:
         if not layout.is_numpy:
             return None
-        index = ak.index.Index64(np.asarray(layout.data))
-        return ak.contents.IndexedOptionArray.simplified(index, content)
+        number, index = in_targets(np.asarray(layout.data))
+        index = np.where(index < 0, index, index + begins[number])
+        return ak.contents.IndexedOptionArray.simplified(ak.index.Index64(index), content)
 
-    return ak.Array(
-        ak.transform(leads, objects[field], highlevel=False),
-        attrs=target.attrs,
-    )  # fmt: skip
+    return ak.Array(ak.transform(leads, objects[field], highlevel=False), attrs=attrs)
+
+
+def _content(
+    block: Any, targets: Sequence[str], used: Sequence[int]
+) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """All objects of the targets that are used, one after the other, and where each of them
+    begins. Where none is, those of the first that is read."""
+    found = [block.objects(targets[number]) for number in used] or [_first(block, targets)]
+    begins = np.zeros(len(targets) + 1, np.int64)
+    begins[used] = np.cumsum([0, *(len(each.layout.content) for each in found)])[: len(used)]
+    contents = [each.layout.content for each in found]
+    content = contents[0] if len(found) == 1 else ak.concatenate(contents, highlevel=False)
+    # Objects of several collections have other relations each: none is followed from here.
+    return content, found[0].attrs if len(found) == 1 else {}, begins
+
+
+def _first(block: Any, targets: Sequence[str]) -> Any:
+    for target in targets:
+        try:
+            return block.objects(target)
+        except NoSuchColumnError:  # the module reads nothing of it
+            continue
+    return block.objects(targets[0])
 
 
 def why_not(objects: ak.Array, name: str) -> str:
@@ -81,6 +69,13 @@ def why_not(objects: ak.Array, name: str) -> str:
     collection = objects.attrs.get(COLLECTION)
     if collection is None:
         return f"no field, link or vector property named {name!r}"
+    if relation := collection.relations.get(name):
+        needed = [*(collection.columns[field] for field in sorted(relation.fields)),
+                  *relation.columns]  # fmt: skip
+        return (
+            f"{collection.name}.{name} needs {', '.join(needed)}, which the module does not read,"
+            " and columns of the objects that it leads to: name them in `consumes`"
+        )
     if column := collection.columns.get(name):
         return f"the module does not read {column}: name it in `consumes`"
     missing = sorted(

@@ -14,8 +14,10 @@ import numpy.typing as npt
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, inner_of
 from forkrun.modules.columns import layout_of
-from forkrun.modules.objects.collections import Collection, NoSuchColumnError, Relation
-from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX, places, related
+from forkrun.modules.objects.collections import Collection, NoSuchColumnError
+from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX
+from forkrun.modules.objects.places import event_of, places
+from forkrun.modules.objects.relations import Relation, places_of
 from forkrun.modules.objects.vectors import register
 
 
@@ -44,10 +46,10 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     fields = {key: inner_of(lists) for key, lists in plain.items()}
     for link, (key, target) in collection.links.items():
         if key in fields and (there := block.offsets(target)) is not None:
-            fields[link + SUFFIX] = places(offsets, fields[key], there)
+            fields[link + SUFFIX] = places(event_of(offsets), fields[key], there)
     contents = {key: layout_of(values) for key, values in fields.items()}
     for name, relation in collection.relations.items():
-        if {relation.begin, relation.end} <= fields.keys():
+        if relation.fields <= fields.keys():
             contents |= _related(block, offsets, name, relation, fields)
     content = _record(collection, contents)
     layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
@@ -69,17 +71,15 @@ def _related(
     block: Columnar, offsets: Any, name: str, relation: Relation, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Places of related objects, if the module reads all that they need."""
-    there = block.offsets(relation.target)
+    parts = [fields[key] for key in (relation.begin, relation.end) if key]
     try:
-        index = block.plain(relation.index)
+        ends, found = places_of(relation, offsets, parts, block.plain, block.offsets)
     except NoSuchColumnError:
         return {}
-    if there is None:
-        return {}
-    parts = fields[relation.begin], fields[relation.end]
-    ends, found = related(offsets, parts, index, there)
-    content = ak.contents.NumpyArray(found)
-    return {name + SUFFIX: ak.contents.ListOffsetArray(ak.index.Index64(ends), content)}
+    content: Any = ak.contents.NumpyArray(found)
+    if relation.is_list:
+        content = ak.contents.ListOffsetArray(ak.index.Index64(ends), content)
+    return {name + SUFFIX: content}
 
 
 def _record(collection: Collection, contents: Mapping[str, Any]) -> Any:
@@ -143,8 +143,9 @@ def make_virtual(
     for name, relation in collection.relations.items() if collection.is_jagged else ():
         found = partial(_found, block, offsets, collection, relation)
         key = name + SUFFIX
-        inner = ak.forms.NumpyForm("int64", form_key=f"{key}.0")
-        forms[key] = ak.forms.ListOffsetForm("i64", inner, form_key=key)
+        forms[key] = ak.forms.NumpyForm("int64", form_key=f"{key}.0")
+        if relation.is_list:
+            forms[key] = ak.forms.ListOffsetForm("i64", forms[key], form_key=key)
         buffers[f"{key}-offsets"] = partial(lambda found: found()[0], found)
         buffers[f"{key}.0-data"] = partial(lambda found: found()[1], found)
     name = record_name(collection, types)
@@ -185,12 +186,12 @@ def _form(kind: ColumnType, key: str, n_outer: int) -> Any:
 
 
 def _places_of(block: Any, offsets: Callable[[], Any], column: str, target: str) -> Any:
-    return places(offsets(), _values(block, column), block.offsets(target))
+    return places(event_of(offsets()), _values(block, column), block.offsets(target))
 
 
 def _found(
     block: Any, offsets: Callable[[], Any], collection: Collection, relation: Relation
 ) -> tuple[Any, Any]:
-    begin, end = (_values(block, collection.columns[key]) for key in (relation.begin, relation.end))
-    there = block.offsets(relation.target)
-    return related(offsets(), (begin, end), block.plain(relation.index), there)
+    keys = [key for key in (relation.begin, relation.end) if key]
+    parts = [_values(block, collection.columns[key]) for key in keys]
+    return places_of(relation, offsets(), parts, block.plain, block.offsets)
