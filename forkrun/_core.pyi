@@ -125,6 +125,8 @@ def read_columns(
     """Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
     texts, whose values are "S1"; (offsets, offsets, values) of lists of lists."""
 
+def list_remote(url: str) -> list[tuple[str, bool]]: ...
+def stat_remote(urls: Sequence[str]) -> list[tuple[int, int]]: ...
 def read_origins(path: str) -> dict[str, list[tuple[int, int, int, int]]] | None:
     """Where the rows of a file's carried trees came from: by path of a tree, in the order of its
     rows, the halves of a file's UUID, its bytes, and the number of rows; None if the file has no

@@ -4,6 +4,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <forkrun/bytes/remote_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
@@ -157,6 +158,35 @@ py::list read_fragment(const std::string& path) {
     pieces.append(py::make_tuple(entries, columns));
   }
   return pieces;
+}
+
+/// Names, and whether they are folders. \throws InputError
+std::vector<std::pair<std::string, bool>> listed_remote(const std::string& url) {
+  const auto listing = [&] {
+    const py::gil_scoped_release release;
+    return list_remote(url);
+  }();
+  if (listing.problem) {
+    throw InputError(url + ": cannot be listed: " + listing.problem.text);
+  }
+  std::vector<std::pair<std::string, bool>> names;
+  for (const auto& each : listing.entries) {
+    names.emplace_back(each.name, each.is_folder);
+  }
+  return names;
+}
+
+/// Bytes and time of the last change; -1 bytes: not known.
+std::vector<std::pair<std::int64_t, std::int64_t>> stated_remote(const Strings& urls) {
+  const auto entries = [&] {
+    const py::gil_scoped_release release;
+    return stat_remote(urls);
+  }();
+  std::vector<std::pair<std::int64_t, std::int64_t>> found;
+  for (const auto& each : entries) {
+    found.emplace_back(each.n_bytes, each.modified_ns);
+  }
+  return found;
 }
 
 py::object read_origins(const std::string& path) {
@@ -371,6 +401,8 @@ void register_files(py::module_& module) {
       .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
   module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
              py::arg("first") = 0, py::arg("last") = -1);
+  module.def("list_remote", &listed_remote, py::arg("url"));
+  module.def("stat_remote", &stated_remote, py::arg("urls"));
   module.def("read_origins", &read_origins, py::arg("path"));
   module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),

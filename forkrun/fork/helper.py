@@ -195,6 +195,7 @@ def describe_death(exit_code: int) -> str:
 
 _LEAST_BYTES_OF_READER = 1 << 30
 _FILES_PER_WORKER = 4  # a worker takes about a second to start; a file some milliseconds
+_WAITING_PER_CPU = 4
 _INTERVAL_S = 10.0
 _STARTING_CPU_S = 60.0  # `answer` sets its own limits
 
@@ -261,7 +262,9 @@ def ask_workers(
     replaced; its file is tried again, unless it was the first one that it read and killed it."""
     pending = list(reversed(requests))
     tries: Counter[str] = Counter()
-    n_workers = min(len(os.sched_getaffinity(0)), -(-len(pending) // _FILES_PER_WORKER))
+    waits = any("://" in each["path"] for each in pending)  # for servers, more than it computes
+    most = len(os.sched_getaffinity(0)) * (_WAITING_PER_CPU if waits else 1)
+    n_workers = min(most, -(-len(pending) // _FILES_PER_WORKER))
     answers = []
     with selectors.DefaultSelector() as selector:
 

@@ -36,7 +36,7 @@ class IndexCache(Struct, frozen=True):
         machine failed is none, and is made anew. Not of a file that was replaced since it was
         read."""
         place = self._place(request)
-        if place is not None and _is_of(index, request["path"]):
+        if place is not None and _is_of(index, request):
             _write(place, index)
 
     def find_result(self, request: dict[str, Any]) -> dict[str, Any] | None:
@@ -49,14 +49,16 @@ class IndexCache(Struct, frozen=True):
             _write(place, result)
 
     def _place(self, request: dict[str, Any]) -> str | None:
-        """None for remote files: there is no cheap way to see whether they have changed."""
-        if self.folder is None or is_url(request["path"]):
+        """None for a remote file whose server has not told its size and date, in `stat`."""
+        if self.folder is None or (is_url(request["path"]) and "stat" not in request):
             return None
-        try:
-            stat = os.stat(request["path"])
-        except OSError:
-            return None
-        key = {**request, "size": stat.st_size, "mtime": stat.st_mtime_ns, "inode": stat.st_ino}
+        key = dict(request)
+        if not is_url(request["path"]):
+            try:
+                stat = os.stat(request["path"])
+            except OSError:
+                return None
+            key |= {"size": stat.st_size, "mtime": stat.st_mtime_ns, "inode": stat.st_ino}
         if request["lumi_branch"] and not request.get("optional_ids"):
             del key["file_number"]  # only stands for a lumi that the file does not name
         return self._named(key)
@@ -96,10 +98,13 @@ def _check(data: bytes | memoryview) -> bytes:
     return _core.crc32c(data).to_bytes(_CHECK_BYTES)
 
 
-def _is_of(index: dict[str, Any], path: str) -> bool:
+def _is_of(index: dict[str, Any], request: dict[str, Any]) -> bool:
     """Whether the file is the one that the index was made of."""
+    was = index["n_bytes"], index["modified_ns"]
+    if is_url(request["path"]):
+        return was == tuple(request["stat"])
     try:
-        stat = os.stat(path)
+        stat = os.stat(request["path"])
     except OSError:
         return False
-    return (index["n_bytes"], index["modified_ns"]) == (stat.st_size, stat.st_mtime_ns)
+    return was == (stat.st_size, stat.st_mtime_ns)

@@ -13,8 +13,9 @@ from forkrun.base.nearest import close_to
 from forkrun.base.user_text import text_problem
 from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
-from forkrun.config.urls import known_as
+from forkrun.config.urls import known_as, public_url
 from forkrun.errors import InputError
+from forkrun.index.on_servers import files_of_pattern, is_remote_pattern
 
 _MOST_SIBLINGS = 10_000
 """Files of a folder that are compared with a misspelt name."""
@@ -72,10 +73,13 @@ def _listed(path: Path) -> list[str]:
 
 def _expand(pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str]) -> list[str]:
     if is_url(pattern):
-        return [pattern]
+        return _on_servers(pattern, problems, remedy)
     if prefixes:
-        places = (p + (pattern.lstrip("/") if p.endswith("/") else pattern) for p in prefixes)
-        return [known_as("|".join(places))]
+        first, *others = prefixes
+        name = pattern.lstrip("/") if first.endswith("/") else pattern
+        found = _on_servers(known_as(first + name), problems, remedy)
+        names = [url.removeprefix(public_url(first)) for url in found]
+        return [known_as("|".join([first + n, *(p + n for p in others)])) for n in names]
     if not os.path.exists(pattern) and glob.has_magic(pattern):
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:
@@ -86,6 +90,20 @@ def _expand(pattern: str, problems: list[str], remedy: str, prefixes: Sequence[s
     if problem := _unreadable(pattern, remedy):
         problems.append(f"{pattern}: {problem}")
     return [os.path.abspath(pattern)]
+
+
+def _on_servers(url: str, problems: list[str], remedy: str) -> list[str]:
+    """A URL, or those that a pattern stands for."""
+    if not is_remote_pattern(url):
+        return [url]
+    try:
+        found = files_of_pattern(url)
+    except InputError as error:
+        problems.append(str(error))
+        return []
+    if not found:
+        problems.append(f"{url}: no file matches this pattern; {remedy}")
+    return found
 
 
 def _is_sound(path: str, problems: list[str]) -> bool:

@@ -120,6 +120,9 @@ def _answers(
         for number, (file, tree) in enumerate(wanted)
         if file
     ]
+    if cache.folder is not None:
+        known = _stats([r["path"] for r in requests if is_url(r["path"])])
+        requests = [{**r, "stat": known[r["path"]]} if r["path"] in known else r for r in requests]
     answers: dict[_Wanted, dict[str, Any]] = {
         (r["path"], r["tree"]): {"index": kept}
         for r in requests
@@ -131,6 +134,16 @@ def _answers(
         if "index" in answer:
             cache.keep(request, answer["index"])
     return answers
+
+
+def _stats(urls: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Bytes and time of the last change of the remote files whose server tells them: all are asked
+    for at once."""
+    told: list[tuple[int, int]] = []
+    if urls:
+        ((_, answer),) = ask_workers([{"path": urls[0], "stats": list(urls)}])
+        told = answer.get("stats", [])
+    return {url: (n, at) for url, (n, at) in zip(urls, told, strict=False) if n >= 0}
 
 
 def _known_before(

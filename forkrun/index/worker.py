@@ -25,8 +25,8 @@ def answer(request: Request) -> Answer:
     """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
     `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
     that come again `{"again": …}`, of one for partners in a friend `{"partners": …}`, of one for
-    values `{"values": …}`, of one for branches `{"described": …}`, or
-    `{"error": message}`."""
+    values `{"values": …}`, of one for branches `{"described": …}`, of one for files of a server
+    `{"matches": …}` or `{"stats": …}`, or `{"error": message}`."""
     files = _paths(request)
     limit_cpu(cpu_limit_s(files, _S_PER_MB))
     limit_heap(files, MOST_HEAP_BYTES if request.keys() & _LARGE else _LEAST_HEAP_BYTES)
@@ -41,6 +41,12 @@ def answer(request: Request) -> Answer:
             return {"partners": find_partners(request)}
         if "pieces" in request:
             return {"values": values_of(request)}
+        if "pattern" in request:
+            from forkrun.index.on_servers import matches
+
+            return {"matches": matches(request["pattern"])}
+        if "stats" in request:
+            return {"stats": _core.stat_remote(request["stats"])}
         if "describe" in request:
             return {"described": format_of(files[0]).described(files[0], request["describe"])}
         if "sum_of" in request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from forkrun.studies.sample import SampleSettings, write_sample
-from tests.support.jobs import PATIENCE_S, Ended, forkrun, output_digests
+from tests.support.jobs import PATIENCE_S, Ended, environment, forkrun, output_digests
+from tests.support.web_server import WebServer, web_server
 from tests.support.xrootd_server import XrootdServer, xrootd_server
 
 N_EVENTS = 6000
@@ -164,6 +166,72 @@ def test_outputs_to_servers_are_refused_at_once(tmp_path: Path, server: XrootdSe
         assert ended.code == 4, ended.err
         assert "outputs are written to local files" in ended.err
     assert list(tmp_path.iterdir()) == [config]
+
+
+def test_patterns_are_listed_by_the_server_and_files_that_are_known_not_opened(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    for name in ("a/x_1.root", "b/x_0.root", "b/y_1.root"):
+        (server.data / name).parent.mkdir(exist_ok=True)
+        (server.data / name).write_bytes((server.data / "s.root").read_bytes())
+    (server.data / "b/x_0.root").write_bytes(b"none")
+    config = configured(tmp_path, server.url("[a-b]/x_*.root"))
+    broken = forkrun("plan", config, cwd=tmp_path)
+    assert broken.code == 3
+    assert server.url("b/x_0.root") in broken.err
+    (server.data / "b/x_0.root").unlink()
+    cached = environment(FORKRUN_CACHE=str(tmp_path / "cache"))
+    first = forkrun("plan", config, cwd=tmp_path, env=cached)
+    assert first.code == 0, first.err
+    assert "6,000 events, 20 lumis" in first.out
+    known = server.data / "a/x_1.root"
+    before = known.stat()
+    known.write_bytes(bytes(before.st_size))
+    os.utime(known, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert forkrun("plan", config, cwd=tmp_path, env=cached).out == first.out
+    os.utime(known, (0, 0))
+    assert forkrun("plan", config, cwd=tmp_path, env=cached).code == 3
+    none = forkrun("plan", configured(tmp_path, server.url("z_*.root")), cwd=tmp_path)
+    assert none.code == 3
+    assert "no file matches this pattern" in none.err
+
+
+@pytest.fixture(scope="module")
+def web(server: XrootdServer) -> Iterator[WebServer]:
+    with web_server() as one:
+        (one.data / "s.root").write_bytes((server.data / "s.root").read_bytes())
+        yield one
+
+
+def test_outputs_of_files_of_web_servers_have_the_bytes_of_local_input(
+    tmp_path: Path, server: XrootdServer, web: WebServer
+) -> None:
+    """Secrets come to all who read, and to nobody else."""
+    signed = web.url("signed/s.root?token=sesame")
+    for name, file in (("here", str(server.data / "s.root")), ("afar", signed)):
+        ended = run(tmp_path, name, file, "--children", 2)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+    assert "sesame" not in texts_in(tmp_path / "afar")
+    merged = forkrun("merge", tmp_path / "m.root", web.url("moved/s.root"), cwd=tmp_path)
+    assert merged.code == 0, merged.err
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("signed/s.root?token=open", "HTTP 403 (not allowed: a token or signature is missing"),
+        ("none.root", "HTTP 404 (no such file)"),
+        ("whole/s.root", "gives no parts of files"),
+    ],
+)
+def test_what_web_servers_refuse_is_said_at_once(
+    tmp_path: Path, web: WebServer, name: str, why: str
+) -> None:
+    ended = forkrun("columns", web.url(name), cwd=tmp_path)
+    assert ended.code == 3
+    assert why in ended.err
+    assert "token=open" not in ended.err
 
 
 READ_TWICE = """

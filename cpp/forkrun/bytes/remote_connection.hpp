@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace forkrun {
 
@@ -51,7 +52,25 @@ struct RemoteOpened {
   RemoteProblem problem{};
 };
 
+/// What a server says of a file or folder without opening it.
+struct RemoteEntry {
+  std::string name{};
+  bool is_folder = false;
+  std::int64_t n_bytes = -1;  ///< -1: the server did not tell
+  std::int64_t modified_ns{};
+};
+
+/// What is in a folder, or why that is not known.
+struct RemoteListing {
+  std::vector<RemoteEntry> entries{};
+  RemoteProblem problem{};
+};
+
 /// What the library of a protocol offers, under the name `forkrun_open_remote`.
 using OpenRemote = RemoteOpened (*)(const std::string& url);
+/// The same, `forkrun_list_remote`: of a folder.
+using ListRemote = RemoteListing (*)(const std::string& url);
+/// The same, `forkrun_stat_remote`: of files, which are asked for all at once.
+using StatRemote = std::vector<RemoteEntry> (*)(std::span<const std::string> urls);
 
 }  // namespace forkrun

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include <forkrun/bytes/https_connection.hpp>
 #include <forkrun/bytes/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>
 
@@ -35,15 +36,17 @@ bool is_of_xrootd(const std::string& url) {
                              [&url](const char* begin) { return url.starts_with(begin); });
 }
 
-/// nullptr if the library was not built here: there was no XrdCl.
+/// What the library of XRootD offers under a name; nullptr if it was not built here: there was no
+/// XrdCl.
+template <class Function>
+Function of_xrootd(const char* name) {
+  constexpr int own_symbols = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
+  static void* library = ::dlopen("libforkrun_xrootd.so", own_symbols);
+  return library == nullptr ? nullptr : reinterpret_cast<Function>(::dlsym(library, name));
+}
+
 OpenRemote xrootd() {
-  static const auto open = [] {
-    constexpr int own_symbols = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-    void* library = ::dlopen("libforkrun_xrootd.so", own_symbols);
-    return library == nullptr
-               ? nullptr
-               : reinterpret_cast<OpenRemote>(::dlsym(library, "forkrun_open_remote"));
-  }();
+  static const auto open = of_xrootd<OpenRemote>("forkrun_open_remote");
   return open;
 }
 
@@ -53,6 +56,8 @@ std::vector<RemoteFile::Replica> replicas_of(const std::string& name) {
   for (const auto& url : places_of(name)) {
     if (is_of_xrootd(url) && xrootd() != nullptr) {
       replicas.push_back({url, [url] { return xrootd()(url); }});
+    } else if (is_of_https(url)) {
+      replicas.push_back({url, [url] { return open_https(url); }});
     }
   }
   return replicas;
@@ -68,6 +73,35 @@ RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
 }
 
 }  // namespace
+
+RemoteListing list_remote(const std::string& url) {
+  const auto list = of_xrootd<ListRemote>("forkrun_list_remote");
+  const auto places = places_of(url);
+  if (!is_of_xrootd(url) || list == nullptr) {
+    return {{}, {"files are listed on servers of XRootD alone", true}};
+  }
+  auto listing = list(places.front());
+  listing.problem.text = without_secrets(listing.problem.text, places.front());
+  return listing;
+}
+
+std::vector<RemoteEntry> stat_remote(std::span<const std::string> names) {
+  const auto stat = of_xrootd<StatRemote>("forkrun_stat_remote");
+  std::vector<RemoteEntry> entries(names.size());
+  std::vector<std::string> urls;
+  std::vector<std::size_t> numbers;
+  for (std::size_t number = 0; number < names.size() && stat != nullptr; ++number) {
+    if (const auto place = places_of(names[number]).front(); is_of_xrootd(place)) {
+      urls.push_back(place);
+      numbers.push_back(number);
+    }
+  }
+  auto found = urls.empty() ? std::vector<RemoteEntry>{} : stat(urls);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    entries[numbers[i]] = std::move(found[i]);
+  }
+  return entries;
+}
 
 struct RemoteFile::Shared {
   std::mutex mutex;

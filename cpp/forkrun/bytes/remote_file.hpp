@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@
 #include <forkrun/bytes/remote_connection.hpp>
 
 namespace forkrun {
+
+/// What is in a folder of a server.
+[[nodiscard]] RemoteListing list_remote(const std::string& url);
+/// Size and date of each file, from its first place; servers are asked for all at once.
+[[nodiscard]] std::vector<RemoteEntry> stat_remote(std::span<const std::string> names);
 
 /// A file on a server. What is expected to be read is fetched ahead, many pieces with one request.
 /// A connection that fails is made anew, to the next replica if there are several, with pauses that

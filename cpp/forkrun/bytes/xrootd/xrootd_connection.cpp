@@ -1,14 +1,20 @@
 // Files of XRootD servers, by XrdCl. In a library of its own, which is loaded for such files alone
 // and keeps its symbols for itself: a user's module may bring another XrdCl.
+#include <latch>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <ranges>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <XProtocol/XProtocol.hh>
 #include <XrdCl/XrdClDefaultEnv.hh>
 #include <XrdCl/XrdClEnv.hh>
 #include <XrdCl/XrdClFile.hh>
+#include <XrdCl/XrdClFileSystem.hh>
 #include <XrdCl/XrdClXRootDResponses.hh>
 
 #include <forkrun/bytes/remote_connection.hpp>
@@ -17,6 +23,7 @@ namespace forkrun {
 
 namespace {
 
+constexpr std::int64_t ns_per_s = 1'000'000'000;
 constexpr std::uint16_t no_answer_s = 60;  ///< without a byte of the answer
 
 /// Limits of time; what people have set in the environment stays.
@@ -91,9 +98,8 @@ class XrootdConnection final : public RemoteConnection {
     const auto status = file_.Stat(false, found, no_answer_s);  // the answer to the opening has it
     const std::unique_ptr<XrdCl::StatInfo> owned{found};
     if (status.IsOK() && found != nullptr) {
-      constexpr std::int64_t ns = 1'000'000'000;
       n_bytes_ = static_cast<std::int64_t>(found->GetSize());
-      modified_ns_ = static_cast<std::int64_t>(found->GetModTime()) * ns;
+      modified_ns_ = static_cast<std::int64_t>(found->GetModTime()) * ns_per_s;
     }
     return problem_of(status);
   }
@@ -132,7 +138,72 @@ class XrootdConnection final : public RemoteConnection {
   std::int64_t modified_ns_{};
 };
 
+/// Notes the answer to a question about a file; deletes itself.
+class StatAnswer final : public XrdCl::ResponseHandler {
+ public:
+  StatAnswer(RemoteEntry& into, std::latch& answered) : into_{into}, answered_{answered} {}
+
+  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
+    const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
+    const std::unique_ptr<XrdCl::AnyObject> owned{response};
+    const std::unique_ptr<StatAnswer> self{this};
+    XrdCl::StatInfo* found = nullptr;
+    if (response != nullptr) {
+      response->Get(found);
+    }
+    if (status->IsOK() && found != nullptr) {
+      into_.n_bytes = static_cast<std::int64_t>(found->GetSize());
+      into_.modified_ns = static_cast<std::int64_t>(found->GetModTime()) * ns_per_s;
+    }
+    answered_.count_down();
+  }
+
+ private:
+  RemoteEntry& into_;
+  std::latch& answered_;
+};
+
 }  // namespace
+
+extern "C" [[gnu::visibility("default")]] RemoteListing forkrun_list_remote(
+    const std::string& url) {
+  set_limits();
+  const XrdCl::URL at{url};
+  XrdCl::FileSystem server{at, false};
+  XrdCl::DirectoryList* found = nullptr;
+  const auto status =
+      server.DirList(at.GetPathWithParams(), XrdCl::DirListFlags::Stat, found, no_answer_s);
+  const std::unique_ptr<XrdCl::DirectoryList> owned{found};
+  RemoteListing listing{{}, problem_of(status)};
+  if (found != nullptr) {
+    for (const auto* each : std::ranges::subrange(found->Begin(), found->End())) {
+      const auto* info = each->GetStatInfo();
+      listing.entries.push_back(
+          {each->GetName(), info != nullptr && info->TestFlags(XrdCl::StatInfo::IsDir)});
+    }
+  }
+  return listing;
+}
+
+extern "C" [[gnu::visibility("default")]] std::vector<RemoteEntry> forkrun_stat_remote(
+    std::span<const std::string> urls) {
+  set_limits();
+  std::vector<RemoteEntry> entries(urls.size());
+  std::latch answered{std::ssize(urls)};
+  std::map<std::string, XrdCl::FileSystem> servers;
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const XrdCl::URL at{urls[i]};
+    auto& server = servers.try_emplace(at.GetHostId(), at, false).first->second;
+    auto answer = std::make_unique<StatAnswer>(entries[i], answered);
+    if (server.Stat(at.GetPathWithParams(), answer.get(), no_answer_s).IsOK()) {
+      static_cast<void>(answer.release());  // it is called, and deletes itself
+    } else {
+      answered.count_down();
+    }
+  }
+  answered.wait();
+  return entries;
+}
 
 extern "C" [[gnu::visibility("default")]] RemoteOpened forkrun_open_remote(const std::string& url) {
   set_limits();

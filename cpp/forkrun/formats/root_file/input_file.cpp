@@ -148,10 +148,6 @@ void InputFile::open_with_root() const {
   std::unique_ptr<TFile> file{naming_file(path_, [&]() -> TFile* {
     return bytes_ ? new FileOfRoot{path_, bytes_} : TFile::Open(path_.c_str(), "READ");
   })};
-  if ((!file || file->IsZombie()) && path_.starts_with("http")) {
-    throw InputError(path_ + ": files of web servers cannot be read" + because(messages.first()) +
-                     "; copy the file, or name it with root:// if its storage has that, too");
-  }
   if (!file || file->IsZombie()) {
     throw InputError(path_ + ": is not a readable ROOT file" + because(messages.first()));
   }

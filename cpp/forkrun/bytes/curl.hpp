@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+
+namespace forkrun {
+
+/// What is used of libcurl 7.55 or newer, which is loaded when there is a file of a web server: it
+/// need not be there when this is built. Numbers are those of its stable interface.
+struct Curl {
+  using Handle = void*;
+  using TakeBytes = std::size_t (*)(char*, std::size_t, std::size_t, void*);
+
+  static constexpr int ok = 0;
+  static constexpr int unsupported_protocol = 1;
+  static constexpr int bad_url = 3;
+  static constexpr int unknown_host = 6;
+  static constexpr int write_error = 23;
+  static constexpr int untrusted_server = 60;
+
+  static constexpr int write_data = 10001;
+  static constexpr int url = 10002;
+  static constexpr int range = 10007;
+  static constexpr int error_buffer = 10010;
+  static constexpr int low_speed_limit = 19;
+  static constexpr int low_speed_time = 20;
+  static constexpr int header_data = 10029;
+  static constexpr int headers = 10023;
+  static constexpr int no_body = 44;
+  static constexpr int follow = 52;
+  static constexpr int file_time = 69;
+  static constexpr int connect_timeout = 78;
+  static constexpr int no_signal = 99;
+  static constexpr int ca_folder = 10097;
+  static constexpr int client_certificate = 10025;
+  static constexpr int client_key = 10087;
+  static constexpr int write_function = 20011;
+  static constexpr int header_function = 20079;
+
+  static constexpr int told_status = 0x200002;
+  static constexpr int told_file_time = 0x600000 + 14;
+  static constexpr int told_bytes = 0x600000 + 15;
+
+  Handle (*easy_init)();
+  void (*easy_cleanup)(Handle);
+  int (*set)(Handle, int, ...);
+  int (*perform)(Handle);
+  int (*get)(Handle, int, ...);
+  const char* (*explain)(int);
+  void* (*append)(void*, const char*);
+
+  /// nullptr: it is not on this machine.
+  [[nodiscard]] static const Curl* load();
+};
+
+}  // namespace forkrun

@@ -1,0 +1,318 @@
+#include <forkrun/bytes/https_connection.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <forkrun/bytes/curl.hpp>
+
+namespace forkrun {
+
+namespace {
+
+/// Requests that are made at the same time.
+constexpr int n_at_once = 8;
+/// Bytes between two pieces that take no longer than another request, at 20 MB/s and 20 ms.
+constexpr std::int64_t most_gap = 256 << 10;
+constexpr std::int64_t most_request_bytes = 4 << 20;
+constexpr long connect_s = 30;
+constexpr long no_byte_s = 60;
+constexpr long status_of_part = 206;
+
+/// What is fetched with one request: pieces in the order of the file, and what is between them.
+struct Request {
+  std::int64_t begin{};
+  std::int64_t end{};
+  std::vector<RemotePiece> pieces{};
+};
+
+std::vector<Request> requests_of(std::span<const RemotePiece> pieces) {
+  std::vector<RemotePiece> sorted{pieces.begin(), pieces.end()};
+  std::ranges::sort(sorted, {}, &RemotePiece::place);
+  std::vector<Request> requests;
+  for (const auto& piece : sorted) {
+    const auto end = piece.place + std::ssize(piece.into);
+    const bool joins = !requests.empty() && piece.place <= requests.back().end + most_gap &&
+                       end - requests.back().begin <= most_request_bytes;
+    if (!joins) {
+      requests.push_back({piece.place, piece.place, {}});
+    }
+    requests.back().end = std::max(requests.back().end, end);
+    requests.back().pieces.push_back(piece);
+  }
+  return requests;
+}
+
+/// Takes the answer: puts bytes where they belong.
+struct Answer {
+  const Request& request;
+  const Curl& curl;
+  Curl::Handle handle;
+  std::int64_t place;
+  std::size_t first = 0;  ///< piece that is not complete
+
+  static std::size_t take(char* data, std::size_t size, std::size_t n, void* self) {
+    return static_cast<Answer*>(self)->take(std::span{reinterpret_cast<std::byte*>(data), size * n})
+               ? size * n
+               : 0;
+  }
+
+  bool take(std::span<std::byte> bytes) {
+    long status = 0;
+    curl.get(handle, Curl::told_status, &status);
+    const auto end = place + std::ssize(bytes);
+    if (status != status_of_part || end > request.end) {
+      return false;  // the whole file, or a page that says what is wrong
+    }
+    for (auto i = first; i < request.pieces.size() && request.pieces[i].place < end; ++i) {
+      const auto& [begin, into] = request.pieces[i];
+      const auto from = std::max(begin, place);
+      const auto to = std::min(begin + std::ssize(into), end);
+      if (from < to) {
+        std::memcpy(&into[static_cast<std::size_t>(from - begin)],
+                    &bytes[static_cast<std::size_t>(from - place)],
+                    static_cast<std::size_t>(to - from));
+      }
+      first += i == first && begin + std::ssize(into) <= end ? 1U : 0U;
+    }
+    place = end;
+    return true;
+  }
+};
+
+std::size_t pass_over(char* /*data*/, std::size_t size, std::size_t n, void* /*into*/) {
+  return size * n;
+}
+
+/// \param status 0: there was no answer
+RemoteProblem problem_of(const Curl& curl, int code, long status, const char* text) {
+  if (status >= 400) {
+    const std::string said = "the server says: HTTP " + std::to_string(status);
+    switch (status) {
+      case 401:
+      case 403:
+        return {said + " (not allowed: a token or signature is missing or has expired)", true};
+      case 404:
+      case 410: return {said + " (no such file)", true};
+      default: return {said, status < 500 && status != 408 && status != 429};
+    }
+  }
+  if (code == Curl::ok || (code == Curl::write_error && status == 200)) {
+    return status == 200 ? RemoteProblem{"the server gives no parts of files (HTTP ranges)", true}
+                         : RemoteProblem{};
+  }
+  const bool is_lasting = code == Curl::unsupported_protocol || code == Curl::bad_url ||
+                          code == Curl::unknown_host || code == Curl::untrusted_server;
+  return {*text != '\0' ? text : curl.explain(code), is_lasting};
+}
+
+/// The token that XrdCl and other clients of grids take as well; "" if there is none.
+std::string bearer_token() {
+  if (const char* token = std::getenv("BEARER_TOKEN")) {
+    return token;
+  }
+  std::string token;
+  if (const char* path = std::getenv("BEARER_TOKEN_FILE")) {
+    std::ifstream{path} >> token;
+  }
+  return token;
+}
+
+/// One connection, which is kept between requests.
+class Client {
+ public:
+  Client(const Curl& curl, const std::string& url) : curl_{curl}, handle_{curl.easy_init()} {
+    curl_.set(handle_, Curl::url, url.c_str());
+    curl_.set(handle_, Curl::no_signal, 1L);
+    curl_.set(handle_, Curl::follow, 1L);
+    curl_.set(handle_, Curl::connect_timeout, connect_s);
+    curl_.set(handle_, Curl::low_speed_limit, 1L);
+    curl_.set(handle_, Curl::low_speed_time, no_byte_s);
+    curl_.set(handle_, Curl::error_buffer, text_.data());
+    if (const char* proxy = std::getenv("X509_USER_PROXY")) {
+      curl_.set(handle_, Curl::client_certificate, proxy);
+      curl_.set(handle_, Curl::client_key, proxy);
+    }
+    if (const char* folder = std::getenv("X509_CERT_DIR")) {
+      curl_.set(handle_, Curl::ca_folder, folder);
+    }
+    if (const auto token = bearer_token(); !token.empty() && url.starts_with("https")) {
+      headers_ = curl_.append(nullptr, ("Authorization: Bearer " + token).c_str());
+      curl_.set(handle_, Curl::headers, headers_);
+    }
+  }
+  ~Client() { curl_.easy_cleanup(handle_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  RemoteProblem fetch(const Request& request) {
+    Answer answer{request, curl_, handle_, request.begin};
+    const auto range = std::to_string(request.begin) + "-" + std::to_string(request.end - 1);
+    curl_.set(handle_, Curl::range, range.c_str());
+    curl_.set(handle_, Curl::write_function, static_cast<Curl::TakeBytes>(&Answer::take));
+    curl_.set(handle_, Curl::write_data, &answer);
+    auto problem = perform();
+    if (!problem && answer.place != request.end) {
+      problem = {"the answer is shorter than what was asked for", false};
+    }
+    return problem;
+  }
+
+  /// Size, from the answer to a request for the first byte: signatures are for GET alone.
+  RemoteProblem open(std::int64_t& n_bytes, std::int64_t& modified_ns) {
+    std::string told;
+    curl_.set(handle_, Curl::file_time, 1L);
+    curl_.set(handle_, Curl::header_function, static_cast<Curl::TakeBytes>(&note_range));
+    curl_.set(handle_, Curl::header_data, &told);
+    auto problem = fetch({0, 1, {}});
+    curl_.set(handle_, Curl::header_function, static_cast<Curl::TakeBytes>(&pass_over));
+    std::int64_t seconds = 0;
+    curl_.get(handle_, Curl::told_file_time, &seconds);
+    modified_ns = std::max<std::int64_t>(seconds, 0) * 1'000'000'000;
+    const auto slash = told.find('/');
+    if (!problem &&
+        (slash == std::string::npos ||
+         std::from_chars(&told[slash + 1], &told[told.size()], n_bytes).ec != std::errc{})) {
+      problem = {"the server does not tell the size of the file", true};
+    }
+    return problem;
+  }
+
+ private:
+  RemoteProblem perform() {
+    text_[0] = '\0';
+    const auto code = curl_.perform(handle_);
+    long status = 0;
+    curl_.get(handle_, Curl::told_status, &status);
+    return problem_of(curl_, code, status, text_.data());
+  }
+
+  /// Content-Range: bytes 0-0/12345
+  static std::size_t note_range(char* data, std::size_t size, std::size_t n, void* told) {
+    std::string line{data, size * n};
+    std::ranges::transform(line, line.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    if (line.starts_with("content-range:")) {
+      *static_cast<std::string*>(told) = line;
+    }
+    return size * n;
+  }
+
+  const Curl& curl_;
+  Curl::Handle handle_;
+  void* headers_ = nullptr;
+  std::array<char, 256> text_{};
+};
+
+/// Answers of several requests, of which the first problem counts.
+struct Pending {
+  std::function<void(const RemoteProblem&)> done;
+  std::atomic<std::size_t> n_left;
+  std::mutex mutex{};
+  RemoteProblem problem{};
+
+  void answered(RemoteProblem of_one) {
+    {
+      const std::lock_guard lock{mutex};
+      problem = problem ? problem : std::move(of_one);
+    }
+    if (--n_left == 0) {
+      done(problem);
+    }
+  }
+};
+
+class HttpsConnection final : public RemoteConnection {
+ public:
+  HttpsConnection(const Curl& curl, std::string url) : curl_{curl}, url_{std::move(url)} {}
+  ~HttpsConnection() override {
+    {
+      const std::lock_guard lock{mutex_};
+      is_closed_ = true;
+    }
+    is_work_.notify_all();
+    for (auto& thread : threads_) {
+      thread.join();
+    }
+  }
+
+  RemoteProblem open() { return Client{curl_, url_}.open(n_bytes_, modified_ns_); }
+  [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
+  [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
+
+  void read(std::span<const RemotePiece> pieces,
+            std::function<void(const RemoteProblem&)> done) override {
+    auto requests = requests_of(pieces);
+    auto pending = std::make_shared<Pending>(std::move(done), requests.size());
+    const std::lock_guard lock{mutex_};
+    for (auto& request : requests) {
+      queue_.emplace_back(std::move(request), pending);
+    }
+    while (std::ssize(threads_) < std::min<std::ptrdiff_t>(n_at_once, std::ssize(queue_))) {
+      threads_.emplace_back([this] { work(); });
+    }
+    is_work_.notify_all();
+  }
+
+ private:
+  void work() {
+    Client client{curl_, url_};
+    std::unique_lock lock{mutex_};
+    while (true) {
+      is_work_.wait(lock, [this] { return is_closed_ || !queue_.empty(); });
+      if (queue_.empty()) {
+        return;
+      }
+      const auto [request, pending] = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      pending->answered(client.fetch(request));
+      lock.lock();
+    }
+  }
+
+  const Curl& curl_;
+  std::string url_;
+  std::int64_t n_bytes_{};
+  std::int64_t modified_ns_{};
+  std::mutex mutex_;
+  std::condition_variable is_work_;
+  std::deque<std::pair<Request, std::shared_ptr<Pending>>> queue_;
+  std::vector<std::thread> threads_;
+  bool is_closed_ = false;
+};
+
+}  // namespace
+
+bool is_of_https(const std::string& url) {
+  return url.starts_with("https://") || url.starts_with("http://") || url.starts_with("davs://");
+}
+
+RemoteOpened open_https(const std::string& url) {
+  const auto* curl = Curl::load();
+  if (curl == nullptr) {
+    return {nullptr,
+            {"libcurl.so.4, which reads files of web servers, is not on this machine", true}};
+  }
+  const auto plain = url.starts_with("davs://") ? "https" + url.substr(4) : url;
+  auto connection = std::make_unique<HttpsConnection>(*curl, plain);
+  if (auto problem = connection->open()) {
+    return {nullptr, std::move(problem)};
+  }
+  return {std::move(connection), {}};
+}
+
+}  // namespace forkrun

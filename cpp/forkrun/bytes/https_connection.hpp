@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include <forkrun/bytes/remote_connection.hpp>
+
+namespace forkrun {
+
+/// Opens a file of a web server that gives ranges of it (http, https; davs is https), by libcurl.
+[[nodiscard]] RemoteOpened open_https(const std::string& url);
+
+[[nodiscard]] bool is_of_https(const std::string& url);
+
+}  // namespace forkrun

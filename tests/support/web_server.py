@@ -1,0 +1,82 @@
+"""A real nginx of this machine, where it is installed."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.support.jobs import PATIENCE_S
+
+_CONFIGURATION = """
+daemon off;
+user root;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+  access_log {folder}/access.log;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{ root {folder}/data; }}
+    location /signed/ {{
+      if ($arg_token != "sesame") {{ return 403; }}
+      alias {folder}/data/;
+    }}
+    location /whole/ {{ max_ranges 0; alias {folder}/data/; }}
+    location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}
+  }}
+}}
+"""
+
+
+class WebServer:
+    """Serves a folder: by ranges; below /signed/ with ?token=sesame alone, below /whole/ without
+    ranges, below /moved/ by a redirection."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.data = folder, folder / "data"
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            self.port: int = unused.getsockname()[1]
+
+    def url(self, name: str) -> str:
+        return f"http://127.0.0.1:{self.port}/{name}"
+
+
+@contextmanager
+def web_server() -> Iterator[WebServer]:
+    """Skips where there is none (Debian, Ubuntu: apt install nginx-light)."""
+    program = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+    if program is None:
+        pytest.skip("the program nginx is not installed")
+    with tempfile.TemporaryDirectory() as name:
+        server = WebServer(Path(name))
+        server.data.mkdir()
+        configuration = server.folder / "nginx.conf"
+        configuration.write_text(_CONFIGURATION.format(folder=server.folder, port=server.port))
+        command = [program, "-p", name, "-c", str(configuration)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            try:
+                deadline = time.monotonic() + PATIENCE_S
+                while True:
+                    assert process.poll() is None, (server.folder / "error.log").read_text()
+                    with suppress(OSError), socket.create_connection(("127.0.0.1", server.port)):
+                        break
+                    assert time.monotonic() < deadline, "the server does not answer"
+                    time.sleep(0.02)
+                yield server
+            finally:
+                process.terminate()
