@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.index import FileIndex
 from forkrun.modules.columns import as_array
+from tests.server.root_program import call_root
 from tests.support.jobs import forkrun as command
 from tests.support.jobs import write_job
 from tests.support.members_file import (
@@ -32,13 +34,16 @@ from tests.support.members_file import (
 )
 
 IDS = ("run", "luminosityBlock", "event")
-REAL = {
-    "AO2D.root": "DF_2273751408283648/O2udtrack",
-    "delphes.root": "Delphes",
-    "p8_ee_WW_ecm240_edm4hep.root": "events",
-    "uproot-issue213.root": "T",
-    "uproot-issue327.root": "DstTree",
-}
+REAL_AND_FAST = (
+    "p8_ee_WW_ecm240_edm4hep.root",
+    "uproot-issue213.root",
+    "uproot-issue327.root",
+    "uproot-issue-607.root",
+)
+REAL = (
+    *REAL_AND_FAST,
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("AO2D.root", "delphes.root")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +90,7 @@ UNLIKE_UPROOT = ("fBits", "ref", "refs")
 
 
 def differing(path: Path, tree: str, first: int = 0, last: int | None = None) -> Iterator[str]:
-    """Columns that are not what uproot reads."""
+    """Columns of members that are not what uproot reads."""
     names = {
         name: of
         for name, of in columns_of(path, tree).items()
@@ -102,6 +107,45 @@ def differing(path: Path, tree: str, first: int = 0, last: int | None = None) ->
                 yield name
 
 
+def of_object(tree: Any, name: str, top: str) -> Any:
+    """Values of a column within an object that uproot reads as a whole."""
+    path = name.split(".")
+    for n_outer in range(len(path) - 1, 0, -1):
+        try:
+            values = of_uproot(tree, ".".join(path[:n_outer]), top).array()
+        except KeyError:
+            continue
+        for member in path[n_outer:]:
+            values = values[member]
+        return ak.values_astype(values, np.uint32) if path[-1] == "refs" else values
+    raise KeyError(name)
+
+
+def all_columns(path: Path, tree: str) -> dict[str, tuple[str, str]]:
+    """Type of each, and the branch of the tree that it is, or is in."""
+    index = _core.index_tree(str(path), tree, "", "", "")
+    tops = {name: (kind, name) for name, kind, *_ in index["branches"]}
+    own = {name: each for name, each in tops.items() if not each[0].startswith("other:")}
+    return own | columns_of(path, tree)
+
+
+def by_uproot(tree: Any, name: str, top: str) -> Any:
+    """None if it cannot read this."""
+    try:
+        return tree[name].array() if name == top else of_uproot(tree, name, top).array()
+    except (KeyError, ValueError):
+        pass
+    try:
+        return of_object(tree, name, top)
+    except (KeyError, ValueError, ak.errors.FieldNotFoundError):
+        return None
+
+
+def trees_of(path: Path) -> list[str]:
+    with uproot.open(path) as file:
+        return [name for name, kind in file.classnames(cycle=False).items() if kind == "TTree"]
+
+
 def test_members_of_split_objects_have_names_and_types(members: Path) -> None:
     found = {name: kind for name, (kind, _) in columns_of(members).items()}
     assert {name: found.get(name) for name in COLUMNS} == COLUMNS
@@ -112,12 +156,69 @@ def test_any_range_of_members_reads_as_with_uproot(members: Path, first: int, la
     assert list(differing(members, "Events", first, last)) == []
 
 
-@pytest.mark.parametrize("name", REAL)
-def test_every_member_in_a_real_file_reads_as_with_uproot(real_data: Path, name: str) -> None:
-    path = real_data / "objects" / name
+def real(folder: Path, name: str) -> Path:
+    path = folder / "objects" / name
     if not path.exists():
         pytest.skip(f"no such file: {path}")
-    assert list(differing(path, REAL[name])) == []
+    return path
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_every_column_of_a_real_file_reads_as_with_uproot(real_data: Path, name: str) -> None:
+    path = real(real_data, name)
+    for tree in trees_of(path):
+        names = all_columns(path, tree)
+        ours = _core.read_columns(str(path), tree, list(names))
+        with uproot.open(path) as file:
+            theirs = {each: by_uproot(file[tree], each, names[each][1]) for each in names}
+        unread = [each for each, values in theirs.items() if values is None]
+        assert {each.rpartition(".")[2] for each in unread} <= {"fBits", "fUniqueID", "pidf"}
+        differ = [
+            each
+            for each, values in theirs.items()
+            if values is not None and not same(ours[each], values)
+        ]
+        assert {each.rpartition(".")[2] for each in differ} <= {"fBits"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["delphes.root", *REAL_AND_FAST])
+def test_every_column_of_numbers_in_a_real_file_is_what_root_draws(
+    real_data: Path, name: str
+) -> None:
+    """Without dictionaries; in double precision. ROOT dies of drawing references."""
+    path = real(real_data, name)
+    of_references = re.compile(r"\.(Particles?|Constituents)\.|\.fBits$")
+    for tree in trees_of(path):
+        kinds = {
+            each: kind
+            for each, (kind, _) in all_columns(path, tree).items()
+            if not kind.startswith("string") and not of_references.search(each)
+        }
+        ours = _core.read_columns(str(path), tree, list(kinds))
+        drawn = call_root(digests_by_root, str(path), tree, list(kinds))
+        found = {each: digest_of(ours[each]) for each in kinds}
+        assert {each: drawn[each] for each in kinds if drawn[each] != found[each]} == {}
+
+
+def digest_of(column: Any) -> str:
+    values = ak.to_numpy(ak.flatten(ak.Array(as_array(column)), axis=None))
+    return hashlib.sha256(values.astype(np.float64).tobytes()).hexdigest()
+
+
+def digests_by_root(path: str, tree: str, names: list[str]) -> dict[str, str]:
+    import ROOT
+
+    file = ROOT.TFile(path)
+    events, digests = file.Get(tree), {}
+    events.SetEstimate(10_000_000)
+    for name in names:
+        n = events.Draw(name, "", "goff")
+        values = np.array([])
+        if n > 0:
+            values = np.frombuffer(events.GetV1(), np.float64, n)
+        digests[name] = hashlib.sha256(values.tobytes()).hexdigest() if n >= 0 else "not drawn"
+    return digests
 
 
 def read(path: Path, names: list[str], first: int = 0, last: int = N_EVENTS) -> dict[str, Any]:
