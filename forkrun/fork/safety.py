@@ -28,7 +28,8 @@ _REMEDIES = {
     "onnxruntime": "SessionOptions with intra_op_num_threads = inter_op_num_threads = 1",
     "libtensorflow": "load the model in begin_job()",
     "libarrow": "set JE_ARROW_MALLOC_CONF=background_thread:false, and read with use_threads=False",
-    "libXrdCl": "close remote files before the fork; children open their own",
+    "libXrdCl": "its threads stay when files are closed: open them in begin_job(), or have another"
+    " process read them before the fork (xrdcp)",
     "libcuda": "make the GPU's context in post_fork(child)",
     "libopenblas": "set OPENBLAS_NUM_THREADS=1",
     "libscipy_openblas": "set OPENBLAS_NUM_THREADS=1",

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from forkrun.base.destinations import is_pattern
 from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
+from forkrun.config.credentials import about_access
 from forkrun.errors import InputError
 from forkrun.fork import helper
 from forkrun.fork.helper import Answer, Request
@@ -202,6 +203,7 @@ def describe_files(wanted: Sequence[tuple[str, str]]) -> list[dict[str, Describe
 
 def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
     text = message if file in message else f"{file}: {message}"
+    text += about_access(text)
     if "no tree" in message:
         text += f"; name the tree of events with {key}"
     branches = {name for name in ids[1:] if name}

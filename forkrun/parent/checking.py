@@ -17,8 +17,9 @@ from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of
 from forkrun.config import Executor, JobConfig
-from forkrun.errors import ConfigError, ForkrunError, InputError
+from forkrun.errors import ConfigError, ForkrunError, ForkSafetyError, InputError
 from forkrun.fork.failure import as_forkrun_error
+from forkrun.fork.safety import check_safe_to_fork
 from forkrun.index import FileIndex, find_files, try_index, with_friends
 from forkrun.index.carried import check_carried
 from forkrun.index.datasets import with_datasets
@@ -153,6 +154,11 @@ def _process(
     )  # fmt: skip
     units = iter([unit])
     schedule.core.pre_fork()
+    if config.forking.children:
+        try:
+            check_safe_to_fork()
+        except ForkSafetyError as error:
+            found.errors.append(error)
     schedule.core.post_fork(0)
     processor = schedule.make_processor(processor_settings(config), _core.StatusBoard(1), 0)
     schedule.core.begin_job()

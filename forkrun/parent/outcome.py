@@ -8,6 +8,7 @@ import signal
 from forkrun import _core
 from forkrun.base.caller import is_built_in_python, option
 from forkrun.child.assignment import BadEvent
+from forkrun.config.credentials import about_access
 from forkrun.errors import JobError, ModuleError, OutOfTimeError, StoppedError
 from forkrun.index.ranges import Flags
 from forkrun.parent.commits import Commits
@@ -48,7 +49,7 @@ def _failed(
     if death.raised and not error.bad_event:
         return _raised(death, folder, job, int(commits.is_done.sum()))
     lines = [f"child {death.child} failed: {death.words}; {error}"]
-    lines += [str(death.error)] if death.error else []
+    lines += [f"{death.error}{about_access(str(death.error))}"] if death.error else []
     if error.bad_event:
         lines += about(error.bad_event, job.plan, folder)
     elif death.status:

@@ -1,0 +1,71 @@
+"""What a server may have against this job: a proxy or token that is missing or has expired."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_REFUSED = re.compile(r"auth failed|not allowed|authoriz|permission denied", re.IGNORECASE)
+
+
+def about_access(message: str) -> str:
+    """What is to be added to the message of a server that refuses access; "" for another one, and
+    of files that are here."""
+    if "://" not in message or not _REFUSED.search(message):
+        return ""
+    found = [*_token(), *_proxy()]
+    if not found:
+        return (
+            "; there is neither a proxy (X509_USER_PROXY; voms-proxy-init makes one) nor a token"
+            " (BEARER_TOKEN, BEARER_TOKEN_FILE)"
+        )
+    return "; " + ", ".join(f"{what} {_age(until_s)}" for what, until_s in found)
+
+
+def _age(until_s: float | None) -> str:
+    if until_s is None:
+        return "cannot be read"
+    minutes = (until_s - time.time()) / 60
+    when = f"{abs(minutes) / 60:.1f} h" if abs(minutes) > 90 else f"{abs(minutes):.0f} min"
+    return f"is valid for {when}" if minutes > 0 else f"expired {when} ago: make a new one"
+
+
+def _token() -> Iterator[tuple[str, float | None]]:
+    """The token that clients find, and until when it is valid."""
+    if token := os.environ.get("BEARER_TOKEN"):
+        yield "the token in BEARER_TOKEN", _end_of_token(token)
+        return
+    file = Path(os.environ.get("BEARER_TOKEN_FILE") or f"/tmp/bt_u{os.getuid()}")
+    if file.exists() or "BEARER_TOKEN_FILE" in os.environ:
+        try:
+            yield f"the token in {file}", _end_of_token(file.read_text())
+        except (OSError, ValueError):
+            yield f"the token in {file}", None
+
+
+def _end_of_token(token: str) -> float | None:
+    try:
+        middle = token.strip().split(".")[1]
+        content = json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
+        return float(content["exp"])
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _proxy() -> Iterator[tuple[str, float | None]]:
+    """The proxy that clients find, and until when it is valid."""
+    file = Path(os.environ.get("X509_USER_PROXY") or f"/tmp/x509up_u{os.getuid()}")
+    if not file.exists() and "X509_USER_PROXY" not in os.environ:
+        return
+    import ssl  # takes longer to load than the rest of this
+
+    try:
+        decoded = ssl._ssl._test_decode_cert(str(file))  # type: ignore[attr-defined]
+        yield f"the proxy {file}", float(ssl.cert_time_to_seconds(decoded["notAfter"]))
+    except (OSError, ValueError, LookupError):
+        yield f"the proxy {file}", None
