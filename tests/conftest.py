@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -73,6 +74,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         dice = random.Random(config.option.order_seed)
         places = {path: dice.random() for path in dict.fromkeys(item.path for item in items)}
         items.sort(key=lambda item: (places[item.path], dice.random()))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Forks of this process, and collections in it, leave alone what lasts as long as it does."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

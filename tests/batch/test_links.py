@@ -4,15 +4,15 @@ devices, files of any size. Nothing is read, written or removed through them."""
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from resource import RLIMIT_DATA
 
 import pytest
 
 from tests.batch.jobs import Job
-from tests.support.jobs import PATIENCE_S, Ended, forkrun, running
+from tests.support.jobs import Ended, forkrun, forkrun_after
 
 
 @pytest.fixture(scope="module")
@@ -106,13 +106,8 @@ def test_ledgers_of_a_node_are_not_read_through_a_link(tmp_path: Path, on_nodes:
 
 def bounded(*arguments: object, cwd: Path) -> Ended:
     """With 3 GB; what waits for a pipe is an error of the test."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (3 << 30, 3 << 30))
-
-    with running(*arguments, cwd=cwd, preexec_fn=limit) as process:
-        out, err = process.communicate(timeout=PATIENCE_S)
-    return Ended(process.returncode, out, err)
+    most = [3 << 30, 3 << 30]
+    return forkrun_after(("resource", "setrlimit", [RLIMIT_DATA, most]), *arguments, cwd=cwd)
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to zeros"])
