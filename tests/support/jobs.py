@@ -123,10 +123,15 @@ def running(
 
 
 def wait_for(fact: Callable[[], bool]) -> None:
+    """Looks as often as it can without taking a CPU from what is waited for: a look may be a
+    command."""
     deadline_s = time.monotonic() + PATIENCE_S
+    begin_s = time.monotonic()
     while not fact():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
+        now_s = time.monotonic()
+        assert now_s < deadline_s
+        time.sleep(min(max(0.01, 4 * (now_s - begin_s)), 0.5))
+        begin_s = time.monotonic()
 
 
 def left_behind(mark: str) -> list[int]:
