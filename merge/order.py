@@ -56,10 +56,6 @@ class PlannedUnits(Protocol):
     def __iter__(self) -> Iterator[PlannedUnit]: ...
 
 
-def _n_covered(commit: Commit) -> int:
-    return commit.n_events + len(commit.skipped)
-
-
 def merge_order(
     n_events: Integers, commits: Iterable[Commit], *, is_whole: bool = True
 ) -> list[Commit]:
@@ -81,7 +77,7 @@ def merge_order(
         problems.append(f"{len(missing)} of {n_units} units were not committed: {shown}")
     for commit in ordered:
         n_planned = int(n_events[commit.places].sum())
-        n_read = _n_covered(commit)
+        n_read = commit.n_events + len(commit.skipped)
         if n_read != n_planned and commit.unit < n_units:
             problems.append(f"unit {commit.unit}: {n_read} events were read, not {n_planned}")
     if problems:

@@ -27,7 +27,7 @@ def with_profile(config: JobConfig, name: str | None) -> JobConfig:
     """The configuration with a profile's values where its own [batch] has none; the profile
     `default`, if there is one, where none is named. Raises ConfigError."""
     given = {**_values(name), **_own(config.batch)}
-    return config.model_copy(update={"batch": _batch_of(given)})
+    return config.model_copy(update={"batch": BatchConfig.model_validate(given)})
 
 
 def _own(batch: BatchConfig) -> dict[str, Any]:
@@ -62,7 +62,3 @@ def _check(place: Path, name: str, values: dict[str, Any]) -> None:
             for location, what in schema_problems(error, BatchConfig)
         ]
         raise ConfigError(lines) from None
-
-
-def _batch_of(values: dict[str, Any]) -> BatchConfig:
-    return BatchConfig.model_validate(values)

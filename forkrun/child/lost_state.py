@@ -36,7 +36,7 @@ def states_of(modules: Mapping[str, Any]) -> State:
         _add_generators(states, label, "self.", vars(module.module))
         own = _globals_of(module.module)
         _add_generators(states, label, "the global ", own)
-        if not _has_an_end(module.module):
+        if not any(hasattr(module.module, end) for end in _ENDS):
             _add_countable(states, label, "self.", vars(module.module))
             _add_countable(states, label, "the global ", own)
     for name, state in states_of_process() if modules else ():
@@ -66,10 +66,6 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
                 f'module "{label}": {name} changed in children, each in its own copy, and'
                 " these changes are lost; an analyzer's self.accumulate(…) adds up over children"
             )
-
-
-def _has_an_end(module: Module) -> bool:
-    return any(hasattr(module, end) for end in _ENDS)
 
 
 def _globals_of(module: Module) -> Mapping[str, Any]:

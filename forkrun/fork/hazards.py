@@ -52,16 +52,12 @@ def lasting_hazards(proc: Path = _PROC) -> list[Hazard]:
     while True:
         found = find_hazards(proc)
         threads = [each.id for each in found if each.kind == "thread"]
-        is_running = any(_is_running(proc, thread) for thread in threads)
+        # One that lasts sleeps most of the time.
+        is_running = any(_stat(proc / "task" / thread)[:1] == ["R"] for thread in threads)
         patience_s = _PATIENCE_S if is_running else _PATIENCE_ASLEEP_S
         if not threads or time.monotonic() > start_s + patience_s:
             return found
         time.sleep(0.001)
-
-
-def _is_running(proc: Path, thread: str) -> bool:
-    """Whether it is at work; one that lasts sleeps most of the time."""
-    return _stat(proc / "task" / thread)[:1] == ["R"]
 
 
 def _is_ending(task: Path) -> bool:

@@ -104,7 +104,8 @@ class SignalQueue:
         self._numbers = numbers
 
     def __enter__(self) -> SignalQueue:
-        wanted = [number for number in self._numbers if not _ignored(number)]
+        # `nohup forkrun …` continues after a hang-up.
+        wanted = [n for n in self._numbers if signal.getsignal(n) is not signal.SIG_IGN]
         self._handlers = _Handlers((*wanted, signal.SIGCHLD), _do_nothing)
         return self
 
@@ -120,11 +121,6 @@ class SignalQueue:
 
 def _do_nothing(_number: int, _frame: object) -> None:
     """Handler that does nothing: the wakeup descriptor has the number already."""
-
-
-def _ignored(number: int) -> bool:
-    """Whether the caller wants it ignored: `nohup forkrun …` continues after a hang-up."""
-    return signal.getsignal(number) is signal.SIG_IGN
 
 
 class StopFlag:

@@ -28,8 +28,9 @@ class ChildLogs:
                 text = file.read(_MOST_BYTES)
             whole = text[: text.rfind(b"\n") + 1] or (text if len(text) == _MOST_BYTES else b"")
             self._shown[log] = self._shown.get(log, 0) + len(whole)
+            child = int(log.stem.rpartition("-")[2])
             for line in whole.decode(errors="replace").splitlines():
-                print(f"{_child_of(log)}: {line}", file=sys.stderr)
+                print(f"child {child}: {line}", file=sys.stderr)
 
     def warning(self) -> str | None:
         """Where to find what was printed, if anything was, and nobody was shown it."""
@@ -44,8 +45,3 @@ class ChildLogs:
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.logs.glob(f"{self._pid}-child-*.log"))
-
-
-def _child_of(log: Path) -> str:
-    """`child 3` of 4711-child-003.log."""
-    return f"child {int(log.stem.rpartition('-')[2])}"

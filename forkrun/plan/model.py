@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import asdict
 
-from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys, of_datasets
+from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
 from forkrun.base.quantities import plural
 from forkrun.formats.events import Identity
 from forkrun.index.ranges import Flags
@@ -264,11 +264,6 @@ class Plan(Struct, frozen=True):
     def dataset_of_units(self) -> Integers:
         """(n_units,) number of the dataset that all events of a unit belong to."""
         return self.units.of_file(self.datasets or [0] * len(self.files))
-
-    @property
-    def lumis_of_units(self) -> Keys:
-        """(n_units,) equal for units of one lumi of one dataset."""
-        return of_datasets(self.units.lumi_key, self.dataset_of_units)
 
     def dataset_of(self, stretch: Stretch) -> int:
         """Number of the dataset that all of its events belong to."""
