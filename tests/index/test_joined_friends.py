@@ -3,6 +3,7 @@ becomes of events without a partner, or with several."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -85,14 +86,14 @@ def test_entries_in_any_order_are_those_of_the_same_event(tmp_path: Path, as_ntu
     assert events.hits.tolist() == [[float(n)] * (n % 10) for n in range(1, 151)]
 
 
-@pytest.mark.parametrize("block_size", [7, 64])
-def test_the_bytes_are_those_of_any_children_and_blocks(tmp_path: Path, block_size: int) -> None:
+def test_the_bytes_are_those_of_any_children_and_blocks(tmp_path: Path) -> None:
     events = shuffled()
     files = [friend_of(tmp_path, events[:60]), friend_of(tmp_path, events[60:130], "g.root")]
     friends = joined(files, missing=FILL)
     run_job(tmp_path, friends)
     wanted = output_digests(tmp_path / "run")
-    for n, options in enumerate((["--children", 3], ["--children", 2, "--threads", 2])):
+    layouts = itertools.product((7, 64), (["--children", 3], ["--children", 2, "--threads", 2]))
+    for n, (block_size, options) in enumerate(layouts):
         config = tmp_path / "job.json"
         ended = forkrun(
             "run", config, "-o", f"again-{n}", *options,

@@ -136,7 +136,7 @@ def write_old_form(path: Path) -> Path:
 def write_many(path: str) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_OLD_FORM)
+    declare(_OLD_FORM)
     ROOT.write_old_form(path)
 
 
@@ -150,7 +150,7 @@ def write_own_streaming(path: Path) -> Path:
 def write_outer(path: str) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_OWN_STREAMING)
+    declare(_OWN_STREAMING)
     ROOT.write_own_streaming(path)
 
 
