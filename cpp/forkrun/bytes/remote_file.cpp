@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -20,10 +22,20 @@ namespace forkrun {
 
 namespace {
 
-using namespace std::chrono_literals;
+/// Before a request that failed is made again; FORKRUN_REMOTE_PAUSES has others: "5,30,120".
+const std::vector<std::chrono::seconds>& pauses() {
+  static const auto given = [] {
+    const char* text = std::getenv("FORKRUN_REMOTE_PAUSES");
+    std::istringstream seconds{text == nullptr ? "5,30,120" : text};
+    std::vector<std::chrono::seconds> all;
+    for (std::string one; std::getline(seconds, one, ',');) {
+      all.emplace_back(std::max(std::atoi(one.c_str()), 0));
+    }
+    return all;
+  }();
+  return given;
+}
 
-/// Before a request that failed is made again.
-constexpr std::array<std::chrono::seconds, 3> pauses{5s, 30s, 120s};
 /// Where a ROOT file says what it holds: at its beginning and, but for what was written last, at
 /// its end.
 constexpr std::int64_t n_bytes_of_begin = 16 << 10;
@@ -147,7 +159,7 @@ RemoteFile::~RemoteFile() {
 
 /// To the replica that is used, or to another one. \throws InputError
 void RemoteFile::connect_patiently() {
-  for (auto pause = pauses.begin();; ++pause) {
+  for (auto pause = pauses().begin();; ++pause) {
     std::string texts;
     bool is_lasting = true;
     for (std::size_t n = 0; n < replicas_.size();
@@ -159,7 +171,7 @@ void RemoteFile::connect_patiently() {
       texts += (texts.empty() ? "" : "; another replica: ") + problem.text;
       is_lasting = is_lasting && problem.is_lasting;
     }
-    if (is_lasting || pause == pauses.end()) {
+    if (is_lasting || pause == pauses().end()) {
       throw InputError(name_ + ": cannot be read: " + told({texts}));
     }
     wait_after({texts}, *pause);
@@ -236,17 +248,17 @@ void RemoteFile::connect_again(std::uint64_t failed) {
 
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
   const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
-  for (auto pause = pauses.begin(); n > 0; ++pause) {
+  for (auto pause = pauses().begin(); n > 0; ++pause) {
     std::uint64_t connection = 0;
     const auto problem =
         try_read(place, into.first(static_cast<std::size_t>(n)), account, connection);
     if (!problem) {
       break;
     }
-    if (problem.is_lasting || pause == pauses.end()) {
+    if (problem.is_lasting || pause == pauses().end()) {
       throw InputError(cannot_read(name_, place, told(problem)));
     }
-    if (pause != pauses.begin()) {  // the connection may have been lost long ago
+    if (pause != pauses().begin()) {  // the connection may have been lost long ago
       wait_after(problem, *std::prev(pause));
     }
     connect_again(connection);

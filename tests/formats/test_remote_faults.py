@@ -1,0 +1,108 @@
+"""Jobs whose server fails in many ways: the same bytes, or an error and the same bytes later."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from forkrun.studies.sample import SampleSettings, write_sample
+from tests.support.fault_proxy import FaultProxy, fault_proxy
+from tests.support.jobs import Ended, environment, forkrun, output_digests
+from tests.support.xrootd_server import XrootdServer, xrootd_server
+
+pytestmark = pytest.mark.slow
+
+JOB = """
+import forkrun
+
+job = forkrun.Job({file!r}, name="remote")
+path = job.path("loose").filter("nMuon >= 2").hist("MET_pt", (50, 0, 200), name="met")
+job.output("skim", paths=["loose"], keep=["*"])
+"""
+LIMITS = environment(
+    FORKRUN_REMOTE_PAUSES="1,2,4",
+    FORKRUN_CACHE="",
+    XRD_STREAMTIMEOUT="4",
+    XRD_REQUESTTIMEOUT="6",
+    XRD_CONNECTIONWINDOW="5",
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[XrootdServer]:
+    with xrootd_server() as one:
+        write_sample(one.data / "s.root", SampleSettings(n_events=20_000, cluster=1000))
+        yield one
+
+
+@pytest.fixture(scope="module")
+def here(server: XrootdServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the local file."""
+    folder = tmp_path_factory.mktemp("here")
+    ended = run(folder, str(server.data / "s.root"))
+    assert ended.code == 0, ended.err
+    return folder / "run"
+
+
+def run(folder: Path, file: str) -> Ended:
+    job = folder / "job.py"
+    job.write_text(JOB.format(file=file))
+    return forkrun("run", job, "-o", folder / "run", "--children", 2, cwd=folder, env=LIMITS)
+
+
+def cuts(proxy: FaultProxy) -> None:
+    proxy.cut_after, proxy.n_cuts = 40_000, 4
+
+
+def refusals(proxy: FaultProxy) -> None:
+    proxy.n_refused = 2
+
+
+def silence(proxy: FaultProxy) -> None:
+    proxy.is_silent = True
+    threading.Timer(5.0, setattr, (proxy, "is_silent", False)).start()
+
+
+@pytest.mark.parametrize("fault", [cuts, refusals, silence])
+def test_faults_that_end_change_nothing(
+    tmp_path: Path, server: XrootdServer, here: Path, fault: Callable[[FaultProxy], None]
+) -> None:
+    with fault_proxy(server.port) as proxy:
+        fault(proxy)
+        ended = run(tmp_path, f"root://127.0.0.1:{proxy.port}/{server.data}/s.root")
+        assert ended.code == 0, ended.err
+        assert proxy.n_connections > 2
+    assert output_digests(tmp_path / "run") == output_digests(here)
+
+
+def test_a_server_that_is_silent_for_ever_is_an_error_and_the_job_goes_on_elsewhere(
+    tmp_path: Path, server: XrootdServer, here: Path
+) -> None:
+    with fault_proxy(server.port) as proxy:
+        proxy.is_silent = True
+        ended = run(tmp_path, f"root://127.0.0.1:{proxy.port}/{server.data}/s.root")
+        assert ended.code == 3, ended.err
+    ended = run(tmp_path, server.url("s.root"))
+    assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "run") == output_digests(here)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_faults_end_in_the_same_bytes(
+    tmp_path: Path, server: XrootdServer, here: Path, seed: int
+) -> None:
+    draw = random.Random(seed)
+    with fault_proxy(server.port) as proxy:
+        url = f"root://127.0.0.1:{proxy.port}/{server.data}/s.root"
+        proxy.cut_after = draw.randrange(1_000, 3_000_000)
+        proxy.n_cuts, proxy.n_refused = draw.randrange(12), draw.randrange(12)
+        first = run(tmp_path, url)
+        assert first.code in (0, 3), first.err
+        proxy.n_cuts = proxy.n_refused = 0
+        ended = run(tmp_path, url)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "run") == output_digests(here)

@@ -1,0 +1,71 @@
+"""A connection to a server that can be cut, refused or made silent."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+class FaultProxy:
+    """Passes bytes on between a port of its own and that of a server. `n_cuts`: so many times a
+    connection is cut when `cut_after` bytes came from the server; `is_silent`: nothing is
+    passed on; `n_refused`: so many connections are closed at once."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self.n_cuts = self.n_refused = self.n_connections = 0
+        self.cut_after = 1 << 16
+        self.is_silent = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Ends it; connections that are there stay."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.n_connections += 1
+                if self.n_refused:
+                    self.n_refused -= 1
+                    _cut(client)
+                    continue
+                server = socket.create_connection(("127.0.0.1", self._target))
+                for pair in ((client, server, False), (server, client, True)):
+                    threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
+
+    def _pass_on(self, source: socket.socket, sink: socket.socket, comes_back: bool) -> None:
+        n_passed = 0
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                n_passed += len(data)
+                if self.is_silent:
+                    continue
+                if comes_back and self.n_cuts and n_passed > self.cut_after:
+                    self.n_cuts -= 1
+                    break
+                sink.sendall(data)
+        for each in (source, sink):
+            _cut(each)
+
+
+def _cut(connection: socket.socket) -> None:
+    """Also wakes a thread that waits for its bytes."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+@contextmanager
+def fault_proxy(target: int) -> Iterator[FaultProxy]:
+    """In front of this port."""
+    proxy = FaultProxy(target)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
