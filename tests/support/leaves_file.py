@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 _CODE = """
 #include <cmath>
@@ -95,7 +95,7 @@ def write_leaves(path: Path, n_events: int = N_EVENTS, has_objects: bool = False
 def _write(path: str, n: int, has_objects: bool) -> None:
     import ROOT
 
-    ROOT.gInterpreter.Declare(_CODE)
+    declare(_CODE)
     ROOT.write_leaves(path, n, has_objects)
 
 
