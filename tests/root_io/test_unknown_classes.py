@@ -18,6 +18,7 @@ from tests.support.unknown_classes import (
     write_old_form,
     write_own_streaming,
     write_pointers,
+    write_references,
     write_tokens,
 )
 
@@ -129,3 +130,17 @@ def test_members_of_objects_that_are_not_written_as_the_file_describes_are_no_co
         job.check()
     values = _core.read_columns(str(path), "Events", list(columns))
     assert as_array(values["split.before"]).tolist() == list(range(20))
+
+
+def classes_in(path: Path) -> set[tuple[str, int]]:
+    with uproot.open(path) as file:
+        return {(name, version) for name, of in file.file.streamers.items() for version in of}
+
+
+def test_a_merge_by_root_describes_all_classes_of_its_input(tmp_path: Path) -> None:
+    """ROOT leaves out abstract ones: nobody could read objects of an old version."""
+    path = write_references(tmp_path / "a.root")
+    merge_files([path, path], tmp_path / "m.root")
+    assert ("TH1", 7) in classes_in(path)
+    assert classes_in(path) <= classes_in(tmp_path / "m.root")
+    open_with_root([tmp_path / "m.root"])

@@ -62,6 +62,17 @@ void write_own_streaming(const char* path) {
   for (x = 0; x < 20; ++x) { outer.before = split.before = x; tree.Fill(); }
   tree.Write();
 }"""
+_REFERENCES = """
+void write_references(const char* path) {
+  TFile file(path, "recreate", "", 0);
+  TTree tree("Events", "");
+  TH1F histogram("h", "", 2, 0, 2);
+  histogram.SetDirectory(nullptr);
+  TRef reference(&histogram);
+  tree.Branch("h", &histogram, 32000, 0);
+  for (int e = 0; e < 3; ++e) { histogram.Fill(e); tree.Fill(); }
+  tree.Write();
+}"""
 _LINK = """#pragma once
 #include <TObject.h>
 #include <vector>
@@ -152,6 +163,28 @@ def write_outer(path: str) -> None:
 
     declare(_OWN_STREAMING)
     ROOT.write_own_streaming(path)
+
+
+def write_references(path: Path) -> Path:
+    """Objects that may be referred to, of a class whose base class is abstract, and of an older
+    version than ROOT's."""
+    call_root(write_referred, str(path))
+    content = path.read_bytes()
+    described = b"\x03TH1\x00\x1c\x37\x40\xc4\0\0\0\x08"
+    assert content.count(described) == 1
+    content = content.replace(described, b"\x03TH1\x00\x1c\x37\x40\xc5\0\0\0\x07")
+    version = bytes.fromhex("0008 4000 0011 0001")  # then TNamed
+    assert content.count(version) == 3
+    content = content.replace(version, b"\0\x07" + version[2:])
+    path.write_bytes(content)
+    return path
+
+
+def write_referred(path: str) -> None:
+    import ROOT
+
+    declare(_REFERENCES)
+    ROOT.write_references(path)
 
 
 def write_links(folder: Path) -> tuple[Path, Path]:

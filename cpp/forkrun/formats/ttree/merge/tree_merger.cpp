@@ -252,6 +252,9 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
 }
 
 void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file) {
+  if (!treatment_.recompresses) {
+    output_.describe_classes_of(file);  // ROOT leaves out classes that it cannot make objects of
+  }
   const CapturedMessages messages;
   const TDirectory::TContext nowhere{nullptr};
   if (treatment_.recompresses) {
