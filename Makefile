@@ -18,7 +18,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-rntuple bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -90,6 +90,10 @@ bench-variations: build ## what 20 systematic variations of a column cost, again
 
 bench-output: build ## skims that keep all branches with default settings against compiled RDataFrame; more: BENCH_ARGS="--per-lumi 10 500 50000"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py $(BENCH_ARGS)
+
+bench-rntuple: build ## the same skims from RNTuple to RNTuple, and a merge of 100 files against hadd
+	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py --format rntuple \
+		--json build/bench/rntuple.json $(BENCH_ARGS)
 
 bench-plan: build ## start and plan of a million lumis, and the constants of the guided distribution
 	$(BIN)/python tests/benchmarks/planning.py

@@ -680,8 +680,11 @@ def merge_trees(
     note: Callable[[str], None] | None = None,
     recluster: str = "auto",
     on_written: Callable[[], None] | None = None,
+    format: str | None = None,
+    needs_checksums: bool = True,
 ) -> dict[str, int]:
-    """Joins trees (all when None) of `inputs` in the given order into the new file `output` by
+    """Joins trees and RNTuples (all when None; as `format`: "ttree" or "rntuple", None: each as in
+    the first file with it) of `inputs` in the given order into the new file `output` by
     copying baskets, or by writing their entries anew in larger ones: `recluster`: "auto" (of files
     where they are small, or with `compression`), "always" or "never". Merges objects as ROOT does,
     and keeps once those that it cannot merge: they must be equal, unless `keep_first`. Sizes,

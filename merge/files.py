@@ -38,25 +38,33 @@ def merge_files(
     verify: bool = False,
     note: Callable[[str], None] | None = None,
     recluster: str = "auto",
+    format: str | None = None,
+    needs_checksums: bool = True,
     contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
     recompressed when `compression` is given; histograms, graphs and whatever else ROOT can merge,
     merged; other objects once if they are equal, else it is an error unless `keep_first`. `verify`:
     uncompress all that is copied, and check it. `recluster`: write entries anew in larger baskets:
-    "auto" (of files whose baskets are small, or with `compression`), "always" or "never". Gives
+    "auto" (of files whose baskets are small, or with `compression`), "always" or "never". `format`:
+    "ttree" or "rntuple", of all tables; None: each has that of the first file with it. Gives
     entries by tree. `progress` gets the number of inputs done, `note` a line about the baskets of
     each tree, about each object that was not merged and about inputs that are there twice.
-    `contained`: makes the join in a process that may die of a damaged file. Raises InputError if a
-    file is damaged or does not fit the others, OutputError."""
+    `needs_checksums`: pages of RNTuples without one are an error. `contained`: makes the join in a
+    process that may die of a damaged file. Raises InputError if a file is damaged or does not fit
+    the others, OutputError."""
     if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
         raise ConfigError(f'merge: recluster "{recluster}" must be auto, always or never')
+    if format is not None and check_text(_CALL, "format", format) not in ("ttree", "rntuple"):
+        raise ConfigError(f'merge: format "{format}" must be ttree or rntuple')
     know_given_urls()
     files = list(map(known_as, listed_files(_CALL, "inputs", inputs)))
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
     if compression is not None:
         check_text(_CALL, "compression", compression)
-    check_flags(_CALL, force=force, keep_first=keep_first, verify=verify)
+    check_flags(
+        _CALL, force=force, keep_first=keep_first, verify=verify, needs_checksums=needs_checksums
+    )
     final = check_path(_CALL, "output", output)
     _check(files, final, force)
     copies = _copies(files)
@@ -74,6 +82,8 @@ def merge_files(
                 verify=verify,
                 note=lines.append,
                 recluster=recluster,
+                format=format,
+                needs_checksums=needs_checksums,
             )
             return entries, lines
 

@@ -173,6 +173,10 @@ ARGUMENTS: dict[str, Argument] = {
     "merge_files.keep_first": Argument(lambda v: merging(keep_first=v, force=True), ("true",)),
     "merge_files.verify": Argument(lambda v: merging(verify=v, force=True), ("true",)),
     "merge_files.recluster": Argument(lambda v: merging(recluster=v), ()),
+    "merge_files.format": Argument(lambda v: merging(format=v, force=True), ("none",)),
+    "merge_files.needs_checksums": Argument(
+        lambda v: merging(needs_checksums=v, force=True), ("true",)
+    ),
     "Analyzer.book.name": Argument(lambda v: booking(name=v), TEXTS),
     "Analyzer.book.histogram": Argument(lambda v: booking(histogram=v), ("histogram", "boost")),
     "Analyzer.book.sparse": Argument(lambda v: booking(sparse=v), ("true",)),

@@ -89,8 +89,9 @@ CPP = {
     },
     "formats/ttree/merge": {
         "formats/ttree/origins", "formats/ttree/verify", "formats/ttree/write", "formats/rntuple",
-        "formats/ttree/read", "formats/ttree/layout", "formats/table", "formats/root_file",
-        "fragments", "bytes", "core/data", "process",
+        "formats/rntuple/output", "formats/rntuple/write", "formats/ttree/read",
+        "formats/ttree/layout", "formats/table", "formats/root_file", "fragments", "bytes",
+        "core/data", "process",
     },
     "formats/ttree/output": {
         "formats/ttree/merge", "formats/ttree/verify", "formats/ttree/write", "formats/ttree/read",

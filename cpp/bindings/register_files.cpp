@@ -220,12 +220,17 @@ root_io::Recluster recluster_of(const std::string& text) {
   return named<root_io::Recluster>({"auto", "always", "never"}, "recluster", text);
 }
 
+OutputFormat format_of(const std::string& text) {
+  return named<OutputFormat>({"ttree", "rntuple"}, "format", text);
+}
+
 py::dict merge_trees(const Strings& inputs, const std::string& output,
                      const std::optional<Strings>& trees,
                      const std::optional<std::string>& compression,
                      const std::function<void(std::size_t)>& progress, bool keep_first, bool verify,
                      const std::function<void(std::string)>& note, const std::string& recluster,
-                     const std::function<void()>& on_written) {
+                     const std::function<void()>& on_written,
+                     const std::optional<std::string>& format, bool needs_checksums) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
@@ -233,6 +238,10 @@ py::dict merge_trees(const Strings& inputs, const std::string& output,
   request.note = note;
   request.recluster = recluster_of(recluster);
   request.on_written = on_written;
+  request.needs_checksums = needs_checksums;
+  if (format) {
+    request.format = format_of(*format);
+  }
   if (compression) {
     request.compression = Compression::parse(*compression);
   }
@@ -281,10 +290,6 @@ root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strin
   output.progress = progress;
   output.on_written = on_written;
   return output;
-}
-
-root_io::OutputFormat format_of(const std::string& text) {
-  return named<root_io::OutputFormat>({"ttree", "rntuple"}, "format", text);
 }
 
 std::vector<std::vector<std::int64_t>> make_outputs(
@@ -408,7 +413,8 @@ void register_files(py::module_& module) {
              py::arg("trees") = py::none(), py::arg("compression") = py::none(),
              py::arg("progress") = py::none(), py::arg("keep_first") = false,
              py::arg("verify") = false, py::arg("note") = py::none(), py::arg("recluster") = "auto",
-             py::arg("on_written") = py::none());
+             py::arg("on_written") = py::none(), py::arg("format") = py::none(),
+             py::arg("needs_checksums") = true);
   py::class_<OutputContent>(module, "OutputContent")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false,

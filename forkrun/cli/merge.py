@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 DESCRIPTION = (
     "Given a run directory, make the outputs of that run. Given files, join the"
     " inputs,"
-    " in this order, into the first-named file: baskets of trees are copied after a check of"
-    " their sizes and headers, very small ones are joined; histograms, graphs and other objects"
+    " in this order, into the first-named file: baskets of trees and pages of RNTuples are copied"
+    " after a check, very small ones are joined; histograms, graphs and other objects"
     " that ROOT can merge are merged, also in folders; other objects are kept once and"
     " listed, and it is an error if they differ between files."
 )
@@ -33,6 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]"
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
+    parser.add_argument(
+        "--format",
+        choices=("ttree", "rntuple"),
+        help="format of all tables in OUT.root (default: that of the first file with each)",
+    )
+    add_options_of_files(parser)
+
+
+def add_options_of_files(parser: argparse.ArgumentParser) -> None:
+    """Adds those of all commands that join files."""
     parser.add_argument(
         "--trees",
         nargs="+",
@@ -69,13 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Merges a run, or files."""
     if options.inputs:
-        return _merge_files(options)
+        return merge_files_of(options, options.inputs, options.output)
     flags = (options.keep_first, options.verify)
-    for_files = (options.trees, options.compression, *flags)
+    for_files = (options.trees, options.compression, options.format, *flags)
     if any(for_files) or options.recluster != "auto":
         raise ConfigError(
-            "merge: --trees, --compression, --recluster, --keep-first and --verify are for files:"
-            " OUT.root IN.root …; for a run write merge.keep_first = true in its configuration"
+            "merge: --trees, --compression, --recluster, --keep-first, --format and --verify are"
+            " for files: OUT.root IN.root …; for a run write merge.keep_first = true in its"
+            " configuration"
         )
     return _merge_run(options)
 
@@ -122,21 +133,24 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
     timeline.close()
 
 
-def _merge_files(options: argparse.Namespace) -> int:
+def merge_files_of(
+    options: argparse.Namespace, inputs: list[str], output: Path, needs_checksums: bool = True
+) -> int:
+    """Joins files in a process of its own, and says what became of them."""
     from forkrun.fork.helper import ask_reader
     from forkrun.fork.limits import cpu_limit_s
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
-    options.inputs = list(map(known_as, options.inputs))
-    progress = make_progress(len(options.inputs), "files", options.quiet)
+    inputs = list(map(known_as, inputs))
+    progress = make_progress(len(inputs), "files", options.quiet)
     copies = options.recluster == "never" and not options.compression
     s_per_mb = 0.5 if copies else 10  # ten times what the slowest one takes
-    limit_s = cpu_limit_s(options.inputs, s_per_mb)
+    limit_s = cpu_limit_s(inputs, s_per_mb)
     try:
         entries = merge_files(
-            options.inputs,
-            options.output,
+            inputs,
+            output,
             options.trees,
             options.compression,
             options.force,
@@ -144,13 +158,15 @@ def _merge_files(options: argparse.Namespace) -> int:
             verify=options.verify,
             note=notes.append,
             recluster=options.recluster,
-            contained=lambda join: ask_reader(join, options.inputs, limit_s, progress.update),
+            format=options.format,
+            needs_checksums=needs_checksums,
+            contained=lambda join: ask_reader(join, inputs, limit_s, progress.update),
         )
     finally:
         progress.close()
     if not options.quiet:
         for tree, n_entries in entries.items():
-            print(f"{options.output}: {tree}: {n_entries:,} entries")
+            print(f"{output}: {tree}: {n_entries:,} entries")
         for line in notes:
-            print(f"{options.output}: {line}")
+            print(f"{output}: {line}")
     return 0

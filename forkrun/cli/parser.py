@@ -17,6 +17,7 @@ COMMANDS = {
     "columns": "list the columns of files, or of a job's input",
     "plan": "show the units of work without running them",
     "merge": "merge a run, or any ROOT files",
+    "convert": "write trees as RNTuples, or RNTuples as trees",
     "report": "print a job's report",
     "submit": "run a job on many nodes",
     "status": "show the progress of a job on many nodes",

@@ -159,7 +159,8 @@ class Format:
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         """Joins files in the given order; gives entries by table. Raises InputError."""
-        refused = [name for name in ("trees", "compression", "keep_first") if options.get(name)]
+        unknown = ("trees", "compression", "keep_first", "format")
+        refused = [name for name in unknown if options.get(name)]
         if refused:
             raise InputError(f"merge: files of format {self.name} have no {', '.join(refused)}")
         from forkrun.formats.plain import n_events_of

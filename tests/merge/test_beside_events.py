@@ -78,11 +78,13 @@ def test_an_rntuple_under_the_name_of_a_tree_is_not_left_out_of_a_merge(tmp_path
     assert not out.exists()
 
 
-def test_the_trees_beside_an_rntuple_can_be_merged(tmp_path: Path) -> None:
+def test_an_rntuple_beside_trees_is_merged_or_left_out(tmp_path: Path) -> None:
     (file,) = files_with(tmp_path, {"rntuple": "side"})
-    with pytest.raises(InputError, match=r'"side" is an RNTuple.*--trees'):
-        merge_files([file, file], tmp_path / "out.root")
-    assert merge_files([file, file], tmp_path / "out.root", trees=["Events"]) == {"Events": 20}
+    out = tmp_path / "out.root"
+    assert merge_files([file, file], out) == {"Events": 20, "side": 2}
+    with uproot.open(out) as merged:
+        assert merged["side"]["x"].array().tolist() == [1.0, 1.0]
+    assert merge_files([file, file], out, trees=["Events"], force=True) == {"Events": 20}
 
 
 @pytest.mark.parametrize("kind", ["tag", "map"])

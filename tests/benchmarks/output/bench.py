@@ -20,15 +20,19 @@ import uproot
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+import merging  # noqa: E402
 from command_line import report  # noqa: E402
 from compile import compile_program  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
+from forkrun import merge_files  # noqa: E402
 from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
 
 _COLUMN = "MET_pt"
 _READ_AGAIN = 14
 """Columns that are read from the outputs."""
+_MERGED = 100
+"""Files that are merged."""
 _REAL = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
 
 
@@ -39,10 +43,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
         keep = Path(args.keep or name)
         keep.mkdir(parents=True, exist_ok=True)
+        if args.format == "rntuple":
+            results.append(_merge(args.repeats, Path(name)))
+            print(format_table(results), flush=True)
         for what, file in _inputs(args, keep):
+            if args.format == "rntuple":
+                file = _as_rntuple(file)
             for kept in args.kept:
                 for n_processes in (1, 2):
-                    case = _Case(what, file, kept, n_processes, args.programs, Path(name))
+                    case = _Case(what, file, kept, n_processes, args, Path(name))
                     new = case.measure(args.repeats)
                     results += new
                     print(format_table(new), flush=True)
@@ -57,6 +66,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--events", type=int, default=1_000_000, help="of the generated file")
     parser.add_argument("--repetitions", type=int, default=250, help="of the real events")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--format", choices=("ttree", "rntuple"), default="ttree")
     parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
     parser.add_argument("--keep", type=Path, help="keep samples here, and use those that are there")
     parser.add_argument("--programs", type=Path, default=Path("build/bench"))
@@ -89,20 +99,43 @@ def _inputs(args: argparse.Namespace, folder: Path) -> list[tuple[str, Path]]:
     return found
 
 
+def _as_rntuple(file: Path) -> Path:
+    """The same events in an RNTuple; made if it is not there."""
+    ntuple = file.with_suffix(".ntuple.root")
+    if not ntuple.exists():
+        merge_files(file, ntuple, format="rntuple")
+    return ntuple
+
+
+def _merge(repeats: int, folder: Path) -> Result:
+    """The merge of 100 files of 500 events with many branches."""
+    settings = SampleSettings(
+        n_events=500 * _MERGED, n_files=_MERGED, n_branches=900, n_runs=1, lumis_per_run=_MERGED
+    )
+    parts = [_as_rntuple(tree) for tree in write_sample(folder / "many.root", settings)]
+    return merging.run("RNTuples of 500 events", parts, folder, repeats)
+
+
 class _Case:
     """One input, one fraction of events to keep, and one number of processes or threads."""
 
     def __init__(
-        self, what: str, file: Path, kept: float, n_processes: int, programs: Path, folder: Path
+        self,
+        what: str,
+        file: Path,
+        kept: float,
+        n_processes: int,
+        args: argparse.Namespace,
+        folder: Path,
     ) -> None:
-        self._file, self._n_processes = file, n_processes
+        self._file, self._n_processes, self._format = file, n_processes, args.format
         self._name = f"{what}, {100 * kept:g} % kept, {n_processes} process" + (
             "es" if n_processes > 1 else ""
         )
         with uproot.open(file) as opened:
             values = opened["Events"][_COLUMN].array(library="np")
         self._least = float(np.quantile(values, 1 - kept)) if kept < 1 else float(values.min())
-        self._program = compile_program("output/snapshot_cut", programs)
+        self._program = compile_program("output/snapshot_cut", args.programs)
         self._run_dir, self._theirs = folder / "run", folder / "snapshot.root"
         self._ours = self._run_dir / "output" / "events.root"
         self._loops: dict[str, list[Cost]] = {"forkrun": [], "RDataFrame": []}
@@ -133,7 +166,7 @@ class _Case:
     def _rdataframe(self) -> Cost:
         command = [
             self._program, self._file, self._theirs, _COLUMN, repr(self._least),
-            str(self._n_processes),
+            str(self._n_processes), *(["rntuple"] if self._format == "rntuple" else []),
         ]  # fmt: skip
         text: list[str] = []
         cost = timed(lambda: text.append(_output_of(command)))

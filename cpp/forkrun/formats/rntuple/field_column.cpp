@@ -11,28 +11,6 @@ namespace forkrun::rntuple {
 
 namespace {
 
-/// The columns of a field one after the other, each in all representations. Empty if some have
-/// more of them than others.
-std::vector<Representations> columns_of(const Schema& schema, const Field& field) {
-  std::map<std::uint16_t, std::vector<std::uint32_t>> by_representation;
-  for (const auto column : field.columns) {
-    by_representation[schema.columns[column].representation].push_back(column);
-  }
-  std::vector<Representations> columns;
-  for (const auto& [number, of_it] : by_representation) {
-    columns.resize(std::max(columns.size(), of_it.size()));
-    if (of_it.size() != columns.size()) {
-      return {};
-    }
-    for (std::size_t i = 0; i < of_it.size(); ++i) {
-      columns[i].push_back(of_it[i]);
-    }
-  }
-  const auto n = by_representation.size();
-  const bool all = std::ranges::all_of(columns, [n](const auto& each) { return each.size() == n; });
-  return all ? columns : std::vector<Representations>{};
-}
-
 /// What ROOT's importer of trees makes of branches with one counter: their projections have names.
 bool is_hidden(const std::string& name) {
   constexpr std::string_view prefix = "_collection";
@@ -52,7 +30,7 @@ class Walk {
       if (schema_.fields[field].parent == field) {
         const auto& [name, type] =
             std::pair{schema_.fields[field].name, schema_.fields[field].type};
-        add(field, {name, type, {}, {}, 0});
+        add(field, {name, type, {}, {}, 0, field});
       }
     }
     add_names_of_trees();
@@ -68,11 +46,13 @@ class Walk {
     std::vector<Representations> lists;
     std::vector<std::uint32_t> dimensions;
     int depth{};
+    std::uint32_t field{};
   };
 
   void add(std::uint32_t number, Place place) {
     constexpr int deepest = 100;
     const auto& field = schema_.fields[number];
+    place.field = number;
     if (field.n_repetitions > UINT32_MAX || ++place.depth > deepest) {
       return add_other(place);
     }
@@ -112,7 +92,7 @@ class Walk {
 
   void add_leaf(const Field& field, const Place& place) {
     auto columns = columns_of(schema_, field);
-    FieldColumn column{place.name, {}, place.class_name, place.lists, {}, false, ""};
+    FieldColumn column{place.name, {}, place.class_name, place.lists, {}, false, "", place.field};
     auto n_levels = place.lists.size();
     std::optional<ElementType> element;
     if (columns.size() == 1 && is_list(columns[0])) {
@@ -162,7 +142,8 @@ class Walk {
          {},
          {},
          false,
-         ""});
+         "",
+         place.field});
   }
 
   /// The first of several of one name: a member of a class, and not that of its base.
@@ -206,7 +187,14 @@ class Walk {
     const auto columns = columns_of(schema_, field);
     if (columns.size() == 1 && is_list(columns[0])) {
       const ColumnType count{ElementType::uint32};
-      put({"n" + field.name, count, "", {}, columns[0], true, ""});
+      put({"n" + field.name,
+           count,
+           "",
+           {},
+           columns[0],
+           true,
+           "",
+           schema_.columns[columns[0][0]].field});
     }
     for (auto member : own) {
       if (member.type && member.name.starts_with(field.name + ".")) {
@@ -238,6 +226,26 @@ class Walk {
 };
 
 }  // namespace
+
+std::vector<Representations> columns_of(const Schema& schema, const Field& field) {
+  std::map<std::uint16_t, std::vector<std::uint32_t>> by_representation;
+  for (const auto column : field.columns) {
+    by_representation[schema.columns[column].representation].push_back(column);
+  }
+  std::vector<Representations> columns;
+  for (const auto& [number, of_it] : by_representation) {
+    columns.resize(std::max(columns.size(), of_it.size()));
+    if (of_it.size() != columns.size()) {
+      return {};
+    }
+    for (std::size_t i = 0; i < of_it.size(); ++i) {
+      columns[i].push_back(of_it[i]);
+    }
+  }
+  const auto n = by_representation.size();
+  const bool all = std::ranges::all_of(columns, [n](const auto& each) { return each.size() == n; });
+  return all ? columns : std::vector<Representations>{};
+}
 
 std::vector<FieldColumn> field_columns(const Schema& schema) {
   auto columns = Walk{schema}.all();

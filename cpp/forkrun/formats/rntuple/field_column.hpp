@@ -22,7 +22,12 @@ struct FieldColumn {
   Representations values;              ///< of a count: the list whose items it counts
   bool is_count{};                     ///< the number of items in a list
   std::string counter;                 ///< name of the column that counts its values; "": none does
+  std::uint32_t field{};               ///< that has the values; of no column: where reading ends
 };
+
+/// The stored columns of a field one after the other, each in all representations. Empty if some
+/// of these have more of them than others.
+[[nodiscard]] std::vector<Representations> columns_of(const Schema& schema, const Field& field);
 
 /// The fields of an RNTuple as columns, in their order. Behind them, for each list of records,
 /// "Jet", the names that trees have for its members: "nJet", and "Jet_pt" for "Jet.pt", unless

@@ -19,6 +19,14 @@ std::shared_ptr<const Lists> ListReader::read(const std::vector<Stretch>& lists)
   return kept_;
 }
 
+void ListReader::forget() {
+  const std::lock_guard lock{mutex_};
+  kept_.reset();
+  asked_ = {};
+  ends_ = {};
+  pages_.forget();
+}
+
 /// What is stored is where each list ends in its cluster; the first one begins at 0.
 void ListReader::add(const Stretch& lists, Lists& into) {
   const bool is_first = lists.first == 0;

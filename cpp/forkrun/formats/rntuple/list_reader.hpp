@@ -23,6 +23,8 @@ class ListReader {
 
   /// \throws Error
   [[nodiscard]] std::shared_ptr<const Lists> read(const std::vector<Stretch>& lists);
+  /// Gives back the memory of what is kept.
+  void forget();
 
  private:
   void add(const Stretch& lists, Lists& into);

@@ -86,12 +86,12 @@ void require_known_features(RecordCursor& from) {
 
 /// The page lists of the groups of clusters.
 std::vector<StoredEnvelope> parse_footer(RecordCursor from, std::uint64_t header_checksum,
-                                         Schema& schema) {
+                                         Ntuple& ntuple) {
   require_known_features(from);
   if (from.number<std::uint64_t>() != header_checksum) {
     throw Error("it belongs to another header");
   }
-  schema.add(record_frame(from).content);
+  ntuple.schema.add(record_frame(from).content);
   auto groups = list_frame(from);
   std::vector<StoredEnvelope> lists;
   for (auto n = groups.n_items; n > 0; --n) {
@@ -99,6 +99,9 @@ std::vector<StoredEnvelope> parse_footer(RecordCursor from, std::uint64_t header
     group.skip(2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));  // entries; number of clusters
     const auto n_unpacked = group.number<std::uint64_t>();
     lists.push_back({locator(group), n_unpacked});
+  }
+  if (!from.is_at_end()) {  // of writers before there were any
+    ntuple.n_attribute_sets = list_frame(from).n_items;
   }
   return lists;
 }
@@ -138,7 +141,7 @@ Ntuple open_ntuple(std::span<const std::byte> anchor, const ReadBytes& read,
   std::vector<StoredEnvelope> lists;
   with_envelope("footer", EnvelopeType::footer, places.footer, read, n_file_bytes,
                 [&](RecordCursor from, std::uint64_t /*checksum*/) {
-                  lists = parse_footer(from, header_checksum, ntuple.schema);
+                  lists = parse_footer(from, header_checksum, ntuple);
                 });
   for (const auto& list : lists) {
     with_envelope("page list", EnvelopeType::page_list, list, read, n_file_bytes,

@@ -21,6 +21,7 @@ struct Ntuple {
   std::uint64_t n_entries{};
   Schema schema;
   std::vector<Cluster> clusters;  ///< in the order of their entries
+  std::size_t n_attribute_sets{};
 };
 
 /// `anchor`: the object of class ROOT::RNTuple in the file, uncompressed. \throws Error that says

@@ -33,16 +33,6 @@ std::uint64_t n_values_of(std::span<const Stretch> stretches) {
                          [](auto n, const auto& each) { return n + each.last - each.first; });
 }
 
-/// The values in items of an array of fixed size.
-Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
-  Stretch values{items.cluster, 0, 0};
-  if (__builtin_mul_overflow(items.first, n_in_item, &values.first) ||
-      __builtin_mul_overflow(items.last, n_in_item, &values.last)) {
-    throw Error("an array has an impossible number of values");
-  }
-  return values;
-}
-
 }  // namespace
 
 /// Reads a field. What it looks at outlives it: the table.
@@ -124,7 +114,7 @@ NtupleTable::NtupleTable(std::string name, std::string path, std::span<const std
   }
 }
 
-std::unique_ptr<ColumnReader> NtupleTable::reader(const std::string& column) const {
+const FieldColumn& NtupleTable::column(const std::string& column) const {
   const auto found = by_name_.find(column);
   if (found == by_name_.end()) {
     std::vector<std::string> names;
@@ -132,7 +122,11 @@ std::unique_ptr<ColumnReader> NtupleTable::reader(const std::string& column) con
     throw InputError(path_ + ": RNTuple \"" + name() + "\" has no field \"" + column + "\"" +
                      nearest_name_hint(column, names));
   }
-  return std::make_unique<Reader>(*this, columns_[found->second]);
+  return columns_[found->second];
+}
+
+std::unique_ptr<ColumnReader> NtupleTable::reader(const std::string& name) const {
+  return std::make_unique<Reader>(*this, column(name));
 }
 
 std::vector<Stretch> NtupleTable::stretches(std::int64_t first, std::int64_t last) const {
@@ -220,6 +214,17 @@ std::vector<std::int64_t> NtupleTable::borders() const {
   const auto same = std::ranges::unique(all);  // clusters without entries
   all.erase(same.begin(), same.end());
   return all;
+}
+
+std::vector<std::int64_t> NtupleTable::cluster_begins() const {
+  std::vector<std::int64_t> begins;
+  for (const auto& cluster : ntuple_.clusters) {
+    if (cluster.n_entries > 0) {
+      begins.push_back(static_cast<std::int64_t>(cluster.first_entry));
+    }
+  }
+  begins.push_back(n_entries());
+  return begins;
 }
 
 bool NtupleTable::is_of_entries(std::size_t column) const {

@@ -40,18 +40,22 @@ class NtupleTable final : public Table {
   [[nodiscard]] std::unique_ptr<ColumnReader> reader(const std::string& column) const override;
 
   [[nodiscard]] const std::vector<FieldColumn>& columns() const { return columns_; }
+  [[nodiscard]] const FieldColumn& column(const std::string& name) const;
+  /// Where entries are.
+  [[nodiscard]] std::vector<Stretch> stretches(std::int64_t first, std::int64_t last) const;
   [[nodiscard]] const Ntuple& ntuple() const { return ntuple_; }
   [[nodiscard]] const ReadBytes& read_bytes() const { return read_; }
   [[nodiscard]] ColumnAccount account(const FieldColumn& column) const;
   /// Entries where reading may begin at little cost: those of clusters and, where these are large,
   /// of pages; then the number of entries.
   [[nodiscard]] std::vector<std::int64_t> borders() const;
+  /// First entry of each cluster that has some, then the number of entries.
+  [[nodiscard]] std::vector<std::int64_t> cluster_begins() const;
 
  private:
   class Reader;
 
   [[nodiscard]] bool is_of_entries(std::size_t column) const;
-  [[nodiscard]] std::vector<Stretch> stretches(std::int64_t first, std::int64_t last) const;
   [[nodiscard]] std::shared_ptr<ListReader> list_of(const FieldColumn& column,
                                                     const Representations& stored,
                                                     std::size_t level) const;

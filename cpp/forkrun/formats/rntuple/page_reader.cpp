@@ -1,6 +1,7 @@
 #include <forkrun/formats/rntuple/page_reader.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <forkrun/bytes/xxh3.hpp>
@@ -20,6 +21,29 @@ PageReader::PageReader(Of of, ElementType element)
     : of_{std::move(of)}, element_{element}, size_{size_of(element)} {
   for (std::size_t cluster = 0; cluster < of_.ntuple.clusters.size(); ++cluster) {
     static_cast<void>(part_of(cluster));
+  }
+}
+
+Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
+  Stretch values{items.cluster, 0, 0};
+  if (__builtin_mul_overflow(items.first, n_in_item, &values.first) ||
+      __builtin_mul_overflow(items.last, n_in_item, &values.last)) {
+    throw Error("an array has an impossible number of values");
+  }
+  return values;
+}
+
+PageReader::PageReader(Of of, const StoredColumn& wanted)
+    : PageReader{std::move(of), stored_element(wanted)} {
+  wanted_ = wanted;
+  for (const auto number : of_.columns) {
+    const auto& column = of_.ntuple.schema.columns[number];
+    if (!column.is_packed_as(wanted) &&
+        (is_rounded(wanted.encoding) || !can_be_read_as(column, element_))) {
+      throw Error(path() +
+                  " has values of another type, or rounded in another way, than in the "
+                  "first file");
+    }
   }
 }
 
@@ -141,12 +165,48 @@ void PageReader::decode(std::size_t number, std::byte* into) {
     }
     packed = unpacked_.view();
   }
-  decode_page(column, element_, packed, page.n_values, into);
+  if (wanted_ && column.is_packed_as(*wanted_)) {
+    decode_stored(column, packed, page.n_values, into);
+  } else {
+    decode_page(column, element_, packed, page.n_values, into);
+  }
+}
+
+const PagesOfColumn* PageReader::pages_as_wanted(std::size_t cluster) {
+  const auto& of_cluster = part(cluster);
+  const auto& column = of_.ntuple.schema.columns[of_cluster.column];
+  const bool are_all = of_cluster.pages != nullptr && of_cluster.n_zeros == 0;
+  return are_all && column.is_packed_as(*wanted_) ? of_cluster.pages : nullptr;
+}
+
+std::span<const std::byte> PageReader::sealed(std::size_t number) {
+  require_possible(number);
+  const auto& page = part_.pages->pages[number];
+  const auto content = stored(page, number);
+  if (!page.has_checksum) {
+    const auto checksum = xxh3(content);
+    std::memcpy(raw_.view().last(checksum_bytes).data(), &checksum, sizeof checksum);
+  }
+  return raw_.view();
+}
+
+void PageReader::unpack(std::size_t number) {
+  require_possible(number);
+  kept_ = none;
+  decode(number, values_.resize(part_.pages->pages[number].n_values * size_).data());
+}
+
+void PageReader::forget() {
+  kept_ = none;
+  for (auto* bytes : {&values_, &raw_, &unpacked_}) {
+    *bytes = {};
+  }
 }
 
 std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number) {
-  const auto bytes = raw_.resize(page.where.n_bytes + (page.has_checksum ? checksum_bytes : 0));
-  of_.read(page.where.place, bytes);
+  const auto bytes = raw_.resize(page.where.n_bytes + checksum_bytes);
+  of_.read(page.where.place,
+           bytes.first(page.where.n_bytes + (page.has_checksum ? checksum_bytes : 0)));
   const auto content = bytes.first(page.where.n_bytes);
   if (page.has_checksum && xxh3(content) != checksum_of(bytes)) {
     throw Error(name_of_page(number) + ", at byte " + std::to_string(page.where.place) +

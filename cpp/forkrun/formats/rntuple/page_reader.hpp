@@ -21,6 +21,9 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
+/// The values in items of an array of fixed size. \throws Error
+[[nodiscard]] Stretch values_in(const Stretch& items, std::uint64_t n_in_item);
+
 /// Reads values of a field's column, in whichever of its representations they are. Keeps the page
 /// read last, which may have the values of several blocks. Distinct readers work at the same time.
 class PageReader {
@@ -34,6 +37,9 @@ class PageReader {
   };
   /// \throws Error if a cluster has not as many values as its entries need.
   PageReader(Of of, ElementType element);
+  /// Reads values as they are packed in pages of `wanted`. \throws Error also if those of this
+  /// field would have to be rounded.
+  PageReader(Of of, const StoredColumn& wanted);
 
   /// Of the field, for errors.
   [[nodiscard]] std::string path() const { return "field \"" + of_.path + '"'; }
@@ -41,6 +47,17 @@ class PageReader {
   void require(const Stretch& stretch);
   /// \throws Error naming the page that is damaged
   void read(const Stretch& stretch, std::byte* into);
+  /// Of a cluster.
+  [[nodiscard]] std::uint64_t n_values(std::size_t cluster) { return part(cluster).begins.back(); }
+  /// The pages of a cluster, if they hold all of its values as those of `wanted` do; else null.
+  [[nodiscard]] const PagesOfColumn* pages_as_wanted(std::size_t cluster);
+  /// A page of these as it is stored, with its checksum behind it. Valid until the next call.
+  /// \throws Error if it is damaged.
+  [[nodiscard]] std::span<const std::byte> sealed(std::size_t number);
+  /// The same, to see whether its values can be read.
+  void unpack(std::size_t number);
+  /// Gives back the memory of pages.
+  void forget();
 
  private:
   /// The pages of a cluster, of the representation that is used there.
@@ -61,6 +78,7 @@ class PageReader {
   [[nodiscard]] std::string name_of_page(std::size_t number) const;
 
   Of of_;
+  std::optional<StoredColumn> wanted_;
   ElementType element_;
   std::size_t size_;
   std::size_t cluster_ = static_cast<std::size_t>(-1);  ///< that `part_` is of

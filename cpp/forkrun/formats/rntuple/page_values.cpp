@@ -101,6 +101,11 @@ std::uint64_t bits_at(std::span<const std::byte> packed, std::size_t i, std::siz
   return (word >> (bit % 8)) & ((std::uint64_t{1} << n_bits) - 1);
 }
 
+void unpack_numbers(std::span<const std::byte> packed, std::size_t n, std::size_t n_bits,
+                    std::byte* into) {
+  fill<std::uint32_t>(into, n, [=](std::size_t i) { return bits_at(packed, i, n_bits); });
+}
+
 /// As ROOT computes it, rounding included.
 template <typename T>
 void unquantise(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
@@ -135,6 +140,10 @@ void decode_reals(const StoredColumn& column, std::span<const std::byte> packed,
       });
     default: return unquantise<T>(column, packed, n, into);
   }
+}
+
+bool has_fewer_bits(Encoding encoding) {
+  return encoding == Encoding::real32_truncated || encoding == Encoding::real32_quantised;
 }
 
 }  // namespace
@@ -206,6 +215,25 @@ void decode_page(const StoredColumn& column, ElementType element, std::span<cons
                                              : decode_reals<float>(column, packed, n, into);
     default: std::memcpy(into, from, packed.size());
   }
+}
+
+ElementType stored_element(const StoredColumn& column) {
+  if (has_fewer_bits(column.encoding)) {
+    return ElementType::uint32;
+  }
+  return column.encoding == Encoding::real16 ? ElementType::uint16 : element_of(column.encoding);
+}
+
+void decode_stored(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
+                   std::byte* into) {
+  if (has_fewer_bits(column.encoding)) {
+    return unpack_numbers(packed, n, column.n_bits, into);
+  }
+  if (column.encoding == Encoding::real16) {
+    std::ranges::copy(packed, into);
+    return;
+  }
+  decode_page(column, stored_element(column), packed, n, into);
 }
 
 }  // namespace forkrun::rntuple

@@ -24,4 +24,12 @@ namespace forkrun::rntuple {
 void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
                  std::size_t n_values, std::byte* into);
 
+/// What values are that are written as they were stored: of reals of fewer bits these bits, of
+/// places in lists int64, else the values themselves.
+[[nodiscard]] ElementType stored_element(const StoredColumn& column);
+
+/// Decodes the values of a page to `stored_element`s: nothing is rounded.
+void decode_stored(const StoredColumn& column, std::span<const std::byte> packed,
+                   std::size_t n_values, std::byte* into);
+
 }  // namespace forkrun::rntuple

@@ -25,6 +25,9 @@ class RecordCursor {
   [[nodiscard]] std::string text();
   [[nodiscard]] std::span<const std::byte> take(std::size_t n);
   void skip(std::size_t n) { static_cast<void>(take(n)); }
+  [[nodiscard]] bool is_at_end() const { return left_.empty(); }
+  /// All that is left.
+  [[nodiscard]] std::span<const std::byte> rest() { return take(left_.size()); }
 
  private:
   std::span<const std::byte> left_;

@@ -119,7 +119,17 @@ void Schema::add(RecordCursor from) {
   add_fields(from);
   add_columns(from);
   add_aliases(from);
-  // Extra information, for streamed fields, follows.
+  add_class_records(from);
+  require_form(
+      std::ranges::all_of(
+          fields, [&](const auto& field) { return field.source.value_or(0) < fields.size(); }) ||
+          fields.empty(),
+      "a projected field shows one that is not there");
+}
+
+bool is_rounded(Encoding encoding) {
+  using enum Encoding;
+  return encoding == real16 || encoding == real32_truncated || encoding == real32_quantised;
 }
 
 void Schema::add_fields(RecordCursor& from) {
@@ -154,6 +164,14 @@ void Schema::add_aliases(RecordCursor& from) {
     require_form(column < columns.size() && field < fields.size(),
                  "a projected field is of a column that is not there");
     fields[field].columns.push_back(column);
+  }
+}
+
+void Schema::add_class_records(RecordCursor& from) {
+  auto list = list_frame(from);
+  for (auto n = list.n_items; n > 0; --n) {
+    const auto bytes = record_frame(list.content).content.rest();
+    class_records.emplace(bytes.begin(), bytes.end());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ enum class Encoding : std::uint16_t {
   real32_quantised
 };
 [[nodiscard]] bool is_index(Encoding encoding);
+/// Of reals that are stored with fewer bits than they have.
+[[nodiscard]] bool is_rounded(Encoding encoding);
 
 /// A sequence of values of one field, in pages.
 struct StoredColumn {
@@ -74,12 +77,18 @@ struct StoredColumn {
   bool is_late{};  ///< was added when there were entries: it has zeros before its first pages
   bool begins_suppressed{};       ///< the same, of a representation that is not used at first
   std::array<double, 2> range{};  ///< of quantised values
+
+  /// Whether the bytes of pages mean the same values.
+  [[nodiscard]] bool is_packed_as(const StoredColumn& other) const {
+    return encoding == other.encoding && n_bits == other.n_bits && range == other.range;
+  }
 };
 
 /// Fields and columns of an RNTuple.
 struct Schema {
   std::vector<Field> fields;
   std::vector<StoredColumn> columns;
+  std::set<std::vector<std::byte>> class_records;  ///< of streamed fields; only written again
 
   /// Adds what a header says, or the extension in a footer. \throws Error
   void add(RecordCursor from);
@@ -88,6 +97,7 @@ struct Schema {
   void add_fields(RecordCursor& from);
   void add_columns(RecordCursor& from);
   void add_aliases(RecordCursor& from);
+  void add_class_records(RecordCursor& from);
 };
 
 }  // namespace forkrun::rntuple

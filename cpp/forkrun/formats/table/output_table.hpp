@@ -14,6 +14,8 @@
 
 namespace forkrun {
 
+enum class OutputFormat { tree, ntuple };
+
 /// What the table of an output holds.
 struct OutputContent {
   std::vector<std::string> branches;        ///< of the input; their counters are kept with them
@@ -24,6 +26,11 @@ struct OutputContent {
   /// The tree goes with the events: it is added to the file of these, and has no new columns.
   bool goes_with_events{};
   std::string tree{};  ///< its path in outputs
+  // Of RNTuples that are merged:
+  bool has_all_fields{};   ///< of the first file
+  bool is_by_values{};     ///< some of the files are trees
+  bool joins_pages{true};  ///< pages are copied where clusters are joined
+  bool reads_copied{};     ///< pages that are copied are unpacked, to see whether that is possible
 };
 
 /// Values of the new columns of consecutive events: a part of a fragment's piece.

@@ -39,6 +39,9 @@ KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& nam
                                 first->table->reader(as_in_trees)->type() == reader->type();
     if (const auto type = reader->type(); type && !is_there_twice) {
       kept_.push_back({{name, *type, reader->counter()}});
+    } else if (const auto member = all.lower_bound(name + ".");
+               !type && (member == all.end() || !member->starts_with(name + "."))) {
+      left_out_.push_back(name);
     }
   }
 }
@@ -59,7 +62,8 @@ void KeptColumns::open(std::uint32_t file) {
   }
   for (auto& kept : kept_) {
     kept.reader = opened->table->reader(kept.field.name);
-    if (kept.reader->type() != kept.field.type) {
+    const bool is_count = !kept.place.values;  // which lists say themselves
+    if (!is_count && kept.reader->type() != kept.field.type) {
       throw InputError(opened->file->path() + ": branch \"" + kept.field.name + "\" is " +
                        kept.reader->described_type() + ", in the first file it is " +
                        kept.field.type.name());

@@ -26,6 +26,9 @@ class KeptColumns {
   void add(std::span<const EntryRange> entries, std::span<PendingColumn> columns,
            std::size_t n_threads);
 
+  /// Names of those that are no columns, and have no members that are.
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+
  private:
   struct Kept {
     NewField field;
@@ -40,6 +43,7 @@ class KeptColumns {
 
   NtupleInput& input_;
   std::vector<Kept> kept_;
+  std::vector<std::string> left_out_;
   std::shared_ptr<const OpenTable> opened_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
 #include <forkrun/formats/ttree/read/event_table.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
@@ -36,6 +37,17 @@ std::shared_ptr<const OpenTable> NtupleInput::open(std::uint32_t number) {
     opened->table = root_io::event_table(*opened->file, source_.tree_of(number));
   });
   return files_[number] = std::move(opened);
+}
+
+std::span<const std::int64_t> NtupleInput::clusters(std::uint32_t file) {
+  auto known = clusters_.find(file);
+  if (known == clusters_.end()) {
+    const auto opened = open(file);
+    const auto* ntuple = dynamic_cast<const NtupleTable*>(opened->table.get());
+    known = clusters_.emplace(file, ntuple ? ntuple->cluster_begins() : source_.clusters.at(file))
+                .first;
+  }
+  return known->second;
 }
 
 MakeTable NtupleInput::tables(const OutputContent& content, std::size_t n_threads) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -30,9 +31,8 @@ class NtupleInput final : public OutputInput {
   /// Valid until another file is opened. \throws InputError
   [[nodiscard]] std::shared_ptr<const OpenTable> open(std::uint32_t file);
 
-  [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override {
-    return source_.clusters.at(file);
-  }
+  /// Of an RNTuple not where reading may begin, but what may be copied.
+  [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override;
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   void forget() override {}
 
@@ -40,6 +40,7 @@ class NtupleInput final : public OutputInput {
   const root_io::TreeSourceConfig& source_;
   std::function<void(std::size_t)> on_open_;
   std::map<std::uint32_t, std::shared_ptr<const OpenTable>> files_;
+  std::map<std::uint32_t, std::vector<std::int64_t>> clusters_;
 };
 
 }  // namespace forkrun::rntuple

@@ -76,7 +76,7 @@ std::vector<FieldPlace> NewFields::add(std::span<const NewField> fields) {
     }
   }
   for (const auto& [counter, group] : groups_) {
-    if (!find({}, counter)) {
+    if (group.n_fields > 0 && !find({}, counter)) {
       add_counter(counter, {ElementType::uint32}, group);
     }
   }

@@ -69,7 +69,7 @@ std::pair<Locator, std::uint64_t> NtupleFile::write_envelope(std::span<const std
 /// Puts a page into the present chunk, unless the cluster has the same one. Large pages are not
 /// compared: identical ones have one value, or few, and become small.
 NtupleFile::PlaceInChunk NtupleFile::place_of(std::span<const std::byte> page) {
-  constexpr std::size_t most_small_bytes = 4096, wanted_chunk_bytes = 8U << 20U;
+  constexpr std::size_t most_small_bytes = 512, wanted_chunk_bytes = 8U << 20U;
   if (chunk_.size() > 0 && chunk_.size() + page.size() > wanted_chunk_bytes) {
     write_chunk();
   }

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/page_values.hpp>
 
 namespace forkrun::rntuple {
 
@@ -74,22 +73,6 @@ void pack_numbers(std::span<const std::byte> values, std::size_t n, std::size_t 
   }
 }
 
-void unpack_numbers(std::span<const std::byte> packed, std::size_t n, std::size_t n_bits,
-                    std::byte* into) {
-  const auto mask = (std::uint64_t{1} << n_bits) - 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto bit = i * n_bits;
-    std::uint64_t word = 0;
-    std::memcpy(&word, packed.data() + bit / 8, std::min(sizeof word, packed.size() - bit / 8));
-    const auto value = static_cast<std::uint32_t>(word >> (bit % 8) & mask);
-    std::memcpy(into + i * sizeof value, &value, sizeof value);
-  }
-}
-
-bool has_fewer_bits(Encoding encoding) {
-  return encoding == Encoding::real32_truncated || encoding == Encoding::real32_quantised;
-}
-
 void narrow_ends(std::span<const std::byte> values, std::size_t n, std::span<std::byte> into) {
   for (std::size_t i = 0; i < n; ++i) {
     const auto end = static_cast<std::uint32_t>(number_at<std::uint64_t>(values, i));
@@ -124,25 +107,6 @@ StoredColumn new_column(ElementType element, std::uint32_t field) {
 
 StoredColumn new_ends(std::uint32_t field) {
   return {.encoding = Encoding::split_index64, .n_bits = 64, .field = field};
-}
-
-ElementType stored_element(const StoredColumn& column) {
-  if (has_fewer_bits(column.encoding)) {
-    return ElementType::uint32;
-  }
-  return column.encoding == Encoding::real16 ? ElementType::uint16 : element_of(column.encoding);
-}
-
-void decode_stored(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
-                   std::byte* into) {
-  if (has_fewer_bits(column.encoding)) {
-    return unpack_numbers(packed, n, column.n_bits, into);
-  }
-  if (column.encoding == Encoding::real16) {
-    std::ranges::copy(packed, into);
-    return;
-  }
-  decode_page(column, stored_element(column), packed, n, into);
 }
 
 void encode_page(const StoredColumn& column, std::span<const std::byte> values, std::size_t n,

@@ -21,21 +21,36 @@ std::int64_t PendingColumn::last_end() const {
   return end;
 }
 
+void PendingColumn::add_page(std::uint32_t n_values, std::span<const std::byte> bytes) {
+  seal_values();
+  begins_.push_back(sealed_.size());
+  pages_.push_back({n_values, {}, {}});
+  std::ranges::copy(bytes, sealed_.extend(bytes.size()));
+}
+
 void PendingColumn::seal() {
-  constexpr std::size_t most_page_bytes = 1U << 20U;
-  const auto most = most_page_bytes / value_bytes_;
-  sealed_.clear();
-  begins_.clear();
-  pages_.clear();
-  for (std::size_t first = 0; first < n_values(); first += most) {
-    const auto n = std::min(most, n_values() - first);
-    seal_page(values_.view().subspan(first * value_bytes_, n * value_bytes_), n);
-  }
+  seal_values();
   begins_.push_back(sealed_.size());
   for (std::size_t i = 0; i < pages_.size(); ++i) {
     pages_[i].bytes = sealed_.view().subspan(begins_[i], begins_[i + 1] - begins_[i]);
   }
-  values_.clear();
+}
+
+void PendingColumn::forget_pages() {
+  sealed_ = {};
+  begins_.clear();
+  pages_.clear();
+}
+
+void PendingColumn::seal_values() {
+  constexpr std::size_t most_page_bytes = 1U << 20U;
+  const auto most = most_page_bytes / value_bytes_;
+  for (std::size_t first = 0; first < n_values(); first += most) {
+    const auto n = std::min(most, n_values() - first);
+    seal_page(values_.view().subspan(first * value_bytes_, n * value_bytes_), n);
+  }
+  values_ = {};
+  packed_ = {};
 }
 
 void PendingColumn::seal_page(std::span<const std::byte> values, std::size_t n) {

@@ -34,12 +34,17 @@ class PendingColumn {
   /// Of a column of ends: where the last list ends.
   [[nodiscard]] std::int64_t last_end() const;
 
+  /// Adds a page as it is, with its checksum: the values before it are sealed. Any thread.
+  void add_page(std::uint32_t n_values, std::span<const std::byte> bytes);
   /// Packs and compresses all values, and forgets them. Any thread.
   void seal();
-  /// Valid until the next `seal`.
+  /// Once they are sealed.
   [[nodiscard]] std::span<const SealedPage> pages() const { return pages_; }
+  /// Gives back the memory of pages.
+  void forget_pages();
 
  private:
+  void seal_values();
   void seal_page(std::span<const std::byte> values, std::size_t n);
 
   StoredColumn column_;

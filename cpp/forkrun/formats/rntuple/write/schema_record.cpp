@@ -79,7 +79,11 @@ void put_header(RecordWriter& to, std::string_view name, const Schema& schema) {
       to.record([&] { to.numbers(column, field); });
     }
   });
-  to.list(0, [] {});  // of streamed fields
+  to.list(schema.class_records.size(), [&] {
+    for (const auto& bytes : schema.class_records) {
+      to.record([&] { to.raw(bytes); });
+    }
+  });
 }
 
 void put_no_extension(RecordWriter& to) {

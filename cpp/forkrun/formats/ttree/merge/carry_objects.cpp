@@ -39,7 +39,8 @@ class Carried {
     auto& ntuples = ntuples_[number];
     if (!ntuples) {
       const auto path = output_ + "." + std::to_string(number) + ".ntuples";
-      ntuples = std::make_unique<NtuplesAsTrees>(file, exclude, path);
+      ntuples = std::make_unique<NtuplesAsTrees>(
+          file, [&](const auto& name) { return wants(name); }, path, NtuplesAsTrees::Says::of_all);
     }
     return *ntuples;
   }
@@ -146,8 +147,7 @@ std::vector<std::string> carry_with_root(
   RootMerger merger{output,
                     {.treatment = {compression},
                      .if_they_differ = if_they_differ,
-                     .only_branches = std::move(only_branches),
-                     .ntuples = Ntuples::passed_over},
+                     .only_branches = std::move(only_branches)},
                     wanted,
                     Origins{true}};
   carried.add_to(merger, *first, 0);

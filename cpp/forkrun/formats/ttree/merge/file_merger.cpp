@@ -1,15 +1,21 @@
 #include <forkrun/formats/ttree/merge/file_merger.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <ranges>
+#include <system_error>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/ttree/merge/joined_ntuples.hpp>
+#include <forkrun/formats/ttree/merge/ntuples_as_trees.hpp>
 #include <forkrun/formats/ttree/merge/plain_merger.hpp>
 #include <forkrun/formats/ttree/merge/root_merger.hpp>
 #include <forkrun/formats/ttree/origins/origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/write/plain_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -29,7 +35,166 @@ void check_all_found(const MergeRequest& request,
   }
 }
 
-/// What is asked for of a path: its newest tree, or that of a cycle.
+bool asks_for_cycles(const MergeRequest& request) {
+  return request.trees && std::ranges::any_of(*request.trees, [](const auto& tree) {
+           return without_cycle(tree) != tree;
+         });
+}
+
+/// RNTuples of the output are in it first, then all else.
+class FileMerge {
+ public:
+  explicit FileMerge(const MergeRequest& request) : request_{request}, ntuples_{request} {}
+
+  std::map<std::string, std::int64_t> run() {
+    try {
+      const auto compression = request_.compression.value_or(first_compression());
+      write_ntuples(compression);
+      auto entries = add_without_root(compression);
+      return entries ? std::move(*entries) : add_with_root(compression);
+    } catch (...) {
+      std::error_code ignored;
+      std::filesystem::remove(request_.output, ignored);
+      throw;
+    }
+  }
+
+ private:
+  Compression first_compression() const { return TreeFile{request_.inputs.front()}.compression(); }
+  [[nodiscard]] std::optional<std::string> wanted(const std::string& path) const {
+    return ntuples_.paths().contains(path) ? std::nullopt : asked_for(request_, path);
+  }
+
+  void write_ntuples(Compression compression) {
+    if (ntuples_.paths().empty()) {
+      return;
+    }
+    PlainFile file{request_.output, compression};
+    try {
+      ntuples_.write(file, compression, origins_, [&](std::size_t n) { note_step(n); });
+    } catch (...) {
+      file.abandon();
+      throw;
+    }
+    file.close();
+  }
+
+  /// None if ROOT is needed: the file is as it was then.
+  std::optional<std::map<std::string, std::int64_t>> add_without_root(Compression compression) {
+    const bool compresses_baskets = request_.compression && request_.recluster == Recluster::never;
+    const TreeFile first{request_.inputs.front()};
+    if (compresses_baskets || asks_for_cycles(request_) ||
+        !first.names_of_trees(Ntuples::passed_over)) {
+      return {};
+    }
+    const auto output = ntuples_.paths().empty()
+                            ? std::make_unique<PlainFile>(request_.output, compression)
+                            : reopen_with_trees(request_.output);
+    if (!output) {
+      return {};
+    }
+    PlainMerger merger{
+        *output,        treatment_of(request_, compression),
+        request_.check, [&](const std::string& path) { return wanted(path).has_value(); },
+        origins_,       Ntuples::passed_over};
+    const auto add = [&](std::size_t number) { return add_to(merger, number); };
+    if (!std::ranges::all_of(std::views::iota(std::size_t{}, request_.inputs.size()), add)) {
+      if (ntuples_.paths().empty()) {
+        output->abandon();
+      }
+      return {};
+    }
+    auto entries = merger.finish();
+    output->close();
+    return finished(merger, std::move(entries));
+  }
+
+  std::map<std::string, std::int64_t> add_with_root(Compression compression) {
+    OutputFile output{request_.output, compression,
+                      ntuples_.paths().empty() ? OutputMode::create : OutputMode::update};
+    RootMerger merger{output,
+                      {treatment_of(request_, compression),
+                       request_.check,
+                       request_.if_they_differ,
+                       {},
+                       request_.trees.has_value(),
+                       request_.note ? UnknownReferences::leave_out : UnknownReferences::error},
+                      [&](const std::string& path) { return wanted(path); },
+                      origins_};
+    for (std::size_t number = 0; number < request_.inputs.size(); ++number) {
+      static_cast<void>(add_to(merger, number));
+    }
+    auto entries = merger.finish();
+    output.close();
+    return finished(merger, std::move(entries));
+  }
+
+  /// A file, and what RNTuples it has that are to be trees.
+  template <typename Merger>
+  bool add_to(Merger& merger, std::size_t number) {
+    auto file = std::make_unique<TreeFile>(request_.inputs[number]);
+    bool is_added = is_done(merger, *file);
+    const auto scratch = request_.output + "." + std::to_string(number) + ".ntuples";
+    auto ntuples = std::make_unique<NtuplesAsTrees>(
+        *file, [&](const auto& path) { return wanted(path).has_value(); }, scratch,
+        NtuplesAsTrees::Says::of_carried);
+    if (is_added && !ntuples->names().empty()) {
+      auto trees = std::make_unique<TreeFile>(ntuples->path());
+      ntuples->naming_input([&] { is_added = is_done(merger, *trees); });
+      keep_first(std::move(trees));
+    }
+    if (is_added) {
+      note_step(ntuples_.n_steps() + number + 1);
+    }
+    keep_first(std::move(file));
+    return is_added;
+  }
+  static bool is_done(PlainMerger& merger, TreeFile& file) { return merger.add(file); }
+  static bool is_done(RootMerger& merger, TreeFile& file) {
+    merger.add(file);
+    return true;
+  }
+  /// Merged trees of ROOT take their structure from the first file with them.
+  void keep_first(std::unique_ptr<TreeFile> file) {
+    constexpr std::size_t n_most = 2;
+    if (first_.size() < n_most) {
+      first_.push_back(std::move(file));
+    }
+  }
+
+  template <typename Merger>
+  std::map<std::string, std::int64_t> finished(const Merger& merger,
+                                               std::map<std::string, std::int64_t> entries) {
+    entries.insert(ntuples_.entries().begin(), ntuples_.entries().end());
+    check_all_found(request_, entries);
+    if (request_.on_written) {
+      request_.on_written();
+    }
+    ntuples_.check(request_.output);
+    merger.check(request_.output);
+    if (request_.note) {
+      std::ranges::for_each(ntuples_.notes(), request_.note);
+      std::ranges::for_each(merger.notes(), request_.note);
+    }
+    return entries;
+  }
+
+  /// Of the RNTuples in each file, and of all files.
+  void note_step(std::size_t n) const {
+    if (request_.progress) {
+      const auto n_files = request_.inputs.size();
+      request_.progress(n * n_files / (ntuples_.n_steps() + n_files));
+    }
+  }
+
+  const MergeRequest& request_;
+  JoinedNtuples ntuples_;
+  Origins origins_{false};
+  std::vector<std::unique_ptr<TreeFile>> first_;
+};
+
+}  // namespace
+
 std::optional<std::string> asked_for(const MergeRequest& request, const std::string& path) {
   if (!request.trees || std::ranges::count(*request.trees, path) > 0) {
     return path;
@@ -38,115 +203,11 @@ std::optional<std::string> asked_for(const MergeRequest& request, const std::str
   return with_cycle == request.trees->end() ? std::nullopt : std::optional{*with_cycle};
 }
 
-bool asks_for_cycles(const MergeRequest& request) {
-  return request.trees && std::ranges::any_of(*request.trees, [](const auto& tree) {
-           return without_cycle(tree) != tree;
-         });
-}
-
-void note_progress(const MergeRequest& request, std::size_t n_done) {
-  if (request.progress) {
-    request.progress(n_done);
-  }
-}
-
-void note_written(const MergeRequest& request) {
-  if (request.on_written) {
-    request.on_written();
-  }
-}
-
-/// None if ROOT is needed: nothing is written then.
-std::optional<std::map<std::string, std::int64_t>> merge_without_root(const MergeRequest& request) {
-  const bool compresses_baskets = request.compression && request.recluster == Recluster::never;
-  if (compresses_baskets || asks_for_cycles(request)) {
-    return {};
-  }
-  std::optional<std::map<std::string, std::int64_t>> entries;
-  auto first = std::make_unique<TreeFile>(request.inputs.front());
-  if (!first->names_of_trees()) {
-    return {};
-  }
-  const auto compression = request.compression.value_or(first->compression());
-  PlainFile output{request.output, compression};
-  try {
-    PlainMerger merger{
-        output, treatment_of(request, compression), request.check,
-        [&](const std::string& tree) { return asked_for(request, tree).has_value(); },
-        Origins{false}};
-    std::size_t n_done = 0;
-    const auto add = [&](const std::string& path) {
-      const auto file = first ? std::move(first) : std::make_unique<TreeFile>(path);
-      const bool is_added = merger.add(*file);
-      note_progress(request, n_done += is_added ? 1 : 0);
-      return is_added;
-    };
-    if (std::ranges::all_of(request.inputs, add)) {
-      entries = merger.finish();
-      check_all_found(request, *entries);
-      output.close();
-      note_written(request);
-      merger.check(request.output);
-      if (request.note) {
-        std::ranges::for_each(merger.notes(), request.note);
-      }
-    }
-  } catch (...) {
-    output.abandon();
-    throw;
-  }
-  if (!entries) {
-    output.abandon();
-  }
-  return entries;
-}
-
-std::map<std::string, std::int64_t> merge_with_root(const MergeRequest& request) {
-  auto first = std::make_unique<TreeFile>(request.inputs.front());
-  const auto compression = request.compression.value_or(first->compression());
-  OutputFile output{request.output, compression};
-  try {
-    RootMerger merger{output,
-                      {treatment_of(request, compression),
-                       request.check,
-                       request.if_they_differ,
-                       {},
-                       request.trees.has_value(),
-                       request.note ? UnknownReferences::leave_out : UnknownReferences::error},
-                      [&](const std::string& path) { return asked_for(request, path); },
-                      Origins{false}};
-    std::vector<std::unique_ptr<TreeFile>> files;
-    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-      auto file = i == 0 ? std::move(first) : std::make_unique<TreeFile>(request.inputs[i]);
-      merger.add(*file);
-      if (i == 0) {
-        files.push_back(std::move(file));  // the merged trees took their structure from it
-      }
-      note_progress(request, i + 1);
-    }
-    auto entries = merger.finish();
-    check_all_found(request, entries);
-    output.close();
-    note_written(request);
-    merger.check(request.output);
-    if (request.note) {
-      std::ranges::for_each(merger.notes(), request.note);
-    }
-    return entries;
-  } catch (...) {
-    output.abandon();
-    throw;
-  }
-}
-
-}  // namespace
-
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request) {
   if (request.inputs.empty()) {
     throw InputError("no files to merge");
   }
-  auto entries = merge_without_root(request);
-  return entries ? std::move(*entries) : merge_with_root(request);
+  return FileMerge{request}.run();
 }
 
 }  // namespace forkrun::root_io

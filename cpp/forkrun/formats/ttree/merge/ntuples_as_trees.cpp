@@ -1,14 +1,17 @@
 #include <forkrun/formats/ttree/merge/ntuples_as_trees.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/table/cluster_size.hpp>
 #include <forkrun/formats/ttree/origins/origin_record.hpp>
 #include <forkrun/formats/ttree/read/ntuple_branches.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
@@ -18,7 +21,16 @@ namespace forkrun::root_io {
 
 namespace {
 
-constexpr std::int64_t rows_at_once = 1 << 16;
+/// A cluster of the tree.
+std::int64_t rows_at_once(const rntuple::NtupleTable& ntuple,
+                          std::span<const std::unique_ptr<ColumnReader>> readers) {
+  double n_bytes = 1;
+  for (const auto& reader : readers) {
+    n_bytes += static_cast<double>(reader->n_bytes());
+  }
+  const auto of_row = n_bytes / std::max(1.0, static_cast<double>(ntuple.n_entries()));
+  return std::max<std::int64_t>(1, std::llround(wanted_cluster_bytes(readers.size()) / of_row));
+}
 
 void write_as_tree(const rntuple::NtupleTable& ntuple, const std::string& path,
                    Compression compression, OutputMode mode) {
@@ -28,8 +40,9 @@ void write_as_tree(const rntuple::NtupleTable& ntuple, const std::string& path,
     readers.push_back(ntuple.reader(column.name));
   }
   std::vector<Column> rows(readers.size());
-  for (std::int64_t first = 0; first < ntuple.n_entries(); first += rows_at_once) {
-    const auto last = std::min(first + rows_at_once, ntuple.n_entries());
+  const auto step = rows_at_once(ntuple, readers);
+  for (std::int64_t first = 0; first < ntuple.n_entries(); first += step) {
+    const auto last = std::min(first + step, ntuple.n_entries());
     for (std::size_t i = 0; i < readers.size(); ++i) {
       readers[i]->read(first, last, rows[i]);
     }
@@ -51,13 +64,14 @@ void add_origins(const std::string& path, const OriginsByPath& origins, Compress
 
 }  // namespace
 
-NtuplesAsTrees::NtuplesAsTrees(TreeFile& file, const std::set<std::string>& exclude,
-                               const std::string& path)
+NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
+                               const std::function<bool(const std::string&)>& is_wanted,
+                               const std::string& path, Says says)
     : input_{file.path()}, path_{path} {
   const auto compression = file.compression();
   OriginsByPath origins;
   for (const auto& name : ntuple_names(file)) {
-    const auto ntuple = exclude.contains(name) ? nullptr : rntuple::ntuple_in(file, name);
+    const auto ntuple = is_wanted(name) ? rntuple::ntuple_in(file, name) : nullptr;
     if (!ntuple) {
       continue;
     }
@@ -67,13 +81,18 @@ NtuplesAsTrees::NtuplesAsTrees(TreeFile& file, const std::set<std::string>& excl
     const auto own = Origin::of(file.identity().uuid, file.identity().n_bytes);
     origins[name] = {{own, ntuple->n_entries()}};
   }
-  if (!names_.empty()) {
-    if (const auto before = read_origins(file)) {
-      for (auto& [name, rows] : origins) {
-        const auto known = before->find(name);
-        rows = known == before->end() ? rows : known->second;
-      }
-    }
+  if (names_.empty()) {
+    return;
+  }
+  const auto before = read_origins(file);
+  const auto is_carried = [&](const auto& tree) { return before && before->contains(tree.first); };
+  for (auto& tree : origins) {
+    tree.second = is_carried(tree) ? before->at(tree.first) : tree.second;
+  }
+  if (says == Says::of_carried) {
+    std::erase_if(origins, [&](const auto& tree) { return !is_carried(tree); });
+  }
+  if (!origins.empty()) {
     add_origins(path, origins, compression);
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <set>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,9 +13,13 @@ namespace forkrun::root_io {
 /// that their rows come from that one. It is removed in the end.
 class NtuplesAsTrees {
  public:
-  /// Writes nothing if there are none but those of `exclude`. `path`: of the file to make.
+  /// Of which rows that file says from where they come: of all, or of those of which the other one
+  /// says it.
+  enum class Says { of_all, of_carried };
+  /// Writes nothing if none is wanted. `path`: of the file to make.
   /// \throws InputError naming the field that no branch can hold, OutputError
-  NtuplesAsTrees(TreeFile& file, const std::set<std::string>& exclude, const std::string& path);
+  NtuplesAsTrees(TreeFile& file, const std::function<bool(const std::string& ntuple)>& is_wanted,
+                 const std::string& path, Says says);
   ~NtuplesAsTrees();
   NtuplesAsTrees(const NtuplesAsTrees&) = delete;
   NtuplesAsTrees& operator=(const NtuplesAsTrees&) = delete;

@@ -72,18 +72,9 @@ void RootMerger::add_directory(TreeFile& file, TDirectory& directory, const std:
 void RootMerger::add_key(TreeFile& file, TKey& key, const std::string& folder) {
   const auto path = path_in(folder, key.GetName());
   const auto asked = wanted_(path);
-  const bool can_be_asked_for = !settings_.only_trees || is_tree(key) || is_rntuple(key);
-  if (!asked || !can_be_asked_for || belongs_to_file(key, path)) {
+  const bool can_be_asked_for = !settings_.only_trees || is_tree(key);
+  if (!asked || !can_be_asked_for || is_rntuple(key) || belongs_to_file(key, path)) {
     return;
-  }
-  if (is_rntuple(key) && settings_.ntuples == Ntuples::passed_over) {
-    return;
-  }
-  if (is_rntuple(key)) {
-    throw InputError(
-        file.path() + ": \"" + path + "\" is an RNTuple, which cannot be merged yet; " +
-        (settings_.only_trees ? "merge the files where it is one apart, with ROOT's hadd"
-                              : "merge the trees alone (--trees; in a job merge.carry = false)"));
   }
   check_kind(file, path, folder, is_tree(key) ? "a tree" : "an object");
   if (is_tree(key)) {

@@ -34,11 +34,10 @@ struct RootMergeSettings {
   std::map<std::string, std::vector<std::string>> only_branches{};
   bool only_trees = false;
   UnknownReferences unknown = UnknownReferences::error;
-  Ntuples ntuples = Ntuples::something_else;
 };
 
-/// Joins whatever files hold, by path within the file, with ROOT. Paths are of keys: objects may
-/// have names of their own, and folders the names of objects.
+/// Joins whatever files hold but RNTuples, by path within the file, with ROOT. Paths are of keys:
+/// objects may have names of their own, and folders the names of objects.
 class RootMerger {
  public:
   RootMerger(OutputFile& output, RootMergeSettings settings, WantedTrees wanted, Origins origins);

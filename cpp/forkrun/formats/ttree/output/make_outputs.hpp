@@ -11,8 +11,6 @@
 
 namespace forkrun::root_io {
 
-enum class OutputFormat { tree, ntuple };
-
 struct OutputsRequest {
   std::vector<OutputToMake> outputs;
   OutputFormat format{};

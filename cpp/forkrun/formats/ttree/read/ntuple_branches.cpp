@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <TClass.h>
+#include <TFile.h>
 #include <TKey.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -22,24 +24,41 @@ bool has_flat_name(const rntuple::NtupleTable& ntuple, const rntuple::FieldColum
   return flat != column.name && ntuple.has(flat);
 }
 
+/// A TChain is but a list of files.
+bool is_class_of_trees(std::string_view class_name, const TClass* type) {
+  return class_name == "TTree" || class_name == "TNtuple" || class_name == "TNtupleD" ||
+         (type != nullptr && type->InheritsFrom("TTree") && class_name != "TChain");
+}
+
 }  // namespace
+
+std::vector<StoredTable> stored_tables(const TreeFile& file) {
+  std::vector<StoredTable> tables;
+  const auto add = [&](const std::string& path, const std::string& name, const TClass* type) {
+    if (const bool is_ntuple = rntuple::is_class_name(name);
+        is_ntuple || is_class_of_trees(name, type)) {
+      tables.push_back({path, is_ntuple});
+    }
+  };
+  if (const auto objects = file.outline() ? file.outline()->objects() : std::nullopt) {
+    for (const auto& [path, key] : *objects) {
+      add(path, key.type, nullptr);
+    }
+  } else {
+    for_each_object(file.file(), [&](const std::string& path, const TKey& key, const TClass* type) {
+      add(path, key.GetClassName(), type);
+    });
+  }
+  return tables;
+}
 
 std::vector<std::string> ntuple_names(const TreeFile& file) {
   std::vector<std::string> names;
-  const auto objects = file.outline() ? file.outline()->objects() : std::nullopt;
-  if (objects) {
-    for (const auto& [path, key] : *objects) {
-      if (rntuple::is_class_name(key.type)) {
-        names.push_back(path);
-      }
-    }
-    return names;
-  }
-  for_each_object(file.file(), [&](const std::string& path, const TKey& key, const TClass*) {
-    if (rntuple::is_class_name(key.GetClassName())) {
+  for (const auto& [path, is_ntuple] : stored_tables(file)) {
+    if (is_ntuple) {
       names.push_back(path);
     }
-  });
+  }
   return names;
 }
 

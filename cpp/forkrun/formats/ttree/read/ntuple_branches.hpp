@@ -10,6 +10,13 @@ namespace forkrun::root_io {
 
 class TreeFile;
 
+/// A tree or an RNTuple in a file.
+struct StoredTable {
+  std::string path;
+  bool is_ntuple{};
+};
+/// In the order of keys.
+[[nodiscard]] std::vector<StoredTable> stored_tables(const TreeFile& file);
 /// Paths of the RNTuples of a file, in the order of its keys.
 [[nodiscard]] std::vector<std::string> ntuple_names(const TreeFile& file);
 

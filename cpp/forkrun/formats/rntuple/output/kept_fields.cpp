@@ -1,0 +1,247 @@
+#include <forkrun/formats/rntuple/output/kept_fields.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/page_values.hpp>
+#include <forkrun/formats/rntuple/write/add_events.hpp>
+
+namespace forkrun::rntuple {
+
+namespace {
+
+/// Bytes of pages, on average, of which readers need not notice that they are many.
+constexpr std::uint64_t least_page_bytes = 256;
+/// What is noted takes 24 bytes each.
+constexpr std::size_t most_stretches = 1U << 20U;
+
+std::size_t depth_of(const Schema& schema, std::size_t column) {
+  std::size_t depth = 0;
+  for (auto field = schema.columns[column].field; schema.fields[field].parent != field; ++depth) {
+    field = schema.fields[field].parent;
+  }
+  return depth;
+}
+
+std::vector<Stretch> values_of(std::span<const Stretch> items, std::uint64_t n_in_item) {
+  std::vector<Stretch> values;
+  for (const auto& each : items) {
+    values.push_back(values_in(each, n_in_item));
+  }
+  return values;
+}
+
+const NtupleTable& ntuple_of(const OpenTable& file) {
+  const auto* table = dynamic_cast<const NtupleTable*>(file.table.get());
+  if (table == nullptr) {
+    throw InputError(file.file->path() + ": \"" + file.table->name() +
+                     "\" is a tree, and an RNTuple in the first file; forkrun convert makes them "
+                     "one or the other");
+  }
+  return *table;
+}
+
+/// Errors name file and RNTuple.
+template <typename Body>
+auto naming_ntuple(const OpenTable& file, Body body) {
+  try {
+    return body();
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {
+    throw InputError(file.file->path() + ": RNTuple \"" + file.table->name() +
+                     "\": " + error.what());
+  }
+}
+
+}  // namespace
+
+KeptFields::KeptFields(Schema schema, PageTreatment treatment)
+    : schema_{std::move(schema)},
+      treatment_{treatment},
+      noted_(schema_.columns.size() + 1),
+      n_noted_(schema_.columns.size() + 1) {
+  for (std::uint32_t column = 0; column < schema_.columns.size(); ++column) {
+    stored_.push_back({owner_of(schema_, column), path_of(schema_, schema_.columns[column].field)});
+    if (is_ends(column)) {
+      ends_.push_back(column);
+    }
+  }
+  std::ranges::stable_sort(ends_, {}, [&](auto column) { return depth_of(schema_, column); });
+}
+
+void KeptFields::open(std::shared_ptr<const OpenTable> file) {
+  table_ = &ntuple_of(*file);
+  naming_ntuple(*file, [&] {
+    auto columns = stored_columns(schema_, table_->ntuple().schema);
+    if (treatment_.has_all_fields) {
+      require_no_others(schema_, table_->ntuple().schema);
+    }
+    for (std::size_t i = 0; i < stored_.size(); ++i) {
+      auto& stored = stored_[i];
+      PageReader::Of of{
+          table_->ntuple(), table_->read_bytes(), stored.path, std::move(columns[i]), {}};
+      if (!stored.owner.ends) {
+        of.n_in_entry = stored.owner.n_in_item;
+      }
+      stored.lists = is_ends(i) ? std::make_unique<ListReader>(of) : nullptr;
+      stored.pages = std::make_unique<PageReader>(std::move(of), schema_.columns[i]);
+    }
+  });
+  file_ = std::move(file);
+}
+
+double KeptFields::bytes_per_event(const OpenTable& file) const {
+  const auto& ntuple = ntuple_of(file).ntuple();
+  const auto columns = naming_ntuple(file, [&] { return stored_columns(schema_, ntuple.schema); });
+  double n_bytes = 0;
+  for (const auto& cluster : ntuple.clusters) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      for (const auto number : columns[i]) {
+        const auto n_values =
+            number < cluster.columns.size() ? cluster.columns[number].n_values : std::uint64_t{};
+        n_bytes += static_cast<double>(packed_bytes(schema_.columns[i], n_values));
+      }
+    }
+  }
+  return n_bytes / std::max(1.0, static_cast<double>(ntuple.n_entries));
+}
+
+void KeptFields::note(std::size_t place, std::span<const Stretch> items) {
+  auto& noted = noted_[place];
+  for (const auto& each : items) {
+    if (each.first == each.last) {
+      continue;
+    }
+    n_noted_[place] += static_cast<double>(each.last - each.first);
+    if (!noted.empty() && noted.back().cluster == each.cluster && noted.back().last == each.first) {
+      noted.back().last = each.last;
+    } else {
+      noted.push_back(each);
+      ++n_stretches_;
+    }
+  }
+}
+
+void KeptFields::add(std::span<const EntryRange> entries, std::span<PendingColumn> columns) {
+  std::vector<Stretches> items(noted_.size());
+  for (const auto& range : entries) {
+    const auto parts = table_->stretches(range.first, range.last);
+    items[0].insert(items[0].end(), parts.begin(), parts.end());
+  }
+  for (const auto column : ends_) {
+    const auto& owner = stored_[column].owner;
+    const auto lists =
+        stored_[column].lists->read(values_of(items[place_of(owner)], owner.n_in_item));
+    add_ends(lists->offsets, columns[column]);
+    items[column + 1] = lists->items;
+  }
+  for (std::size_t place = 0; place < items.size(); ++place) {
+    note(place, items[place]);
+  }
+}
+
+void KeptFields::add_whole(const EntryRange& cluster) {
+  whole_ = table_->stretches(cluster.first, cluster.last).at(0).cluster;
+}
+
+double KeptFields::n_bytes(std::size_t column) const {
+  const auto& owner = stored_[column].owner;
+  const auto size = static_cast<double>(size_of(stored_element(schema_.columns[column])));
+  if (whole_) {
+    return static_cast<double>(stored_[column].pages->n_values(*whole_)) * size;
+  }
+  return is_ends(column) ? 0
+                         : n_noted_[place_of(owner)] * static_cast<double>(owner.n_in_item) * size;
+}
+
+double KeptFields::n_bytes() const {
+  double n = 0;
+  for (std::size_t column = 0; column < stored_.size(); ++column) {
+    n += n_bytes(column);
+  }
+  return n;
+}
+
+bool KeptFields::is_full() const { return n_stretches_ > most_stretches; }
+
+const PagesOfColumn* KeptFields::pages_to_copy(std::size_t column, std::size_t cluster) const {
+  const auto* pages = stored_[column].pages->pages_as_wanted(cluster);
+  const bool is_wanted =
+      pages != nullptr && (!treatment_.compression ||
+                           std::cmp_equal(treatment_.compression->settings(), pages->compression));
+  return is_wanted ? pages : nullptr;
+}
+
+bool KeptFields::is_worth_copying(const PagesOfColumn& pages) const {
+  std::uint64_t n_bytes = 0;
+  for (const auto& page : pages.pages) {
+    n_bytes += page.where.n_bytes;
+  }
+  return treatment_.joins_pages && n_bytes >= least_page_bytes * pages.pages.size();
+}
+
+bool KeptFields::is_copied(std::size_t column) const {
+  return whole_ && pages_to_copy(column, *whole_) != nullptr;
+}
+
+void KeptFields::copy(std::size_t column,
+                      const std::function<void(const SealedPage&, int)>& take_page) {
+  const auto& pages = *pages_to_copy(column, whole_.value());
+  auto& reader = *stored_[column].pages;
+  for (std::size_t i = 0; i < pages.pages.size(); ++i) {
+    if (treatment_.unpacks_copied) {
+      reader.unpack(i);
+    }
+    take_page({pages.pages[i].n_values, {}, reader.sealed(i)}, static_cast<int>(pages.compression));
+  }
+  reader.forget();
+}
+
+void KeptFields::take(std::size_t column, PendingColumn& to) {
+  auto& reader = *stored_[column].pages;
+  const auto& owner = stored_[column].owner;
+  if (whole_) {
+    const auto n = reader.n_values(*whole_);
+    reader.read({*whole_, 0, n}, to.extend(n));
+  } else if (!is_ends(column)) {
+    for (const auto& items : noted_[place_of(owner)]) {
+      take(values_in(items, owner.n_in_item), column, to);
+    }
+  }
+  reader.forget();
+}
+
+void KeptFields::take(const Stretch& stretch, std::size_t column, PendingColumn& to) {
+  auto& reader = *stored_[column].pages;
+  const auto n = stretch.last - stretch.first;
+  if (n == reader.n_values(stretch.cluster)) {
+    const auto* pages = pages_to_copy(column, stretch.cluster);
+    if (pages != nullptr && is_worth_copying(*pages)) {
+      for (std::size_t i = 0; i < pages->pages.size(); ++i) {
+        if (treatment_.unpacks_copied) {
+          reader.unpack(i);
+        }
+        to.add_page(pages->pages[i].n_values, reader.sealed(i));
+      }
+      return;
+    }
+  }
+  reader.require(stretch);  // before memory is taken
+  reader.read(stretch, to.extend(n));
+}
+
+void KeptFields::forget() {
+  for (auto& noted : noted_) {
+    noted.clear();
+  }
+  std::ranges::fill(n_noted_, 0);
+  n_stretches_ = 0;
+  whole_.reset();
+  for (const auto column : ends_) {
+    stored_[column].lists->forget();
+  }
+}
+
+}  // namespace forkrun::rntuple
