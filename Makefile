@@ -18,7 +18,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-rntuple bench-plan bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -94,6 +94,9 @@ bench-output: build ## skims that keep all branches with default settings agains
 bench-rntuple: build ## the same skims from RNTuple to RNTuple, and a merge of 100 files against hadd
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py --format rntuple \
 		--json build/bench/rntuple.json $(BENCH_ARGS)
+
+bench-remote: build ## input over slow links, by root:// and http://, against uproot and copying the file first: needs xrootd, nginx and xrdcp
+	PYTHONPATH="$(CURDIR)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/benchmarks/remote.py $(BENCH_ARGS)
 
 bench-plan: build ## start and plan of a million lumis, and the constants of the guided distribution
 	$(BIN)/python tests/benchmarks/planning.py
