@@ -7,15 +7,17 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_json
 from forkrun.base.lasting import collector_paused
 from forkrun.batch.course import read_course
-from forkrun.batch.shipping import words_of_new_code
+from forkrun.batch.shipping import import_modules, words_of_new_code
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
+from forkrun.histograms.accumulators.totals import Own
 from forkrun.monitoring import Timeline
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.report.write import write_report
@@ -159,6 +161,7 @@ def _merge(
     timeline = Timeline(folder.path)
     start_s = min((commit.start_s for commit in commits), default=time.time())
     timeline.record("job_start", pid=os.getpid(), time_s=start_s)
+    Own.import_modules = partial(import_modules, folder, config)
     keeping = contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
     try:
         with keeping:

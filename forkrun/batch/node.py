@@ -14,9 +14,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from forkrun.batch.course import NodeCourse, note_start, read_course
-from forkrun.batch.program import take_program
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
-from forkrun.batch.shipping import take_shipped
+from forkrun.batch.shipping import take_code
 from forkrun.batch.staging import stage_in
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import (
@@ -72,9 +71,7 @@ def run_node(
     try:
         with _place(folder, node, part, scratch) as (own, part):
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
-            submitted = take_shipped(folder)
-            if program := submitted.get("program"):
-                take_program(folder.code, program)
+            submitted = take_code(folder)
             config = _config(folder, left_s, memory_bytes)
             run_job(
                 config, own.path, quiet=quiet, plots=False, part=part, whole=folder,

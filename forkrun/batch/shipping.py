@@ -17,9 +17,11 @@ from msgspec.structs import replace
 from forkrun.base.durable import read_json, write_bytes, write_json
 from forkrun.base.quantities import count
 from forkrun.base.received import STATE, received
-from forkrun.batch.program import keep_program
+from forkrun.base.user_code import import_home
+from forkrun.batch.program import keep_program, take_program
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, OutputError
+from forkrun.modules.program.given import find_given
 from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
 from forkrun.plan.stored import read_plan
@@ -67,6 +69,26 @@ def take_shipped(folder: RunDirectory) -> Fingerprint:
     except (OSError, ValueError) as error:
         raise OutputError(f"{folder.code}: code of the job cannot be read: {error}") from None
     return fingerprint
+
+
+def take_code(folder: RunDirectory) -> Fingerprint:
+    """From now on this process has the code and the program that the job was submitted with; gives
+    the fingerprint that says so. Raises OutputError."""
+    submitted = take_shipped(folder)
+    if program := submitted.get("program"):
+        take_program(folder.code, program)
+    return submitted
+
+
+def import_modules(folder: RunDirectory, config: JobConfig) -> None:
+    """Imports the modules in Python of a job, as its nodes have them."""
+    take_code(folder)
+    for module in config.modules:
+        kind, _, name = module.type.partition(":")
+        if kind == "python":
+            import_home(name.rpartition(":")[0], f'module "{module.label}"')
+        elif kind == "given":
+            find_given(module.type, f'module "{module.label}"')
 
 
 def changed_code(folder: RunDirectory) -> list[str]:

@@ -232,3 +232,25 @@ def test_a_hook_that_fails_is_said_with_the_users_line(tmp_path: Path) -> None:
     assert ended.code == 5
     assert "has no attribute 'lo'" in ended.err
     assert f"{tmp_path / 'mine.py'}, line 11, in merge" in ended.err
+
+
+PROGRAM = """
+job = forkrun.Job("a.root")
+job.path("p").analyzer(Sums, label="sums")
+job.run()
+"""
+
+
+@pytest.mark.parametrize("submitted", ["job.json", "program.py"])
+def test_objects_are_merged_wherever_their_class_is_defined(tmp_path: Path, submitted: str) -> None:
+    """In a file beside the configuration, or in the program that runs or submits the job."""
+    job(tmp_path).rename(tmp_path / "job.json")
+    (tmp_path / "program.py").write_text(MODULE + PROGRAM)
+    assert forkrun("run", submitted, "-o", "one", "-q", cwd=tmp_path).code == 0
+    shape = ("--on", "local", "--nodes", 2, "--dry-run", "-o", "many")
+    commands = [("submit", submitted, *shape), *(("node", "many", n) for n in range(2))]
+    for command in (*commands, ("collect", "many", "-q")):
+        ended = forkrun(*command, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    expected = {"low": 1, "high": N_EVENTS}
+    assert [result_of(tmp_path, run)["extreme"] for run in ("one", "many")] == [expected, expected]

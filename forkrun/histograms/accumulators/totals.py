@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class Own(Total):
     what is imported: a run directory says nothing that would be executed."""
 
     words = "an object"
+    import_modules: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
+    """Imports the modules of the job, where a process has not done so before it merges."""
 
     def __init__(self, home: str, name: str, value: Any = None, state: Any = None) -> None:
         self.home, self.name = home, name
@@ -117,16 +119,33 @@ class Own(Total):
 
     def _object(self) -> Any:
         if self._value is None:
-            kind: Any = sys.modules.get(self.home)
-            for part in self.name.split("."):
-                kind = getattr(kind, part, None)
-            if not isinstance(kind, type):
+            if (kind := self._class()) is None:
+                self.import_modules()
+                kind = self._class()
+            if kind is None:
                 raise JobError(
                     f"the class {self.name} of an accumulator is not known here; forkrun resume"
                     " RUNDIR loads the modules and merges the run"
                 )
-            self._value = _calling(kind.from_json, self._state)  # type: ignore[attr-defined]
+            self._value = _calling(kind.from_json, self._state)
         return self._value
+
+    def _class(self) -> Any:
+        """None: it is not imported."""
+        if self.home == "__main__":  # of a program, which this process has classes of, but is not
+            same = (kind for kind in _classes(object) if kind.__qualname__ == self.name)
+            return next((kind for kind in same if kind.__module__ == self.home), None)
+        found: Any = sys.modules.get(self.home)
+        for part in self.name.split("."):
+            found = getattr(found, part, None)
+        return found if isinstance(found, type) else None
+
+
+def _classes(base: type) -> Iterator[type]:
+    """All of this process that are derived from it."""
+    for kind in type.__subclasses__(base):
+        yield kind
+        yield from _classes(kind)
 
 
 _KINDS: dict[str, type[Total]] = {

@@ -1,5 +1,7 @@
 #include <forkrun/formats/ttree/output/kept_input.hpp>
 
+#include <utility>
+
 #include <TBranch.h>
 #include <TFile.h>
 #include <TObjArray.h>
@@ -109,6 +111,9 @@ std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
 }
 
 void SharedInput::forget() {
+  if (!std::exchange(was_read_, false)) {
+    return;
+  }
   for (auto& [branch, readers] : file_->readers) {
     for (auto& reader : readers) {
       reader.reader->forget();

@@ -73,6 +73,8 @@ class SharedInput final : public OutputInput {
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   /// Gives back the memory of baskets that were read.
   void forget() override;
+  /// Baskets of the file that is open were read.
+  void note_read() { was_read_ = true; }
 
  private:
   struct OpenFile {
@@ -92,6 +94,7 @@ class SharedInput final : public OutputInput {
   std::map<std::uint32_t, OpenFile> files_;
   OpenFile* file_ = nullptr;  ///< the one that was opened last
   std::uint64_t n_opened_ = 0;
+  bool was_read_ = false;
 };
 
 /// What one output keeps of it.
@@ -107,6 +110,9 @@ class KeptInput {
 
   /// \throws InputError
   void open(std::uint32_t file);
+  void note_read() { input_.note_read(); }
+  /// Whether entries are taken in another order than they are stored.
+  [[nodiscard]] bool takes_turns() const { return input_.config().unpacked_room != nullptr; }
   [[nodiscard]] std::uint64_t generation() const { return input_.generation(); }
   /// As ROOT has it.
   [[nodiscard]] TTree& tree() const { return input_.lane().tree(); }

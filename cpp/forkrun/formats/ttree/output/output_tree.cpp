@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include <forkrun/bytes/in_parallel.hpp>
@@ -120,30 +121,70 @@ void OutputTree::expect(std::span<const EntryRange> clusters) {
 
 void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {
   open(entries.front().file);
-  std::vector<EntryRun> runs;
-  for (const auto& range : entries) {
-    runs.push_back({range.first, range.last});
+  if (input_.takes_turns()) {
+    wait(entries);
+  } else {
+    input_.note_read();
+    std::vector<EntryRun> runs;
+    for (const auto& range : entries) {
+      runs.push_back({range.first, range.last});
+    }
+    in_parallel(kept_.size(), n_threads_,
+                [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   }
-  in_parallel(kept_.size(), n_threads_for(entries),
-              [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   target_->fill(entries);
   add_columns(values);
   n_entries_ += n_events_of(entries);
 }
 
+void OutputTree::wait(std::span<const EntryRange> entries) {
+  auto number = n_entries_;
+  for (const auto& [file, first, last] : entries) {
+    waiting_[file].push_back({{first, last}, number});
+    number += last - first;
+  }
+}
+
+/// In the order in which they are stored, so that what has many pieces takes each basket once.
+void OutputTree::copy_waiting() {
+  std::vector<std::int64_t> numbers;
+  std::size_t n_threads = 1;
+  for (auto& [file, runs] : waiting_) {
+    open(file);
+    std::ranges::sort(runs, {}, [](const auto& run) { return run.entries.first; });
+    std::ranges::transform(runs, std::back_inserter(numbers), &NumberedRun::number);
+    n_threads = n_threads_for(runs, file);
+    in_parallel(kept_.size(), n_threads, [&](std::size_t i) {
+      kept_[i].gather(input_.reader(i), runs);
+      input_.reader(i).forget();
+    });
+  }
+  if (waiting_.empty()) {
+    return;
+  }
+  waiting_.clear();
+  std::vector<std::size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, {}, [&](auto place) { return numbers[place]; });
+  in_parallel(kept_.size(), n_threads, [&](std::size_t i) { kept_[i].arrange(order); });
+}
+
 /// One where baskets are unpacked already and little of them is copied.
-std::size_t OutputTree::n_threads_for(std::span<const EntryRange> entries) {
-  const std::array ends{entries.front().first, entries.back().last - 1};
+std::size_t OutputTree::n_threads_for(std::span<const NumberedRun> runs, std::uint32_t file) {
+  const std::array ends{runs.front().entries.first, runs.back().entries.last - 1};
+  const auto n_events = std::accumulate(runs.begin(), runs.end(), 0.0, [](auto n, const auto& run) {
+    return n + static_cast<double>(run.entries.last - run.entries.first);
+  });
   for (std::size_t i = 0; i < kept_.size(); ++i) {
     if (!std::ranges::all_of(ends, [&](auto at) { return input_.reader(i).has_unpacked(at); })) {
       return n_threads_;
     }
   }
-  const auto event_bytes = bytes_per_event(entries.front().file);
-  return n_threads_worth(static_cast<double>(n_events_of(entries)) * event_bytes, n_threads_);
+  return n_threads_worth(n_events * bytes_per_event(file), n_threads_);
 }
 
 double OutputTree::n_pending_bytes() {
+  copy_waiting();
   double n_bytes = 0;
   for (const auto* writer : writers()) {
     n_bytes += static_cast<double>(writer->n_pending_bytes());
@@ -153,6 +194,7 @@ double OutputTree::n_pending_bytes() {
 
 void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues> values) {
   open(entries.file);
+  input_.note_read();
   const EntryRun run{entries.first, entries.last};
   std::vector<std::size_t> whole;
   std::vector<std::size_t> others;
@@ -212,6 +254,7 @@ std::vector<BranchWriter*> OutputTree::writers() {
 }
 
 void OutputTree::end_cluster() {
+  copy_waiting();
   const auto all = writers();
   in_parallel(all.size(), n_threads_, [&](std::size_t i) { all[i]->encode(); });
   for (auto* writer : all) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,7 +51,9 @@ class OutputTree final : public OutputTable {
   void add_products();
   [[nodiscard]] bool stays_as_it_is(int compression) const;
   void open(std::uint32_t file);
-  [[nodiscard]] std::size_t n_threads_for(std::span<const EntryRange> entries);
+  void wait(std::span<const EntryRange> entries);
+  void copy_waiting();
+  [[nodiscard]] std::size_t n_threads_for(std::span<const NumberedRun> runs, std::uint32_t file);
   void copy_records(std::span<const std::size_t> branches, const EntryRun& entries);
   void add_columns(std::span<const NewValues> values);
   [[nodiscard]] std::vector<BranchWriter*> writers();
@@ -68,6 +71,8 @@ class OutputTree final : public OutputTable {
   std::vector<FilledPlace> places_;  ///< of kept branches
   std::string path_;
   Bytes chunk_;
+  /// Entries to be copied, if they are not taken as they are stored; from each file together.
+  std::map<std::uint32_t, std::vector<NumberedRun>> waiting_;
 };
 
 }  // namespace forkrun::root_io

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
@@ -27,6 +28,9 @@ std::int64_t counted(const std::byte* at, const CountPlace& place) {
     default: return big_endian<std::int64_t>(at);
   }
 }
+
+/// Runs that are asked of memory before they are copied: they lie anywhere in it.
+constexpr std::size_t far = 6;
 
 bool has_first(std::span<const EntryRun> runs) {
   return !runs.empty() && runs.front().first < runs.front().last;
@@ -54,22 +58,68 @@ void BranchWriter::copy(BranchReader& reader, std::span<const EntryRun> runs) {
   if (has_first(runs)) {
     note(reader, runs.front().first, n_written_ + n_pending_);
   }
-  for (auto run : runs) {
-    while (run.first < run.last) {
-      const Basket& basket = reader.basket_at(run.first);
-      const EntryRun part{run.first, std::min(run.last, basket.first_entry + basket.n_entries)};
-      if (has_offsets_) {
-        copy_varying(basket, part);
-      } else {
-        copy_fixed(basket, part);
-      }
-      n_pending_ += static_cast<std::int32_t>(part.last - part.first);
-      run.first = part.last;
-    }
+  for (const auto run : runs) {
+    copy(reader, run);
   }
   if (has_last(runs)) {
     note(reader, runs.back().last - 1, n_written_ + n_pending_ - 1);
   }
+  note_largest(reader, n_bytes_before, n_entries_before);
+}
+
+void BranchWriter::copy(BranchReader& reader, EntryRun run) {
+  while (run.first < run.last) {
+    const Basket& basket = reader.basket_at(run.first);
+    const EntryRun part{run.first, std::min(run.last, basket.first_entry + basket.n_entries)};
+    if (has_offsets_) {
+      copy_varying(basket, part);
+    } else {
+      copy_fixed(basket, part);
+    }
+    n_pending_ += static_cast<std::int32_t>(part.last - part.first);
+    run.first = part.last;
+  }
+}
+
+void BranchWriter::gather(BranchReader& reader, std::span<const NumberedRun> runs) {
+  const auto n_bytes_before = pending_.size();
+  const auto n_entries_before = offsets_.size();
+  note(reader, runs.front().entries.first, runs.front().number);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i + far < runs.size()) {
+      reader.prefetch(runs[i + far / 2].entries.first, runs[i + far].entries.first);
+    }
+    const auto byte = pending_.size();
+    const auto offset = offsets_.size();
+    copy(reader, runs[i].entries);
+    gathered_.push_back({byte, pending_.size() - byte, offset, offsets_.size() - offset});
+  }
+  const auto& [entries, number] = runs.back();
+  note(reader, entries.last - 1, number + entries.last - 1 - entries.first);
+  note_largest(reader, n_bytes_before, n_entries_before);
+}
+
+void BranchWriter::arrange(std::span<const std::size_t> order) {
+  const auto first = gathered_.front();
+  const auto tail = std::as_const(pending_).view().subspan(first.byte);
+  const std::vector<std::byte> bytes{tail.begin(), tail.end()};
+  auto to = offsets_.begin() + static_cast<std::ptrdiff_t>(first.offset);
+  const std::vector<std::int32_t> offsets{to, offsets_.end()};
+  auto byte = first.byte;
+  for (const auto number : order) {
+    const auto& from = gathered_[number];
+    std::memcpy(pending_.view().data() + byte, bytes.data() + (from.byte - first.byte),
+                from.n_bytes);
+    const auto shift = static_cast<std::int32_t>(byte) - static_cast<std::int32_t>(from.byte);
+    const auto moved = std::span{offsets}.subspan(from.offset - first.offset, from.n_offsets);
+    to = std::ranges::transform(moved, to, [&](auto at) { return at + shift; }).out;
+    byte += from.n_bytes;
+  }
+  gathered_.clear();
+}
+
+void BranchWriter::note_largest(const BranchReader& reader, std::size_t n_bytes_before,
+                                std::size_t n_entries_before) {
   note_counts(n_bytes_before, n_entries_before);
   for (const auto& place : branch_->counts()) {
     if (!place.at && place.leaf < reader.branch().largest_counts.size()) {

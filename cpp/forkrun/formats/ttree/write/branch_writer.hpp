@@ -16,6 +16,12 @@
 
 namespace forkrun::root_io {
 
+/// Entries of an input, and the number that the first of them has in the output.
+struct NumberedRun {
+  EntryRun entries;
+  std::int64_t number{};
+};
+
 /// Collects entries of one output branch, as they will be on disk, and writes them as a basket.
 /// Distinct writers collect and encode at the same time; only `write` is serial. Notes samples of
 /// what goes in: of each call the first and the last entry.
@@ -25,6 +31,10 @@ class BranchWriter {
 
   /// Copies entries as they are from the baskets of an input branch of the same type.
   void copy(BranchReader& reader, std::span<const EntryRun> runs);
+  /// The same of entries in the order in which they are stored, so that each basket is taken once.
+  void gather(BranchReader& reader, std::span<const NumberedRun> runs);
+  /// Puts all runs that were gathered into order. `order`: which one comes first, second, ….
+  void arrange(std::span<const std::size_t> order);
   /// Adds the values of selected events of a column; runs count from the begin of the column.
   void add(const Column& column, std::span<const EntryRun> runs);
   /// Adds the numbers of values of selected events of a jagged column.
@@ -58,6 +68,9 @@ class BranchWriter {
   void note(BranchReader& reader, std::int64_t entry, std::int64_t number);
   void add_values(const Column& column, std::span<const EntryRun> runs);
   void add_nested(const Column& column, std::span<const EntryRun> runs);
+  void copy(BranchReader& reader, EntryRun run);
+  void note_largest(const BranchReader& reader, std::size_t n_bytes_before,
+                    std::size_t n_entries_before);
   void copy_fixed(const Basket& basket, EntryRun run);
   void copy_varying(const Basket& basket, EntryRun run);
   void note_counts(std::size_t n_bytes_before, std::size_t n_entries_before);
@@ -73,6 +86,11 @@ class BranchWriter {
   std::vector<std::int64_t> largest_counts_;  ///< by leaf
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
+  /// A run that was gathered, in what is pending.
+  struct Gathered {
+    std::size_t byte{}, n_bytes{}, offset{}, n_offsets{};
+  };
+  std::vector<Gathered> gathered_;
   std::optional<BasketRecord> encoded_;
   BranchSamples samples_;
 };
