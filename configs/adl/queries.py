@@ -40,15 +40,13 @@ top = job.path("top").filter("num(Jet_pt) >= 3")
 top.hist("trijet_pt", (100, 15, 40), name="q6_pt").hist("trijet_btag", (100, 0, 1), name="q6_btag")
 
 
-def is_apart(jets, leptons):
-    jet, lepton = ak.unzip(ak.cartesian([jets, leptons[leptons.pt > 10]], nested=True))
-    return ak.all(jet.deltaR(lepton) > 0.4, axis=2)
-
-
 @job.hist((100, 15, 200))
 def q7_sum_pt(events):
     jets = events.Jet[events.Jet.pt > 30]
-    return ak.sum(jets.pt[is_apart(jets, events.Muon) & is_apart(jets, events.Electron)], axis=1)
+    for leptons in (events.Muon, events.Electron):
+        jet, lepton = ak.unzip(ak.cartesian([jets, leptons[leptons.pt > 10]], nested=True))
+        jets = jets[ak.all(jet.deltaR(lepton) > 0.4, axis=2)]
+    return ak.sum(jets.pt, axis=1)
 
 
 @job.hist((100, 0, 250))

@@ -47,13 +47,12 @@ def pair(block):
     return {"mass": mass, "charge": charge}
 
 
+triggered = job.path("triggered").filter("HLT_IsoMu20 || HLT_IsoMu24", label="trigger")
 for name, selection in (
     ("signal", "charge == 0 && 81 < mass < 101 && MET_pt < 40"),
     ("control", "abs(charge) == 2 || (charge == 0 && mass > 101)"),
 ):
-    region = job.path(name)
-    region.filter("HLT_IsoMu20 || HLT_IsoMu24", label=f"{name}_trigger")
-    region.filter(selection, label=f"{name}_region")
+    region = triggered.path(name).filter(selection, label=f"{name}_region")
     region.hist("mass", (40, 0, 200), weight="weight")
     region.hist("Muon_pt", (50, 0, 100), weight="weight")
     region.hist(

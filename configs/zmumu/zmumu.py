@@ -22,8 +22,6 @@ job = forkrun.Job(
         },
     },
     name="zmumu",
-)
-job.configure(
     job={"luminosity": 0.05},
     source={"branches": {"fill": {"genWeight": 1, "HLT_IsoMu24": 0}}},
 )

@@ -55,16 +55,22 @@ class _Friend(NamedTuple):
         return bool(self.in_outputs)
 
 
-def with_friends(index: Sequence[FileIndex], source: SourceConfig) -> list[FileIndex]:
+def with_friends(
+    index: Sequence[FileIndex], source: SourceConfig, *, finds_partners: bool = True
+) -> list[FileIndex]:
     """The index with the friends of each file, which `source.friends` names, and the trees that go
-    with the events. Raises ConfigError for names that clash, InputError for one that cannot be read
-    or is of other events."""
+    with the events. Not `finds_partners`: of friends by keys the columns alone. Raises ConfigError
+    for names that clash, InputError for one that cannot be read or is of other events."""
     files = list(index)
     taken = {branch.name: "the input" for file in index for branch in file.all_branches}
     for friend in _friends(index, source):
         _check_names(friend, taken)
         taken |= dict.fromkeys(friend.columns, f'the friend "{friend.tree}"')
-        parts = _joined(index, friend, source) if friend.config else _aligned(index, friend)
+        parts = (
+            _joined(index, friend, source, finds_partners)
+            if friend.config
+            else _aligned(index, friend)
+        )
         files = [
             replace(file, friends=(*file.friends, part))
             for file, part in zip(files, parts, strict=True)
@@ -253,7 +259,7 @@ def _part(own: FileIndex, friend: _Friend, first_entry: int, n_entries: int) -> 
 
 
 def _joined(
-    index: Sequence[FileIndex], friend: _Friend, source: SourceConfig
+    index: Sequence[FileIndex], friend: _Friend, source: SourceConfig, finds_partners: bool
 ) -> Iterator[FriendPart]:
     """Where the partners of each file's entries are. Raises ConfigError or InputError."""
     assert friend.config is not None
@@ -264,7 +270,8 @@ def _joined(
             f"{friend.key}.file_by_file: the friend has {len(friend.files):,} files, the input"
             f" {len(index):,}"
         )
-    looked_in = {n: [friend.files[n]] if by_file else friend.files for n in range(len(index))}
+    wanted = range(len(index)) if finds_partners else ()
+    looked_in = {n: [friend.files[n]] if by_file else friend.files for n in wanted}
     tables = [_table(file, source.tree) for file in index]
     yield from joined_parts(tables, looked_in, friend.ids, friend.columns, friend.config)
 

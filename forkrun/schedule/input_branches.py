@@ -293,7 +293,7 @@ def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
     return [
         problem
         for file, own in zip(files, types, strict=True)
-        for problem in _of_file(file, own, names, first, branches, may_lack)
+        for problem in _of_file(file, own, names, first, branches, may_lack, given.prefix)
     ] + of_trees
 
 
@@ -317,6 +317,7 @@ def _of_file(
     types: Mapping[str, str],
     branches: dict[str, Branch],
     may_lack: Collection[str],
+    prefix: str,
 ) -> list[str]:
     missing = [name for name in names if name not in own and name not in may_lack]
     other = [name for name in names if name in own and own[name] != types[name]]
@@ -327,7 +328,12 @@ def _of_file(
             f"{file.path}: {_shown(short)}, which the job reads or keeps, has fewer entries than"
             f" its tree: it was made when that had some already; {_remedy(short)}"
         )
-    if missing:
+    if missing and prefix:
+        problems.append(
+            f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
+            f" reads or keeps; trees that go with the events are not filled: {_remedy(missing)}"
+        )
+    elif missing:
         problems.append(missing_branches(file, missing, branches))
     twice = [name for name in may_lack if " and " in own.get(name, "")]
     if twice:

@@ -135,7 +135,7 @@ def columns_of_input(config: JobConfig) -> InputColumns:
     source = config.source
     index = _indexed(input_files(source), source.ids)
     index = with_datasets(index, config.datasets)
-    index = with_friends(index, source)
+    index = with_friends(index, source, finds_partners=False)
     of_input = InputBranches.of(index)
     measured = list({file.dataset: file for file in reversed(index) if file.n_entries}.values())
     measured = measured[::-1] or index[:1]

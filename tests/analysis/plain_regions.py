@@ -65,10 +65,10 @@ def pairs(events: ak.Array, pt: ak.Array) -> tuple[Any, Any]:
 
 
 def run(folder: Path) -> dict[str, Any]:
-    """Histograms and events of each region, and the nominal numbers of events after each cut."""
+    """Histograms of each region, and by dataset the events and the numbers after each cut."""
     histograms = {region: {n: empty(axis) for n, axis in AXES.items()} for region in REGIONS}
     events_of: dict[str, dict[str, list[int]]] = {r: {n: [] for n in N_FILES} for r in REGIONS}
-    cutflow = {region: np.zeros(3, np.int64) for region in REGIONS}
+    cutflow = {region: {name: np.zeros(3, np.int64) for name in N_FILES} for region in REGIONS}
     for name, n_files in N_FILES.items():
         for n in range(n_files):
             events = read(folder / f"{name}_{n}.root")
@@ -96,5 +96,5 @@ def run(folder: Path) -> dict[str, Any]:
                     )  # fmt: skip
                     if variation == "nominal":
                         events_of[region][name] += ak.to_numpy(events.event)[left].tolist()
-                        cutflow[region] += [len(left), int(trigger.sum()), int(left.sum())]
+                        cutflow[region][name] += [len(left), int(trigger.sum()), int(left.sum())]
     return {"histograms": histograms, "events": events_of, "cutflow": cutflow}

@@ -114,7 +114,7 @@ def fill(filled: Any, values: Any, weight: Any, name: str, variation: str) -> No
 
 
 def run(folder: Path, scale_table: Path) -> dict[str, Any]:
-    """Histograms, events of the skim, and the numbers of events after each cut."""
+    """Histograms; by dataset, events of the skim and the numbers of events after each cut."""
     described, table = datasets(folder), ScaleTable(scale_table)
     names = list(described)
     histograms = {
@@ -122,8 +122,8 @@ def run(folder: Path, scale_table: Path) -> dict[str, Any]:
         "z_pt": empty(50, 0, 100, VARIATIONS, names),
         "muon_pt": empty(50, 0, 100, VARIATIONS, names),
     }
-    skim: list[int] = []
-    cutflow = np.zeros(3, dtype=np.int64)
+    skim: dict[str, list[int]] = {}
+    cutflow: dict[str, list[int]] = {}
     for name, dataset in described.items():
         events = read(dataset["file"])
         for variation in VARIATIONS:
@@ -138,6 +138,6 @@ def run(folder: Path, scale_table: Path) -> dict[str, Any]:
             for key, values in (("z_mass", mass), ("z_pt", z_pt), ("muon_pt", pt)):
                 fill(histograms[key], values[left], weight[left], name, variation)
             if variation == "nominal":
-                skim += ak.to_numpy(events["event"])[left].tolist()
-                cutflow += [len(left), int(triggered.sum()), int(left.sum())]
-    return {"histograms": histograms, "events": skim, "cutflow": cutflow.tolist()}
+                skim[name] = ak.to_numpy(events["event"])[left].tolist()
+                cutflow[name] = [len(left), int(triggered.sum()), int(left.sum())]
+    return {"histograms": histograms, "events": skim, "cutflow": cutflow}

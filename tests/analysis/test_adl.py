@@ -155,10 +155,10 @@ def compare(file: Path, run: Path, job: Any, children: int) -> dict[str, int]:
     return {name: sum(bins) for name, bins in wanted.items()}
 
 
-def test_they_are_at_most_70_lines_without_toml() -> None:
+def test_they_are_at_most_68_lines_without_toml() -> None:
     folder = ROOT / "configs/adl"
     assert [file.name for file in folder.iterdir() if file.name != "__pycache__"] == ["queries.py"]
-    assert len((folder / "queries.py").read_text().splitlines()) <= 70
+    assert len((folder / "queries.py").read_text().splitlines()) <= 68
 
 
 def test_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ import uproot
 
 import forkrun
 from tests.analysis import plain_zmumu
-from tests.support.jobs import PATIENCE_S, ROOT, environment
+from tests.support.jobs import PATIENCE_S, ROOT, environment, output_digests
+from tests.support.jobs import forkrun as command
 
 PROGRAM = ROOT / "configs/zmumu/zmumu.py"
 
@@ -46,11 +47,23 @@ def test_all_bins_of_all_datasets_and_variations_are_equal(
         for quantity in ("values", "variances"):
             given, wanted = (getattr(h, quantity)() for h in (found, expected))
             np.testing.assert_allclose(given, wanted, rtol=1e-12)
-    skims = [result.output("skim", name) for name in ("data", "dy", "ttbar")]
-    columns = ["event", "forkrun_paths_main"]
-    skimmed = uproot.concatenate([f"{skim}:Events" for skim in skims], columns)
-    assert skimmed.event.tolist() == plain["events"]
-    assert skimmed.forkrun_paths_main.tolist() == [True] * len(plain["events"])
-    of_each = result.cutflow["main"].datasets.values()
-    counts = [[cut["n_events"] for cut in cuts] for cuts in of_each]
-    assert np.sum(counts, axis=0).tolist() == plain["cutflow"]
+    for dataset, events in plain["events"].items():
+        skimmed = uproot.open(result.output("skim", dataset))["Events"]
+        assert skimmed["event"].array().tolist() == events
+        assert skimmed["forkrun_paths_main"].array().tolist() == [True] * len(events)
+    cutflows = result.cutflow["main"].datasets
+    counts = {name: [cut["n_events"] for cut in cuts] for name, cuts in cutflows.items()}
+    assert counts == plain["cutflow"]
+
+
+@pytest.mark.slow
+def test_the_same_program_gives_the_same_bytes_on_three_nodes(
+    folder: Path, result: forkrun.Result, real_data: Path
+) -> None:
+    shape = ("--on", "local", "--nodes", 3, "-o", "many", "-q")
+    ended = command("submit", PROGRAM, *shape, "--", real_data, cwd=folder)
+    assert ended.code == 0, ended.err
+    made = forkrun.Submission.read(folder / "many")
+    assert [str(node.state) for node in made.wait(quiet=True).nodes] == ["done"] * 3
+    made.collect(quiet=True)
+    assert output_digests(folder / "many") == output_digests(result.run_directory)

@@ -179,6 +179,30 @@ def test_a_tree_of_other_entries_is_an_error_of_check(tmp_path: Path) -> None:
     assert '"JetSys_dwn": no file has such a tree beside the events; did you mean' in ended.err
 
 
+@pytest.mark.parametrize("rule", ["same", {"fill": {"*": 0}}])
+def test_a_branch_that_one_file_lacks_of_a_tree_is_refused_with_what_helps(
+    tmp_path: Path, rule: Any
+) -> None:
+    """Nothing is filled in trees that go with the events, whatever a pattern says."""
+    files = two_files(tmp_path)
+    add_tree(files[0], "JetSys_new", {n: np.arange(100.0) for n in ("met", "late")})
+    add_tree(files[1], "JetSys_new", {"met": np.arange(50.0)})
+    config = job(tmp_path, files, source={"branches": rule})
+    ended = forkrun("check", config, cwd=tmp_path)
+    assert ended.code == 3, ended.err
+    assert (
+        f"{files[1]}: this file lacks branch JetSys_new.late, which other files have and the job"
+        " reads or keeps; trees that go with the events are not filled: leave it out of the"
+        ' outputs: drop = ["JetSys_new.late"]'
+    ) in ended.err
+    dropped = [{"label": "skim", "paths": ["some"], "drop": ["JetSys_new.late"]}]
+    for remedy in ({"outputs": dropped}, {"source": {"branches": "common"}}):
+        given = job(tmp_path, files, **remedy)
+        assert forkrun("run", given, "-o", "run", "--force", "-q", cwd=tmp_path).code == 0
+        with uproot.open(tmp_path / "run/output/skim.root") as skim:
+            assert skim["JetSys_new"].keys() == ["met"]
+
+
 def test_files_without_events_and_trees_without_entries_go_along(tmp_path: Path) -> None:
     first, second = two_files(tmp_path)
     empty = add_trees(write_events(tmp_path / "e.root", []), [])

@@ -90,7 +90,7 @@ class Own(Total):
     what is imported: a run directory says nothing that would be executed."""
 
     words = "an object"
-    import_modules: ClassVar[Callable[[], None]] = staticmethod(lambda: None)
+    import_modules: ClassVar[Callable[[], object] | None] = None
     """Imports the modules of the job, where a process has not done so before it merges."""
 
     def __init__(self, home: str, name: str, value: Any = None, state: Any = None) -> None:
@@ -119,8 +119,9 @@ class Own(Total):
 
     def _object(self) -> Any:
         if self._value is None:
-            if (kind := self._class()) is None:
-                self.import_modules()
+            kind = self._class()
+            if kind is None and Own.import_modules:
+                Own.import_modules()
                 kind = self._class()
             if kind is None:
                 raise JobError(
@@ -143,7 +144,8 @@ class Own(Total):
 
 def _classes(base: type) -> Iterator[type]:
     """All of this process that are derived from it."""
-    for kind in type.__subclasses__(base):
+    kinds: list[type] = type.__subclasses__(base)
+    for kind in kinds:
         yield kind
         yield from _classes(kind)
 
