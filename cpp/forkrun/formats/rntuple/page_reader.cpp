@@ -15,6 +15,12 @@ namespace {
 
 constexpr auto none = static_cast<std::size_t>(-1);
 
+/// What a page is on its way to values.
+struct PageMemory {
+  Bytes stored;
+  Bytes unpacked;
+};
+
 }  // namespace
 
 PageReader::PageReader(Of of, ElementType element)
@@ -155,15 +161,18 @@ void PageReader::decode(std::size_t number, std::byte* into) {
   const auto& column = of_.ntuple.schema.columns[part_.column];
   const auto& page = part_.pages->pages[number];
   const auto n_packed = packed_bytes(column, page.n_values);
-  auto packed = stored(page, number);
+  // One for each thread: all of a table's thousand readers would hold more than the pages they
+  // keep.
+  thread_local PageMemory memory;
+  auto packed = stored(page, number, memory.stored);
   if (packed.size() < n_packed) {
     try {
       check_blocks(packed, n_packed);  // before memory is taken for what they become
-      unzip(packed, unpacked_.resize(n_packed));
+      unzip(packed, memory.unpacked.resize(n_packed));
     } catch (const Error&) {
       throw Error(name_of_page(number) + " is damaged: it cannot be uncompressed");
     }
-    packed = unpacked_.view();
+    packed = memory.unpacked.view();
   }
   if (wanted_ && column.is_packed_as(*wanted_)) {
     decode_stored(column, packed, page.n_values, into);
@@ -182,7 +191,7 @@ const PagesOfColumn* PageReader::pages_as_wanted(std::size_t cluster) {
 std::span<const std::byte> PageReader::sealed(std::size_t number) {
   require_possible(number);
   const auto& page = part_.pages->pages[number];
-  const auto content = stored(page, number);
+  const auto content = stored(page, number, raw_);
   if (!page.has_checksum) {
     const auto checksum = xxh3(content);
     std::memcpy(raw_.view().last(checksum_bytes).data(), &checksum, sizeof checksum);
@@ -198,13 +207,13 @@ void PageReader::unpack(std::size_t number) {
 
 void PageReader::forget() {
   kept_ = none;
-  for (auto* bytes : {&values_, &raw_, &unpacked_}) {
-    *bytes = {};
-  }
+  values_ = {};
+  raw_ = {};
 }
 
-std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number) {
-  const auto bytes = raw_.resize(page.where.n_bytes + checksum_bytes);
+std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number,
+                                              Bytes& memory) const {
+  const auto bytes = memory.resize(page.where.n_bytes + checksum_bytes);
   of_.read(page.where.place,
            bytes.first(page.where.n_bytes + (page.has_checksum ? checksum_bytes : 0)));
   const auto content = bytes.first(page.where.n_bytes);

@@ -74,7 +74,8 @@ class PageReader {
   void read_page(std::size_t number, const Stretch& stretch, std::byte* into);
   void require_possible(std::size_t number) const;
   void decode(std::size_t number, std::byte* into);
-  [[nodiscard]] std::span<const std::byte> stored(const Page& page, std::size_t number);
+  [[nodiscard]] std::span<const std::byte> stored(const Page& page, std::size_t number,
+                                                  Bytes& memory) const;
   [[nodiscard]] std::string name_of_page(std::size_t number) const;
 
   Of of_;
@@ -85,8 +86,7 @@ class PageReader {
   Part part_;
   std::size_t kept_ = static_cast<std::size_t>(-1);  ///< number of the page in `values_`
   Bytes values_;
-  Bytes raw_;
-  Bytes unpacked_;
+  Bytes raw_;  ///< of `sealed`
 };
 
 }  // namespace forkrun::rntuple
