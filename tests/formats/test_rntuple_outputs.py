@@ -16,7 +16,7 @@ from tests.support.rntuple_by_root import write_kinds
 from tests.support.rntuple_files import by_forkrun, by_root, by_uproot, types_of
 from tests.support.rntuple_pair import events, write_pair
 
-NOT_OF_RDATAFRAME = "letter", "matrix", "corners"
+NOT_OF_RDATAFRAME = "letter", "matrix", "corners", "perhaps"
 NO_IDS = {"run_branch": "", "lumi_branch": "", "event_branch": ""}
 
 
@@ -92,7 +92,8 @@ def test_rdataframe_reads_numbers_and_other_kinds_as_they_were(tmp_path: Path) -
     assert_same(by_root(file, "Events", flat), {name: columns[name] for name in flat})
     made = write_kinds(tmp_path / "kinds.root", 1000, 505)
     wanted = by_forkrun(made, "kinds")
-    file = str(skim(tmp_path, {"files": [made], "tree": "kinds", **NO_IDS}))
+    source = {"files": [made], "tree": "kinds", **NO_IDS}
+    file = str(skim(tmp_path, source, drop=["bits"]))  # a bitset, of which RDataFrame raises
     of_root = by_root(file, "kinds", [n for n in wanted if n not in NOT_OF_RDATAFRAME])
     for name, column in of_root.items():
         assert column == wanted[name], name
