@@ -283,7 +283,7 @@ def _with_plain_params(step: Step) -> Step:
     """Raises ConfigError for what a configuration cannot hold."""
     kind = {"histogram": "hist"}.get(step.kind, step.kind)
     call = _call(kind, step.label)
-    params = {key: plain_value(call, key, value) for key, value in step.params.items()}
+    params = {k: plain_value(call, k, value, is_finite=True) for k, value in step.params.items()}
     return replace(step, params=params)
 
 

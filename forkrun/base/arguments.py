@@ -83,21 +83,25 @@ def _sound(call: str, argument: str, path: str) -> str:
     return path
 
 
-def plain_value(call: str, argument: str, value: Any) -> Any:
+def plain_value(call: str, argument: str, value: Any, *, is_finite: bool = False) -> Any:
     """A parameter or section as a configuration has it: numbers and arrays of NumPy are Python's,
-    paths texts, tuples and what is iterated once lists. Raises ConfigError for what a configuration
-    cannot hold, or has no order."""
+    paths texts, tuples and what is iterated once lists. `is_finite`: NaN and infinity are refused.
+    Raises ConfigError for what a configuration cannot hold, or has no order."""
+
+    def plain(name: str, of: Any) -> Any:
+        return plain_value(call, name, of, is_finite=is_finite)
+
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
-    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    if value is None or is_number or isinstance(value, str | date | time):
+    is_float = isinstance(value, float) and (math.isfinite(value) or not is_finite)
+    if value is None or is_float or isinstance(value, int | str | date | time):
         return value
     is_iterator = isinstance(value, Iterator) and not isinstance(value, io.IOBase)
     if isinstance(value, list | tuple) or is_iterator:
-        return [plain_value(call, argument, each) for each in value]
+        return [plain(argument, each) for each in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: plain_value(call, f"{argument}.{key}", of) for key, of in value.items()}
+        return {key: plain(f"{argument}.{key}", of) for key, of in value.items()}
     allowed = "finite numbers, texts, None, and lists and dicts of them with texts as keys"
     raise refused(call, argument, allowed, value)
