@@ -45,6 +45,7 @@ std::vector<StoredTable> stored_tables(const TreeFile& file) {
       add(path, key.type, nullptr);
     }
   } else {
+    file.check_keys();  // before ROOT opens its folders
     for_each_object(file.file(), [&](const std::string& path, const TKey& key, const TClass* type) {
       add(path, key.GetClassName(), type);
     });
