@@ -14,7 +14,9 @@ namespace {
 constexpr double smallest_whole = 32;
 /// Events that are larger than the mean make a cluster at most so much larger.
 constexpr double largest = 2;
+/// How large the cluster is becomes known after so many events, or this part of a cluster.
 constexpr std::int64_t largest_step = 1024;
+constexpr double step_of_cluster = 0.125;
 
 }  // namespace
 
@@ -122,7 +124,9 @@ void ClusterCutter::end_of_step() {
   if (sink_.n_bytes() >= largest * wanted_bytes_) {
     end_cluster();
   } else {
-    next_step_ += std::min(next_step_, largest_step);
+    const auto n_wanted = step_of_cluster * wanted_bytes_ / input_.bytes_per_event;
+    const auto n_most = std::llround(std::min(n_wanted, 1e15));
+    next_step_ += std::min(next_step_, std::max<std::int64_t>(n_most, largest_step));
   }
 }
 

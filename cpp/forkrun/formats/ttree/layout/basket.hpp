@@ -30,16 +30,6 @@ struct Basket {
     return entry >= first_entry && entry < first_entry + n_entries;
   }
   [[nodiscard]] std::span<const std::byte> entries(std::int64_t first, std::int64_t last) const;
-  /// Asks memory for an entry, and for where another one begins.
-  void prefetch(std::int64_t soon, std::int64_t later) const {
-    const auto at = static_cast<std::size_t>(soon - first_entry);
-    if (offsets.empty()) {
-      __builtin_prefetch(data.data() + at * entry_size);
-    } else {
-      __builtin_prefetch(data.data() + offsets[at]);
-      __builtin_prefetch(offsets.data() + (later - first_entry));
-    }
-  }
 };
 
 /// What precedes a basket's data on file: the key (always the form for large files, as ROOT writes

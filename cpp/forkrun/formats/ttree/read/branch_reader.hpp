@@ -47,14 +47,6 @@ class BranchReader final : public ColumnReader {
   /// The basket that holds `entry`; valid until the next call. \throws InputError
   const Basket& basket_at(std::int64_t entry);
 
-  /// Asks memory for an entry that will be taken soon, and for where one further on begins: of the
-  /// basket read last.
-  void prefetch(std::int64_t soon, std::int64_t later) const {
-    if (basket_ != nullptr && basket_->contains(soon) && basket_->contains(later)) {
-      basket_->prefetch(soon, later);
-    }
-  }
-
   /// Whether the basket that holds `entry` need not be read.
   [[nodiscard]] bool has_unpacked(std::int64_t entry) const;
 

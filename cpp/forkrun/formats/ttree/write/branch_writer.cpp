@@ -29,9 +29,6 @@ std::int64_t counted(const std::byte* at, const CountPlace& place) {
   }
 }
 
-/// Runs that are asked of memory before they are copied: they lie anywhere in it.
-constexpr std::size_t far = 6;
-
 bool has_first(std::span<const EntryRun> runs) {
   return !runs.empty() && runs.front().first < runs.front().last;
 }
@@ -85,13 +82,10 @@ void BranchWriter::gather(BranchReader& reader, std::span<const NumberedRun> run
   const auto n_bytes_before = pending_.size();
   const auto n_entries_before = offsets_.size();
   note(reader, runs.front().entries.first, runs.front().number);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (i + far < runs.size()) {
-      reader.prefetch(runs[i + far / 2].entries.first, runs[i + far].entries.first);
-    }
+  for (const auto& run : runs) {
     const auto byte = pending_.size();
     const auto offset = offsets_.size();
-    copy(reader, runs[i].entries);
+    copy(reader, run.entries);
     gathered_.push_back({byte, pending_.size() - byte, offset, offsets_.size() - offset});
   }
   const auto& [entries, number] = runs.back();
