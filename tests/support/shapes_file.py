@@ -167,7 +167,7 @@ _WITHOUT_DICTIONARY = ("ints", "bools")
 def differing(path: Path, copies: Mapping[str, str]) -> dict[str, int]:
     """`copies`: by name of a branch, the one of SHAPES that it is a copy of. By name, as far as
     ROOT can read them without a dictionary, entries that it reads differently from the two."""
-    found: dict[str, int] = call_root(differing_in_root, str(path), dict(copies))
+    found: dict[str, int] = call_root(differing_in_root, str(path), dict(copies), anew=True)
     return found
 
 
