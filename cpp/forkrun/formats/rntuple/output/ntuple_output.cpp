@@ -26,6 +26,14 @@ std::vector<NewField> new_fields(const OutputContent& content) {
   return fields;
 }
 
+std::set<std::string> names_of_products(const OutputContent& content) {
+  std::set<std::string> names;
+  for (const auto& column : content.products) {
+    names.insert(column.name);
+  }
+  return names;
+}
+
 /// What is kept of an RNTuple as it is, and what by its values.
 struct Chosen {
   std::vector<const FieldColumn*> fields;
@@ -83,10 +91,14 @@ NtupleOutput::NtupleOutput(const std::string& path, std::unique_ptr<root_io::Pla
       own_file_{std::move(own_file)},
       file_{own_file_ ? *own_file_ : *file} {
   Schema schema;
-  keep(schema);
+  const auto taken = names_of_products(content);
+  keep(schema, taken);
   NewFields fields{schema};
   for (const auto& [counter, list] : open_lists(schema)) {
     fields.know_list(counter, list);
+    if (!content_.has_all_fields) {
+      fields.show_members(counter, taken);
+    }
   }
   kept_->add_to(fields);
   new_ = fields.add(new_fields(content));
@@ -97,7 +109,7 @@ NtupleOutput::NtupleOutput(const std::string& path, std::unique_ptr<root_io::Pla
 }
 
 /// Of an RNTuple fields, but for counts of lists that are not kept.
-void NtupleOutput::keep(Schema& schema) {
+void NtupleOutput::keep(Schema& schema, const std::set<std::string>& taken) {
   const auto first = input_.open(input_.first_with_events());
   const auto* ntuple = dynamic_cast<const NtupleTable*>(first->table.get());
   PageTreatment treatment{.joins_pages = content_.joins_pages,
@@ -118,10 +130,6 @@ void NtupleOutput::keep(Schema& schema) {
   }
   const auto chosen = root_io::naming_file(
       first->file->path(), [&] { return choose_fields(*ntuple, content_.branches); });
-  std::set<std::string> taken;
-  for (const auto& column : content_.products) {
-    taken.insert(column.name);
-  }
   schema = kept_schema(ntuple->ntuple().schema, chosen.fields, taken);
   fields_.emplace(schema, treatment);
   kept_.emplace(input_, chosen.by_values);

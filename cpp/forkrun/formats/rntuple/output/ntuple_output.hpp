@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ class NtupleOutput final : public OutputTable {
   NtupleOutput(const std::string& path, std::unique_ptr<root_io::PlainFile> own_file,
                root_io::PlainFile* file, NtupleInput& input, const OutputContent& content,
                std::size_t n_threads);
-  void keep(Schema& schema);
+  void keep(Schema& schema, const std::set<std::string>& taken);
   void open(std::uint32_t file);
   void take_fields();
   void add_columns(std::span<const NewValues> values);

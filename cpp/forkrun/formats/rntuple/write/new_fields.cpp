@@ -58,6 +58,28 @@ void NewFields::know_list(const std::string& counter, std::uint32_t field) {
   groups_[counter] = {0, field, list.children[0], list.columns[0], true, true};
 }
 
+void NewFields::show_members(const std::string& counter, const std::set<std::string>& taken) {
+  const auto& group = groups_.at(counter);
+  const auto list = group.list;
+  if (std::ranges::count(schema_.fields, list, &Field::source) > 0) {
+    return;
+  }
+  if (!taken.contains(counter)) {
+    add_counter(counter, {ElementType::uint32}, group);
+  }
+  const auto prefix = schema_.fields[list].name + "_";
+  const auto members = schema_.fields[schema_.fields[list].children[0]].children;
+  for (const auto member : members) {
+    const auto field = schema_.fields[member];
+    const bool is_number = field.role == FieldRole::leaf && field.n_repetitions == 0 &&
+                           field.columns.size() == 1 && !field.source;
+    const auto name = prefix + field.name;
+    if (is_number && !taken.contains(name) && !find({}, name)) {
+      show_member(name, list, member, field.type);
+    }
+  }
+}
+
 std::vector<FieldPlace> NewFields::add(std::span<const NewField> fields) {
   find_groups(fields);
   names_.clear();
@@ -150,12 +172,16 @@ FieldPlace NewFields::add_member(const NewField& field, Group& group) {
   place.ends = {group.ends};
   place.shares_ends = std::exchange(group.is_filled, true);
   const auto item = add_item(group.record, member, field.type, place);
-  const auto projected = put({}, FieldRole::collection, field.name,
-                             "ROOT::VecOps::RVec<" + item_type(field.type) + ">");
-  schema_.fields[projected].source = group.list;
-  schema_.fields[projected].columns = {group.ends};
-  project(projected, "_0", item);
+  show_member(field.name, group.list, item, item_type(field.type));
   return place;
+}
+
+void NewFields::show_member(const std::string& name, std::uint32_t list, std::uint32_t item,
+                            const std::string& type) {
+  const auto projected = put({}, FieldRole::collection, name, "ROOT::VecOps::RVec<" + type + ">");
+  schema_.fields[projected].source = list;
+  schema_.fields[projected].columns = schema_.fields[list].columns;
+  project(projected, "_0", item);
 }
 
 /// A projected field, the number of items in each list.

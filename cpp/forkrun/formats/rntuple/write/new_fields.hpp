@@ -37,6 +37,9 @@ class NewFields {
 
   /// A list of records that is there already: fields with this counter become members of it.
   void know_list(const std::string& counter, std::uint32_t field);
+  /// Gives such a list's count and the numbers in it names of their own, "nJet" and "Jet_pt", if
+  /// nothing in it has one. Names in `taken` are left free.
+  void show_members(const std::string& counter, const std::set<std::string>& taken);
   /// Gives their places, in their order. \throws Error if a name cannot be that of a field.
   std::vector<FieldPlace> add(std::span<const NewField> fields);
 
@@ -54,6 +57,8 @@ class NewFields {
   void make_list(const NewField& first, Group& group);
   [[nodiscard]] FieldPlace add_field(const NewField& field);
   [[nodiscard]] FieldPlace add_member(const NewField& field, Group& group);
+  void show_member(const std::string& name, std::uint32_t list, std::uint32_t item,
+                   const std::string& type);
   void add_counter(const std::string& name, ColumnType type, const Group& group);
   [[nodiscard]] bool is_counter(const NewField& field) const;
   std::uint32_t add_item(std::optional<std::uint32_t> parent, const std::string& name,
