@@ -19,7 +19,7 @@ def open_with_root(files: Sequence[Path], step: int = 1) -> list[Contents]:
     """What is in each file, of which every object and every `step`-th entry was read. Whatever ROOT
     says while it does so is an error: what forkrun writes gives no reason to."""
     contents, said = call_root(contents_and_words, step, [str(f) for f in files], anew=True)
-    assert said == "", contents
+    assert said == "", f"{said}\n{contents}"
     return list(contents)
 
 
