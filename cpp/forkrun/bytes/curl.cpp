@@ -31,6 +31,7 @@ std::optional<Curl> loaded() {
   find(library, "curl_easy_getinfo", curl.get, is_there);
   find(library, "curl_easy_strerror", curl.explain, is_there);
   find(library, "curl_slist_append", curl.append, is_there);
+  find(library, "curl_slist_free_all", curl.free_list, is_there);
   return is_there ? std::optional{curl} : std::nullopt;
 }
 

@@ -47,6 +47,7 @@ struct Curl {
   int (*get)(Handle, int, ...);
   const char* (*explain)(int);
   void* (*append)(void*, const char*);
+  void (*free_list)(void*);
 
   /// nullptr: it is not on this machine.
   [[nodiscard]] static const Curl* load();

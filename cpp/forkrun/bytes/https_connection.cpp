@@ -153,7 +153,10 @@ class Client {
       curl_.set(handle_, Curl::headers, headers_);
     }
   }
-  ~Client() { curl_.easy_cleanup(handle_); }
+  ~Client() {
+    curl_.easy_cleanup(handle_);
+    curl_.free_list(headers_);
+  }
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
