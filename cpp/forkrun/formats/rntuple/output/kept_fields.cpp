@@ -186,17 +186,26 @@ bool KeptFields::is_copied(std::size_t column) const {
   return whole_ && pages_to_copy(column, *whole_) != nullptr;
 }
 
-void KeptFields::copy(std::size_t column,
-                      const std::function<void(const SealedPage&, int)>& take_page) {
-  const auto& pages = *pages_to_copy(column, whole_.value());
+/// Checks them as is wanted. Calls with number of values and bytes of each page.
+template <typename TakePage>
+void KeptFields::for_each_sealed(std::size_t column, const PagesOfColumn& pages,
+                                 TakePage take_page) {
   auto& reader = *stored_[column].pages;
   for (std::size_t i = 0; i < pages.pages.size(); ++i) {
     if (treatment_.unpacks_copied) {
       reader.unpack(i);
     }
-    take_page({pages.pages[i].n_values, {}, reader.sealed(i)}, static_cast<int>(pages.compression));
+    take_page(pages.pages[i].n_values, reader.sealed(i));
   }
-  reader.forget();
+}
+
+void KeptFields::copy(std::size_t column,
+                      const std::function<void(const SealedPage&, int)>& take_page) {
+  const auto& pages = *pages_to_copy(column, whole_.value());
+  for_each_sealed(column, pages, [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
+    take_page({n_values, {}, sealed}, static_cast<int>(pages.compression));
+  });
+  stored_[column].pages->forget();
 }
 
 void KeptFields::take(std::size_t column, PendingColumn& to) {
@@ -219,12 +228,10 @@ void KeptFields::take(const Stretch& stretch, std::size_t column, PendingColumn&
   if (n == reader.n_values(stretch.cluster)) {
     const auto* pages = pages_to_copy(column, stretch.cluster);
     if (pages != nullptr && is_worth_copying(*pages)) {
-      for (std::size_t i = 0; i < pages->pages.size(); ++i) {
-        if (treatment_.unpacks_copied) {
-          reader.unpack(i);
-        }
-        to.add_page(pages->pages[i].n_values, reader.sealed(i));
-      }
+      for_each_sealed(column, *pages,
+                      [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
+                        to.add_page(n_values, sealed);
+                      });
       return;
     }
   }

@@ -84,6 +84,8 @@ class KeptFields {
   [[nodiscard]] const PagesOfColumn* pages_to_copy(std::size_t column, std::size_t cluster) const;
   [[nodiscard]] bool is_worth_copying(const PagesOfColumn& pages) const;
   void take(const Stretch& stretch, std::size_t column, PendingColumn& to);
+  template <typename TakePage>
+  void for_each_sealed(std::size_t column, const PagesOfColumn& pages, TakePage take_page);
 
   Schema schema_;
   PageTreatment treatment_;

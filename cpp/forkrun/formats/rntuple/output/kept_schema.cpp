@@ -1,8 +1,10 @@
 #include <forkrun/formats/rntuple/output/kept_schema.hpp>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <ranges>
+#include <string_view>
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
@@ -185,7 +187,13 @@ class Choice {
 class Comparison {
  public:
   Comparison(const Schema& kept, const Schema& other)
-      : kept_{kept}, other_{other}, columns_(kept.columns.size()) {}
+      : kept_{kept}, other_{other}, columns_(kept.columns.size()) {
+    for (std::uint32_t number = 0; number < other.fields.size(); ++number) {
+      if (const auto& field = other.fields[number]; field.parent == number && !field.source) {
+        tops_.try_emplace(field.name, number);
+      }
+    }
+  }
 
   std::vector<Representations> columns() {
     std::vector<std::uint32_t> numbers(kept_.fields.size(), left_out);
@@ -201,19 +209,17 @@ class Comparison {
  private:
   std::uint32_t find(std::uint32_t number, const std::vector<std::uint32_t>& numbers) const {
     const auto& field = kept_.fields[number];
-    const auto is_it = [&](std::uint32_t each) {
-      return other_.fields[each].name == field.name && !other_.fields[each].source;
-    };
-    if (field.parent != number) {
-      const auto& children = other_.fields[numbers[field.parent]].children;
-      if (const auto found = std::ranges::find_if(children, is_it); found != children.end()) {
-        return *found;
+    if (field.parent == number) {
+      if (const auto found = tops_.find(field.name); found != tops_.end()) {
+        return found->second;
       }
     } else {
-      for (std::uint32_t each = 0; each < other_.fields.size(); ++each) {
-        if (other_.fields[each].parent == each && is_it(each)) {
-          return each;
-        }
+      const auto& children = other_.fields[numbers[field.parent]].children;
+      const auto found = std::ranges::find_if(children, [&](std::uint32_t each) {
+        return other_.fields[each].name == field.name && !other_.fields[each].source;
+      });
+      if (found != children.end()) {
+        return *found;
       }
     }
     throw Error("it has no field \"" + path_of(kept_, number) + "\", which the first file has");
@@ -252,6 +258,7 @@ class Comparison {
 
   const Schema& kept_;
   const Schema& other_;
+  std::map<std::string_view, std::uint32_t> tops_;  ///< stored fields of the other, by name
   std::vector<Representations> columns_;
 };
 
