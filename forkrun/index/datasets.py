@@ -13,7 +13,7 @@ from forkrun.index.model import FileIndex
 
 
 def with_datasets(
-    index: Sequence[FileIndex], datasets: Sequence[DatasetConfig], prefixes: Sequence[str] = ()
+    index: Sequence[FileIndex], datasets: Sequence[DatasetConfig], prefixes: Sequence[str]
 ) -> list[FileIndex]:
     """The index of files that know the number of their dataset; 0 for a file "", which another node
     reads. Raises ConfigError for files that are of none."""

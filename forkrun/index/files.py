@@ -56,7 +56,7 @@ def input_files_or_gaps(source: SourceConfig) -> list[str]:
     return files
 
 
-def expand(patterns: Iterable[str], prefixes: Sequence[str] = ()) -> list[str]:
+def expand(patterns: Iterable[str], prefixes: Sequence[str]) -> list[str]:
     """Paths and URLs of the files that are there."""
     return [file for pattern in patterns for file in _expand(pattern, [], "", prefixes)]
 

@@ -134,7 +134,7 @@ def columns_of_input(config: JobConfig) -> InputColumns:
     file that has events, of each dataset. Raises InputError."""
     source = config.source
     index = _indexed(input_files(source), source.ids)
-    index = with_datasets(index, config.datasets)
+    index = with_datasets(index, config.datasets, source.prefixes)
     index = with_friends(index, source, finds_partners=False)
     of_input = InputBranches.of(index)
     measured = list({file.dataset: file for file in reversed(index) if file.n_entries}.values())

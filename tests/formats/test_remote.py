@@ -152,6 +152,10 @@ def test_the_next_replica_is_read_and_another_one_resumes_the_job(
         again = forkrun("run", config, "-o", tmp_path / "run", "--children", 2, cwd=tmp_path)
         assert again.code == 0, again.err
     assert "already done" in again.err
+    dataset = f'[[datasets]]\nname = "one"\nfiles = ["{name}"]\n'
+    config.write_text(f'{dataset}[source]\nprefixes = ["{server.prefix}"]\n')
+    columns = forkrun("columns", config, cwd=tmp_path)
+    assert columns.code == 0, columns.err
 
 
 def test_outputs_to_servers_are_refused_at_once(tmp_path: Path, server: XrootdServer) -> None:

@@ -249,7 +249,7 @@ def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:
         "sorted": [(1, 1), (1, 2), (1, 1), (1, 2)],
     }.items():
         config = ordered(order).model_copy(update={"datasets": datasets})
-        plan = make_plan(config, with_datasets(index, datasets))
+        plan = make_plan(config, with_datasets(index, datasets, ()))
         assert lumis_in(plan) == expected
         assert plan.n_lumis == 4
 
