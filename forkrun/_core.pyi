@@ -125,8 +125,13 @@ def read_columns(
     """Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
     texts, whose values are "S1"; (offsets, offsets, values) of lists of lists."""
 
-def list_remote(url: str) -> list[tuple[str, bool]]: ...
-def stat_remote(urls: Sequence[str]) -> list[tuple[int, int]]: ...
+def list_remote(url: str) -> list[tuple[str, bool]]:
+    """Names in a folder of a server, and whether each is a folder. Raises InputError."""
+
+def stat_remote(urls: Sequence[str]) -> list[tuple[int, int]]:
+    """Bytes of each remote file, and when it changed last in ns; -1 bytes where its server does not
+    tell."""
+
 def read_origins(path: str) -> dict[str, list[tuple[int, int, int, int]]] | None:
     """Where the rows of a file's carried trees came from: by path of a tree, in the order of its
     rows, the halves of a file's UUID, its bytes, and the number of rows; None if the file has no

@@ -25,8 +25,8 @@ class Relation(Struct, frozen=True):
     """`index`: column of each event, or of each object, with the numbers of others; `begin`, `end`:
     fields with the part of the event's list that belongs to an object; "": one for each object.
     `targets`: collections to which it may lead, the likely one first; `is_list`: to any number, or
-    to one at most. `ids`: column beside `index`
-    that tells which, by `keys`; `by_unique_id`: the numbers are those of `fUniqueID`."""
+    to one at most. `ids`: column beside `index` that tells which, by `keys`; `by_unique_id`: the
+    numbers are those of `fUniqueID`."""
 
     index: str
     targets: Sequence[str]
@@ -192,14 +192,13 @@ def _by_unique_id(
     found = np.full(len(wanted), -1, np.int64)
     for number, target in enumerate(relation.targets):
         of_target, ids = plain(f"{target}.fUniqueID")
+        if not len(ids):
+            continue
         own = event_of(of_target).astype(np.int64) << 24 | (ids & _UNIQUE)
         order = np.argsort(own, kind="stable")
-        at = np.minimum(np.searchsorted(own[order], wanted), max(len(own) - 1, 0))
-        is_there = (own[order][at] == wanted if len(own) else np.zeros(len(wanted), bool)) & (
-            (numbers & _UNIQUE) != 0
-        )
-        place = order[at] + number * _IN_TARGET if len(own) else found
-        found = np.where((found < 0) & is_there, place, found)
+        place = order[np.minimum(np.searchsorted(own[order], wanted), len(own) - 1)]
+        is_there = (own[place] == wanted) & ((numbers & _UNIQUE) != 0)
+        found = np.where((found < 0) & is_there, place + number * _IN_TARGET, found)
     return found
 
 
