@@ -95,6 +95,10 @@ class NotingColumns:
 
     def _note(self, collection: Collection, fields: Iterable[str]) -> None:
         for field in fields:
+            if member := collection.members.get(field):
+                self._named.update(member.needed)
+                for column in member.needed:
+                    self._block.column(column)
             if field in collection.columns:
                 self._named.add(collection.columns[field])
                 self._block.column(collection.columns[field])

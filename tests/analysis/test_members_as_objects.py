@@ -161,6 +161,55 @@ def test_relations_of_edm4hep_lead_to_the_objects_that_they_name(
     assert found["vertices"].to_list() == [0] * n_events
 
 
+def test_vector_members_of_edm4hep_are_lists_of_the_objects(
+    real_data: Path, tmp_path: Path
+) -> None:
+    """Of numbers, and of components with fields within fields."""
+    path = real(real_data, "p8_ee_WW_ecm240_edm4hep.root")
+    job = forkrun.Job(path, tree="events", source=IDS)
+
+    @job.define
+    def states(block: forkrun.EventBlock) -> Any:
+        return ak.num(block.EFlowTrack.trackStates, axis=2)
+
+    @job.define
+    def sums(block: forkrun.EventBlock) -> Any:
+        of = block.EFlowTrack[block.EFlowTrack.chi2 >= 0].trackStates
+        return ak.sum(of.D0 + of.referencePoint.x + of.covMatrix.values[..., 5], axis=-1)
+
+    ends = (f"ParticleIDs.parameters_{end}" for end in ("begin", "end"))
+
+    @job.define(consumes=("_ParticleIDs_parameters", *ends))
+    def likely(block: forkrun.EventBlock) -> Any:
+        return ak.fill_none(ak.firsts(block.ParticleIDs.parameters, axis=2), -9)
+
+    job.output("new", keep=["states", "sums", "likely"])
+    result = job.run(1, output=tmp_path / "run", **QUIET)
+    with uproot.open(path) as file:
+        tree, state = file["events"], "_EFlowTrack_trackStates"
+        begin, end = (tree[f"EFlowTrack.trackStates_{end}"].array() for end in ("begin", "end"))
+        parts = [f"{state}.D0", f"{state}.referencePoint.x", f"{state}.covMatrix.values[21]"]
+        d0, x, matrix = (tree[name].array() for name in parts)
+        values = ak.to_list(d0 + x + matrix[..., 5])
+        expected = [
+            [sum(each[b:e]) for b, e in zip(begins, ends, strict=True)]
+            for each, begins, ends in zip(values, begin, end, strict=True)
+        ]
+        of_ids = [
+            tree[f"ParticleIDs.parameters_{end}"].array().to_list() for end in ("begin", "end")
+        ]
+        has = tree["_ParticleIDs_parameters"].array()
+        likely_ones = [
+            [has[e][b] if b < end else -9 for b, end in zip(*each, strict=True)]
+            for e, each in enumerate(zip(*of_ids, strict=True))
+        ]
+    with uproot.open(result.output("new")) as file:
+        found = file["events"].arrays(["states", "sums", "likely"])
+    assert ak.array_equal(found["states"], end - begin, dtype_exact=False)
+    assert ak.all(abs(ak.flatten(found["sums"] - ak.Array(expected))) < 1e-4)
+    assert found["likely"].to_list() == likely_ones
+
+
 def test_references_of_delphes_lead_to_the_objects_with_their_number(
     real_data: Path, tmp_path: Path
 ) -> None:

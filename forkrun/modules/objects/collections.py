@@ -9,6 +9,8 @@ from functools import cached_property, partial
 from msgspec import Struct
 
 from forkrun.index import ColumnNames
+from forkrun.modules.objects.element_links import element_links
+from forkrun.modules.objects.members import VectorMember, vector_members
 from forkrun.modules.objects.relations import Relation, relations_of
 
 _ENERGIES = ("mass", "energy", "m", "M", "E", "e")
@@ -93,7 +95,8 @@ class Collection(Struct, frozen=True):
     names. `is_jagged`: any number of objects per event; else one. `kind`: the name
     of the vector's behaviour, "" if it is no vector; `coordinates`: fields that make the vector.
     `links`: collections that a field of indices points into, by the name under which its objects
-    are reached; `relations`: the same, to several."""
+    are reached; `relations`: the same, to several; `members`: lists of values that lie in columns
+    of their own."""
 
     name: str
     columns: Mapping[str, str]
@@ -102,6 +105,7 @@ class Collection(Struct, frozen=True):
     coordinates: frozenset[str] = frozenset()
     links: Mapping[str, tuple[str, str]] = {}
     relations: Mapping[str, Relation] = {}
+    members: Mapping[str, VectorMember] = {}
 
 
 class Columns:
@@ -165,7 +169,10 @@ class Columns:
         relations = relations_of(
             name, columns, self.types, self.names, partial(self._target_by_name, name)
         )
-        return Collection(name, columns, is_jagged, kind, needed, links, relations)
+        some = {each: next(iter(of.values())) for each, of in self._by_collection().items()}
+        relations |= element_links(name, columns, self.types, some)
+        members = vector_members(name, columns, self.types, relations)
+        return Collection(name, columns, is_jagged, kind, needed, links, relations, members)
 
     def _links(self, name: str, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """`jetIdx` leads to `jet` in the collection Jet, `muonIdx1` to `muon1` in Muon,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import awkward as ak
@@ -45,8 +46,10 @@ def _content(
     block: Any, targets: Sequence[str], used: Sequence[int]
 ) -> tuple[Any, Any, npt.NDArray[np.int64]]:
     """All objects of the targets that are used, one after the other, and where each of them
-    begins. Where none is, those of the first that is read."""
-    found = [block.objects(targets[number]) for number in used] or [_first(block, targets)]
+    begins. Where none is, nothing, with the fields of all that are read."""
+    if not used:
+        return _nothing(block, targets)
+    found = [block.objects(targets[number]) for number in used]
     begins = np.zeros(len(targets) + 1, np.int64)
     begins[used] = np.cumsum([0, *(len(each.layout.content) for each in found)])[: len(used)]
     contents = [each.layout.content for each in found]
@@ -55,13 +58,29 @@ def _content(
     return content, found[0].attrs if len(found) == 1 else {}, begins
 
 
-def _first(block: Any, targets: Sequence[str]) -> Any:
+def _nothing(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """While it is found out what a module reads, with the fields of the likely one: all of it can
+    be read then."""
+    begins = np.zeros(len(targets) + 1, np.int64)
+    found = []
     for target in targets:
-        try:
-            return block.objects(target)
-        except NoSuchColumnError:  # the module reads nothing of it
-            continue
-    return block.objects(targets[0])
+        with suppress(NoSuchColumnError):  # the module reads nothing of it
+            found.append(block.objects(target))
+            if NOTE in found[0].attrs:
+                break
+    if len(found) < 2:
+        first = found[0] if found else block.objects(targets[0])
+        return first.layout.content, first.attrs, begins
+    fields: dict[str, Any] = {}
+    for each in reversed(found):
+        content = each.layout.content
+        fields |= {name: content[name][:0] for name in content.fields}
+    parameters = found[0].layout.content.parameters
+    return (
+        ak.contents.RecordArray([*fields.values()], [*fields], 0, parameters=parameters),
+        {},
+        begins,
+    )
 
 
 def why_not(objects: ak.Array, name: str) -> str:
@@ -75,6 +94,11 @@ def why_not(objects: ak.Array, name: str) -> str:
         return (
             f"{collection.name}.{name} needs {', '.join(needed)}, which the module does not read,"
             " and columns of the objects that it leads to: name them in `consumes`"
+        )
+    if member := collection.members.get(name):
+        return (
+            f"{collection.name}.{name} needs {', '.join(member.needed)}, which the module does not"
+            " read: name them in `consumes`"
         )
     if column := collection.columns.get(name):
         return f"the module does not read {column}: name it in `consumes`"
@@ -92,5 +116,5 @@ def why_not(objects: ak.Array, name: str) -> str:
     reader = getattr(objects.attrs.get(BLOCK), "_reader", None)
     if reader and (there := reader.known.no_field(collection.name, name)):
         return str(there)
-    known = [*collection.columns, *collection.links, *collection.relations]
+    known = [*collection.columns, *collection.links, *collection.relations, *collection.members]
     return f"{collection.name} has no field {name!r}" + suggestion(name, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,3 +23,17 @@ def places(
     index = indices.astype(np.int64)
     is_there = (index >= 0) & (index < np.diff(there)[event])
     return np.where(is_there, there[:-1][event] + index, -1)
+
+
+def parts_of(
+    offsets: npt.NDArray[Any], parts: Sequence[npt.NDArray[Any]], there: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Offsets and places, among all values of a block, of those that belong to each object.
+    `parts`: (n_objects,) begin and end in the event's list; `there`: offsets of these lists."""
+    event = event_of(offsets)
+    n_there = np.diff(there)[event]
+    begin, end = (np.minimum(part.astype(np.int64), n_there) for part in parts)
+    counts = np.maximum(end - begin, 0)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    first = np.repeat(there[:-1][event] + begin - ends[:-1], counts)
+    return ends, first + np.arange(ends[-1])

@@ -4,6 +4,7 @@ the columns allow it, on the memory of the columns."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,7 +17,8 @@ from forkrun.formats.plain import Plain, inner_of
 from forkrun.modules.columns import layout_of
 from forkrun.modules.objects.collections import Collection, NoSuchColumnError
 from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX
-from forkrun.modules.objects.places import event_of, places
+from forkrun.modules.objects.members import VectorMember
+from forkrun.modules.objects.places import event_of, parts_of, places
 from forkrun.modules.objects.relations import Relation, places_of
 from forkrun.modules.objects.vectors import register
 
@@ -51,6 +53,8 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     for name, relation in collection.relations.items():
         if relation.fields <= fields.keys():
             contents |= _related(block, offsets, name, relation, fields)
+    for name, member in collection.members.items():
+        contents |= _member(block, offsets, name, member)
     content = _record(collection, contents)
     layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
     return _array(block, collection, layout, set(fields))
@@ -80,6 +84,23 @@ def _related(
     if relation.is_list:
         content = ak.contents.ListOffsetArray(ak.index.Index64(ends), content)
     return {name + SUFFIX: content}
+
+
+def _member(block: Columnar, offsets: Any, name: str, member: VectorMember) -> dict[str, Any]:
+    """Lists of values that objects have elsewhere, of the columns that the module reads."""
+    found: dict[str, Plain] = {}
+    for field, column in member.columns.items():
+        with suppress(NoSuchColumnError):
+            found[field] = block.plain(column)
+    try:
+        begin, end = block.plain(member.begin), block.plain(member.end)
+        per_event = next(iter(found.values()))[0]
+    except (NoSuchColumnError, StopIteration):
+        return {}
+    ends, chosen = parts_of(offsets, (begin[1], end[1]), per_event)
+    values = {field: layout_of(inner_of(column))[chosen] for field, column in found.items()}
+    content = values[""] if "" in values else _nested(values, ak.contents.RecordArray)
+    return {name: ak.contents.ListOffsetArray(ak.index.Index64(ends), content)}
 
 
 def _record(collection: Collection, contents: Mapping[str, Any]) -> Any:
@@ -148,6 +169,8 @@ def make_virtual(
             forms[key] = ak.forms.ListOffsetForm("i64", forms[key], form_key=key)
         buffers[f"{key}-offsets"] = partial(lambda found: found()[0], found)
         buffers[f"{key}.0-data"] = partial(lambda found: found()[1], found)
+    for name, member in collection.members.items() if collection.is_jagged else ():
+        forms[name] = _member_form(block, offsets(), name, member, peek, buffers)
     name = record_name(collection, types)
     form: Any = _nested(
         forms, ak.forms.RecordForm, parameters={"__record__": name}, form_key="record"
@@ -156,10 +179,31 @@ def make_virtual(
         form = ak.forms.ListOffsetForm("i64", form, form_key="lists")
         # Awkward takes no lists of unknown length that have lists or records in them.
         has_nested = any(kind.n_levels > 1 or "." in key for key, kind in types.items())
-        has_nested = has_nested or bool(collection.relations)
+        has_nested = has_nested or bool(collection.relations) or bool(collection.members)
         buffers["lists-offsets"] = offsets() if has_nested else offsets
     layout = ak.from_buffers(form, len(block), buffers, highlevel=False)
     return _array(block, collection, layout, set(types), note)
+
+
+def _member_form(
+    block: Columnar,
+    offsets: Any,
+    name: str,
+    member: VectorMember,
+    peek: Callable[[str], Plain],
+    buffers: dict[str, Any],
+) -> Any:
+    """Adds to the buffers what the form needs."""
+    begin, end, column = (peek(each) for each in member.needed)
+    ends, chosen = parts_of(offsets, (begin[1], end[1]), column[0])
+    forms = {}
+    for field, each in member.columns.items():
+        key = f"{name}.{field}"
+        forms[field] = _form(member.types[field], key, 1)
+        buffers[f"{key}-data"] = partial(lambda each: _values(block, each)[chosen], each)
+    inner = forms[""] if "" in forms else _nested(forms, ak.forms.RecordForm, form_key=name)
+    buffers[f"{name}-list-offsets"] = ends
+    return ak.forms.ListOffsetForm("i64", inner, form_key=f"{name}-list")
 
 
 def _values(block: Columnar, column: str) -> Any:

@@ -1,5 +1,5 @@
-"""From objects to any number of others, in one collection or several: relations of EDM4hep and
-references of Delphes. Pure."""
+"""From objects to any number of others, in one collection or several: relations of EDM4hep,
+references of Delphes and links of ATLAS. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from forkrun.modules.objects.places import event_of, places
+from forkrun.modules.objects.places import event_of, parts_of, places
 
 _IN_TARGET = 1 << 40
 """A place among the objects of the first target, of the second behind so many, and so on."""
@@ -26,7 +26,8 @@ class Relation(Struct, frozen=True):
     fields with the part of the event's list that belongs to an object; "": one for each object.
     `targets`: collections to which it may lead, the likely one first; `is_list`: to any number, or
     to one at most. `ids`: column beside `index` that tells which, by `keys`; `by_unique_id`: the
-    numbers are those of `fUniqueID`."""
+    numbers are those of `fUniqueID`; `has_small_ids`: ids below 65,536, which a table tells
+    apart, mean the first target."""
 
     index: str
     targets: Sequence[str]
@@ -36,6 +37,7 @@ class Relation(Struct, frozen=True):
     keys: Mapping[int, int] = {}
     is_list: bool = True
     by_unique_id: bool = False
+    has_small_ids: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -72,6 +74,7 @@ def relations_of(
             ids if ids in types else "",
             {id_of(each): number for number, each in enumerate(targets)},
             is_list,
+            has_small_ids=True,
         )
     return found
 
@@ -141,7 +144,7 @@ def places_of(
     chosen = np.arange(len(numbers))
     ends = lists[0] if lists else np.arange(len(numbers) + 1)
     if parts:
-        ends, chosen = _parts(offsets, parts, per_event)
+        ends, chosen = parts_of(offsets, parts, per_event)
     elif not np.array_equal(per_event, offsets):
         raise ValueError(f"{relation.index} has another number of values than there are objects")
     event = np.repeat(event_of(offsets), np.diff(ends))
@@ -158,25 +161,12 @@ def places_of(
     return ends, found
 
 
-def _parts(
-    offsets: npt.NDArray[Any], parts: Sequence[npt.NDArray[Any]], per_event: npt.NDArray[Any]
-) -> Lists:
-    """Offsets and numbers, among all values of a block, of those that belong to each object."""
-    event = event_of(offsets)
-    n_there = np.diff(per_event)[event]
-    begin, end = (np.minimum(part.astype(np.int64), n_there) for part in parts)
-    counts = np.maximum(end - begin, 0)
-    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    first = np.repeat(per_event[:-1][event] + begin - ends[:-1], counts)
-    return ends, first + np.arange(ends[-1])
-
-
 def _targets(relation: Relation, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Numbers of targets. Before podio hashed names, ids were small numbers of a table: of these
     the first target is meant."""
     known, which = np.unique(ids, return_inverse=True)
     numbers = [relation.keys.get(int(each) & 0xFFFFFFFF, -1) for each in known]
-    is_of_table = all(0 < int(each) < 1 << 16 for each in known)
+    is_of_table = relation.has_small_ids and all(0 < int(each) < 1 << 16 for each in known)
     return np.array([0] * len(known) if is_of_table else numbers, np.int64)[which]
 
 
