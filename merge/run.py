@@ -11,6 +11,7 @@ from msgspec import Struct
 from forkrun.base.destinations import datasets_in
 from forkrun.base.durable import published, read_json, write_json
 from forkrun.histograms.accumulators.parts import merge_parts, results
+from forkrun.histograms.pictures import write_pictures
 from forkrun.histograms.root_file import sum_histograms, write_histograms
 from forkrun.histograms.uhi import write_uhi
 from forkrun.merge.node_sums import Sums, files_to_add, sums_to_merge
@@ -90,6 +91,7 @@ def _merge_histograms(
     if config.merge.histograms_json:
         with published(RunDirectory(folder).histograms_json) as temporary:
             write_uhi(temporary, totals)
+    write_pictures(RunDirectory(folder).pictures, totals)
     with published(RunDirectory(folder).histograms) as temporary:
         n_histograms = write_histograms(temporary, totals)
         not_finite = {

@@ -16,8 +16,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened
 
 DESCRIPTION = (
-    "Read a run directory, finished or not, write report.json, report.txt and"
-    " plots/"
+    "Read a run directory, finished or not, write report.html, report.json, report.txt and plots/"
     " into it, and print the report. While another process works there, only print it."
 )
 

@@ -16,6 +16,7 @@ _RESULTS = (
     "site",
     "report.json",
     "report.txt",
+    "report.html",
     "plots",
     "timing.json",
     "trace.json",
@@ -191,6 +192,9 @@ class RunDirectory(Struct, frozen=True):
         own = [p for p in files if p.parent not in by_lumi and not _is_beside_output(p)]
         return sorted([*own, *by_lumi])
 
+    pictures = _Place("monitoring/histograms.json")
+    """Histograms as the report's page draws them."""
+    report_page = _Place("report.html")
     report_json = _Place("report.json")
     report_text = _Place("report.txt")
     plots = _Place("plots")

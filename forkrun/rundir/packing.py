@@ -19,7 +19,7 @@ from forkrun.rundir.directory import LUMIS, RunDirectory, unused
 _PACKED = (
     "logs", "monitoring", "output", "plan.json", "conditions.json", "lumis.json", "datasets.json",
     "outputs.json",
-    "report.json", "report.txt", "plots", "timing.json", "trace.json",
+    "report.json", "report.txt", "report.html", "plots", "timing.json", "trace.json",
     *(f"{name}{suffix}" for name in LUMIS.values() for suffix in ("", ".json")),
 )  # fmt: skip
 """Names of what a node that is asked to work again writes anew, or does without."""

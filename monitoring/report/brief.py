@@ -24,7 +24,10 @@ def format_brief(report: Mapping[str, Any], place: str) -> str:
     wall = f"{seconds(report['phases']['wall_s'])} s"
     title = f"{job['name']}: {words} in {wall}"
     body = list(islice(_body(report), MAX_LINES - 2))
-    return "\n".join([title, *body, _row("Report", f"{place}/report.txt")]) + "\n"
+    return (
+        "\n".join([title, *body, _row("Report", f"{place}/report.html, in words report.txt")])
+        + "\n"
+    )
 
 
 def _body(report: Mapping[str, Any]) -> Iterator[str]:

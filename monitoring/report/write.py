@@ -1,4 +1,4 @@
-"""From a run directory to `report.json`, `report.txt`, `timing.json` and `plots/`."""
+"""From a run directory to `report.json`, `.txt` and `.html`, `timing.json` and `plots/`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
-from forkrun.monitoring.report.summary import summarize
+from forkrun.monitoring.report.page.content import page_content
+from forkrun.monitoring.report.page.write import page_of
+from forkrun.monitoring.report.summary import Summary, summarize
 from forkrun.monitoring.report.text import format_text
 from forkrun.monitoring.report.timing_table import format_timing
 from forkrun.monitoring.timing import write_run_timing
+from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.start import check_no_link, remove_abandoned_reports
@@ -42,8 +45,11 @@ def write_report(
     check_no_link(folder.plots)
     remove_abandoned_reports(folder)
     records = read_records(run_dir, commits, plan)
-    report, text = _compose(run_dir, records)
-    write_text(folder.report_text, text + _write_timing(run_dir, records))
+    summary, text = _compose(run_dir, records)
+    report = summary.to_json()
+    timing, times = _write_timing(run_dir, records)
+    write_text(folder.report_text, text + times)
+    write_text(folder.report_page, page_of(page_content(folder, records, summary, timing)))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots is None:
         plots = (report["job"].get("wall_s") or 0.0) >= _PLOTS_FROM_S
@@ -57,24 +63,26 @@ def write_report(
 def report_of_now(run_dir: Path) -> tuple[dict[str, Any], str]:
     """What `report.json` and `report.txt` would hold of a run in which another process works;
     nothing is written there. Raises InputError."""
-    return _compose(run_dir, read_records(run_dir))
+    summary, text = _compose(run_dir, read_records(run_dir))
+    return summary.to_json(), text
 
 
-def _compose(run_dir: Path, records: RunRecords) -> tuple[dict[str, Any], str]:
+def _compose(run_dir: Path, records: RunRecords) -> tuple[Summary, str]:
     try:
         summary = summarize(records)
-        return summary.to_json(), format_text(summary)
+        return summary, format_text(summary)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error
 
 
-def _write_timing(run_dir: Path, records: RunRecords) -> str:
-    """Writes the times of modules; what the text says of them, empty if there are none."""
+def _write_timing(run_dir: Path, records: RunRecords) -> tuple[Timing | None, str]:
+    """Writes the times of modules; returns them and what the text says of them."""
     try:
         timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
-        return "\n" + format_timing(timing) if timing is not None else ""
+        return timing, "\n" + format_timing(timing) if timing is not None else ""
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
-        return f"\n  Times of modules are left out: their records cannot be read ({error})\n"
+        text = f"\n  Times of modules are left out: their records cannot be read ({error})\n"
+        return None, text
 
 
 def _as_text(report: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ def test_it_says_whether_all_is_well_and_where_the_rest_is(
     assert lines[0].endswith(": done and verified in 20.00 s")
     assert lines[1].startswith("  Events    600 of 600 read, digests agree · 30 events/s, ")
     assert lines[2] == "  Output    events: 60 events (10.0 %), 5.00 kB, merged file agrees"
-    assert lines[-1] == "  Report    here/run/report.txt"
+    assert lines[-1] == "  Report    here/run/report.html, in words report.txt"
 
 
 def test_children_that_read_ahead_are_said_to(write_run: Callable[..., Path]) -> None:

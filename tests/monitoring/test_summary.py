@@ -263,16 +263,3 @@ def test_children_sum_to_the_job_however_units_are_dealt(
     assert sum(child.n_events for child in children) == 600
     assert sum(child.read_bytes for child in children) == 60_000
     assert sum(child.processing_s for child in children) == 6
-
-
-def test_the_memory_plot_holds_each_process_from_its_first_sample_to_its_end(
-    write_run: WriteRun,
-) -> None:
-    from forkrun.monitoring.report.plots.memory import memory_curves
-
-    time_s, private, pss, rss = memory_curves(read_records(write_run()))
-    at = {round(t - T0, 7): i for i, t in enumerate(time_s.tolist())}
-    assert [private[1][at[t]] / MIB for t in (2, 5, 10, 15.5, 17)] == [0, 10, 20, 20, 0]
-    assert private[0][at[2]] / MIB == 1
-    assert sum(curve[at[10]] for curve in pss.values()) / MIB == 160
-    assert sum(curve[at[10]] for curve in rss.values()) / MIB == 400

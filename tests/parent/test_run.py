@@ -37,7 +37,7 @@ def test_a_run_prints_its_report_and_where_its_files_are(events: Path, tmp_path:
     assert said[0].startswith("job: done and verified in ")
     assert said[1].startswith("  Events    120 of 120 read, digests agree · ")
     assert "  Output    events: 20 events (16.7 %), " in ended.out
-    assert "  Report    run/report.txt" in said
+    assert "  Report    run/report.html, in words report.txt" in said
     assert len(said) <= 15 + 2
     assert ended.out.splitlines()[-2:] == [
         f"{tmp_path}/run/output/events.root",
@@ -55,7 +55,7 @@ def test_the_run_directory_has_everything_and_nothing_temporary(
     run(tmp_path, jets_job([events], forking={"children": 2}), "-q")
     folder = tmp_path / "run"
     names = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-    assert {"config.json", "plan.json", "report.json", "report.txt"} <= names
+    assert {"config.json", "plan.json", "report.html", "report.json", "report.txt"} <= names
     assert {"ledger/child-000.jsonl", "ledger/child-001.jsonl"} <= names
     assert {"logs/parent.log", "output/events.root", "output/histograms.root"} <= names
     assert {"monitoring/events.jsonl", "monitoring/samples.jsonl"} <= names

@@ -1,0 +1,138 @@
+"""What to do about a job that could be faster or smaller, each with the figure that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from forkrun.base.quantities import duration, percent, plural, seconds, size
+from forkrun.monitoring.report.children import ChildSummary
+from forkrun.monitoring.report.summary import Summary
+from forkrun.monitoring.timing.model import ModuleTiming, Timing
+
+_LEAST_S = 5.0
+"""Length of an event loop below which its balance is mostly chance."""
+_UNBALANCED = 0.85
+_WAITING = 0.6
+_MOST_OF_MODULES = 0.5
+_QUEUE = 0.2
+_LONG = 0.4
+"""Share of a job that start-up or merge may take unnoticed."""
+
+
+class Advice(Struct, frozen=True):
+    """`figure`: what was measured; `section`: of the page that shows it."""
+
+    text: str
+    figure: str
+    section: str
+
+
+def advise(summary: Summary, timing: Timing | None) -> tuple[Advice, ...]:
+    """Advice on a job, the most useful first; none if nothing stands out."""
+    found = [*_balance(summary), *_waiting(summary), *_memory(summary), *_phases(summary)]
+    return (*found, *(_modules(timing) if timing else ()))
+
+
+def _balance(summary: Summary) -> Iterator[Advice]:
+    share, ends = summary.balance.utilization, summary.balance.end_times
+    length_s = summary.phases.event_loop_s or 0.0
+    if share is None or ends is None or share >= _UNBALANCED or length_s < _LEAST_S:
+        return
+    late = max(summary.children, key=lambda child: child.end_s or 0.0)
+    fixed = late.n_units_planned is not None
+    remedy = (
+        'forking.distribution = "guided" hands units to whichever child is idle'
+        if fixed
+        else f"its events take longer: {_rate(late)}, against {_rate(*summary.children)} of all"
+    )
+    yield Advice(
+        f"Child {late.child} ended last, {seconds(ends.range_s)} s after the first: {remedy}.",
+        f"utilization {percent(share)}",
+        "activity",
+    )
+
+
+def _rate(*children: ChildSummary) -> str:
+    time_s = sum(child.processing_s for child in children)
+    return f"{sum(child.n_events for child in children) / time_s:,.0f} events/s" if time_s else "-"
+
+
+def _waiting(summary: Summary) -> Iterator[Advice]:
+    totals, threads = summary.totals, summary.job.threads_per_child
+    used = totals.cpu_efficiency
+    if used is None or used >= _WAITING or totals.processing_s < _LEAST_S:
+        return
+    n_cpus = (summary.job.host or {}).get("n_cpus", 0)
+    if 0 < n_cpus < summary.job.children * threads:
+        what = f"There were more threads than the {n_cpus} CPUs of this machine"
+    elif threads > 1:
+        what = "Threads waited for each other or for input: children with one thread wait less"
+    else:
+        what = "Children waited for their input, or for CPUs that other programs used"
+    yield Advice(f"{what}.", f"CPU efficiency {percent(used)}", "children")
+
+
+def _memory(summary: Summary) -> Iterator[Advice]:
+    memory, host = summary.memory, summary.job.host
+    if memory is None or host is None or memory.peak.n_processes < 2:
+        return
+    each = [child.peak_uss_bytes or 0 for child in summary.children]
+    private, machine = sum(each) / len(each), host["memory_bytes"]
+    if private <= 0:
+        return
+    room = int((machine - (memory.peak.pss_bytes - sum(each))) / private)
+    if room < max(2 * len(each), host["n_cpus"]):
+        yield Advice(
+            f"About {room:,} children fit into the memory of this machine: each has"
+            f" {size(private)} of its own.",
+            f"{size(memory.peak.pss_bytes)} of {size(machine)}",
+            "memory",
+        )
+
+
+def _phases(summary: Summary) -> Iterator[Advice]:
+    phases = summary.phases
+    wall_s = phases.wall_s or 0.0
+    if wall_s < 2 * _LEAST_S:
+        return
+    if (phases.startup_s or 0.0) > _LONG * wall_s:
+        yield Advice(
+            "The job is short beside its start: more events in one job pay for it.",
+            f"start-up {seconds(phases.startup_s)} of {seconds(wall_s)} s",
+            "phases",
+        )
+    if (phases.merge_s or 0.0) > _LONG * wall_s:
+        yield Advice(
+            "The merge takes much of the job: outputs that keep fewer columns are merged sooner.",
+            f"merge {seconds(phases.merge_s)} of {seconds(wall_s)} s",
+            "phases",
+        )
+
+
+def _modules(timing: Timing) -> Iterator[Advice]:
+    modules = [module for module in timing.modules if module.kind != "source column"]
+    total_s = sum(module.total_s for module in timing.modules)
+    if not modules or total_s < 1.0:
+        return
+    slowest = max(modules, key=lambda module: module.total_s)
+    if slowest.total_s > _MOST_OF_MODULES * total_s:
+        yield Advice(
+            f"{slowest.label} is where the time goes: {_costs(slowest, timing)}.",
+            f"{percent(slowest.total_s / total_s)} of the time of all modules",
+            "modules",
+        )
+    queued = max(modules, key=lambda module: module.wait_queue_s)
+    if queued.concurrency == "unsafe" and queued.wait_queue_s > _QUEUE * total_s:
+        yield Advice(
+            f"{queued.label} is called by one thread at a time, and calls wait for each other:"
+            " a reentrant module, or more children with fewer threads, would not.",
+            f"{duration(queued.wait_queue_s)} of waiting",
+            "modules",
+        )
+
+
+def _costs(module: ModuleTiming, timing: Timing) -> str:
+    per_event = duration(module.total_s / timing.n_events) if timing.n_events else "-"
+    return f"{per_event} per event in {plural(module.count, 'call')}"

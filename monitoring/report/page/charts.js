@@ -1,0 +1,232 @@
+"use strict";
+// Charts against the time of the job, which all show the same stretch of it: drag to zoom, double-click
+// for the whole; with the keyboard + and −, arrows, Home.
+
+const MARGIN = { left: 70, right: 12, top: 18, bottom: 36 };
+
+class Stretch {
+  constructor(end) { this.end = Math.max(end, 1e-3); this.whole(false); this.charts = []; }
+  whole(draw = true) { this.from = 0; this.to = this.end; if (draw) this.draw(); }
+  show(from, to) {
+    const length = Math.min(Math.max(to - from, this.end * 1e-5), this.end);
+    this.from = Math.min(Math.max(from, 0), this.end - length);
+    this.to = this.from + length;
+    this.draw();
+  }
+  scale(factor, at = (this.from + this.to) / 2) { this.show(at - (at - this.from) * factor, at + (this.to - at) * factor); }
+  move(share) { const step = share * (this.to - this.from); this.show(this.from + step, this.to + step); }
+  draw() { this.charts.forEach((chart) => chart.draw()); }
+}
+
+// paint(chart) draws into chart.body, tip(chart, time, y) gives a text or null.
+class Chart {
+  constructor(stretch, label, height, paint, tip) {
+    Object.assign(this, { stretch, height, paint, tip });
+    this.svg = drawn("svg", { role: "img", "aria-label": `${label}. + and − zoom, arrows move, Home shows all.`, tabindex: "0" });
+    this.node = element("div", { class: "chart" }, this.svg);
+    this.bubble = element("div", { class: "tip", hidden: true, role: "status" });
+    stretch.charts.push(this);
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.node);
+  }
+  get inner() { return this.width - MARGIN.left - MARGIN.right; }
+  x(time) { return MARGIN.left + ((time - this.stretch.from) / (this.stretch.to - this.stretch.from)) * this.inner; }
+  time(x) { return this.stretch.from + ((x - MARGIN.left) / this.inner) * (this.stretch.to - this.stretch.from); }
+
+  draw() {
+    this.width = Math.max(this.node.clientWidth, 320);
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+    this.svg.setAttribute("height", this.height);
+    const clip = `clip-${this.stretch.charts.indexOf(this)}`;
+    const area = { x: MARGIN.left, y: 0, width: this.inner, height: this.height - MARGIN.bottom };
+    this.body = drawn("g", { "clip-path": `url(#${clip})` });
+    this.svg.replaceChildren(drawn("defs", {}, drawn("clipPath", { id: clip }, drawn("rect", area))), ...this.timeAxis(), this.body);
+    this.paint(this);
+  }
+
+  timeAxis() {
+    const { from, to } = this.stretch, bottom = this.height - MARGIN.bottom;
+    const axis = ticks(from, to, Math.max(this.inner / 110, 2)).map((at) => [
+      drawn("line", { class: "grid", x1: this.x(at), x2: this.x(at), y1: MARGIN.top, y2: bottom }),
+      drawn("text", { x: this.x(at), y: bottom + 15, "text-anchor": "middle" }, written(at, to - from)),
+    ]);
+    return [...axis.flat(), drawn("text", { x: MARGIN.left + this.inner / 2, y: this.height - 4, "text-anchor": "middle" }, "time since the job's start [s]")];
+  }
+
+  valueAxis(highest, label) {
+    const bottom = this.height - MARGIN.bottom, y = (value) => bottom - (value / highest) * (bottom - MARGIN.top);
+    for (const at of ticks(0, highest, 5)) {
+      this.svg.insertBefore(drawn("line", { class: "grid", x1: MARGIN.left, x2: this.width - MARGIN.right, y1: y(at), y2: y(at) }), this.body);
+      this.svg.append(drawn("text", { x: MARGIN.left - 6, y: y(at) + 4, "text-anchor": "end" }, written(at, highest)));
+    }
+    this.svg.append(drawn("text", { x: 4, y: 12 }, label));
+    return y;
+  }
+
+  mark(time, text) {
+    this.body.append(drawn("line", { class: "mark", x1: this.x(time), x2: this.x(time), y1: MARGIN.top, y2: this.height - MARGIN.bottom }), drawn("text", { x: this.x(time) + 3, y: MARGIN.top - 4 }, text));
+  }
+
+  listen() {
+    let begin = null, selection = null;
+    const place = (event) => { const box = this.svg.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    this.svg.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      begin = place(event)[0];
+      selection = drawn("rect", { class: "selection", y: 0, height: this.height - MARGIN.bottom, x: begin, width: 0 });
+      this.svg.append(selection);
+      this.svg.setPointerCapture(event.pointerId);
+    });
+    this.svg.addEventListener("pointermove", (event) => {
+      const [x, y] = place(event);
+      if (begin !== null) { selection.setAttribute("x", Math.min(begin, x)); selection.setAttribute("width", Math.abs(x - begin)); }
+      this.say(event, this.tip(this, this.time(x), y));
+    });
+    this.svg.addEventListener("pointerup", (event) => {
+      if (begin === null) return;
+      const [low, high] = [begin, place(event)[0]].sort((a, b) => a - b);
+      selection.remove();
+      begin = null;
+      if (high - low > 5) this.stretch.show(this.time(low), this.time(high));
+    });
+    this.svg.addEventListener("pointercancel", () => { begin = null; selection?.remove(); });
+    this.svg.addEventListener("pointerleave", () => this.say(null, null));
+    this.svg.addEventListener("dblclick", () => this.stretch.whole());
+    this.svg.addEventListener("keydown", (event) => {
+      const act = { "+": () => this.stretch.scale(0.5), "=": () => this.stretch.scale(0.5), "-": () => this.stretch.scale(2), ArrowLeft: () => this.stretch.move(-0.2), ArrowRight: () => this.stretch.move(0.2), Home: () => this.stretch.whole() }[event.key];
+      if (act) { act(); event.preventDefault(); }
+    });
+  }
+
+  say(event, text) {
+    this.bubble.hidden = !text;
+    if (!text) return;
+    if (!this.bubble.isConnected) document.body.append(this.bubble);
+    this.bubble.textContent = text;
+    this.bubble.style.left = `${Math.min(event.clientX + 14, window.innerWidth - 320)}px`;
+    this.bubble.style.top = `${event.clientY + 14}px`;
+  }
+}
+
+function ticks(from, to, most) {
+  const raw = (to - from) / most, power = 10 ** Math.floor(Math.log10(raw || 1));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= raw);
+  const first = Math.ceil(from / step);
+  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, n) => (first + n) * step);
+}
+
+const written = (value, range) => value.toLocaleString("en-US", { maximumFractionDigits: Math.min(Math.max(0, Math.ceil(1.5 - Math.log10(range || 1))), 9) });
+
+function zoomControls(stretch, ...others) {
+  const button = (text, act, label) => element("button", { type: "button", onclick: act, "aria-label": label }, text);
+  return element("div", { class: "controls" }, button("+", () => stretch.scale(0.5), "Zoom in"), button("−", () => stretch.scale(2), "Zoom out"), button("←", () => stretch.move(-0.3), "Earlier"), button("→", () => stretch.move(0.3), "Later"), button("Whole job", () => stretch.whole(), "Show the whole job"), ...others);
+}
+
+const keys = (entries) => element("ul", { class: "keys" }, ...entries.map(([colour, text]) => element("li", {}, element("i", { style: `background:${colour}` }), text)));
+
+// Index of the last of ascending values that is at most `value`; −1: none.
+function lastAtMost(n, valueAt, value) {
+  let low = 0, high = n;
+  while (low < high) { const middle = (low + high) >> 1; if (valueAt(middle) <= value) low = middle + 1; else high = middle; }
+  return low - 1;
+}
+
+// --- memory -----------------------------------------------------------------------------------------
+
+const MOST_AREAS = 64;
+
+function memoryChart(stretch, memory, marks) {
+  const times = memory.time_s, layers = memoryLayers(memory);
+  const highest = 1.08 * memory.unshared.reduce((a, b) => Math.max(a, b), 1), [unit, factor] = highest > 2e6 ? ["GB", 1e6] : ["MB", 1e3];
+  const paint = (chart) => {
+    const y = chart.valueAxis(highest / factor, `memory [${unit}]`), at = (value) => y(value / factor).toFixed(1), x = times.map((time) => chart.x(time).toFixed(1));
+    let floor = new Array(times.length).fill(0);
+    for (const layer of layers) {
+      const top = floor.map((value, n) => value + layer.values[n]);
+      const path = `M${x.map((each, n) => `${each},${at(top[n])}`).join("L")}L${x.map((each, n) => `${each},${at(floor[n])}`).reverse().join("L")}Z`;
+      chart.body.append(drawn("path", { class: "area", d: path, fill: layer.colour }));
+      floor = top;
+    }
+    chart.body.append(drawn("path", { d: `M${x.map((each, n) => `${each},${at(memory.unshared[n])}`).join("L")}`, fill: "none", stroke: "var(--unshared)", "stroke-dasharray": "6 4" }));
+    marks.forEach(([time, text]) => chart.mark(time, text));
+  };
+  const tip = (_, time) => {
+    const n = lastAtMost(times.length, (i) => times[i], time);
+    if (n < 0) return null;
+    const own = memory.private.reduce((sum, each) => sum + each.values[n], 0);
+    return `${times[n].toFixed(2)} s\nshared ${size(1000 * memory.shared[n])}\nprivate ${size(1000 * own)}\nin all ${size(1000 * (memory.shared[n] + own))}\nif nothing were shared ${size(1000 * memory.unshared[n])}`;
+  };
+  return new Chart(stretch, "Memory of parent and children against time", 320, paint, tip);
+}
+
+function memoryLayers(memory) {
+  const children = memory.private.filter((each) => each.child !== null), parent = memory.private.find((each) => each.child === null);
+  const layers = [{ values: memory.shared, colour: "var(--shared)", text: "shared" }];
+  if (parent) layers.push({ values: parent.values, colour: "var(--parent)", text: "parent, private" });
+  if (children.length > MOST_AREAS) {
+    const sum = children[0].values.map((_, n) => children.reduce((total, each) => total + each.values[n], 0));
+    return [...layers, { values: sum, colour: childColour(0, 1), text: `${children.length} children, private` }];
+  }
+  return [...layers, ...children.map((each, n) => ({ values: each.values, colour: childColour(n, children.length), text: `child ${each.child}, private` }))];
+}
+
+const childColour = (n, of) => `hsl(${42 - (26 * n) / Math.max(of - 1, 1)} 78% ${n % 2 ? 54 : 62}%)`;
+
+// --- activity ---------------------------------------------------------------------------------------
+
+const RUN_SHADES = [["#2f6db3", "#86b1de"], ["#d9822b", "#f2bd86"], ["#3d8f5f", "#93cbab"], ["#8458b3", "#c2a5e0"]];
+const PARENT_COLOURS = { "index and plan": "#7b8794", "modules and conditions": "#4b5d78", fork: "#b3261e", merge: "#8458b3" };
+
+function activityChart(stretch, marks) {
+  const rows = CONTENT.activity, failed = new Map(CONTENT.report.children.filter((child) => child.failed).map((child) => [child.child, child]));
+  const runs = [...new Set(rows.flatMap((row) => row.bars.map((bar) => bar[2])))].sort((a, b) => a - b);
+  const pitch = Math.max(3, Math.min(20, Math.round(640 / Math.max(rows.length, 1)))), thickness = pitch > 6 ? pitch - 4 : pitch - 0.5;
+  const rate = (bar) => bar[5] / Math.max(bar[1] - bar[0], 1e-6), fastest = rows.reduce((most, row) => row.bars.reduce((a, bar) => Math.max(a, rate(bar)), most), 1e-9);
+  const colours = {
+    lumi: (bar) => RUN_SHADES[runs.indexOf(bar[2]) % RUN_SHADES.length][bar[7]],
+    dataset: (bar) => RUN_SHADES[bar[4] % RUN_SHADES.length][Math.floor(bar[4] / RUN_SHADES.length) % 2],
+    rate: (bar) => `hsl(${Math.round((rate(bar) / fastest) * 12) * 10} 60% 50%)`,
+  };
+  const severalDatasets = Object.keys(CONTENT.datasets).length > 1;
+  let by = "lumi";
+  const top = MARGIN.top + 4, rowTop = (n) => top + (n + 1) * pitch;
+  const paint = (chart) => {
+    const paths = new Map();
+    rows.forEach((row, n) => {
+      for (const bar of row.bars) {
+        const left = chart.x(bar[0]), width = Math.max(chart.x(bar[1]) - left, 0.3);
+        if (left > chart.width || left + width < MARGIN.left) continue;
+        const colour = colours[by](bar);
+        if (!paths.has(colour)) paths.set(colour, []);
+        paths.get(colour).push(`M${left.toFixed(1)},${rowTop(n)}h${width.toFixed(1)}v${thickness}h-${width.toFixed(1)}Z`);
+      }
+    });
+    for (const [colour, parts] of paths) chart.body.append(drawn("path", { d: parts.join(""), fill: colour }));
+    for (const bar of CONTENT.parent) chart.body.append(drawn("rect", { x: chart.x(bar.start_s), y: top, width: Math.max(chart.x(bar.end_s) - chart.x(bar.start_s), 0.5), height: Math.max(thickness, 8), fill: PARENT_COLOURS[bar.what] }));
+    marks.forEach(([time, text]) => chart.mark(time, text));
+    names(chart);
+  };
+  const names = (chart) => {
+    const every = Math.ceil(14 / pitch);
+    chart.svg.append(drawn("text", { x: MARGIN.left - 6, y: top + 10, "text-anchor": "end" }, "parent"));
+    rows.forEach((row, n) => {
+      const bad = failed.get(row.child);
+      if (bad || (n % every === 0 && (n || every === 1))) chart.svg.append(drawn("text", { x: MARGIN.left - 6, y: rowTop(n) + Math.max(thickness, 8), "text-anchor": "end" }, `${bad ? "✗ " : ""}${row.child}`));
+    });
+  };
+  const tip = (chart, time, y) => {
+    const n = Math.floor((y - top) / pitch) - 1, row = rows[n];
+    if (n === -1) { const bar = CONTENT.parent.find((each) => each.start_s <= time && time <= each.end_s); return bar ? `parent: ${bar.what}, ${took(bar.end_s - bar.start_s)}` : null; }
+    if (!row) return null;
+    const bar = row.bars[lastAtMost(row.bars.length, (i) => row.bars[i][0], time)];
+    if (!bar || bar[1] < time) return `child ${row.child}: idle`;
+    const dataset = severalDatasets ? `${CONTENT.datasets[bar[4]] ?? ""} ` : "";
+    return `child ${row.child}: ${dataset}run ${bar[2]}, lumi ${bar[3]}${bar[6] > 1 ? ` and ${bar[6] - 1} more commits` : ""}\n${count(bar[5])} events in ${took(bar[1] - bar[0])}`;
+  };
+  const chart = new Chart(stretch, "Activity of the children against time", top + (rows.length + 1) * pitch + MARGIN.bottom + 4, paint, tip);
+  const choices = [["lumi", "runs and lumis"], ...(severalDatasets ? [["dataset", "datasets"]] : []), ["rate", "events per second"]];
+  const choice = element("select", { id: "colours", onchange: () => { by = choice.value; chart.draw(); } }, ...choices.map(([value, text]) => element("option", { value }, text)));
+  const control = element("label", { for: "colours" }, "Colours: ", choice);
+  return { chart, control };
+}
+

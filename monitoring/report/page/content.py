@@ -1,0 +1,60 @@
+"""Values that the page shows, as JSON."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from msgspec import to_builtins
+
+from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.report.advice import advise
+from forkrun.monitoring.report.page.histograms import histograms_of
+from forkrun.monitoring.report.page.series import (
+    activity_rows,
+    dataset_names,
+    memory_series,
+    parent_bars,
+)
+from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.report.summary import Summary
+from forkrun.monitoring.timing.model import Timing
+from forkrun.rundir.build import build_identity
+from forkrun.rundir.directory import RunDirectory
+
+
+def page_content(
+    folder: RunDirectory, records: RunRecords, summary: Summary, timing: Timing | None
+) -> dict[str, Any]:
+    """All sessions of the job: times count from the beginning of the first one."""
+    start_s = _start(records)
+    return {
+        "report": summary.to_json(),
+        "made_s": time.time(),
+        "build": build_identity(),
+        "start_s": start_s,
+        "sessions_s": [round(at - start_s, 3) for at in records.times("job_start")],
+        "end_s": round(_end(records) - start_s, 4),
+        "advice": to_builtins(advise(summary, timing)),
+        "memory": memory_series(records, start_s),
+        "parent": parent_bars(records, start_s),
+        "activity": to_builtins(activity_rows(records, start_s)),
+        "datasets": dataset_names(records),
+        "timing": None if timing is None else to_builtins(timing),
+        "histograms": histograms_of(folder),
+        "words": WORDS,
+    }
+
+
+def _start(records: RunRecords) -> float:
+    """Zero of the time axis: the job's start, else the first thing known [s since the epoch]."""
+    known = [line.time_s for line in records.timeline[:1]]
+    known += [sample.time_s for sample in records.samples[:1]]
+    known += [unit.start_s for unit in records.ledger[:1]]
+    return min(records.times("job_start") or known, default=0.0)
+
+
+def _end(records: RunRecords) -> float:
+    known = [line.time_s for line in records.timeline[-1:]]
+    known += [sample.time_s for sample in records.samples[-1:]]
+    return max([*known, *(unit.end_s for unit in records.ledger)], default=0.0)

@@ -1,0 +1,53 @@
+"""`report.html` as one file: shell, style and script of this folder around the content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(__file__).parent
+_SCRIPTS = ("dom.js", "tables.js", "charts.js", "pictures.js", "page.js")
+_READS_CONTENT = 'const CONTENT = JSON.parse(document.getElementById("content").textContent);'
+
+
+def page_of(content: Mapping[str, Any]) -> str:
+    """The whole page. Nothing in it is loaded from elsewhere."""
+    shell = _text("shell.html")
+    scripts = [_READS_CONTENT, *map(_text, _SCRIPTS)]
+    parts = {
+        "title": escape(f"{content['report']['job']['name']} · forkrun"),
+        "style": _text("page.css"),
+        "content": _as_script(content),
+        "script": "\n".join(scripts),
+    }
+    before, *rest = shell.split("{{")
+    pieces = [before]
+    for piece in rest:
+        name, after = piece.split("}}", 1)
+        pieces += [parts[name], after]
+    return "".join(pieces)
+
+
+def _as_script(content: Mapping[str, Any]) -> str:
+    """JSON that ends no element, whatever names are in it; NaN and infinities are null."""
+    text = json.dumps(_finite(content), separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value
+
+
+@cache
+def _text(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

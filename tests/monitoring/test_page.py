@@ -1,0 +1,124 @@
+"""What is in `report.html`, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from forkrun.monitoring.records import read_records
+from forkrun.monitoring.report.page.series import activity_rows
+from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.report.write import write_report
+
+from .conftest import CONFIG, T0, ledgers, timeline_lines, unit_line
+
+WriteRun = Callable[..., Path]
+
+
+def content_of(run: Path) -> dict[str, Any]:
+    page = (run / "report.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="content">(.*?)</script>', page, re.S)
+    assert found
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+def test_the_page_has_the_report_and_what_happened_when(write_run: WriteRun) -> None:
+    run = write_run()
+    report = write_report(run, plots=False)
+    content = content_of(run)
+    assert content["report"] == json.loads(json.dumps(report))
+    assert content["end_s"] == 20
+    assert [bar["what"] for bar in content["parent"]] == [
+        "index and plan", "modules and conditions", "fork", "merge",
+    ]  # fmt: skip
+    assert (content["parent"][-1]["start_s"], content["parent"][-1]["end_s"]) == (16, 19)
+    bars = {row["child"]: [bar[:4] for bar in row["bars"]] for row in content["activity"]}
+    assert bars[0] == [[2, 8, 1, 1], [9, 15, 1, 4]]
+    at_peak = content["memory"]["time_s"].index(10)
+    assert content["memory"]["shared"][at_peak] == round(80 * 1048.576)
+
+
+def test_nothing_is_loaded_from_elsewhere(write_run: WriteRun) -> None:
+    run = write_run()
+    write_report(run, plots=False)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(
+        r"<(link(?! rel=\"icon\")|img|iframe)|\bsrc=|@import|fetch\(|url\((?!#)", page
+    )
+    assert len(page) < 400_000
+
+
+def test_names_of_the_job_are_text_not_markup(write_run: WriteRun) -> None:
+    name = "</script><script>alert(1)</script>{{style}}"
+    run = write_run()
+    (run / "config.json").write_text(json.dumps({**CONFIG, "job": {"name": name}}))
+    write_report(run, plots=False)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "alert(1)</script>" not in page
+    assert page.count("<style>") == 1
+    assert content_of(run)["report"]["job"]["name"] == name
+
+
+def test_all_sessions_of_a_resumed_job_are_shown_with_the_gap(write_run: WriteRun) -> None:
+    resumed = {"time_s": T0 + 40, "event": "job_start", "child": None, "pid": 300}
+    last = {"time_s": T0 + 60, "event": "job_end", "child": None, "pid": 300, "outcome": "ok"}
+    ledger = ledgers()
+    ledger[2][1] = unit_line(5, 2, 45, 48)
+    run = write_run(ledger=ledger, timeline=[*timeline_lines(), resumed, last])
+    write_report(run, plots=False)
+    content = content_of(run)
+    assert content["sessions_s"] == [0, 40]
+    assert content["end_s"] == 60
+    assert [bar[:2] for bar in content["activity"][2]["bars"]] == [[2, 5], [45, 48]]
+
+
+def test_bars_that_could_not_be_seen_apart_are_joined_and_no_event_is_lost(
+    write_run: WriteRun,
+) -> None:
+    many = [unit_line(n, 0, 2 + n * 1e-4, 2 + (n + 0.9) * 1e-4) for n in range(60_000)]
+    run = write_run(ledger={0: many})
+    (row,) = activity_rows(read_records(run), T0)
+    assert len(row["bars"]) < 40_000
+    assert sum(bar.n_events for bar in row["bars"]) == 6_000_000
+    assert sum(bar.n for bar in row["bars"]) == 60_000
+    assert (row["bars"][0].start_s, row["bars"][-1].end_s) == (2, round(2 + 59_999.9 * 1e-4, 5))
+
+
+def test_every_word_that_the_page_asks_for_is_explained() -> None:
+    folder = Path(sys.modules[write_report.__module__].__file__ or "").parent / "page"
+    script = "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.js")))
+    asked = set(re.findall(r'\b(?:word|tile)\("([^"]+)"', script))
+    assert asked
+    assert asked <= set(WORDS)
+
+
+def test_a_job_loads_neither_matplotlib_nor_a_template_engine_for_its_page(
+    write_run: WriteRun,
+) -> None:
+    run = write_run()
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from forkrun.monitoring.report.write import write_report\n"
+        f"write_report(Path({str(run)!r}), plots=False)\n"
+        "print([name for name in ('matplotlib', 'jinja2') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_job_that_did_not_get_far_has_a_page_too(write_run: WriteRun) -> None:
+    run = write_run(ledger={}, timeline=timeline_lines()[:1])
+    (run / "plan.json").unlink()
+    (run / "monitoring" / "samples.jsonl").unlink()
+    write_report(run, plots=False)
+    content = content_of(run)
+    assert content["memory"] is None
+    assert content["activity"] == content["parent"] == content["histograms"] == []
+    assert content["report"]["job"]["outcome"] == "unfinished"

@@ -1,0 +1,231 @@
+"""`report.html` as a browser shows it: no errors, and what people click works."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forkrun.monitoring.report.write import write_report
+
+from .conftest import CONFIG, T0, ledgers, plan, sample_line, timeline_lines, unit_line
+
+webdriver = pytest.importorskip("selenium.webdriver")
+Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+axe = pytest.importorskip("axe_core_python")
+
+WriteRun = Callable[..., Path]
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")),
+    reason="the page is opened with Chromium (Debian: apt install chromium chromium-driver)",
+)
+
+_PICTURES = [
+    {
+        "name": "plots/mass", "title": "mass", "values": [1, 4, 2.5], "entries": 7.5,
+        "axes": [{"title": "m [GeV]", "edges": [0, 1, 2, 3], "labels": []}], "is_profile": False,
+    },
+    {
+        "name": "plots/map", "title": "", "values": [[1, 0], [2, 3]], "entries": 6,
+        "axes": [{"title": "x", "edges": [0, 1, 2], "labels": []},
+                 {"title": "y", "edges": [0, 1, 2], "labels": ["a", "b"]}], "is_profile": False,
+    },
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument("--window-size=1280,900")
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+class Page:
+    """An open page; `select` finds elements by CSS, and there has to be one at least."""
+
+    def __init__(self, browser: Any, run: Path) -> None:
+        self.browser = browser
+        browser.get((run / "report.html").as_uri())
+        assert self.run("document.documentElement.dataset.ready") == "yes"
+
+    def run(self, expression: str, *arguments: Any) -> Any:
+        return self.browser.execute_script(f"return {expression}", *arguments)
+
+    def select(self, css: str) -> list[Any]:
+        found = self.browser.find_elements("css selector", css)
+        assert found, css
+        return list(found)
+
+    def texts(self, css: str) -> list[str]:
+        return [each.text for each in self.select(css)]
+
+    def click(self, element: Any) -> None:
+        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def errors(self) -> list[Any]:
+        return [line for line in self.browser.get_log("browser") if line["level"] == "SEVERE"]
+
+    def rows(self, caption: str) -> list[list[str]]:
+        """Texts of the body of a table."""
+        rows = self.run(
+            "[...document.querySelectorAll('table')].find(t => t.caption.textContent ==="
+            " arguments[0]).tBodies[0].rows",
+            caption,
+        )
+        return [row.text.split() for row in rows]
+
+
+def reported(write_run: WriteRun, **parts: Any) -> Path:
+    run = write_run(**parts)
+    (run / "output").mkdir(exist_ok=True)
+    (run / "output" / "histograms.root").touch()
+    (run / "monitoring" / "histograms.json").write_text(json.dumps(_PICTURES))
+    write_report(run, plots=False)
+    return run
+
+
+def test_a_finished_job_is_shown_whole(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(write_run))
+    assert page.errors() == []
+    assert page.texts("nav a") == [
+        "Overview", "Remarks", "Memory", "Activity", "Phases", "Children", "Outputs", "Histograms",
+        "Job", "Words",
+    ]  # fmt: skip
+    assert page.texts(".outcome") == ["done and verified"]
+    assert "600" in page.texts(".tile b")
+    links = page.run("[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))")
+    assert [
+        name for name in links if not page.run("document.getElementById(arguments[0])", name)
+    ] == []
+    shapes = page.run("[...document.querySelectorAll('path')].map(p => p.getAttribute('d'))")
+    assert [shape for shape in shapes if "NaN" in shape] == []
+
+
+def test_tables_sort_and_filter(browser: Any, write_run: WriteRun) -> None:
+    many = {c: [unit_line(c, c, 2, 3 + (7 * c) % 50, n_events=c + 1)] for c in range(20)}
+    page = Page(browser, reported(write_run, ledger=many))
+    events = page.select("#children thead th")[3]
+    (button,) = events.find_elements("css selector", "button")
+    page.click(button)
+    assert page.rows("Children")[0][0] == "19"
+    assert events.get_attribute("aria-sort") == "descending"
+    button.send_keys(Keys.ENTER)
+    assert page.rows("Children")[0][0] == "0"
+    (search,) = page.select("#children input[type=search]")
+    search.send_keys("exit code")
+    assert sorted(row[0] for row in page.rows("Children")) == ["0", "1", "2"]
+
+
+def test_charts_zoom_together_by_keyboard_and_by_buttons(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(write_run))
+
+    def times(section: str) -> list[str]:
+        return page.texts(f"#{section} svg text[text-anchor=middle]")
+
+    whole = times("memory")
+    page.select("#activity svg")[0].send_keys("+")
+    assert times("memory") != whole
+    assert times("memory") == times("activity")
+    page.select("#activity svg")[0].send_keys(Keys.HOME)
+    assert times("activity") == whole
+    page.click(page.select("#memory button[aria-label='Zoom in']")[0])
+    assert times("activity") != whole
+    page.click(page.select("#memory button[aria-label='Show the whole job']")[0])
+    assert times("activity") == whole
+
+
+def test_dragging_over_a_stretch_zooms_into_it(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(write_run))
+    chart = page.select("#activity svg")[0]
+    moves = webdriver.ActionChains(browser)
+    moves.move_to_element_with_offset(chart, -200, 0).click_and_hold().move_by_offset(150, 0)
+    moves.release().perform()
+    shown = [float(text) for text in page.texts("#memory svg text[text-anchor=middle]")[:-1]]
+    assert 4 < shown[0] < shown[-1] < 11
+
+
+def test_a_histogram_is_enlarged_by_a_click(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(write_run))
+    assert page.texts(".pictures button") == ["plots/mass", "plots/map"]
+    page.click(page.select(".pictures button")[1])
+    assert page.select("dialog[open] h3")[0].text == "plots/map"
+    page.click(page.select("dialog button")[0])
+    assert not page.browser.find_elements("css selector", "dialog[open]")
+    assert page.errors() == []
+
+
+def test_a_failed_job_says_what_failed_first(browser: Any, write_run: WriteRun) -> None:
+    died = {
+        "time_s": T0 + 9, "event": "child_exit", "child": 1, "pid": 101, "exit_code": -9,
+        "status": "killed by SIGKILL", "failed": True,
+    }  # fmt: skip
+    ledger = {**ledgers(), 1: ledgers()[1][:1]}
+    page = Page(browser, reported(write_run, ledger=ledger, timeline=[*timeline_lines()[:6], died]))
+    assert page.texts(".outcome.failed") == ["failed"]
+    assert "killed by SIGKILL" in page.texts("header .problem")[0]
+    assert "✗ 1" in page.texts("#activity svg text")
+    assert page.errors() == []
+
+
+def test_a_job_without_outputs_samples_or_commits_has_a_page(
+    browser: Any, write_run: WriteRun
+) -> None:
+    run = write_run(ledger={}, timeline=timeline_lines()[:1])
+    (run / "monitoring" / "samples.jsonl").unlink()
+    write_report(run, plots=False)
+    page = Page(browser, run)
+    assert page.errors() == []
+    assert page.texts(".outcome") == ["unfinished"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_hard_to_read_or_to_reach(
+    browser: Any, write_run: WriteRun, scheme: str
+) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    page = Page(browser, reported(write_run))
+    browser.execute_script((Path(axe.__file__).parent / "axe.min.js").read_text(encoding="utf-8"))
+    found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+    assert [each["id"] for each in found["violations"]] == []
+    assert page.errors() == []
+
+
+def test_a_thousand_nodes_are_shown_at_once(browser: Any, write_run: WriteRun) -> None:
+    ledger = {c: [unit_line(c, c, 2 + c % 9, 12 + c % 7)] for c in range(1000)}
+    run = write_run(ledger=ledger)
+    (run / "config.json").write_text(json.dumps({**CONFIG, "forking": {"children": 1000}}))
+    (run / "plan.json").write_text(json.dumps({**plan(), "children": 1000}))
+    write_report(run, plots=False)
+    page = Page(browser, run)
+    assert page.errors() == []
+    assert len(page.rows("Children")) == 200
+    page.click(page.select("#children .note button")[0])
+    assert len(page.rows("Children")) == 1000
+
+
+@pytest.mark.slow
+def test_many_samples_of_many_children_are_a_small_page(browser: Any, write_run: WriteRun) -> None:
+    samples = [
+        sample_line(2 + n * 1e-4, child, 20 + n % 7, 80, 33, complete=False)
+        for n in range(100_000)
+        for child in range(32)
+    ]
+    parent = [sample_line(n, None, 50, 80, 33) for n in range(1, 20)]
+    run = reported(write_run, samples=[*parent, *samples])
+    assert (run / "report.html").stat().st_size < 8_000_000
+    page = Page(browser, run)
+    assert page.errors() == []
+    assert len(page.select("#memory svg path.area")) == 34
