@@ -24,7 +24,17 @@ from forkrun.fork.single_thread import limit_library_threads
 from forkrun.fork.starting import need_of_root, starting
 
 _WRONG_PLACES = (errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM)
-_TELLING = ("status", "logs", "plan", "report", "manual", "completion", "estimate", "replay")
+_TELLING = (
+    "status",
+    "logs",
+    "plan",
+    "report",
+    "compare",
+    "manual",
+    "completion",
+    "estimate",
+    "replay",
+)
 _LONGEST = 2000
 """Characters of a line of an error."""
 

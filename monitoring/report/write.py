@@ -10,8 +10,7 @@ from typing import Any
 from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
-from forkrun.monitoring.report.page.content import page_content
-from forkrun.monitoring.report.page.write import page_of
+from forkrun.monitoring.report.page.content import report_page
 from forkrun.monitoring.report.summary import Summary, summarize
 from forkrun.monitoring.report.text import format_text
 from forkrun.monitoring.report.timing_table import format_timing
@@ -49,7 +48,7 @@ def write_report(
     report = summary.to_json()
     timing, times = _write_timing(run_dir, records)
     write_text(folder.report_text, text + times)
-    write_text(folder.report_page, page_of(page_content(folder, records, summary, timing)))
+    write_text(folder.report_page, report_page(folder, records, summary, timing))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots is None:
         plots = (report["job"].get("wall_s") or 0.0) >= _PLOTS_FROM_S

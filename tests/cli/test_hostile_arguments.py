@@ -64,7 +64,7 @@ MASKS = {
 }
 NUMBERS = ["-1", "1e9", "nan", "inf", "x", "", "2.5", "9" * 30, DIGITS, "-" + "9" * 20]
 PATHS = ["missing", "missing/x.toml", "folder", "bytes.root", "a\0b", "\udcff.toml", "x" * 5000, ""]
-COMMANDS = ["run", "check", "plan", "resume", "report", "merge", "replay", "estimate"]
+COMMANDS = ["run", "check", "plan", "resume", "report", "compare", "merge", "replay", "estimate"]
 
 
 def as_bytes(content: object) -> bytes:

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from forkrun.monitoring.comparison.compare import compare
+from forkrun.monitoring.comparison.page import comparison_page
+from forkrun.monitoring.comparison.runs import read_run
 from forkrun.monitoring.report.write import write_report
 
 from .conftest import CONFIG, T0, ledgers, plan, sample_line, timeline_lines, unit_line
@@ -229,3 +232,16 @@ def test_many_samples_of_many_children_are_a_small_page(browser: Any, write_run:
     page = Page(browser, run)
     assert page.errors() == []
     assert len(page.select("#memory svg path.area")) == 34
+
+
+def test_runs_are_shown_side_by_side(browser: Any, write_run: WriteRun, tmp_path: Path) -> None:
+    first = reported(write_run).rename(tmp_path / "first")
+    second = write_run(ledger={c: [unit_line(c, c, 2, 9)] for c in range(3)})
+    (second / "config.json").write_text(json.dumps({**CONFIG, "job": {"name": "other"}}))
+    write_report(second, plots=False)
+    columns = compare([read_run(first), read_run(second)])
+    (tmp_path / "report.html").write_text(comparison_page(columns), encoding="utf-8")
+    page = Page(browser, tmp_path)
+    assert page.errors() == []
+    rates = [row for row in page.rows("Figures") if row[:2] == ["events", "of"]]
+    assert rates == [["events", "of", "the", "whole", "job", "30", "/s", "15", "/s", "0.50", "×"]]

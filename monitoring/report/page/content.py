@@ -1,4 +1,4 @@
-"""Values that the page shows, as JSON."""
+"""The page of a job, and the values that it shows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,21 @@ from forkrun.monitoring.report.page.series import (
     parent_bars,
 )
 from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.report.page.write import page_of
 from forkrun.monitoring.report.summary import Summary
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
+
+_SCRIPTS = ("dom.js", "tables.js", "charts.js", "pictures.js", "page.js")
+
+
+def report_page(
+    folder: RunDirectory, records: RunRecords, summary: Summary, timing: Timing | None
+) -> str:
+    """The page of a job, of all its sessions."""
+    content = page_content(folder, records, summary, timing)
+    return page_of(f"{summary.job.name} · forkrun", _SCRIPTS, content)
 
 
 def page_content(

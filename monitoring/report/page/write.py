@@ -1,28 +1,26 @@
-"""`report.html` as one file: shell, style and script of this folder around the content."""
+"""A page as one file: shell, style and scripts of this folder around the content."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
 _FOLDER = Path(__file__).parent
-_SCRIPTS = ("dom.js", "tables.js", "charts.js", "pictures.js", "page.js")
 _READS_CONTENT = 'const CONTENT = JSON.parse(document.getElementById("content").textContent);'
 
 
-def page_of(content: Mapping[str, Any]) -> str:
-    """The whole page. Nothing in it is loaded from elsewhere."""
+def page_of(title: str, scripts: Sequence[str], content: Mapping[str, Any]) -> str:
+    """The whole page. Nothing in it is loaded from elsewhere. `scripts`: files of this folder."""
     shell = _text("shell.html")
-    scripts = [_READS_CONTENT, *map(_text, _SCRIPTS)]
     parts = {
-        "title": escape(f"{content['report']['job']['name']} · forkrun"),
+        "title": escape(title),
         "style": _text("page.css"),
         "content": _as_script(content),
-        "script": "\n".join(scripts),
+        "script": "\n".join([_READS_CONTENT, *map(_text, scripts)]),
     }
     before, *rest = shell.split("{{")
     pieces = [before]

@@ -1,0 +1,69 @@
+"""`forkrun compare`: runs side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from msgspec import to_builtins
+
+from forkrun.base.durable import write_text
+from forkrun.errors import ConfigError
+from forkrun.monitoring.comparison.compare import Condition, compare
+from forkrun.monitoring.comparison.runs import FIGURES, read_run
+from forkrun.monitoring.comparison.text import format_comparison
+
+DESCRIPTION = (
+    "Compare the reports of several runs: rates, memory, times of modules, and whether outputs hold"
+    " the same events. Runs of one configuration by one build on one machine are repeats: their"
+    " median is shown with its noise. Ratios are to the first."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this command."""
+    parser.add_argument(
+        "run_dirs", nargs="+", type=Path, metavar="RUNDIR", help="run directories of jobs"
+    )
+    parser.add_argument(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help='exit with 1 if this holds of a ratio to the first, as "rate < 0.9" or'
+        ' "memory > 1.1"; may be given several times; figures: ' + ", ".join(FIGURES),
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the comparison. Gives 1 if a condition holds."""
+    conditions = [Condition.parsed(text) for text in options.fail_if]
+    paths = list(dict.fromkeys(path.resolve() for path in options.run_dirs))
+    if len(paths) < 2:
+        raise ConfigError("compare: name two run directories or more")
+    columns = compare([read_run(path) for path in dict.fromkeys(options.run_dirs)])
+    if conditions and len(columns) < 2:
+        raise ConfigError(
+            "--fail-if: all runs are repeats of one job; add one to compare them with"
+        )
+    if options.html is not None:
+        from forkrun.monitoring.comparison.page import comparison_page  # for few users
+
+        write_text(options.html, comparison_page(columns))
+    if options.json:
+        print(json.dumps({"columns": to_builtins(columns)}, indent=1))
+    else:
+        print(format_comparison(columns), end="")
+    failed = [
+        f"{column.runs[0].name}: {condition.text} ({column.figures[condition.figure].ratio:.3f})"
+        for column in columns[1:]
+        for condition in conditions
+        if condition.holds(column)
+    ]
+    for text in failed:
+        print(f"forkrun: {text}", file=sys.stderr)
+    return 1 if failed else 0

@@ -1,0 +1,122 @@
+"""Runs in columns: repeats of one job are one column, compared with the first."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from statistics import median
+
+from msgspec import Struct
+
+from forkrun.base.nearest import suggestion
+from forkrun.errors import ConfigError
+from forkrun.monitoring.comparison.runs import FIGURES, Run
+
+_CONDITION = re.compile(r"\s*(\w+)\s*(<=|>=|<|>)\s*([0-9.]+)\s*")
+_SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
+}  # fmt: skip
+
+
+class Spread(Struct, frozen=True):
+    """Median of repeats, the lowest and the highest; `ratio`: of medians, to that of the first
+    column, None where one of them is not known or 0."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+    ratio: float | None
+
+    @property
+    def noise(self) -> float | None:
+        """Range of the repeats, as a fraction of the median; None of one run."""
+        return (self.high - self.low) / self.value if self.n > 1 and self.value else None
+
+
+class Column(Struct, frozen=True):
+    """Repeats of one job. `figures`, `modules`: by name; `same_outputs`: by label whether the
+    events are those of the first column, None where that is not known."""
+
+    runs: tuple[Run, ...]
+    figures: dict[str, Spread]
+    modules: dict[str, Spread]
+    same_outputs: dict[str, bool | None]
+
+
+class Condition(Struct, frozen=True):
+    """What `--fail-if` asks for: of the ratio of a figure to the first column's."""
+
+    text: str
+    figure: str
+    sign: str
+    limit: float
+
+    @classmethod
+    def parsed(cls, text: str) -> Condition:
+        """Raises ConfigError."""
+        match = _CONDITION.fullmatch(text)
+        if match is None:
+            raise ConfigError(
+                f'--fail-if {text!r}: write FIGURE < RATIO, such as "rate < 0.9" or "memory > 1.1"'
+            )
+        figure, sign, limit = match.groups()
+        if figure not in FIGURES:
+            known = ", ".join(FIGURES)
+            hint = suggestion(figure, FIGURES)
+            raise ConfigError(f'--fail-if: unknown figure "{figure}"{hint}; there are {known}')
+        try:
+            return cls(text.strip(), figure, sign, float(limit))
+        except ValueError:
+            raise ConfigError(f"--fail-if {text!r}: {limit} is not a number") from None
+
+    def holds(self, column: Column) -> bool:
+        """Whether the column fails. A ratio that is not known does not."""
+        spread = column.figures.get(self.figure)
+        if spread is None or spread.ratio is None:
+            return False
+        return _SIGNS[self.sign](spread.ratio, self.limit)
+
+
+def compare(runs: Sequence[Run]) -> tuple[Column, ...]:
+    """Columns in the order of their first runs."""
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.kind, []).append(run)
+    first = next(iter(groups.values()))
+    return tuple(_column(group, first) for group in groups.values())
+
+
+def _column(runs: Sequence[Run], first: Sequence[Run]) -> Column:
+    return Column(
+        tuple(runs),
+        _spreads([run.figures for run in runs], [run.figures for run in first]),
+        _spreads([run.modules for run in runs], [run.modules for run in first]),
+        _same_outputs(runs, first),
+    )
+
+
+def _spreads(
+    values: Sequence[dict[str, float]], first: Sequence[dict[str, float]]
+) -> dict[str, Spread]:
+    spreads = {}
+    for name in dict.fromkeys(name for each in values for name in each):
+        known = [each[name] for each in values if name in each]
+        reference = [each[name] for each in first if name in each]
+        value = median(known)
+        base = median(reference) if reference else 0.0
+        ratio = value / base if base else None
+        spreads[name] = Spread(value, min(known), max(known), len(known), ratio)
+    return spreads
+
+
+def _same_outputs(runs: Sequence[Run], first: Sequence[Run]) -> dict[str, bool | None]:
+    labels = dict.fromkeys(label for run in (*first, *runs) for label in run.digests)
+    return {label: _same(label, (*first, *runs)) for label in labels}
+
+
+def _same(label: str, runs: Iterable[Run]) -> bool | None:
+    """An output that some do not have is another one."""
+    digests = {run.digests.get(label, "") for run in runs}
+    return None if None in digests else len(digests) == 1

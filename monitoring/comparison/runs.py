@@ -1,0 +1,127 @@
+"""What a run says of itself that can be compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from forkrun.base.quantities import count, duration, percent, size
+from forkrun.base.regular_file import read_regular
+from forkrun.errors import InputError
+from forkrun.monitoring.timing import read_timing
+from forkrun.rundir.directory import RunDirectory
+
+
+class Figure(Struct, frozen=True):
+    """Value of a report. `place`: keys in report.json; `write`: as people read it."""
+
+    place: tuple[str, ...]
+    text: str
+    write: Callable[[float], str]
+
+
+def _rate(value: float) -> str:
+    return f"{count(value)} /s"
+
+
+FIGURES = {
+    "rate": Figure(("totals", "rate_events_per_s"), "events of the whole job", _rate),
+    "loop_rate": Figure(
+        ("totals", "event_loop_rate_events_per_s"), "events in the event loops", _rate
+    ),
+    "wall": Figure(("phases", "wall_s"), "time of the whole job", duration),
+    "startup": Figure(("phases", "startup_s"), "start-up", duration),
+    "merge": Figure(("phases", "merge_s"), "merge", duration),
+    "cpu": Figure(("totals", "cpu_s"), "CPU time of the event loops", duration),
+    "cpu_efficiency": Figure(("totals", "cpu_efficiency"), "CPU efficiency", percent),
+    "utilization": Figure(("balance", "utilization"), "utilization", percent),
+    "memory": Figure(("memory", "peak", "pss_bytes"), "memory at its peak (PSS)", size),
+    "private": Figure(("memory", "peak", "private_bytes"), "private memory at the peak", size),
+    "shared": Figure(("memory", "peak", "shared_bytes"), "shared memory at the peak", size),
+    "read": Figure(("totals", "read_bytes"), "bytes read by the event loops", size),
+    "read_calls": Figure(("totals", "read_calls"), "reads by the event loops", count),
+    "output": Figure(("output",), "size of all outputs", size),
+}
+"""Figures by the names that `--fail-if` knows."""
+
+
+class Run(Struct, frozen=True):
+    """`kind`: equal for repeats: configuration, build of forkrun, machine. `figures`: by name,
+    those that are known; `modules`: time per event, summed over threads [s]; `digests`: of the
+    events of each output, None of one that is not merged or has no ids; `threads`: of a child."""
+
+    name: str
+    kind: tuple[str, str, str]
+    outcome: str
+    children: int
+    threads: int
+    n_events: int
+    figures: dict[str, float]
+    modules: dict[str, float]
+    digests: dict[str, str | None]
+
+
+def read_run(path: Path) -> Run:
+    """Reads the report of a run. Raises InputError if there is none."""
+    report = _report(path)
+    try:
+        job, host = report["job"], report["job"]["host"] or {}
+        outputs = report["events"]["outputs"]
+        sizes = [output["n_bytes_merged"] for output in outputs]
+        report["output"] = sum(sizes) if outputs and None not in sizes else None
+        known = {name: _value(report, figure.place) for name, figure in FIGURES.items()}
+        build = host.get("versions", {}).get("forkrun", "")
+        return Run(
+            name=str(path),
+            kind=(job["config_digest"], build, host.get("name", "")),
+            outcome=job["outcome"],
+            children=job["children"],
+            threads=job["threads_per_child"],
+            n_events=report["events"]["n_events_read"],
+            figures={name: value for name, value in known.items() if value is not None},
+            modules=_modules(path),
+            digests={output["label"]: output["digest_merged"] for output in outputs},
+        )
+    except (AttributeError, LookupError, TypeError) as error:
+        raise InputError(
+            f"{path}/report.json has an unexpected form ({error!r});"
+            f" forkrun report {RunDirectory(path).quoted} makes it again"
+        ) from error
+
+
+def _report(path: Path) -> dict[str, Any]:
+    folder = RunDirectory(path)
+    if not folder.config.exists():
+        raise InputError(f"{path}: not a run directory (it has no {folder.config.name})")
+    remedy = f"forkrun report {folder.quoted} makes it"
+    try:
+        report = json.loads(read_regular(folder.report_json))
+    except FileNotFoundError:
+        raise InputError(f"{path}: report.json is missing; {remedy}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder.report_json}: cannot be read ({error}); {remedy}") from None
+    if not isinstance(report, dict):
+        raise InputError(f"{folder.report_json}: unexpected form; {remedy}")
+    return report
+
+
+def _value(report: Mapping[str, Any], place: tuple[str, ...]) -> float | None:
+    value: Any = report
+    for key in place:
+        if value is None:
+            return None
+        value = value[key]
+    return None if value is None else float(value)
+
+
+def _modules(path: Path) -> dict[str, float]:
+    try:
+        timing = read_timing(path)
+    except InputError:
+        return {}
+    n_events = timing.n_events or 1
+    return {module.label: module.total_s / n_events for module in timing.modules if module.count}
