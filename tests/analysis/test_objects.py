@@ -185,6 +185,16 @@ def test_a_link_that_is_not_certain_is_not_made() -> None:
     assert links_of([*uncertain, "Jet_pt", "PFCands_pt"]) == {}
 
 
+@pytest.mark.parametrize("name", ["ref", "refs"])
+def test_a_number_named_like_a_reference_is_a_field(tmp_path: Path, name: str) -> None:
+    """Delphes' references have the name of what they lead to: Particle.ref."""
+    file = write_objects(tmp_path / "a.root", {"Muon_charge": f"Muon_{name}"})
+    values, _ = seen_by(lambda block: block[f"Muon_{name}"], file)
+    found, _ = seen_by(lambda block: (block.Muon.pt, block.Muon[name])[1], file)
+    assert found == values
+    assert [len(each) for each in found] == list(N_MUONS)
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [

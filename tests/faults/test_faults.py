@@ -114,7 +114,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         "run / sync:EIO:child:run:20:1 close:ENOSPC:child:run:40:1",
         "run / mkdir:kill:child:run:5:1 sync:kill:merge:run:4:1",
         "run-alone / write:EIO:parent:run:80:1",
-        "run-alone / map:ENOMEM:parent:-:9:2 / read:short:parent:run:1:0",
+        "run-alone / map:ENOMEM:parent:-:5:1 / read:short:parent:run:1:0",
         "resume / sync:ENOSPC:child:run:10:1 mkdir:EIO:child:run:3:1 rename:EROFS:child:run:8:2",
         "merge / rename:ENOSPC:merge:run:3:1 / read:EIO:merge:run:40:1",
         "report / rename:EROFS:parent:run:2:1",

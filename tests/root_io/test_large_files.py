@@ -97,6 +97,7 @@ def job(folder: Path, sample: Path, friend: Path) -> Path:
         {"label": "lz4", "compression": "lz4:4"},
         {"label": "new", "mode": "friend"},
         {"label": "lumis", "paths": ["skim"], "per_lumi": True},
+        {"label": "ntuple", "format": "rntuple", "keep": ["*", "twice"]},
     ]
     return write_job(folder, made)
 
@@ -124,6 +125,8 @@ def chain(folder: Path, hole: int, *shape: object, n_events: int) -> list[Path]:
         "reclustered": ["--recluster", "always", *skims],
         "recompressed": ["--compression", "zlib:1", run / "output/all.root"],
         "histograms": [run / "output/histograms.root"],
+        "ntuples": [run / "output/ntuple.root", run / "output/ntuple.root"],
+        "trees": ["--format", "ttree", run / "output/ntuple.root"],
     }
     for name, given in merges.items():
         command(hole, "merge", folder / f"{name}.root", "--verify", *given, cwd=folder)

@@ -20,8 +20,10 @@ from tests.support.odd_baskets import (
     jets_of,
     write_in_another_file,
     write_renamed,
+    write_within_the_tree,
     write_without_offsets,
 )
+from tests.support.opened_by_root import open_with_root
 
 
 def skim(tmp_path: Path, path: Path) -> Path:
@@ -93,6 +95,23 @@ def test_branches_that_were_renamed_are_read_skimmed_and_merged(tmp_path: Path) 
     assert out["pt_raw"].tolist() == np.arange(N_EVENTS)[some].tolist()
     merge_files([path, path], tmp_path / "m.root", recluster="always")
     assert contents(tmp_path / "m.root")["pt"].tolist() == 2 * [-e for e in range(N_EVENTS)]
+
+
+def test_baskets_within_the_tree_are_read_wherever_the_tree_says_that_they_are(
+    tmp_path: Path,
+) -> None:
+    path = write_within_the_tree(tmp_path / "a.root", 20)
+    columns = _core.read_columns(str(path), "Events", ["x", "named.fName"])
+    assert values_of(columns["x"]) == list(range(20))
+    out = contents(skim(tmp_path, path))
+    assert out["named/fName"].tolist() == [f"n{e}" for e in range(20) if e % 3 != 0]
+    assert out["pt"].tolist() == [e % 3 * [e] for e in range(20) if e % 3 != 0]
+    for recluster in ("never", "always"):
+        made = tmp_path / f"{recluster}.root"
+        merge_files([path, path], made, recluster=recluster, verify=True)
+        assert contents(made)["x"].tolist() == 2 * list(range(20))
+        assert contents(made)["named/fName"].tolist() == 2 * [f"n{e}" for e in range(20)]
+        assert open_with_root([made])[0]["Events"][0] == 40
 
 
 @pytest.mark.parametrize("n_events", [10, 20_000])

@@ -63,6 +63,31 @@ void renamed(const char* path) {
   corrected->GetLeaf("pt_corr")->SetName("pt");
   copy->Write();
 }
+struct Places : TBranch {
+  static void set(TBranch& branch, Long64_t place) { (branch.*(&Places::fBasketSeek))[0] = place; }
+};
+void within_the_tree(const char* path, int n_events) {
+  TFile file(path, "recreate");
+  TTree tree("Events", "");
+  tree.SetAutoFlush(0);
+  UInt_t run = 1, lumi = 1;
+  ULong64_t event;
+  add_ids(tree, run, lumi, event);
+  Float_t x;
+  TNamed named("", "title");
+  std::vector<float> pt;
+  tree.Branch("x", &x, "x/F");
+  tree.Branch("named", &named);
+  tree.Branch("pt", &pt);
+  for (int e = 0; e < n_events; ++e) {
+    event = e; x = e; named.SetName(Form("n%d", e)); pt.assign(e % 3, e);
+    tree.Fill();
+  }
+  for (auto leaf : *tree.GetListOfLeaves())
+    Places::set(*static_cast<TLeaf*>(leaf)->GetBranch(), 123456789);
+  file.WriteTObject(&tree);
+  tree.SetDirectory(nullptr);
+}
 void in_another_file(const char* path, const char* other, int n_events) {
   TFile file(path, "recreate");
   TTree tree("Events", "");
@@ -85,6 +110,12 @@ def write_without_offsets(path: Path, n_events: int = N_EVENTS) -> Path:
 def write_renamed(path: Path) -> Path:
     """pt_raw is n, pt is -n: baskets of pt_raw say that they are of pt."""
     call_root(write, "renamed", str(path))
+    return path
+
+
+def write_within_the_tree(path: Path, n_events: int) -> Path:
+    """Events of few bytes, in the tree's own record, of whose baskets it names other places."""
+    call_root(write, "within_the_tree", str(path), n_events)
     return path
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from tests.server.root_program import call_root
 
 Contents = dict[str, Any]
-"""By path within the file: of a tree its entries and the bytes of those that were read, else the
-class."""
+"""By path within the file: of a tree its entries and the bytes of those that were read, of an
+RNTuple its entries and fields, else the class."""
 
 
 def open_with_root(files: Sequence[Path], step: int = 1) -> list[Contents]:
@@ -37,19 +37,22 @@ def contents_and_words(step: int, paths: list[str]) -> tuple[list[Contents], str
 
 def _contents_of(file: Any, path: str, step: int) -> Contents:
     assert not file.TestBit(file.kRecovered), path
-    contents = _contents(file, step)
+    contents = _contents(file, path, step)
     assert file.GetStreamerInfoList(), path
     file.Close()
     return contents
 
 
-def _contents(folder: Any, step: int, prefix: str = "") -> Contents:
+def _contents(folder: Any, file: str, step: int, prefix: str = "") -> Contents:
     contents: Contents = {}
     for key in folder.GetListOfKeys():
         path = prefix + key.GetName()
+        if key.GetClassName() == "ROOT::RNTuple":
+            contents[path] = _of_ntuple(path, file, step)
+            continue
         read = key.ReadObj()
         if read.InheritsFrom("TDirectory"):
-            contents |= _contents(read, step, path + "/")
+            contents |= _contents(read, file, step, path + "/")
         elif read.InheritsFrom("TTree"):
             n_entries = read.GetEntries()
             n_bytes = sum(read.GetEntry(entry) for entry in range(0, n_entries, step))
@@ -57,3 +60,13 @@ def _contents(folder: Any, step: int, prefix: str = "") -> Contents:
         else:
             contents[path] = read.ClassName()
     return contents
+
+
+def _of_ntuple(path: str, file: str, step: int) -> list[int]:
+    import ROOT
+
+    reader = ROOT.RNTupleReader.Open(path, file)
+    n_entries, values = reader.GetNEntries(), reader.CreateEntry()
+    for entry in range(0, n_entries, step):
+        reader.LoadEntry(entry, values)
+    return [n_entries, reader.GetDescriptor().GetNFields()]

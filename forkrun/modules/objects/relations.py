@@ -100,7 +100,7 @@ def _of_delphes(
     `constituents`."""
     for field in columns:
         name, _, last = field.rpartition(".")
-        if last not in ("ref", "refs") or "." in name:
+        if last not in ("ref", "refs") or "." in name or not name:  # Jet_ref is a column
             continue
         there = [each for each in collections if f"{each}.fUniqueID" in types]
         meant = [each for each in there if name in (each, f"{each}s")]

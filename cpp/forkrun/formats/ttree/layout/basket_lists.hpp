@@ -14,6 +14,13 @@ struct ListedBasket {
   bool is_in_tree{};  ///< it is kept within the tree's own record
 };
 
+/// `place`: as the tree tells it, which of a basket in its own record may be any number.
+inline ListedBasket listed_basket(std::int64_t first_entry, std::int64_t place,
+                                  std::int32_t n_bytes, bool is_in_tree) {
+  const bool is_on_file = n_bytes != 0 || !is_in_tree;
+  return {first_entry, is_on_file ? place : 0, n_bytes, is_in_tree};
+}
+
 /// A basket that is kept within the tree's own record.
 struct BasketOfTree {
   std::int64_t n_entries{};

@@ -299,9 +299,9 @@ class TreeParser {
     for (std::size_t i = 0; i < n; ++i) {
       const auto first = big_endian<std::int64_t>(&starts[i * sizeof(std::int64_t)]);
       const auto seek = big_endian<std::int64_t>(&seeks[i * sizeof(std::int64_t)]);
-      branch.list.baskets.push_back({first, seek,
-                                     big_endian<std::int32_t>(&bytes[i * sizeof(std::int32_t)]),
-                                     branch.of_tree.contains(static_cast<int>(i))});
+      const auto n_bytes = big_endian<std::int32_t>(&bytes[i * sizeof(std::int32_t)]);
+      const bool is_in_tree = branch.of_tree.contains(static_cast<int>(i));
+      branch.list.baskets.push_back(listed_basket(first, seek, n_bytes, is_in_tree));
     }
   }
 

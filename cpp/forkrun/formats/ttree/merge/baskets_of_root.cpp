@@ -17,7 +17,7 @@ BranchBaskets baskets_of(TBranch& branch) {
   }
   for (int i = 0; i < n_baskets; ++i) {
     const bool is_in_tree = branch.GetListOfBaskets()->At(i) != nullptr;
-    list.baskets.push_back({starts[i], branch.GetBasketSeek(i), bytes[i], is_in_tree});
+    list.baskets.push_back(listed_basket(starts[i], branch.GetBasketSeek(i), bytes[i], is_in_tree));
   }
   return list;
 }

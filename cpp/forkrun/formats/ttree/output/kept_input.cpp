@@ -23,8 +23,12 @@ bool are_same(const StoredBranch& one, const StoredBranch& other) {
 }
 
 bool are_same(const StoredBranch& one, TBranch& other) {
-  return one.baskets.empty() ||
-         other.GetBasketSeek(one.baskets.front().number) == one.baskets.front().seek;
+  if (one.baskets.empty()) {
+    return true;
+  }
+  const auto& [number, first_entry, n_entries, seek, n_bytes] = one.baskets.front();
+  const bool is_in_tree = other.GetBasketBytes()[number] == 0;
+  return is_in_tree ? seek == 0 : seek == other.GetBasketSeek(number);
 }
 
 }  // namespace

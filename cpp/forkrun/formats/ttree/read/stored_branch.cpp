@@ -21,7 +21,9 @@ BranchBaskets listed_baskets(TBranch& branch) {
   const auto* starts = branch.GetBasketEntry();
   const int n_baskets = std::min(branch.GetWriteBasket() + 1, branch.GetMaxBaskets());
   for (int i = 0; starts != nullptr && i < n_baskets; ++i) {
-    list.baskets.push_back({starts[i], branch.GetBasketSeek(i), branch.GetBasketBytes()[i], false});
+    const bool is_in_memory = branch.GetListOfBaskets()->At(i) != nullptr;
+    list.baskets.push_back(listed_basket(starts[i], branch.GetBasketSeek(i),
+                                         branch.GetBasketBytes()[i], is_in_memory));
   }
   return list;
 }
