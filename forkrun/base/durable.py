@@ -162,14 +162,15 @@ def require_folder(path: Path) -> None:
         raise OutputError(f"{path}: folder not found: {path.parent}")
 
 
-def write_named(path: Path, text: str) -> None:
+def write_named(path: Path, content: str | bytes) -> None:
     """Writes a file that the user named: also a pipe or a device, such as /dev/stdout."""
     require_folder(path)
+    data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
-        with output_errors(path), path.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with output_errors(path), path.open("wb") as file:
+            file.write(data)
     else:
-        write_text(path, text)
+        write_bytes(path, data)
 
 
 def read_json(path: Path) -> dict[str, Any]:

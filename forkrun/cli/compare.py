@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from forkrun.base.durable import write_text
+from forkrun.base.durable import write_named
 from forkrun.errors import ConfigError
 from forkrun.monitoring.comparison.compare import Condition, compare
 from forkrun.monitoring.comparison.runs import FIGURES, read_run
@@ -47,13 +47,11 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("compare: name two run directories or more")
     columns = compare([read_run(path) for path in dict.fromkeys(options.run_dirs)])
     if conditions and len(columns) < 2:
-        raise ConfigError(
-            "--fail-if: all runs are repeats of one job; add one to compare them with"
-        )
+        raise ConfigError("--fail-if: all runs are repeats of one job, so add another")
     if options.html is not None:
         from forkrun.monitoring.comparison.page import comparison_page  # for few users
 
-        write_text(options.html, comparison_page(columns))
+        write_named(options.html, comparison_page(columns))
     if options.json:
         print(json.dumps({"columns": to_builtins(columns)}, indent=1))
     else:

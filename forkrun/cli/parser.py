@@ -20,6 +20,7 @@ COMMANDS = {
     "convert": "write trees as RNTuples, or RNTuples as trees",
     "report": "print a job's report",
     "compare": "compare the reports of several runs",
+    "export": "write what was measured in formats of other tools",
     "submit": "run a job on many nodes",
     "status": "show the progress of a job on many nodes",
     "resubmit": "resubmit the unfinished nodes of a job",
@@ -39,9 +40,10 @@ COMMANDS = {
 _STUDIES = ("sample", "replay", "estimate", "workload", "measure")
 """Commands in `studies/`."""
 _EPILOG = """exit codes: 0 done and verified; 1 internal error, or a condition of compare holds;
-2 configuration or usage; 3 input; 4 output; 5 a module raised or a child died; 6 verification; 7 not safe to fork; 8 done without
-events that crash a child; 9 out of time, to be resumed; 10 the batch system
-refused a job, cannot be reached, or a node could not be set up; 128+n signal n"""
+2 configuration or usage; 3 input; 4 output; 5 a module raised or a child died; 6 verification;
+7 not safe to fork; 8 done without events that crash a child; 9 out of time, to be resumed;
+10 the batch system refused a job, cannot be reached, or a node could not be set up;
+128+n signal n"""
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:

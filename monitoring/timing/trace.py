@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun.base.durable import open_new, published
 from forkrun.errors import InputError
@@ -20,13 +21,27 @@ _AT_A_TIME = 10_000
 _FIELDS = ("thread", "node", "lane", "run", "lumi", "sequence", "start_ns", "end_ns")
 
 
+class Call(Struct, frozen=True):
+    """A call of a module on a thread of a child. Times in ns, all of one clock of the machine."""
+
+    child: int
+    thread: int
+    label: str
+    lane: int
+    run: int
+    lumi: int
+    block: int
+    start_ns: int
+    end_ns: int
+
+
 def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
     """`RUNDIR/trace.json` from what children left, piece by piece; None where no child left any.
     `labels` : of the modules, by number."""
     files = RunDirectory(run).child_traces()
     if not files:
         return None
-    start_ns = min(_first_ns(file) for file in files)
+    start_ns = first_call_ns(run)
     path = RunDirectory(run).trace
     with published(path) as temporary, open_new(temporary) as out:
         out.write(b'{"displayTimeUnit": "ns", "traceEvents": [\n')
@@ -36,6 +51,27 @@ def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
             separator = b",\n"
         out.write(b"\n]}\n")
     return path
+
+
+def first_call_ns(run: Path) -> int:
+    """When the first call of any child began."""
+    return min(map(_first_ns, RunDirectory(run).child_traces()), default=0)
+
+
+def calls_of(file: Path, labels: Sequence[str]) -> Iterator[Call]:
+    """Calls of a child, in the order of their ends; not those that count for the cutflow. Raises
+    InputError."""
+    records, child = _records(file), _child(file)
+    if len(records) and int(records["node"].max()) >= len(labels):
+        raise InputError(f"{file}: it has calls of more modules than the job has")
+    for first in range(0, len(records), _AT_A_TIME):
+        for thread, node, *others in records[first : first + _AT_A_TIME].tolist():
+            if not labels[node].startswith(CUTFLOW_LABEL):
+                yield Call(child, thread, labels[node], *others)
+
+
+def _child(file: Path) -> int:
+    return int(file.stem.rpartition("-")[2].split(".")[0])
 
 
 def _first_ns(file: Path) -> int:
@@ -58,30 +94,23 @@ def _events(
     files: Sequence[Path], labels: Sequence[str], start_ns: int
 ) -> Iterator[dict[str, Any]]:
     for file in files:
-        child = int(file.stem.rpartition("-")[2].split(".")[0])
+        child = _child(file)
         yield {"ph": "M", "pid": child, "name": "process_name", "args": {"name": f"child {child}"}}
-        records = _records(file)
-        if len(records) and int(records["node"].max()) >= len(labels):
-            raise InputError(f"{file}: it has calls of more modules than the job has")
-        for thread in np.unique(records["thread"]).tolist():
+        for thread in np.unique(_records(file)["thread"]).tolist():
             name = {"name": f"thread {thread}"}
             yield {"ph": "M", "pid": child, "tid": thread, "name": "thread_name", "args": name}
-        for first in range(0, len(records), _AT_A_TIME):
-            yield from _calls(records[first : first + _AT_A_TIME], child, labels, start_ns)
-
-
-def _calls(
-    records: npt.NDArray[np.void], child: int, labels: Sequence[str], start_ns: int
-) -> Iterator[dict[str, Any]]:
-    for thread, node, lane, run, lumi, sequence, begin_ns, end_ns in records.tolist():
-        if labels[node].startswith(CUTFLOW_LABEL):  # no module of the job's
-            continue
-        yield {
-            "ph": "X",
-            "pid": child,
-            "tid": thread,
-            "name": labels[node],
-            "ts": (begin_ns - start_ns) / 1e3,
-            "dur": (end_ns - begin_ns) / 1e3,
-            "args": {"run": run, "lumi": lumi, "block": sequence, "lane": lane},
-        }
+        for call in calls_of(file, labels):
+            yield {
+                "ph": "X",
+                "pid": child,
+                "tid": call.thread,
+                "name": call.label,
+                "ts": (call.start_ns - start_ns) / 1e3,
+                "dur": (call.end_ns - call.start_ns) / 1e3,
+                "args": {
+                    "run": call.run,
+                    "lumi": call.lumi,
+                    "block": call.block,
+                    "lane": call.lane,
+                },
+            }
