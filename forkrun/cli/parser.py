@@ -37,8 +37,11 @@ COMMANDS = {
     "completion": "print a script for completion in a shell",
     "manual": "print the man page",
 }
-_STUDIES = ("sample", "replay", "estimate", "workload", "measure")
-"""Commands in `studies/`."""
+_FOLDERS = {
+    **dict.fromkeys(("report", "compare", "export"), "reports"),
+    **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
+}
+"""Folders of commands that are not beside this file."""
 _EPILOG = """exit codes: 0 done and verified; 1 internal error, or a condition of compare holds;
 2 configuration or usage; 3 input; 4 output; 5 a module raised or a child died; 6 verification;
 7 not safe to fork; 8 done without events that crash a child; 9 out of time, to be resumed;
@@ -68,8 +71,8 @@ def make_whole_parser() -> argparse.ArgumentParser:
 
 def _add(name: str, subparsers: Any) -> None:
     """Adds a command with what its file says: DESCRIPTION, `add_arguments`, `run`."""
-    folder = "studies." if name in _STUDIES else ""
-    command = importlib.import_module(f"forkrun.cli.{folder}{name.replace('-', '_')}")
+    place = ".".join([*filter(None, [_FOLDERS.get(name)]), name.replace("-", "_")])
+    command = importlib.import_module(f"forkrun.cli.{place}")
     parser = subparsers.add_parser(name, help=COMMANDS[name], description=command.DESCRIPTION)
     command.add_arguments(parser)
     parser.set_defaults(run=command.run)

@@ -22,7 +22,7 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
-    parser.add_argument("format", choices=FORMATS, metavar="FORMAT", help=", ".join(FORMATS))
+    parser.add_argument("format", choices=list(FORMATS), metavar="FORMAT", help=", ".join(FORMATS))
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="file to write instead of stdout"
     )

@@ -1,0 +1,1 @@
+"""Commands that show what was measured of runs."""
