@@ -25,16 +25,9 @@ from forkrun.fork.starting import need_of_root, starting
 
 _WRONG_PLACES = (errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM)
 _TELLING = (
-    "status",
-    "logs",
-    "plan",
-    "report",
-    "compare",
-    "manual",
-    "completion",
-    "estimate",
-    "replay",
-)
+    "status", "logs", "plan", "top", "report", "compare", "export", "manual", "completion",
+    "estimate", "replay",
+)  # fmt: skip
 _LONGEST = 2000
 """Characters of a line of an error."""
 

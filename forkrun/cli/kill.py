@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.base.quantities import plural
-from forkrun.batch.course import accepted_submissions, note_kill
+from forkrun.batch.course import NodeJobs, accepted_submissions, note_kill
 from forkrun.batch.systems.choose import system_of
 from forkrun.cli.resubmit import numbers_of
 from forkrun.errors import ConfigError
+from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import find_nodes
 from forkrun.rundir.start import check_owner
 
@@ -31,8 +33,13 @@ def run(options: argparse.Namespace) -> int:
     nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))
     if not submitted.issuperset(nodes):
         raise ConfigError(f"kill --nodes {options.nodes}: some of these nodes were not submitted")
+    print(f"{plural(stop_nodes(folder, submissions, nodes), 'node')} asked to stop")
+    return 0
+
+
+def stop_nodes(folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]) -> int:
+    """Asks nodes to stop, by their orders and by the batch systems; returns how many."""
     note_kill(folder, nodes)
     for on in sorted({submission.on for submission in submissions}):
         system_of(on).kill(folder, [s for s in submissions if s.on == on], nodes)
-    print(f"{plural(len(nodes), 'node')} asked to stop")
-    return 0
+    return len(nodes)

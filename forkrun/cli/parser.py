@@ -20,6 +20,7 @@ COMMANDS = {
     "convert": "write trees as RNTuples, or RNTuples as trees",
     "report": "print a job's report",
     "compare": "compare the reports of several runs",
+    "top": "show a running job, live",
     "export": "write what was measured in formats of other tools",
     "submit": "run a job on many nodes",
     "status": "show the progress of a job on many nodes",
@@ -38,7 +39,7 @@ COMMANDS = {
     "manual": "print the man page",
 }
 _FOLDERS = {
-    **dict.fromkeys(("report", "compare", "export"), "reports"),
+    **dict.fromkeys(("report", "compare", "export", "top"), "reports"),
     **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
 }
 """Folders of commands that are not beside this file."""

@@ -1,0 +1,133 @@
+"""The live view as text for a terminal of any size."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
+from forkrun.monitoring.live.state import LiveJob, Worker
+
+ORDERS = ("name", "events", "memory", "idle")
+"""What rows may be sorted by."""
+_WIDE = 70
+"""Columns of a terminal that shows all figures."""
+_N_LINES = 6
+_OVERHEAD = 9
+"""Lines of a screen that are neither rows nor lines of logs."""
+
+
+def render(
+    job: LiveJob, now_s: float, *, width: int, height: int, order: str, first: int, note: str
+) -> RenderableType:
+    """`first`: number of the first row; `note`: what the last key has done."""
+    lines = [_cut(line, width) for line in _last_lines(job)]
+    n_rows = max(height - _OVERHEAD - len(lines), 1)
+    workers = _sorted(list(job.rows()), order, now_s)
+    first = min(first, max(len(workers) - n_rows, 0))
+    shown = workers[first : first + n_rows]
+    more = len(workers) - len(shown)
+    keys = "q quit · s stop after the begun lumis · o order · ↑↓ scroll"
+    return Group(
+        _title(job, now_s),
+        Text(_progress(job, now_s, width), no_wrap=True),
+        Text(_memory(job), no_wrap=True),
+        _rows(shown, now_s, width),
+        Text(f"  {more:,} more" if more > 0 else "", style="dim"),
+        *(Text(line, style="dim", no_wrap=True) for line in lines),
+        Text(_cut(note or f"{keys} (by {order})", width), style="bold" if note else "dim"),
+    )
+
+
+def _title(job: LiveJob, now_s: float) -> Text:
+    run = job.whole
+    state = run.outcome or run.phase
+    if run.is_gone:
+        state = "its run directory is gone"
+    elapsed = "" if run.started_s is None else f", {seconds(now_s - run.started_s)} s"
+    if run.outcome is not None:
+        elapsed = ""
+    nodes = f" on {plural(len(job.nodes), 'node')}" if job.nodes else ""
+    return Text(f"{run.name}{nodes}: {state}{elapsed}", style="bold", no_wrap=True)
+
+
+def _progress(job: LiveJob, now_s: float, width: int) -> str:
+    planned, done = job.whole.n_planned, job.n_events
+    if planned is None:
+        return f"{count(done)} events"
+    share = done / planned if planned else 1.0
+    left_s = job.left_s(now_s)
+    left = f", {_clock(left_s)} left" if left_s is not None and job.whole.outcome is None else ""
+    rate = "" if job.whole.outcome is not None else f", {count(job.rate(now_s))}/s"
+    text = f" {percent(share)} · {count(done)} of {count(planned)} events{rate}{left}"
+    return bar(share, max(min(width - len(text) - 1, 40), 5)) + text
+
+
+def _clock(time_s: float) -> str:
+    minutes, left_s = divmod(round(time_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{left_s:02d}" if hours else f"{minutes}:{left_s:02d}"
+
+
+def _memory(job: LiveJob) -> str:
+    pss, private = job.memory
+    if not pss:
+        return ""
+    return f"Memory {size(pss)}: {size(max(pss - private, 0))} shared, {size(private)} private"
+
+
+def _rows(workers: list[Worker], now_s: float, width: int) -> Text:
+    """A line for each worker, below a head. Text and not a rich table, which takes 20 times as
+    long: many children are drawn again and again beside a job that wants the CPUs."""
+    heads = ["", "events", "per s", "commits", "CPU", "PSS", "private", "last", ""]
+    kept = range(len(heads)) if width >= _WIDE else (0, 1, 2, len(heads) - 1)
+    rows = [heads, *(_cells(worker, now_s) for worker in workers)]
+    widths = {n: max(len(row[n]) for row in rows) for n in kept}
+    styles = ["bold", *("dim" if worker.is_over else "" for worker in workers)]
+    text = Text(no_wrap=True, end="")
+    for row, style in zip(rows, styles, strict=True):
+        cells = [row[n].rjust(widths[n]) if heads[n] else row[n].ljust(widths[n]) for n in kept]
+        text.append(_cut("  ".join(cells).rstrip(), width) + "\n", style)
+    return text
+
+
+def _cells(worker: Worker, now_s: float) -> list[str]:
+    busy_s = worker.busy_s
+    idle = f"{seconds(max(now_s - worker.last_s, 0.0))} s ago" if worker.last_s else DASH
+    return [
+        worker.name,
+        count(worker.n_events),
+        count(worker.n_events / busy_s) if busy_s else DASH,
+        count(worker.n_commits),
+        percent(worker.cpu_s / busy_s, 0) if busy_s else DASH,
+        size(worker.pss) if worker.pss else DASH,
+        size(worker.private) if worker.private else DASH,
+        DASH if worker.is_over else idle,
+        _printable(worker.what),
+    ]
+
+
+def _sorted(workers: list[Worker], order: str, now_s: float) -> list[Worker]:
+    keys = {
+        "events": lambda worker: -worker.n_events,
+        "memory": lambda worker: -worker.pss,
+        "idle": lambda worker: (worker.is_over, worker.last_s - now_s),
+    }
+    return sorted(workers, key=keys[order]) if order in keys else workers
+
+
+def _last_lines(job: LiveJob) -> list[str]:
+    remarks = [f"! {text}" for run in (job.whole, *job.nodes.values()) for text in run.remarks]
+    logs = [line for run in job.runs for line in run.lines]
+    n_remarks = min(len(remarks), _N_LINES // 2)
+    return [*remarks[len(remarks) - n_remarks :], *logs[-(_N_LINES - n_remarks) :]]
+
+
+def _cut(line: str, width: int) -> str:
+    text = _printable(line)
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
+def _printable(text: str) -> str:
+    """Logs may hold escape sequences of terminals."""
+    return "".join(char if char.isprintable() else " " for char in text)
