@@ -61,25 +61,25 @@ class LoadedJob(Struct, frozen=True):
         output: str | Path | None = None,
         force: bool = False,
         quiet: bool = False,
-        plots: bool | None = None,
+        plots: bool = False,
         cluster: Any = None,
         nodes: int | None = None,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
-        `output`: the run directory, NAME-run if not given. `plots`: None draws the report's plots
-        if the job took a minute or more. `cluster`: a `distributed.Client`, on whose workers' nodes
+        `output`: the run directory, NAME-run if not given. `plots`: draws those of the report, for
+        papers. `cluster`: a `distributed.Client`, on whose workers' nodes
         the job runs, in so many parts as `nodes` says, else as it has workers; they have to see the
         run directory. Raises the same errors as the command stops with."""
         __tracebackhide__ = True  # in notebooks
         offer(self, children=children, threads=threads, output=output)
         call = "job.run(…)"
-        check_flags(call, force=force, quiet=quiet, plots=plots is None or plots)
+        check_flags(call, force=force, quiet=quiet, plots=plots)
         if not _is_count(children) and not (isinstance(children, str) and children == AUTO):
             raise refused(call, "children", f'a number or "{AUTO}"', children)
         if not _is_count(threads):
             raise refused(call, "threads", "a number", threads)
         folder = None if output is None else check_path(call, "output", output)
-        _check_cluster(call, cluster, nodes, force or plots is not None)
+        _check_cluster(call, cluster, nodes, force or plots)
         config = self._with(children, threads)
         folder = folder or config.run_directory
         if cluster is not None:
@@ -236,9 +236,8 @@ def _check_cluster(call: str, cluster: Any, nodes: Any, has_others: bool) -> Non
         raise ConfigError(f"{call}: force and plots are for jobs on this machine, not on a cluster")
 
 
-def _flags(force: bool, quiet: bool, plots: bool | None) -> list[str]:
-    drawn = {True: ["--plots"], False: ["--no-plots"], None: []}
-    return ["--force"] * force + ["--quiet"] * quiet + drawn[plots]
+def _flags(force: bool, quiet: bool, plots: bool) -> list[str]:
+    return ["--force"] * force + ["--quiet"] * quiet + ["--plots"] * plots
 
 
 def _do_in_clean_parent(

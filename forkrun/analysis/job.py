@@ -144,13 +144,13 @@ class Job(JobPath):
         output: str | Path | None = None,
         force: bool = False,
         quiet: bool = False,
-        plots: bool | None = None,
+        plots: bool = False,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
         `output`: the run directory, NAME-run if not given; a job that was interrupted is resumed
         there, and one that is done is not done again, as long as nothing has changed on which
-        its results depend. `force`: replaces another job's. `plots`: None draws the report's plots
-        if the job took a minute or more. Raises the errors of `forkrun.errors`."""
+        its results depend. `force`: replaces another job's. `plots`: draws those of the report,
+        for papers. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
         return self._loaded("run", children).run(
             children, threads=threads, output=output, force=force, quiet=quiet, plots=plots

@@ -50,8 +50,9 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plots",
         action=argparse.BooleanOptionalAction,
-        help="write the report's plots as PNG and SVG (default: if the job took a minute or more;"
-        " forkrun report RUNDIR writes them at any time)",
+        default=False,
+        help="write plots for papers, too, as PNG, SVG and PDF (forkrun report --plots RUNDIR"
+        " does it later)",
     )
     parser.add_argument(
         "--logs", action="store_true", help="show what modules print, which goes to RUNDIR/logs"

@@ -71,7 +71,7 @@ def run_job(
     *,
     force: bool = False,
     quiet: bool = False,
-    plots: bool | None = None,
+    plots: bool = False,
     part: Part | None = None,
     whole: RunDirectory | None = None,
     submitted: Fingerprint | None = None,
@@ -139,7 +139,7 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 
 
 def _already_done(
-    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool | None
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool
 ) -> Result:
     """Ends a run that is merged, also one whose parent was killed just after the merge, or while it
     removed temporary outputs."""
@@ -222,7 +222,7 @@ def _report_redone(messages: Messages, problems: Sequence[str]) -> None:
 
 
 def _process_and_report(
-    run: Run, lock: RunLock, before: Sequence[Commit], plots: bool | None, logs: ChildLogs
+    run: Run, lock: RunLock, before: Sequence[Commit], plots: bool, logs: ChildLogs
 ) -> None:
     try:
         _process_and_merge(run, before)
@@ -269,9 +269,7 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
             )
 
 
-def _end(
-    run: Run, lock: RunLock, outcome: str, plots: bool | None, *, unfinished: bool = False
-) -> None:
+def _end(run: Run, lock: RunLock, outcome: str, plots: bool, *, unfinished: bool = False) -> None:
     run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
     run.timeline.close()
     write_lumi_accounting(run.folder, run.job.plan.units, in_input=run.job.input_lumis)
@@ -279,7 +277,7 @@ def _end(
 
 
 def _report(
-    folder: RunDirectory, job: PreparedJob, lock: RunLock, messages: Messages, plots: bool | None
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, messages: Messages, plots: bool
 ) -> None:
     """Writes the report; if that fails, the job does not. Nothing is forked any more."""
     from forkrun.monitoring.report.write import write_report  # loaded while children process events

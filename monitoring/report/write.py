@@ -20,14 +20,11 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.start import check_no_link, remove_abandoned_reports
 
-_PLOTS_FROM_S = 60.0
-"""Length of a job from which on its plots are drawn unasked: they take 2 s."""
-
 
 def write_report(
     run_dir: Path,
     *,
-    plots: bool | None = True,
+    plots: bool = False,
     commits: Sequence[Commit] | None = None,
     plan: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -37,9 +34,8 @@ def write_report(
 
     Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
     `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is not a run directory
-    and OutputError if it cannot be written. `plots`: None draws them only for jobs that took so
-    long that two seconds of drawing do not matter. matplotlib is imported here and nowhere else:
-    call it in a process that will not fork any more."""
+    and OutputError if it cannot be written. `plots`: draws them; matplotlib is imported
+    for that, so call it in a process that will not fork any more."""
     folder = RunDirectory(run_dir)
     check_no_link(folder.plots)
     remove_abandoned_reports(folder)
@@ -50,8 +46,6 @@ def write_report(
     write_text(folder.report_text, text + times)
     write_text(folder.report_page, report_page(folder, records, summary, timing))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
-    if plots is None:
-        plots = (report["job"].get("wall_s") or 0.0) >= _PLOTS_FROM_S
     if plots:
         from forkrun.monitoring.report.plots import write_plots
 

@@ -14,17 +14,18 @@ def test_report_prints_the_text_and_writes_all_files(
     write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write_run()
-    assert main(["report", str(run)]) == 0
+    assert main(["report", str(run), "--plots"]) == 0
     assert capsys.readouterr().out == (run / "report.txt").read_text()
     assert (run / "report.json").exists()
-    assert len(list((run / "plots").iterdir())) == 4
+    assert (run / "report.html").exists()
+    assert len(list((run / "plots").iterdir())) == 6
 
 
-def test_report_prints_json_and_leaves_plots_out_on_request(
+def test_report_prints_json_and_draws_plots_only_on_request(
     write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = write_run()
-    assert main(["report", str(run), "--json", "--no-plots"]) == 0
+    assert main(["report", str(run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["events"]["n_events_read"] == 600
     assert not (run / "plots").exists()
 

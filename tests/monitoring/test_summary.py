@@ -215,12 +215,14 @@ def test_report_json_holds_what_write_report_returns(write_run: WriteRun) -> Non
     assert not (run / "plots").exists()
 
 
-def test_plots_are_written_as_png_and_svg(write_run: WriteRun) -> None:
+def test_plots_are_written_as_png_svg_and_pdf(write_run: WriteRun) -> None:
     run = write_run()
-    write_report(run)
+    write_report(run, plots=True)
     names = sorted(path.name for path in (run / "plots").iterdir())
-    assert names == ["activity.png", "activity.svg", "memory.png", "memory.svg"]
+    kinds = ("pdf", "png", "svg")
+    assert names == [f"{name}.{kind}" for name in ("activity", "memory") for kind in kinds]
     assert (run / "plots" / "memory.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (run / "plots" / "memory.pdf").read_bytes()[:5] == b"%PDF-"
 
 
 @given(st.lists(st.floats(0.001, 1e5), min_size=1, max_size=50))

@@ -16,8 +16,8 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import opened
 
 DESCRIPTION = (
-    "Read a run directory, finished or not, write report.html, report.json, report.txt and plots/"
-    " into it, and print the report. While another process works there, only print it."
+    "Read a run directory, finished or not, write report.html, report.json and report.txt into"
+    " it, and print the report. While another process works there, only print it."
 )
 
 
@@ -25,7 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.add_argument("--no-plots", action="store_true", help="do not draw plots")
+    parser.add_argument(
+        "--plots",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="write plots for papers into RUNDIR/plots, as PNG, SVG and PDF",
+    )
     parser.add_argument(
         "--site",
         action="store_true",
@@ -46,7 +51,7 @@ def _report(args: argparse.Namespace) -> tuple[dict[str, Any], str]:
         raise InputError(f"{args.run_dir}: not a run directory (it has no {folder.config.name})")
     try:
         with opened(args.run_dir, "report", is_damaged=True) as (_, lock), lock.kept_by_thread():
-            report = write_report(args.run_dir, plots=not args.no_plots)
+            report = write_report(args.run_dir, plots=args.plots)
             if args.site:
                 write_site_formats(folder, report)
             return report, read_regular(folder.report_text).decode()

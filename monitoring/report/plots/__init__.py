@@ -13,7 +13,7 @@ from forkrun.monitoring.report.plots.style import save
 
 
 def write_plots(folder: Path, records: RunRecords) -> list[Path]:
-    """Writes `memory` and `activity` as PNG and SVG; leaves out what has no data."""
+    """Writes `memory` and `activity` as PNG, SVG and PDF; leaves out what has no data."""
     figures = {"memory": draw_memory(records), "activity": draw_activity(records)}
     return [
         path for name, figure in figures.items() if figure for path in _save(figure, folder / name)
@@ -21,7 +21,7 @@ def write_plots(folder: Path, records: RunRecords) -> list[Path]:
 
 
 def _save(figure: Figure, stem: Path) -> list[Path]:
-    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    paths = [stem.with_suffix(suffix) for suffix in (".png", ".svg", ".pdf")]
     for path in paths:
         save(figure, path)
         figure.set_layout_engine("none")  # it is laid out now, which takes half of the time
