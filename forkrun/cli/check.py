@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import plural, whole_number
@@ -31,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="treat warnings as errors (exit code 2)"
     )
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
     group = parser.add_argument_group("blocks")
     group.add_argument(
         "--blocks",
@@ -61,7 +64,10 @@ def run(options: argparse.Namespace) -> int:
             print(f"forkrun: warning: {file}: {text}", file=sys.stderr)
     if found.errors or found.job is None:
         raise _together(found.errors, file)
-    print(_summary(file, config, found, found.job))
+    if options.json:
+        print(json.dumps(_as_json(found, found.job), indent=1))
+    else:
+        print(_summary(file, config, found, found.job))
     if options.blocks:
         _check_blocks(found.job, options.events or _EVENTS)
     return 0
@@ -98,6 +104,18 @@ def _summary(file: str, config: JobConfig, found: Findings, job: PreparedJob) ->
         if found.not_called:
             text += f"; not called: {', '.join(found.not_called)} (no event came to them)"
     return text
+
+
+def _as_json(found: Findings, job: PreparedJob) -> dict[str, Any]:
+    return {
+        "n_events": job.plan.n_events,
+        "n_lumis": job.plan.n_lumis,
+        "columns": sorted(job.schedule.consumed),
+        "n_events_tried": found.n_events_tried,
+        "not_called": list(found.not_called),
+        "notes": list(job.plan.notes),
+        "warnings": list(found.warnings),
+    }
 
 
 def _check_blocks(job: PreparedJob, n_events: int) -> None:

@@ -48,11 +48,9 @@ def run(options: argparse.Namespace) -> int:
         options.run_directory, partial=options.partial, quiet=options.quiet, wait_s=wait_s
     )
     if in_part:
-        print_result(result, options.quiet, options.verbose)
-        if not options.quiet:
-            print(*in_part, sep="\n")
+        print_result(result, options, in_part)
         return COLLECTED_IN_PART
-    return print_result(result, options.quiet, options.verbose)
+    return print_result(result, options)
 
 
 def _numbers(text: str) -> tuple[int, int]:

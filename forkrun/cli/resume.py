@@ -32,4 +32,4 @@ def run(options: argparse.Namespace) -> int:
         config, folder.path, quiet=options.quiet, plots=options.plots,
         logs=options.logs,
     )  # fmt: skip
-    return print_result(result, options.quiet, options.verbose)
+    return print_result(result, options)

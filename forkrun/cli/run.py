@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +63,16 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_how_much(parser: argparse.ArgumentParser) -> None:
-    """Adds -q and -v."""
+    """Adds -q, -v and --json."""
     said = parser.add_mutually_exclusive_group()
     said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     said.add_argument(
         "-v", "--verbose", action="store_true", help="print the whole report, not a summary"
+    )
+    said.add_argument(
+        "--json",
+        action="store_true",
+        help="print the report and the names of files as JSON; progress is on stderr",
     )
 
 
@@ -80,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
             config, folder, force=options.force, quiet=options.quiet, plots=options.plots,
             logs=options.logs,
         )  # fmt: skip
-    return print_result(result, options.quiet, options.verbose)
+    return print_result(result, options)
 
 
 def config_with(options: argparse.Namespace) -> JobConfig:
@@ -92,11 +99,16 @@ def config_with(options: argparse.Namespace) -> JobConfig:
     return config_of(options)
 
 
-def print_result(result: Result, quiet: bool, verbose: bool) -> int:
-    """Prints a summary, or the whole report, and the names of files. Returns the exit code."""
-    if not quiet:
-        print(_text(result, verbose), end="")
-        print(*result.files, sep="\n")
+def print_result(result: Result, options: argparse.Namespace, others: Sequence[Path] = ()) -> int:
+    """Prints a summary, or the whole report, and the names of files, as `add_how_much` has it.
+    `others`: more files. Returns the exit code."""
+    files = [*result.files, *others]
+    if options.json:
+        named = {"run_directory": str(result.run_directory), "files": list(map(str, files))}
+        print(json.dumps({**named, "report": result.report}, indent=1))
+    elif not options.quiet:
+        print(_text(result, options.verbose), end="")
+        print(*files, sep="\n")
     return EVENTS_LEFT_OUT if result.n_events_left_out else 0
 
 

@@ -239,3 +239,15 @@ def test_a_progress_line_tells_done_rate_and_time_left() -> None:
     assert line == "1,200 of 5,000 events (24 %), 400/s, 0:10 left"
     assert progress_line(0, 5000, 3.0, "events") == "0 of 5,000 events (0 %), 0/s"
     assert progress_line(0, 0, 0.0, "events") == "0 of 0 events (100 %), 0/s"
+
+
+def test_results_are_printed_as_json_for_programs(events: Path, tmp_path: Path) -> None:
+    job = write_job(tmp_path, jets_job([events]))
+    checked = json.loads(forkrun("check", job, "--json", cwd=tmp_path).out)
+    assert (checked["n_events"], checked["n_lumis"]) == (120, 3)
+    assert checked["warnings"] == []
+    printed = json.loads(forkrun("run", job, "-o", "run", "--json", cwd=tmp_path).out)
+    assert printed["report"] == json.loads((tmp_path / "run/report.json").read_text())
+    assert all(Path(file).exists() for file in printed["files"])
+    again = json.loads(forkrun("resume", "run", "--json", cwd=tmp_path).out)
+    assert again["report"]["events"] == printed["report"]["events"]
