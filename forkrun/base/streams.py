@@ -25,11 +25,12 @@ def open_standard_descriptors() -> None:
 
 def use_lasting_streams(*, output_counts: bool) -> None:
     """For the process of a command, before it opens anything. `output_counts`: what the command
-    writes to stdout is what it is for, so that errors there are raised."""
+    writes to stdout is what it is for: it ends with 0 when the reader has gone, and other errors
+    there are raised."""
     open_standard_descriptors()
     sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 - as long as the process
-    sys.stdout = _Filtered(_lasting(1, sys.stdout, is_lenient=not output_counts))
-    sys.stderr = _Filtered(_lasting(2, sys.stderr, is_lenient=True))
+    sys.stdout = _Filtered(_lasting(1, sys.stdout, _Telling if output_counts else _Lenient))
+    sys.stderr = _Filtered(_lasting(2, sys.stderr, _Lenient))
 
 
 class _Lenient(io.FileIO):
@@ -42,15 +43,28 @@ class _Lenient(io.FileIO):
             return len(memoryview(data))  # type: ignore[arg-type]
 
 
+class _Telling(io.FileIO):
+    """Ends the process as SIGPIPE would, with 0: `forkrun plan … | head`."""
+
+    def write(self, data: object, /) -> int:
+        try:
+            return super().write(data)  # type: ignore[arg-type]
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            raise SystemExit(0) from None  # libraries know what to do with the other
+
+
 def stream_of_log(descriptor: int) -> TextIO:
     """Text for a process's log; what a full disk does not take is lost, and nobody waits for it."""
     raw = io.BufferedWriter(_Lenient(descriptor, "w", closefd=False))
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
 
 
-def _lasting(descriptor: int, before: TextIO | None, *, is_lenient: bool) -> io.TextIOWrapper:
+def _lasting(
+    descriptor: int, before: TextIO | None, kind: type[_Lenient | _Telling]
+) -> io.TextIOWrapper:
     """A stream like the one before; it writes \\N instead of what its encoding does not have."""
-    raw = (_Lenient if is_lenient else io.FileIO)(descriptor, "w", closefd=False)
+    raw = kind(descriptor, "w", closefd=False)
     by_line = descriptor == 2 or raw.isatty()
     encoding = getattr(before, "encoding", None) or "utf-8"
     buffered = io.BufferedWriter(raw)

@@ -42,9 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("forkrun: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # `forkrun plan … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             _report(ConfigError(f"{error.filename}: {error.strerror}"))
@@ -85,12 +82,17 @@ def command() -> NoReturn:
     kernel frees anyway."""
     use_lasting_streams(output_counts=_only_tells(sys.argv[1:]))
     faulthandler.enable()  # a job without children may crash here
-    code = main()
+    try:
+        code = main()
+    except SystemExit as ended:  # of --help, and where nobody reads any more what a command tells
+        if not isinstance(ended.code, int):
+            raise
+        code = ended.code
     if threading.active_count() > 1:  # of a module's own: Python waits for them
         sys.exit(code)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, SystemExit):
             stream.flush()
     os._exit(code)
 

@@ -90,6 +90,24 @@ def test_nodes_and_what_collects_them_end_the_same(folder: Path, streams: str) -
     assert output_digests(run) == output_digests(folder / "expected")
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["plan job.json", "plan job.json --json", "plan job.json --simulate", "--help", "run --help",
+     "report expected", "manual", "columns a.root"],
+)  # fmt: skip
+def test_what_tells_ends_well_without_a_word_when_its_reader_has_gone(
+    folder: Path, command: str
+) -> None:
+    theirs, ours = os.pipe()
+    os.close(theirs)
+    words = [sys.executable, "-m", "forkrun", *command.split()]
+    with os.fdopen(ours, "wb") as out:
+        ended = subprocess.run(
+            words, cwd=folder, env=environment(), stdout=out, stderr=subprocess.PIPE, text=True
+        )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_what_an_encoding_does_not_have_ends_no_job(folder: Path) -> None:
     shutil.rmtree(folder / "run", ignore_errors=True)
     more = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
