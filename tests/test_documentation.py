@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jobs import PATIENCE_S, ROOT, environment
+import forkrun
+from tests.support.jobs import PATIENCE_S, ROOT, environment, output_digests
 from tests.support.jobs import forkrun as command
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAMPLE = re.compile(r"^forkrun sample (?!sample\.root)(.*)$", re.MULTILINE)
 """Commands of a page that make files beside sample.root."""
 PAGES = (
@@ -56,6 +58,24 @@ def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> No
         capture_output=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_commands_of_the_page_about_datasets_do_what_they_say(tmp_path: Path) -> None:
+    page = "docs/datasets.md"
+    (tmp_path / "analysis.py").write_text("\n".join(blocks(page)[1:]))
+    files, commands = SHELL.findall((ROOT / page).read_text(encoding="utf-8"))
+    for line in (files + "forkrun run analysis.py\n" + commands).splitlines():
+        if line.startswith("forkrun collect"):
+            forkrun.Submission.read(tmp_path / "nodes-run").wait(PATIENCE_S, quiet=True)
+        done = command(*shlex.split(line, comments=True)[1:], cwd=tmp_path)
+        assert done.code == 0, done.err
+    assert output_digests(tmp_path / "nodes-run") == output_digests(tmp_path / "all-run")
+    alone, all_of_them = (forkrun.Result.read(tmp_path / name) for name in ("ttbar-run", "all-run"))
+    assert (
+        alone.output("skim", "ttbar").read_bytes()
+        == all_of_them.output("skim", "ttbar").read_bytes()
+    )
 
 
 def test_the_tutorial_explains_every_line_of_the_queries() -> None:

@@ -55,8 +55,11 @@ def is_built_in_python() -> bool:
 
 
 def option(flag: str) -> str:
-    """An option of `forkrun run` as the caller writes it: -o or --force; in Python a keyword."""
-    return {"-o": "output=…", "--force": "force=True"}[flag] if _handed() else flag
+    """An option of `forkrun run` as the caller writes it: -o or --force; a keyword where a program
+    in Python runs the job itself."""
+    handed = _handed()
+    is_command = not handed or handed["command"][0] == "forkrun"
+    return flag if is_command else {"-o": "output=…", "--force": "force=True"}[flag]
 
 
 def typed(argv: Sequence[str]) -> list[str]:

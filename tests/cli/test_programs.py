@@ -186,3 +186,6 @@ def test_datasets_of_a_program_are_chosen(folder: Path) -> None:
     assert ended.code == 0, ended.err
     histogram = forkrun.Result.read(folder / "both-run").histograms["event"]
     assert histogram.values().sum(axis=0).tolist() == [0, 30]
+    again = run(folder, "run", file, "--dataset", "a")
+    assert again.code == 4
+    assert "Choose another one with -o, or replace it with --force" in again.err
