@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <forkrun/bytes/compression.hpp>
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/entry_ranks.hpp>
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 
@@ -78,6 +80,9 @@ class OutputTable {
 /// not outlive it. \throws InputError, OutputError
 using MakeTable = std::function<std::unique_ptr<OutputTable>(const std::string& path)>;
 
+/// By number of a file, the entries that outputs have of it.
+using RanksOfFiles = std::map<std::uint32_t, std::shared_ptr<const EntryRanks>>;
+
 /// The input of the outputs that are made together: what several of them take from it is read once.
 class OutputInput {
  public:
@@ -90,6 +95,8 @@ class OutputInput {
   [[nodiscard]] virtual std::span<const std::int64_t> clusters(std::uint32_t file) = 0;
   /// Whether it is worth it to say what will be read of a file.
   [[nodiscard]] virtual bool is_remote(std::uint32_t /*file*/) const { return false; }
+  /// Nothing but these entries will be asked for, again and again: more need not stay unpacked.
+  virtual void keep_only(RanksOfFiles /*ranks*/) {}
   /// `content` has to outlive what it gives.
   [[nodiscard]] virtual MakeTable tables(const OutputContent& content, std::size_t n_threads) = 0;
   /// Gives back the memory of what was read.

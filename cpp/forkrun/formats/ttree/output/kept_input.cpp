@@ -68,6 +68,9 @@ void SharedInput::open(std::uint32_t file) {
   file_ = nullptr;
   auto& opened = files_.try_emplace(file, ++n_opened_, source_).first->second;
   opened.lane.open(file);
+  if (const auto ranks = ranks_.find(file); ranks != ranks_.end()) {
+    opened.ranks = ranks->second;
+  }
   file_ = &opened;
 }
 
@@ -92,26 +95,37 @@ TreeLane& SharedInput::first_file() {
 std::span<const KeptReader> SharedInput::readers(const BranchPlace& top) {
   const auto [at, is_new] = file_->readers.try_emplace(top);
   if (is_new) {
-    auto& lane = file_->lane;
-    auto& file = lane.file();
-    const auto& tree = lane.input_tree();
-    tree.require(top);
-    if (tree.is_plain(top)) {
-      auto reader = std::make_unique<BranchReader>(tree.branch(top), file);
-      auto form = described(reader->layout());
-      at->second.push_back({std::move(reader), std::move(form)});
-      return at->second;
-    }
-    if (!file_->tree_of_root) {
-      file_->tree_of_root = tree_of_root(lane.tree(), tree.name(), file);
-    }
-    for (auto* filled : all_branches(*branch_at(lane.tree(), top)).filled) {
-      at->second.push_back(
-          {std::make_unique<BranchReader>(stored_branch(*filled, *file_->tree_of_root, file), file),
-           described(*filled)});
+    at->second = made_readers(top);
+    for (const auto& kept : at->second) {
+      if (file_->ranks) {
+        kept.reader->keep_only(file_->ranks);
+      }
     }
   }
   return at->second;
+}
+
+std::vector<KeptReader> SharedInput::made_readers(const BranchPlace& top) {
+  auto& lane = file_->lane;
+  auto& file = lane.file();
+  const auto& tree = lane.input_tree();
+  std::vector<KeptReader> made;
+  tree.require(top);
+  if (tree.is_plain(top)) {
+    auto reader = std::make_unique<BranchReader>(tree.branch(top), file);
+    auto form = described(reader->layout());
+    made.push_back({std::move(reader), std::move(form)});
+    return made;
+  }
+  if (!file_->tree_of_root) {
+    file_->tree_of_root = tree_of_root(lane.tree(), tree.name(), file);
+  }
+  for (auto* filled : all_branches(*branch_at(lane.tree(), top)).filled) {
+    made.push_back(
+        {std::make_unique<BranchReader>(stored_branch(*filled, *file_->tree_of_root, file), file),
+         described(*filled)});
+  }
+  return made;
 }
 
 void SharedInput::forget() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/bytes/local_file.hpp>
@@ -70,6 +71,9 @@ class SharedInput final : public OutputInput {
   [[nodiscard]] bool is_remote(std::uint32_t file) const override {
     return !LocalFile::is_path(source_.files.at(file));
   }
+  void keep_only(RanksOfFiles ranks) override { ranks_ = std::move(ranks); }
+  /// Of the file that is open; null: all its entries are kept.
+  [[nodiscard]] const EntryRanks* ranks() const { return file_->ranks.get(); }
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   /// Gives back the memory of baskets that were read.
   void forget() override;
@@ -83,13 +87,17 @@ class SharedInput final : public OutputInput {
 
     std::uint64_t generation;
     TreeLane lane;
+    std::shared_ptr<const EntryRanks> ranks{};
     std::unique_ptr<InputTree> tree_of_root{};  ///< if it was needed
     std::map<BranchPlace, std::vector<KeptReader>> readers{};
   };
 
+  [[nodiscard]] std::vector<KeptReader> made_readers(const BranchPlace& top);
+
   const TreeSourceConfig& source_;
   BasketCheck::Depth check_;
   std::function<void(std::size_t)> on_open_;
+  RanksOfFiles ranks_;
   TreeLane first_file_;  ///< opened if another file is open
   std::map<std::uint32_t, OpenFile> files_;
   OpenFile* file_ = nullptr;  ///< the one that was opened last
@@ -120,6 +128,12 @@ class KeptInput {
   [[nodiscard]] TreeFile& file() const { return input_.lane().file(); }
   /// Says that entries of a cluster of the file that is open will be read, if it is remote.
   void expect(const EntryRange& cluster);
+  /// How a reader has these entries of the file that is open.
+  [[nodiscard]] EntryRun numbered(const EntryRun& entries) const {
+    const auto* ranks = input_.ranks();
+    return ranks == nullptr ? entries
+                            : EntryRun{ranks->rank(entries.first), ranks->rank(entries.last)};
+  }
   /// Of a kept branch, in the file that is open.
   [[nodiscard]] BranchReader& reader(std::size_t kept) { return *file_->readers[kept]->reader; }
   [[nodiscard]] const StoredBranch& branch(std::size_t kept) const {

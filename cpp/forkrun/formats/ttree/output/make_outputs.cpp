@@ -83,8 +83,34 @@ class Pass {
   double n_bytes_{};
 };
 
+/// What all outputs together have of each file.
+RanksOfFiles selected_of(const OutputsRequest& request, OutputInput& input) {
+  std::map<std::uint32_t, std::shared_ptr<EntryRanks>> found;
+  const auto add = [&](const EntryRange& entries) {
+    auto& ranks = found[entries.file];
+    if (!ranks) {
+      const auto clusters = input.clusters(entries.file);
+      ranks = std::make_shared<EntryRanks>(clusters.empty() ? 0 : clusters.back());
+    }
+    ranks->add(entries.first, entries.last);
+  };
+  for (const auto& output : request.outputs) {
+    SelectedEvents events{output.fragments, nullptr, output.before_group};
+    while (const auto* next = events.front()) {
+      add(events.take_before(next->entries.last).entries);
+    }
+  }
+  for (const auto& [file, ranks] : found) {
+    ranks->count();
+  }
+  return {found.begin(), found.end()};
+}
+
 std::vector<std::vector<std::int64_t>> make_all(const OutputsRequest& request) {
   const auto input = output_input(request.format, request.source, request.check, request.on_open);
+  if (request.source.unpacked_room && request.format == OutputFormat::tree) {
+    input->keep_only(selected_of(request, *input));
+  }
   std::vector<std::vector<std::int64_t>> n_events;
   for (auto output = request.outputs.begin(); output != request.outputs.end();) {
     Pass pass{request, *input};

@@ -152,7 +152,10 @@ void OutputTree::copy_waiting() {
   for (auto& [file, runs] : waiting_) {
     open(file);
     std::ranges::sort(runs, {}, [](const auto& run) { return run.entries.first; });
-    std::ranges::transform(runs, std::back_inserter(numbers), &NumberedRun::number);
+    for (auto& [entries, number] : runs) {
+      numbers.push_back(number);
+      entries = input_.numbered(entries);
+    }
     n_threads = n_threads_for(runs, file);
     in_parallel(kept_.size(), n_threads, [&](std::size_t i) {
       kept_[i].gather(input_.reader(i), runs);
@@ -204,8 +207,10 @@ void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues>
     (is_whole ? whole : others).push_back(i);
   }
   copy_records(whole, run);
-  in_parallel(others.size(), n_threads_,
-              [&](std::size_t i) { kept_[others[i]].copy(input_.reader(others[i]), {&run, 1}); });
+  const auto numbered = input_.numbered(run);
+  in_parallel(others.size(), n_threads_, [&](std::size_t i) {
+    kept_[others[i]].copy(input_.reader(others[i]), {&numbered, 1});
+  });
   target_->fill({&entries, 1});
   add_columns(values);
   n_entries_ += run.last - run.first;

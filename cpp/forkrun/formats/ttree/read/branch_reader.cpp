@@ -6,6 +6,7 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/ttree/read/entries_of_basket.hpp>
 #include <forkrun/formats/ttree/read/entry_check.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/unpacked_room.hpp>
@@ -60,6 +61,14 @@ std::string BranchReader::name_of_kept() const {
          branch_.layout.name + '\n' + (column ? column->name() : "");
 }
 
+void BranchReader::keep_only(std::shared_ptr<const EntryRanks> ranks) {
+  ranks_ = std::move(ranks);
+  std::ranges::transform(starts_, starts_.begin(), [&](auto entry) { return ranks_->rank(entry); });
+  if (kept_) {
+    kept_ = file_.unpacked_room()->of(name_of_kept() + "\nsome entries");
+  }
+}
+
 std::size_t BranchReader::find(std::int64_t entry) const {
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), entry);
   if (after == starts_.begin() || after == starts_.end()) {
@@ -104,7 +113,7 @@ void BranchReader::load(std::size_t number) {
   }
   shared_ = kept_->get(number, [&] {
     unpack(number);
-    return std::exchange(own_, {});
+    return ranks_ ? only(*ranks_, own_) : std::exchange(own_, {});
   });
   basket_ = &shared_->basket;
 }
@@ -245,8 +254,10 @@ void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
 
 void BranchReader::add_parts(std::int64_t first, std::int64_t last,
                              std::vector<StoredPart>& to) const {
-  for (auto number = find(first); number < branch_.baskets.size(); ++number) {
-    const auto& basket = branch_.baskets[number];
+  const auto& baskets = branch_.baskets;
+  auto at = std::ranges::upper_bound(baskets, first, {}, &StoredBasket::first_entry);
+  for (at = at == baskets.begin() ? at : at - 1; at != baskets.end(); ++at) {
+    const auto& basket = *at;
     if (basket.first_entry >= last) {
       break;
     }

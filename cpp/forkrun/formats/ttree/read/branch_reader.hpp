@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/entry_ranks.hpp>
 #include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/layout/fixed_place.hpp>
@@ -46,6 +47,10 @@ class BranchReader final : public ColumnReader {
 
   /// The basket that holds `entry`; valid until the next call. \throws InputError
   const Basket& basket_at(std::int64_t entry);
+
+  /// From now on `entry` of these functions is the rank of one of these entries, of which alone
+  /// baskets stay unpacked. Call it before anything is read.
+  void keep_only(std::shared_ptr<const EntryRanks> ranks);
 
   /// Whether the basket that holds `entry` need not be read.
   [[nodiscard]] bool has_unpacked(std::int64_t entry) const;
@@ -85,6 +90,7 @@ class BranchReader final : public ColumnReader {
   std::optional<FixedPlace> place_;       ///< of what is taken apart, if it is the same in all
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
   std::shared_ptr<UnpackedBranch> kept_;  ///< null: entries are read as they are stored
+  std::shared_ptr<const EntryRanks> ranks_;  ///< null: all entries are kept
   UnpackedBasket own_;
   UnpackedBasket next_;      ///< uncompressed together with the one before it
   std::size_t n_of_next_{};  ///< its number; 0: there is none

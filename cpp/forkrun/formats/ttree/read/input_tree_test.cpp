@@ -279,6 +279,32 @@ TEST_F(TreeWithoutROOT, ReadsBasketsAgainThatHaveNoRoom) {
   EXPECT_EQ(room->n_branches(), 0U);
 }
 
+TEST_F(TreeWithoutROOT, KeepsSomeEntriesUnpackedByTheirRanks) {
+  TreeFile file{write()};
+  file.keep_unpacked(std::make_shared<UnpackedRoom>(1 << 20));
+  const auto ranks = std::make_shared<EntryRanks>(n_events);
+  std::vector<std::int64_t> entries;
+  for (std::int64_t entry = 0; entry < n_events; ++entry) {
+    const bool is_in_first_half = entry < n_events / 2;  // of which baskets stay as they are
+    if (is_in_first_half || entry % 7 < 2) {
+      ranks->add(entry, entry + 1);
+      entries.push_back(entry);
+    }
+  }
+  ranks->count();
+  for (const auto* name : {"long", "matrix", "shorts", "string", "lists"}) {
+    const auto& tree = file.input_tree("Events");
+    BranchReader all{tree.branch(name), file};
+    BranchReader some{tree.branch(name), file};
+    some.keep_only(ranks);
+    for (auto rank = static_cast<std::int64_t>(entries.size()); rank-- > 0;) {
+      const auto entry = entries[static_cast<std::size_t>(rank)];
+      EXPECT_TRUE(std::ranges::equal(some.basket_at(rank).entries(rank, rank + 1),
+                                     all.basket_at(entry).entries(entry, entry + 1)));
+    }
+  }
+}
+
 TEST_F(TreeWithoutROOT, IsReadByROOTWhereItIsUnusual) {
   const auto path = write();
   EXPECT_FALSE(is_plain_tree(path, "Others"));
