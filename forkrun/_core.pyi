@@ -125,8 +125,9 @@ def read_columns(
     """Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
     texts, whose values are "S1"; (offsets, offsets, values) of lists of lists."""
 
-def list_remote(url: str) -> list[tuple[str, bool]]:
-    """Names in a folder of a server, and whether each is a folder. Raises InputError."""
+def list_remote(url: str) -> list[tuple[str, bool, int, int]]:
+    """Names in a folder of a server, whether each is a folder, its bytes, -1: not known, and when
+    it changed last in ns. Raises InputError."""
 
 def stat_remote(urls: Sequence[str]) -> list[tuple[int, int]]:
     """Bytes of each remote file, and when it changed last in ns; -1 bytes where its server does not

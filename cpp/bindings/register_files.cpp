@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -161,7 +162,8 @@ py::list read_fragment(const std::string& path) {
 }
 
 /// Names, and whether they are folders. \throws InputError
-std::vector<std::pair<std::string, bool>> listed_remote(const std::string& url) {
+std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> listed_remote(
+    const std::string& url) {
   const auto listing = [&] {
     const py::gil_scoped_release release;
     return list_remote(url);
@@ -169,11 +171,11 @@ std::vector<std::pair<std::string, bool>> listed_remote(const std::string& url) 
   if (listing.problem) {
     throw InputError(url + ": cannot be listed: " + listing.problem.text);
   }
-  std::vector<std::pair<std::string, bool>> names;
+  std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> found;
   for (const auto& each : listing.entries) {
-    names.emplace_back(each.name, each.is_folder);
+    found.emplace_back(each.name, each.is_folder, each.n_bytes, each.modified_ns);
   }
-  return names;
+  return found;
 }
 
 /// Bytes and time of the last change; -1 bytes: not known.

@@ -33,7 +33,8 @@ class HandOut:
     from the rest, and in the end what children have left of their own. Else each has a queue that
     nobody else takes from. `joins_previous`, `at_cluster` : (n_units,) bool, whether a unit may be
     processed together with the one before, and whether it begins with a cluster of the input; None:
-    none may, and not known."""
+    none may, and not known. `is_far` : (n_units,) bool, whether it is in a file on a server, of
+    which children take whole clusters, so that no byte is sent twice."""
 
     def __init__(
         self,
@@ -41,7 +42,9 @@ class HandOut:
         to_do: Flags,
         joins_previous: Flags | None = None,
         at_cluster: Flags | None = None,
+        is_far: Flags | None = None,
     ) -> None:
+        may_begin = None if is_far is None or at_cluster is None else at_cluster | ~is_far
         begins_lumi = changes(plan.units.lumi_key) | changes(plan.dataset_of_units)
         self._piece = np.cumsum(begins_lumi)
         self._goes_on = joins_previous
@@ -50,7 +53,8 @@ class HandOut:
         def queue_of(numbers: Integers) -> UnitQueue:
             joined = None if joins_previous is None else joins_previous[numbers]
             begins = None if at_cluster is None else at_cluster[numbers]
-            return UnitQueue(numbers, n_events[numbers], joined, begins)
+            allowed = None if may_begin is None else may_begin[numbers]
+            return UnitQueue(numbers, n_events[numbers], joined, begins, allowed)
 
         def to_do_of(child: int) -> Integers:
             numbers = plan.units_of(child)

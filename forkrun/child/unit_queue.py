@@ -22,7 +22,8 @@ class UnitQueue:
     """Units still to be done, in plan order. Make it before the fork. `n_events` : (n,) of each;
     `joins_previous` : (n,) bool, whether a unit may be processed together with the one before it
     in the queue, None: none may; `at_cluster` : (n,) bool, whether it begins with a cluster of the
-    input, None: not known."""
+    input, None: not known; `may_begin` : (n,) bool, whether a stretch may begin with it, None: with
+    any."""
 
     def __init__(
         self,
@@ -30,6 +31,7 @@ class UnitQueue:
         n_events: Integers | None = None,
         joins_previous: Flags | None = None,
         at_cluster: Flags | None = None,
+        may_begin: Flags | None = None,
     ) -> None:
         self._numbers = numbers
         self._counter = _core.UnitCounter(len(numbers))
@@ -37,6 +39,7 @@ class UnitQueue:
         self._events_before = np.concatenate(([0], np.cumsum(sizes)))
         self._begins = begins_of_stretches(numbers, joins_previous)
         self._clusters = np.flatnonzero([] if at_cluster is None else at_cluster)
+        self._may_begin = None if may_begin is None else np.flatnonzero(np.append(may_begin, True))
 
     def take(self, child: int) -> int | None:
         """The next unit for a child; None if there is none."""
@@ -65,6 +68,8 @@ class UnitQueue:
         near = self._clusters[first:last]
         if len(near) and place + n < end:
             n = int(near[np.argmin(np.abs(near - (place + n)))]) - place
+        if self._may_begin is not None:
+            n = int(self._may_begin[self._may_begin.searchsorted(place + n)]) - place
         return max(min(place + n, end) - place, 1)
 
     def _place_after(self, place: int, n_events: int) -> int:

@@ -57,8 +57,9 @@ def input_files_or_gaps(source: SourceConfig) -> list[str]:
 
 
 def expand(patterns: Iterable[str], prefixes: Sequence[str]) -> list[str]:
-    """Paths and URLs of the files that are there."""
-    return [file for pattern in patterns for file in _expand(pattern, [], "", prefixes)]
+    """Paths and URLs of the files that are there; on servers of those that were listed before, if
+    they were."""
+    return [f for pattern in patterns for f in _expand(pattern, [], "", prefixes, anew=False)]
 
 
 def _listed(path: Path) -> list[str]:
@@ -71,13 +72,15 @@ def _listed(path: Path) -> list[str]:
     return [anchored(name, path.parent) for name in names if name and not name.startswith("#")]
 
 
-def _expand(pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str]) -> list[str]:
+def _expand(
+    pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str], *, anew: bool = True
+) -> list[str]:
     if is_url(pattern):
-        return _on_servers(pattern, problems, remedy)
+        return _on_servers(pattern, problems, remedy, anew)
     if prefixes:
         first, *others = prefixes
         name = pattern.lstrip("/") if first.endswith("/") else pattern
-        found = _on_servers(known_as(first + name), problems, remedy)
+        found = _on_servers(known_as(first + name), problems, remedy, anew)
         names = [url.removeprefix(public_url(first)) for url in found]
         return [known_as("|".join([first + n, *(p + n for p in others)])) for n in names]
     if not os.path.exists(pattern) and glob.has_magic(pattern):
@@ -92,12 +95,12 @@ def _expand(pattern: str, problems: list[str], remedy: str, prefixes: Sequence[s
     return [os.path.abspath(pattern)]
 
 
-def _on_servers(url: str, problems: list[str], remedy: str) -> list[str]:
+def _on_servers(url: str, problems: list[str], remedy: str, anew: bool) -> list[str]:
     """A URL, or those that a pattern stands for."""
     if not is_remote_pattern(url):
         return [url]
     try:
-        found = files_of_pattern(url)
+        found = files_of_pattern(url, anew=anew)
     except InputError as error:
         problems.append(str(error))
         return []

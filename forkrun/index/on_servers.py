@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from forkrun import _core
+from forkrun.config.urls import whole_url
 from forkrun.errors import InputError
-from forkrun.index.read import ask_workers
+from forkrun.index.read import ask_workers, told_by_lists
 
 _PLACES = re.compile(r"^([a-z][a-z0-9+.-]*://[^/]*/)([^?]*)(.*)$")
 """Server, path and query of a URL; a question mark is no magic."""
@@ -21,17 +22,26 @@ def is_remote_pattern(url: str) -> bool:
     return bool(match and _MAGIC.search(match[2]))
 
 
-def files_of_pattern(url: str) -> list[str]:
-    """URLs that a pattern matches, sorted. Raises InputError if its folders cannot be listed."""
-    ((_, answer),) = ask_workers([{"path": url, "pattern": url}])
-    if "error" in answer:
-        raise InputError(answer["error"])
-    found: list[str] = answer["matches"]
-    return found
+_listed: dict[str, list[str]] = {}
+"""What patterns, as whole URLs, have matched last: a command lists the files of a server once."""
 
 
-def matches(url: str) -> list[str]:
-    """The same, in this process: folder by folder."""
+def files_of_pattern(url: str, *, anew: bool) -> list[str]:
+    """URLs that a pattern matches, sorted; if not `anew`, those that it has matched before. Raises
+    InputError if its folders cannot be listed."""
+    asked = whole_url(url)
+    if anew or asked not in _listed:
+        ((_, answer),) = ask_workers([{"path": url, "pattern": url}])
+        if "error" in answer:
+            raise InputError(answer["error"])
+        found: list[tuple[str, int, int]] = answer["matches"]
+        _listed[asked] = [name for name, _, _ in found]
+        told_by_lists.update({name: (n, at) for name, n, at in found if n >= 0})
+    return _listed[asked]
+
+
+def matches(url: str) -> list[tuple[str, int, int]]:
+    """The same, in this process, folder by folder; with bytes, -1: not known, and date in ns."""
     match = _PLACES.match(url)
     assert match is not None
     server, path, query = match.groups()
@@ -42,12 +52,22 @@ def matches(url: str) -> list[str]:
         if not _MAGIC.search(at_end):
             found = [f"{each}{at_end}/" for each in found]
             break
-        found = [f"{each}{n}/" for each in found for n in _names(each, query, part, True)]
-    return sorted(f"{each}{n}{query}" for each in found for n in _names(each, query, name, False))
+        found = [f"{each}{n}/" for each in found for n, *_ in _names(each, query, part, True)]
+    return sorted(
+        (f"{each}{n}{query}", n_bytes, at)
+        for each in found
+        for n, n_bytes, at in _names(each, query, name, False)
+    )
 
 
-def _names(folder: str, query: str, pattern: str, is_folder: bool) -> Iterable[str]:
+def _names(
+    folder: str, query: str, pattern: str, is_folder: bool
+) -> Iterable[tuple[str, int, int]]:
     if not _MAGIC.search(pattern):
-        return [pattern]
+        return [(pattern, -1, 0)]
     listed = _core.list_remote(folder + query)
-    return [name for name, kind in listed if kind == is_folder and fnmatchcase(name, pattern)]
+    return [
+        (name, n_bytes, at)
+        for name, kind, n_bytes, at in listed
+        if kind == is_folder and fnmatchcase(name, pattern)
+    ]

@@ -137,14 +137,20 @@ def _answers(
     return answers
 
 
+told_by_lists: dict[str, tuple[int, int]] = {}
+"""Bytes and time of the last change, in ns, of files that servers have just listed; it is taken
+once."""
+
+
 def _stats(urls: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Bytes and time of the last change of the remote files whose server tells them: all are asked
     for at once."""
-    told: list[tuple[int, int]] = []
-    if urls:
-        ((_, answer),) = ask_workers([{"path": urls[0], "stats": list(urls)}])
-        told = answer.get("stats", [])
-    return {url: (n, at) for url, (n, at) in zip(urls, told, strict=False) if n >= 0}
+    known = {url: told_by_lists.pop(url) for url in urls if url in told_by_lists}
+    if asked := [url for url in urls if url not in known]:
+        ((_, answer),) = ask_workers([{"path": asked[0], "stats": asked}])
+        told = zip(asked, answer.get("stats", []), strict=False)
+        known.update({url: (n, at) for url, (n, at) in told if n >= 0})
+    return known
 
 
 def _known_before(

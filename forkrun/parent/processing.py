@@ -19,6 +19,7 @@ from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units, run_child
 from forkrun.child.work import SharedState, Work
 from forkrun.conditions.guard import ConditionGuard
+from forkrun.config.anchor import is_url
 from forkrun.errors import InputError, JobError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.forking import Process
@@ -94,7 +95,11 @@ def process(run: Run, before: Sequence[Commit]) -> None:
 
 
 def _hand_out(job: PreparedJob, to_do: Flags) -> HandOut:
-    return HandOut(job.plan, to_do, job.joins_previous, job.plan.units.at_cluster(job.clusters))
+    units = job.plan.units
+    at_cluster = units.at_cluster(job.clusters)
+    are_far = [is_url(name) for name in job.plan.files]
+    is_far = units.are_in(are_far) if any(are_far) else None
+    return HandOut(job.plan, to_do, job.joins_previous, at_cluster, is_far)
 
 
 def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunObserver) -> None:

@@ -157,6 +157,14 @@ class Units(Sequence[Unit]):
         begins[has_events] = np.append(keys, -1)[place] == wanted
         return begins
 
+    def are_in(self, files: Sequence[bool]) -> np.ndarray[tuple[int], Any]:
+        """(n_units,) bool, whether the first entries of a unit are in these files."""
+        are = np.zeros(len(self), dtype=np.bool_)
+        places = self.first_range[:-1]
+        has_events = places < self.first_range[1:]
+        are[has_events] = np.array(files, dtype=np.bool_)[self.file[places[has_events]]]
+        return are
+
     def stretch(self, first: int, n_units: int) -> Stretch:
         """Units [first, first + n_units) as one."""
         units = slice(first, first + n_units)

@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from timing import Cost, Result, measure, timed
 
 from forkrun.studies.sample import SampleSettings, write_sample
+from tests.support.slow_link import slow_link
 from tests.support.web_server import web_server
 from tests.support.xrootd_server import xrootd_server
 
@@ -39,25 +37,6 @@ file = uproot.open(sys.argv[1], handler=uproot.HTTPSource)
 columns = file["Events"].arrays(names)
 print(columns["MET_pt"][columns["nMuon"] >= 2].to_numpy().sum())
 """
-
-
-@contextmanager
-def slow_link(target: int, round_trip_s: float, mb_per_s: float) -> Iterator[int]:
-    """Its port."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = int(unused.getsockname()[1])
-    numbers = [str(number) for number in (port, target, round_trip_s, mb_per_s)]
-    command = [sys.executable, "-m", "tests.support.slow_link", *numbers]
-    with subprocess.Popen(command, cwd=ROOT) as process:
-        while True:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                break
-            time.sleep(0.05)
-        try:
-            yield port
-        finally:
-            process.kill()
 
 
 def run(folder: Path, file: str, output: str) -> Cost:

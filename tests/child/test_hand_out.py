@@ -54,6 +54,18 @@ def test_what_is_committed_already_is_not_handed_out() -> None:
     assert hand_out.take_left(0) == []
 
 
+def test_of_files_on_servers_children_take_whole_clusters() -> None:
+    plan = plan_of(Distribution.GUIDED, 2, 60)
+    at_cluster = plan.units.at_cluster([range(0, 6001, 1000)])
+    everything = np.ones(len(plan.units), dtype=np.bool_)
+    for is_far in ([True], [False]):
+        hand_out = HandOut(plan, everything, everything, at_cluster, plan.units.are_in(is_far))
+        taken = list(all_stretches(hand_out, 3))
+        begins = np.array([first for first, _ in taken])
+        assert sum(n for _, n in taken) == len(plan.units)
+        assert bool(at_cluster[begins].all()) == is_far[0]
+
+
 def test_children_of_a_settled_plan_have_their_own_queues() -> None:
     plan = plan_of(Distribution.LUMI, 2)
     hand_out = HandOut(plan, np.ones(len(plan.units), dtype=np.bool_))

@@ -26,6 +26,13 @@ job.hist("Muon_pt", (50, 0, 100), name="pt")
 path = job.path("loose").filter("nMuon >= {least}").hist("MET_pt", (50, 0, 200), name="met")
 job.output("skim", paths=["loose"], keep=["*"])
 """
+FRIENDS = """
+import forkrun
+
+job = forkrun.Job({file!r}, name="friends", friends={friend})
+path = job.path("same").filter("MET_pt == other_MET_pt").filter("nMuon == other_nMuon")
+job.output("out", paths=["same"], keep=["MET_pt"])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +78,28 @@ def test_a_child_asks_the_server_a_few_times_for_all_that_it_reads(
     reading = report(tmp_path / "afar")["totals"]
     assert 0 < reading["read_calls"] <= 4
     assert reading["read_bytes"] < 1.05 * (server.data / "s.root").stat().st_size
+
+
+def test_rntuples_and_friends_in_other_files_are_read_ahead(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    """In the loop and in the merge."""
+    if not (server.data / "n.root").exists():
+        made = forkrun("convert", server.data / "s.root", server.data / "n.root", cwd=tmp_path)
+        assert made.code == 0, made.err
+    for name in ("here", "afar"):
+        file = str(server.data / "n.root") if name == "here" else server.url("n.root")
+        ended = run(tmp_path, name, file, "--children", 1)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+    assert 0 < report(tmp_path / "afar")["totals"]["read_calls"] <= 4
+    friend = {"files": server.url("n.root"), "tree": "Events", "prefix": "other_"}
+    job = tmp_path / "friends.py"
+    job.write_text(FRIENDS.format(file=server.url("s.root"), friend=friend))
+    ended = forkrun("run", job, "-o", tmp_path / "f", "--children", 1, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert report(tmp_path / "f")["events"]["outputs"][0]["n_events_merged"] == N_EVENTS
+    assert 0 < report(tmp_path / "f")["totals"]["read_calls"] <= 8
 
 
 def test_merged_and_indexed_from_afar(tmp_path: Path, server: XrootdServer) -> None:
@@ -236,6 +265,24 @@ def test_what_web_servers_refuse_is_said_at_once(
     assert ended.code == 3
     assert why in ended.err
     assert "token=open" not in ended.err
+
+
+def test_servers_are_read_by_tls_with_the_authority_of_the_environment(
+    tmp_path: Path, web: WebServer
+) -> None:
+    trusted = environment(SSL_CERT_FILE=str(web.certificate))
+    for name in ("signed/s.root?token=sesame", "moved/s.root"):
+        read = forkrun("columns", web.secure_url(name), "MET*", cwd=tmp_path, env=trusted)
+        assert read.code == 0, read.err
+        assert "MET_pt" in read.out
+    for name, env, why in (
+        ("s.root", environment(), "certificate"),
+        ("whole/s.root", trusted, "gives no parts of files"),
+        ("signed/s.root?token=open", trusted, "HTTP 403"),
+    ):
+        refused = forkrun("columns", web.secure_url(name), cwd=tmp_path, env=env)
+        assert refused.code == 3, name
+        assert why in refused.err
 
 
 READ_TWICE = """

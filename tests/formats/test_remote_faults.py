@@ -12,6 +12,7 @@ import pytest
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.fault_proxy import FaultProxy, fault_proxy
 from tests.support.jobs import Ended, environment, forkrun, output_digests
+from tests.support.slow_link import slow_link
 from tests.support.xrootd_server import XrootdServer, xrootd_server
 
 pytestmark = pytest.mark.slow
@@ -106,3 +107,19 @@ def test_random_faults_end_in_the_same_bytes(
         ended = run(tmp_path, url)
         assert ended.code == 0, ended.err
     assert output_digests(tmp_path / "run") == output_digests(here)
+
+
+def test_a_replica_that_is_slower_than_the_next_is_left(
+    tmp_path: Path, server: XrootdServer, here: Path
+) -> None:
+    """The next one is not even asked where the first is good enough."""
+    for mb_per_s, is_left in ((1000.0, False), (0.3, True)):
+        with slow_link(server.port, 0.0, mb_per_s) as link, fault_proxy(server.port) as other:
+            places = [
+                f"root://127.0.0.1:{port}/{server.data}/s.root" for port in (link, other.port)
+            ]
+            (tmp_path / str(is_left)).mkdir()
+            ended = run(tmp_path / str(is_left), "|".join(places))
+            assert ended.code == 0, ended.err
+            assert bool(other.n_connections) == is_left
+        assert output_digests(tmp_path / str(is_left) / "run") == output_digests(here)

@@ -6,9 +6,16 @@ it does not wait for others:
 from __future__ import annotations
 
 import asyncio
+import socket
+import subprocess
 import sys
 import time
 from asyncio import Queue, StreamReader, StreamWriter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]
 
 _Due = tuple[float, bytes]
 """When bytes arrive; none: the connection ends."""
@@ -48,6 +55,25 @@ class SlowLink:
                 at_s = max(at_s, self._free_s)
             await asyncio.sleep(max(at_s - time.monotonic(), 0))
             writer.write(data)
+
+
+@contextmanager
+def slow_link(target: int, round_trip_s: float, mb_per_s: float) -> Iterator[int]:
+    """Its port."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = int(unused.getsockname()[1])
+    numbers = [str(number) for number in (port, target, round_trip_s, mb_per_s)]
+    command = [sys.executable, "-m", "tests.support.slow_link", *numbers]
+    with subprocess.Popen(command, cwd=_ROOT) as process:
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        try:
+            yield port
+        finally:
+            process.kill()
 
 
 async def main(port: int, target: int, round_trip_s: float, mb_per_s: float) -> None:

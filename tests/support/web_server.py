@@ -30,6 +30,9 @@ http {{
   scgi_temp_path {folder}/scgi;
   server {{
     listen 127.0.0.1:{port};
+    listen 127.0.0.1:{secure_port} ssl;
+    ssl_certificate {folder}/certificate;
+    ssl_certificate_key {folder}/key;
     location / {{ root {folder}/data; }}
     location /signed/ {{
       if ($arg_token != "sesame") {{ return 403; }}
@@ -44,16 +47,36 @@ http {{
 
 class WebServer:
     """Serves a folder: by ranges; below /signed/ with ?token=sesame alone, below /whole/ without
-    ranges, below /moved/ by a redirection."""
+    ranges, below /moved/ by a redirection. The same by TLS, with a certificate that it has made
+    for itself."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.data = folder, folder / "data"
-        with socket.socket() as unused:
+        self.certificate = folder / "certificate"
+        with socket.socket() as unused, socket.socket() as other:
             unused.bind(("127.0.0.1", 0))
-            self.port: int = unused.getsockname()[1]
+            other.bind(("127.0.0.1", 0))
+            self.port, self.secure_port = unused.getsockname()[1], other.getsockname()[1]
 
     def url(self, name: str) -> str:
         return f"http://127.0.0.1:{self.port}/{name}"
+
+    def secure_url(self, name: str) -> str:
+        return f"https://127.0.0.1:{self.secure_port}/{name}"
+
+    def configuration(self) -> str:
+        return _CONFIGURATION.format(
+            folder=self.folder, port=self.port, secure_port=self.secure_port
+        )
+
+    def certify(self) -> None:
+        """Skips without the program openssl."""
+        if shutil.which("openssl") is None:
+            pytest.skip("the program openssl is not installed")
+        subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+        files = ("-keyout", str(self.folder / "key"), "-out", str(self.certificate))
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject, *files]
+        subprocess.run(command, check=True, capture_output=True)
 
 
 @contextmanager
@@ -66,7 +89,8 @@ def web_server() -> Iterator[WebServer]:
         server = WebServer(Path(name))
         server.data.mkdir()
         configuration = server.folder / "nginx.conf"
-        configuration.write_text(_CONFIGURATION.format(folder=server.folder, port=server.port))
+        server.certify()
+        configuration.write_text(server.configuration())
         command = [program, "-p", name, "-c", str(configuration)]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             try:

@@ -6,7 +6,15 @@
 #include <span>
 #include <string>
 
+#include <forkrun/core/data/errors.hpp>
+
 namespace forkrun {
+
+/// Bytes of the input that nobody gives: a server was asked until its time was over.
+class UnreadBytes : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// A stretch of a file.
 struct ByteRange {
@@ -38,6 +46,9 @@ class ByteSource {
                             ReadAccount& account) = 0;
   /// Says what will be read soon, in this order: what is far away comes in large pieces.
   virtual void expect(std::span<const ByteRange> ranges, ReadAccount& account) = 0;
+  /// What was read of this range is damaged: forgets it where it may have become so on its way, and
+  /// says whether it is to be read again. \throws InputError
+  [[nodiscard]] virtual bool forget_damaged(const ByteRange& /*range*/) { return false; }
 
  protected:
   ByteSource() = default;

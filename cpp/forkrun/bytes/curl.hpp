@@ -30,6 +30,7 @@ struct Curl {
   static constexpr int file_time = 69;
   static constexpr int connect_timeout = 78;
   static constexpr int no_signal = 99;
+  static constexpr int ca_file = 10065;
   static constexpr int ca_folder = 10097;
   static constexpr int client_certificate = 10025;
   static constexpr int client_key = 10087;

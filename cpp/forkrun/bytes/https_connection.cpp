@@ -10,6 +10,7 @@
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -118,6 +119,16 @@ RemoteProblem problem_of(const Curl& curl, int code, long status, const char* te
   return {*text != '\0' ? text : curl.explain(code), is_lasting};
 }
 
+/// Of these variables of the environment; nullptr: none is set.
+const char* first_of(std::initializer_list<const char*> names) {
+  for (const auto* name : names) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return value;
+    }
+  }
+  return nullptr;
+}
+
 /// The token that XrdCl and other clients of grids take as well; "" if there is none.
 std::string bearer_token() {
   if (const char* token = std::getenv("BEARER_TOKEN")) {
@@ -145,7 +156,10 @@ class Client {
       curl_.set(handle_, Curl::client_certificate, proxy);
       curl_.set(handle_, Curl::client_key, proxy);
     }
-    if (const char* folder = std::getenv("X509_CERT_DIR")) {
+    if (const char* file = first_of({"SSL_CERT_FILE", "CURL_CA_BUNDLE"})) {
+      curl_.set(handle_, Curl::ca_file, file);
+    }
+    if (const char* folder = first_of({"X509_CERT_DIR", "SSL_CERT_DIR"})) {
       curl_.set(handle_, Curl::ca_folder, folder);
     }
     if (const auto token = bearer_token(); !token.empty() && url.starts_with("https")) {

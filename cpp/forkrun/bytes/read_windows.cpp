@@ -145,6 +145,23 @@ void ReadWindows::forget(const std::shared_ptr<ReadWindow>& window) {
   }
 }
 
+/// Others may still copy from the windows that there were: new ones take their place.
+void ReadWindows::fetch_again(const ByteRange& range) {
+  const auto overlaps = [&](const ByteRange& each) {
+    return each.place < range.end() && range.place < each.end();
+  };
+  for (auto& window : windows_) {
+    if (window->state != State::here || std::ranges::none_of(window->ranges, overlaps)) {
+      continue;
+    }
+    const auto before = std::exchange(
+        window, std::make_shared<ReadWindow>(ReadWindow{window->serial, window->ranges}));
+    for (auto& [place, known] : known_) {
+      known.window = known.window == before ? window : known.window;
+    }
+  }
+}
+
 std::shared_ptr<ReadWindow> ReadWindows::next() {
   const auto n_in_flight = std::ranges::count(windows_, State::in_flight, &ReadWindow::state);
   std::int64_t n_ahead = 0;

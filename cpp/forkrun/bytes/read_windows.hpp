@@ -44,6 +44,8 @@ class ReadWindows {
   [[nodiscard]] Place find(std::int64_t place, std::size_t n_bytes) const;
   /// Somebody reads it: what is before it may go.
   void note_read(const ReadWindow& window);
+  /// What is here of this range is to be fetched again.
+  void fetch_again(const ByteRange& range);
   /// What is to be fetched now; nullptr: enough is here or on its way.
   [[nodiscard]] std::shared_ptr<ReadWindow> next();
 

@@ -123,18 +123,24 @@ struct RemoteFile::Shared {
 };
 
 std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& name) {
+  struct Known {
+    std::mutex connecting{};
+    std::weak_ptr<RemoteFile> file{};
+  };
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<RemoteFile>> open_files;
+  static std::map<std::string, Known> known_files;  // whose entries stay where they are
   auto replicas = replicas_of(name);
   if (replicas.empty()) {
     return nullptr;
   }
-  const std::lock_guard lock{mutex};
-  auto& known = open_files[name];
-  auto file = known.lock();
+  std::unique_lock all{mutex};
+  auto& known = known_files[name];
+  all.unlock();
+  const std::lock_guard lock{known.connecting};
+  auto file = known.file.lock();
   if (!file) {
     file = std::make_shared<RemoteFile>(name, std::move(replicas));
-    known = file;
+    known.file = file;
   }
   return file;
 }
@@ -142,6 +148,7 @@ std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& name) {
 RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
     : name_{std::move(name)},
       replicas_{std::move(replicas)},
+      rates_{replicas_.size()},
       replicas_modified_ns_(replicas_.size()),
       shared_{std::make_shared<Shared>()} {
   connect_patiently();
@@ -172,7 +179,7 @@ void RemoteFile::connect_patiently() {
       is_lasting = is_lasting && problem.is_lasting;
     }
     if (is_lasting || pause == pauses().end()) {
-      throw InputError(name_ + ": cannot be read: " + told({texts}));
+      throw UnreadBytes(name_ + ": cannot be read: " + told({texts}));
     }
     wait_after({texts}, *pause);
   }
@@ -246,6 +253,28 @@ void RemoteFile::connect_again(std::uint64_t failed) {
   connect_patiently();
 }
 
+/// For one that may be faster; what is on its way still comes from where it was asked for.
+void RemoteFile::leave_slow_replica() {
+  const std::unique_lock connecting{connecting_, std::try_to_lock};
+  if (!connecting) {
+    return;
+  }
+  std::size_t wanted = 0;
+  {
+    const Lock lock{shared_->mutex};
+    wanted = rates_.best(replica_);
+  }
+  if (wanted == replica_) {
+    return;
+  }
+  if (connect_to(wanted)) {
+    const Lock lock{shared_->mutex};
+    rates_.note_failure(wanted);
+  } else {
+    replica_ = wanted;
+  }
+}
+
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
   const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
   for (auto pause = pauses().begin(); n > 0; ++pause) {
@@ -256,12 +285,15 @@ std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, Rea
       break;
     }
     if (problem.is_lasting || pause == pauses().end()) {
-      throw InputError(cannot_read(name_, place, told(problem)));
+      throw UnreadBytes(cannot_read(name_, place, told(problem)));
     }
     if (pause != pauses().begin()) {  // the connection may have been lost long ago
       wait_after(problem, *std::prev(pause));
     }
     connect_again(connection);
+  }
+  if (replicas_.size() > 1) {
+    leave_slow_replica();
   }
   return n;
 }
@@ -270,6 +302,22 @@ void RemoteFile::expect(std::span<const ByteRange> ranges, ReadAccount& account)
   Lock lock{shared_->mutex};
   shared_->windows.expect(ranges);
   request_ahead(account, lock);
+}
+
+bool RemoteFile::forget_damaged(const ByteRange& range) {
+  std::uint64_t connection = 0;
+  {
+    const Lock lock{shared_->mutex};
+    connection = connections_.size();
+    shared_->windows.fetch_again(range);
+  }
+  std::clog << "forkrun: " << name_ << ": what came of bytes " << range.place << " to "
+            << range.end() << " is damaged; reading them again\n"
+            << std::flush;
+  if (replicas_.size() > 1) {
+    connect_again(connection);
+  }
+  return true;
 }
 
 RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into,
@@ -285,7 +333,10 @@ RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into
     request(window, account, lock);
   }
   request_ahead(account, lock);
+  const auto begin = std::chrono::steady_clock::now();
   shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  rates_.add(std::ssize(into), waited.count());
   if (window->state == ReadWindow::State::waiting) {
     return window->problem ? window->problem : RemoteProblem{"the connection was lost"};
   }

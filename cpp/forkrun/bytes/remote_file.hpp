@@ -15,6 +15,7 @@
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/read_windows.hpp>
 #include <forkrun/bytes/remote_connection.hpp>
+#include <forkrun/bytes/replica_rates.hpp>
 
 namespace forkrun {
 
@@ -45,6 +46,8 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
   std::int64_t read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) override;
   void expect(std::span<const ByteRange> ranges, ReadAccount& account) override;
+  /// From the next replica, if there is one.
+  [[nodiscard]] bool forget_damaged(const ByteRange& range) override;
 
  private:
   /// What is left when the file is closed while an answer is on its way.
@@ -55,6 +58,7 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] RemoteProblem connect_to(std::size_t number);
   [[nodiscard]] RemoteProblem difference(RemoteConnection& connection, std::size_t number);
   void connect_again(std::uint64_t failed);
+  void leave_slow_replica();
   [[nodiscard]] std::string told(const RemoteProblem& problem) const;
   void wait_after(const RemoteProblem& problem, std::chrono::seconds pause) const;
   [[nodiscard]] RemoteProblem try_read(std::int64_t place, std::span<std::byte> into,
@@ -67,6 +71,7 @@ class RemoteFile final : public ByteSource {
   std::string name_;
   std::vector<Replica> replicas_;
   std::size_t replica_ = 0;  ///< the one that is used
+  ReplicaRates rates_;
   std::int64_t n_bytes_{};
   std::int64_t modified_ns_{};
   std::vector<std::optional<std::int64_t>> replicas_modified_ns_;  ///< of those that were opened

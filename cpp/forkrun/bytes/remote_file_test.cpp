@@ -22,6 +22,7 @@ struct Server {
   int n_failures = 0;  ///< of the next requests
   int n_connections = 0;
   bool is_away = false;
+  bool damages = false;
   std::byte begin = byte_at(0);
   std::vector<std::vector<ByteRange>> requests{};
 };
@@ -41,7 +42,7 @@ class Connection final : public RemoteConnection {
     for (const auto& [place, into] : pieces) {
       request.push_back({place, std::ssize(into)});
       for (std::size_t i = 0; i < into.size(); ++i) {
-        into[i] = byte_at(place + static_cast<std::int64_t>(i));
+        into[i] = byte_at(place + static_cast<std::int64_t>(i) + (server_.damages ? 1 : 0));
       }
       if (place == 0) {
         into[0] = server_.begin;
@@ -183,6 +184,21 @@ TEST_F(RemoteFileTest, TheNextReplicaIsReadWhereOneFails) {
   other.is_away = server.is_away = true;
   std::array<std::byte, 10> bytes{};
   EXPECT_THROW(file.read(7'000'000, bytes, account), InputError);
+}
+
+TEST_F(RemoteFileTest, WhatCameDamagedIsFetchedAgainFromTheNextReplica) {
+  Server other;
+  RemoteFile file{"root://server//file", {replica(server), replica(other)}};
+  const std::array expected{ByteRange{2'000'000, 1000}, ByteRange{9'000'000, 1000}};
+  server.damages = true;
+  file.expect(expected, account);
+  std::array<std::byte, 10> bytes{};
+  EXPECT_EQ(file.read(2'000'000, bytes, account), 10);
+  EXPECT_NE(bytes[0], byte_at(2'000'000));
+  EXPECT_TRUE(file.forget_damaged({2'000'000, 1000}));
+  expect_bytes(file, 2'000'000, 1000);
+  expect_bytes(file, 9'000'000, 1000);
+  EXPECT_EQ(other.requests.size(), 2U);  // how it begins, and the window
 }
 
 TEST(RemotePlaces, MessagesHaveNoSecrets) {

@@ -138,6 +138,11 @@ class XrootdConnection final : public RemoteConnection {
   std::int64_t modified_ns_{};
 };
 
+void note_stat(const XrdCl::StatInfo& told, RemoteEntry& into) {
+  into.n_bytes = static_cast<std::int64_t>(told.GetSize());
+  into.modified_ns = static_cast<std::int64_t>(told.GetModTime()) * ns_per_s;
+}
+
 /// Notes the answer to a question about a file; deletes itself.
 class StatAnswer final : public XrdCl::ResponseHandler {
  public:
@@ -152,8 +157,7 @@ class StatAnswer final : public XrdCl::ResponseHandler {
       response->Get(found);
     }
     if (status->IsOK() && found != nullptr) {
-      into_.n_bytes = static_cast<std::int64_t>(found->GetSize());
-      into_.modified_ns = static_cast<std::int64_t>(found->GetModTime()) * ns_per_s;
+      note_stat(*found, into_);
     }
     answered_.count_down();
   }
@@ -178,8 +182,11 @@ extern "C" [[gnu::visibility("default")]] RemoteListing forkrun_list_remote(
   if (found != nullptr) {
     for (const auto* each : std::ranges::subrange(found->Begin(), found->End())) {
       const auto* info = each->GetStatInfo();
-      listing.entries.push_back(
-          {each->GetName(), info != nullptr && info->TestFlags(XrdCl::StatInfo::IsDir)});
+      auto& entry = listing.entries.emplace_back(RemoteEntry{each->GetName()});
+      if (info != nullptr) {
+        entry.is_folder = info->TestFlags(XrdCl::StatInfo::IsDir);
+        note_stat(*info, entry);
+      }
     }
   }
   return listing;

@@ -46,6 +46,12 @@ PagesOfColumn parse_pages(Frame list, std::uint64_t n_file_bytes) {
 
 }  // namespace
 
+ByteRange range_of(const Page& page) {
+  auto range = range_of(page.where);
+  range.n_bytes += page.has_checksum ? static_cast<std::int64_t>(checksum_bytes) : 0;
+  return range;
+}
+
 void add_clusters(RecordCursor from, std::uint64_t header_checksum, std::uint64_t n_file_bytes,
                   std::vector<Cluster>& clusters) {
   if (from.number<std::uint64_t>() != header_checksum) {

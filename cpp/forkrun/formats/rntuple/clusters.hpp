@@ -15,6 +15,9 @@ struct Page {
   Locator where;
 };
 
+/// With its checksum.
+[[nodiscard]] ByteRange range_of(const Page& page);
+
 /// The pages of a column in a cluster.
 struct PagesOfColumn {
   std::vector<Page> pages;

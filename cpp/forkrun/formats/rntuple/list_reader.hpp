@@ -23,6 +23,11 @@ class ListReader {
 
   /// \throws Error
   [[nodiscard]] std::shared_ptr<const Lists> read(const std::vector<Stretch>& lists);
+  /// Adds what will be read of the file for these entries. Any thread.
+  void add_parts(Stretch entries, std::vector<StoredPart>& to) const {
+    entries.first -= entries.first > 0 ? 1 : 0;  // where the list before ends
+    pages_.add_parts(entries, to);
+  }
   /// Gives back the memory of what is kept.
   void forget();
 

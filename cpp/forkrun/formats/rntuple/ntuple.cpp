@@ -7,6 +7,7 @@
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/root_file/input_file.hpp>
 
 namespace forkrun::rntuple {
 
@@ -43,9 +44,10 @@ Anchor parse_anchor(std::span<const std::byte> object) {
   return {{{number(0), number(1)}, number(2)}, {{number(3), number(4)}, number(5)}};
 }
 
-std::vector<std::byte> read_envelope(const StoredEnvelope& envelope, const ReadBytes& read,
-                                     std::uint64_t n_file_bytes) {
+std::vector<std::byte> read_envelope(const StoredEnvelope& envelope,
+                                     const root_io::InputFile& file) {
   const auto& [place, n_bytes] = envelope.where;
+  const auto n_file_bytes = static_cast<std::uint64_t>(file.size());
   if (n_bytes > n_file_bytes || place > n_file_bytes - n_bytes) {
     throw Error("it is behind the end of the file, which is truncated");
   }
@@ -53,7 +55,7 @@ std::vector<std::byte> read_envelope(const StoredEnvelope& envelope, const ReadB
     throw Error("it has an impossible size");
   }
   std::vector<std::byte> stored(n_bytes);
-  read(place, stored);
+  file.read(static_cast<std::int64_t>(place), stored);
   try {
     return restored(stored, envelope.n_unpacked);
   } catch (const Error&) {
@@ -64,9 +66,13 @@ std::vector<std::byte> read_envelope(const StoredEnvelope& envelope, const ReadB
 /// Calls `body` with the content and the checksum of an envelope. \throws Error naming it.
 template <typename Body>
 void with_envelope(const char* what, EnvelopeType type, const StoredEnvelope& envelope,
-                   const ReadBytes& read, std::uint64_t n_file_bytes, Body body) {
+                   const root_io::InputFile& file, Body body) {
   try {
-    const auto bytes = read_envelope(envelope, read, n_file_bytes);
+    const auto bytes = file.reading_again(range_of(envelope.where), [&] {
+      auto read = read_envelope(envelope, file);
+      static_cast<void>(envelope_content(read, type));  // its checksum
+      return read;
+    });
     body(envelope_content(bytes, type), checksum_of(bytes));
   } catch (const InputError&) {
     throw;
@@ -124,12 +130,12 @@ std::uint64_t count_entries(std::vector<Cluster>& clusters, std::size_t n_column
 
 }  // namespace
 
-Ntuple open_ntuple(std::span<const std::byte> anchor, const ReadBytes& read,
-                   std::uint64_t n_file_bytes) {
+Ntuple open_ntuple(std::span<const std::byte> anchor, const root_io::InputFile& file) {
+  const auto n_file_bytes = static_cast<std::uint64_t>(file.size());
   const auto places = parse_anchor(anchor);
   Ntuple ntuple;
   std::uint64_t header_checksum = 0;
-  with_envelope("header", EnvelopeType::header, places.header, read, n_file_bytes,
+  with_envelope("header", EnvelopeType::header, places.header, file,
                 [&](RecordCursor from, std::uint64_t checksum) {
                   header_checksum = checksum;
                   require_known_features(from);
@@ -139,12 +145,12 @@ Ntuple open_ntuple(std::span<const std::byte> anchor, const ReadBytes& read,
                   ntuple.schema.add(from);
                 });
   std::vector<StoredEnvelope> lists;
-  with_envelope("footer", EnvelopeType::footer, places.footer, read, n_file_bytes,
+  with_envelope("footer", EnvelopeType::footer, places.footer, file,
                 [&](RecordCursor from, std::uint64_t /*checksum*/) {
                   lists = parse_footer(from, header_checksum, ntuple);
                 });
   for (const auto& list : lists) {
-    with_envelope("page list", EnvelopeType::page_list, list, read, n_file_bytes,
+    with_envelope("page list", EnvelopeType::page_list, list, file,
                   [&](RecordCursor from, std::uint64_t /*checksum*/) {
                     add_clusters(from, header_checksum, n_file_bytes, ntuple.clusters);
                   });

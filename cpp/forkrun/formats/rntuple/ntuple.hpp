@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,10 +9,11 @@
 #include <forkrun/formats/rntuple/clusters.hpp>
 #include <forkrun/formats/rntuple/schema.hpp>
 
-namespace forkrun::rntuple {
+namespace forkrun::root_io {
+class InputFile;
+}
 
-/// Fills bytes from a place of the file. Any thread. \throws InputError
-using ReadBytes = std::function<void(std::uint64_t, std::span<std::byte>)>;
+namespace forkrun::rntuple {
 
 /// What an RNTuple says of itself: its fields, and where their values are in the file.
 struct Ntuple {
@@ -26,7 +26,6 @@ struct Ntuple {
 
 /// `anchor`: the object of class ROOT::RNTuple in the file, uncompressed. \throws Error that says
 /// what is damaged, or is not known to this version.
-[[nodiscard]] Ntuple open_ntuple(std::span<const std::byte> anchor, const ReadBytes& read,
-                                 std::uint64_t n_file_bytes);
+[[nodiscard]] Ntuple open_ntuple(std::span<const std::byte> anchor, const root_io::InputFile& file);
 
 }  // namespace forkrun::rntuple

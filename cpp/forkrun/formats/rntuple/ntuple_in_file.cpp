@@ -65,11 +65,9 @@ std::unique_ptr<NtupleTable> ntuple_in(InputFile& file, const std::string& path)
     return nullptr;
   }
   return root_io::naming_file(file.path(), [&] {
-    const auto read = [&file](std::uint64_t place, std::span<std::byte> into) {
-      file.read(static_cast<std::int64_t>(place), into);
-    };
-    return std::make_unique<NtupleTable>(path, file.path(), object_at(file, *key), read,
-                                         static_cast<std::uint64_t>(file.size()));
+    const auto anchor =
+        file.reading_again({key->place, key->n_bytes}, [&] { return object_at(file, *key); });
+    return std::make_unique<NtupleTable>(path, anchor, file);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
+#include <forkrun/formats/root_file/input_file.hpp>
 
 namespace forkrun::rntuple {
 
@@ -83,6 +84,21 @@ class NtupleTable::Reader final : public ColumnReader {
     }
   }
 
+  void add_parts(std::int64_t first, std::int64_t last,
+                 std::vector<StoredPart>& to) const override {
+    for (const auto& entries : table_.stretches(first, last)) {
+      for (const auto& list : lists_) {
+        list->add_parts(entries, to);
+      }
+      if (counted_) {
+        counted_->add_parts(entries, to);
+      }
+      if (values_) {
+        values_->add_parts(entries, to);
+      }
+    }
+  }
+
  private:
   void read_counts(const std::vector<Stretch>& stretches, Column& into) {
     const auto lists = counted_->read(stretches);
@@ -98,15 +114,15 @@ class NtupleTable::Reader final : public ColumnReader {
   std::optional<PageReader> values_;                ///< of all else
 };
 
-NtupleTable::NtupleTable(std::string name, std::string path, std::span<const std::byte> anchor,
-                         ReadBytes read, std::uint64_t n_file_bytes)
-    : Table{std::move(name)}, path_{std::move(path)}, read_{std::move(read)} {
+NtupleTable::NtupleTable(std::string name, std::span<const std::byte> anchor,
+                         const root_io::InputFile& file)
+    : Table{std::move(name)}, file_{file} {
   try {
-    ntuple_ = open_ntuple(anchor, read_, n_file_bytes);
+    ntuple_ = open_ntuple(anchor, file_);
   } catch (const InputError&) {
     throw;
   } catch (const Error& error) {
-    throw InputError(path_ + ": RNTuple \"" + this->name() + "\": " + error.what());
+    throw InputError(file_.path() + ": RNTuple \"" + this->name() + "\": " + error.what());
   }
   columns_ = field_columns(ntuple_.schema);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -119,7 +135,7 @@ const FieldColumn& NtupleTable::column(const std::string& column) const {
   if (found == by_name_.end()) {
     std::vector<std::string> names;
     std::ranges::transform(columns_, std::back_inserter(names), &FieldColumn::name);
-    throw InputError(path_ + ": RNTuple \"" + name() + "\" has no field \"" + column + "\"" +
+    throw InputError(file_.path() + ": RNTuple \"" + name() + "\" has no field \"" + column + "\"" +
                      nearest_name_hint(column, names));
   }
   return columns_[found->second];
@@ -148,7 +164,7 @@ std::vector<Stretch> NtupleTable::stretches(std::int64_t first, std::int64_t las
 
 PageReader::Of NtupleTable::pages_of(const FieldColumn& column, const Representations& stored,
                                      std::size_t level) const {
-  PageReader::Of of{ntuple_, read_, column.name, stored, {}};
+  PageReader::Of of{ntuple_, file_, column.name, stored, {}};
   if (level == 0) {
     of.n_in_entry = column.is_count || !column.lists.empty() ? 1 : column.type->n_in_item();
   }

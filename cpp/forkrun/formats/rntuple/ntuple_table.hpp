@@ -27,9 +27,8 @@ struct ColumnAccount {
 /// The entries of an RNTuple.
 class NtupleTable final : public Table {
  public:
-  /// `path`: of the file, for errors. \throws InputError
-  NtupleTable(std::string name, std::string path, std::span<const std::byte> anchor, ReadBytes read,
-              std::uint64_t n_file_bytes);
+  /// `file` outlives it. \throws InputError
+  NtupleTable(std::string name, std::span<const std::byte> anchor, const root_io::InputFile& file);
 
   [[nodiscard]] std::int64_t n_entries() const override {
     return static_cast<std::int64_t>(ntuple_.n_entries);
@@ -44,7 +43,7 @@ class NtupleTable final : public Table {
   /// Where entries are.
   [[nodiscard]] std::vector<Stretch> stretches(std::int64_t first, std::int64_t last) const;
   [[nodiscard]] const Ntuple& ntuple() const { return ntuple_; }
-  [[nodiscard]] const ReadBytes& read_bytes() const { return read_; }
+  [[nodiscard]] const root_io::InputFile& file() const { return file_; }
   [[nodiscard]] ColumnAccount account(const FieldColumn& column) const;
   /// Entries where reading may begin at little cost: those of clusters and, where these are large,
   /// of pages; then the number of entries.
@@ -62,8 +61,7 @@ class NtupleTable final : public Table {
   [[nodiscard]] PageReader::Of pages_of(const FieldColumn& column, const Representations& stored,
                                         std::size_t level) const;
 
-  std::string path_;
-  ReadBytes read_;
+  const root_io::InputFile& file_;
   Ntuple ntuple_;
   std::vector<FieldColumn> columns_;
   std::unordered_map<std::string, std::size_t> by_name_;

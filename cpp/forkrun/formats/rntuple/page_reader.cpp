@@ -8,6 +8,7 @@
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
+#include <forkrun/formats/root_file/input_file.hpp>
 
 namespace forkrun::rntuple {
 
@@ -164,16 +165,11 @@ void PageReader::decode(std::size_t number, std::byte* into) {
   // One for each thread: all of a table's thousand readers would hold more than the pages they
   // keep.
   thread_local PageMemory memory;
-  auto packed = stored(page, number, memory.stored);
-  if (packed.size() < n_packed) {
-    try {
-      check_blocks(packed, n_packed);  // before memory is taken for what they become
-      unzip(packed, memory.unpacked.resize(n_packed));
-    } catch (const Error&) {
-      throw Error(name_of_page(number) + " is damaged: it cannot be uncompressed");
-    }
-    packed = memory.unpacked.view();
-  }
+  const auto packed = of_.file.reading_again(range_of(page), [&] {
+    const auto content = stored(page, number, memory.stored);
+    return content.size() < n_packed ? unpacked(content, n_packed, number, memory.unpacked)
+                                     : content;
+  });
   if (wanted_ && column.is_packed_as(*wanted_)) {
     decode_stored(column, packed, page.n_values, into);
   } else {
@@ -191,7 +187,8 @@ const PagesOfColumn* PageReader::pages_as_wanted(std::size_t cluster) {
 std::span<const std::byte> PageReader::sealed(std::size_t number) {
   require_possible(number);
   const auto& page = part_.pages->pages[number];
-  const auto content = stored(page, number, raw_);
+  const auto content =
+      of_.file.reading_again(range_of(page), [&] { return stored(page, number, raw_); });
   if (!page.has_checksum) {
     const auto checksum = xxh3(content);
     std::memcpy(raw_.view().last(checksum_bytes).data(), &checksum, sizeof checksum);
@@ -205,6 +202,27 @@ void PageReader::unpack(std::size_t number) {
   decode(number, values_.resize(part_.pages->pages[number].n_values * size_).data());
 }
 
+void PageReader::add_parts(const Stretch& entries, std::vector<StoredPart>& to) const {
+  const auto [column, pages, n_zeros, begins] = part_of(entries.cluster);
+  if (pages == nullptr) {
+    return;
+  }
+  const auto& cluster = of_.ntuple.clusters[entries.cluster];
+  const auto n_values = static_cast<double>(n_zeros + pages->n_values);
+  const auto n_in_entry = n_values / static_cast<double>(cluster.n_entries);
+  auto begin = static_cast<double>(n_zeros);
+  for (const auto& page : pages->pages) {
+    const auto first = begin / n_in_entry;
+    begin += page.n_values;
+    if (first < static_cast<double>(entries.last) &&
+        begin / n_in_entry > static_cast<double>(entries.first)) {
+      to.push_back(
+          {static_cast<std::int64_t>(cluster.first_entry + static_cast<std::uint64_t>(first)),
+           range_of(page)});
+    }
+  }
+}
+
 void PageReader::forget() {
   kept_ = none;
   values_ = {};
@@ -214,14 +232,26 @@ void PageReader::forget() {
 std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number,
                                               Bytes& memory) const {
   const auto bytes = memory.resize(page.where.n_bytes + checksum_bytes);
-  of_.read(page.where.place,
-           bytes.first(page.where.n_bytes + (page.has_checksum ? checksum_bytes : 0)));
+  const auto [place, n_bytes] = range_of(page);
+  of_.file.read(place, bytes.first(static_cast<std::size_t>(n_bytes)));
   const auto content = bytes.first(page.where.n_bytes);
   if (page.has_checksum && xxh3(content) != checksum_of(bytes)) {
-    throw Error(name_of_page(number) + ", at byte " + std::to_string(page.where.place) +
+    throw Error(name_of_page(number) + ", at byte " + std::to_string(place) +
                 ", is damaged: its checksum is not that of its bytes");
   }
   return content;
+}
+
+std::span<const std::byte> PageReader::unpacked(std::span<const std::byte> content,
+                                                std::size_t n_bytes, std::size_t number,
+                                                Bytes& memory) const {
+  try {
+    check_blocks(content, n_bytes);  // before memory is taken for what they become
+    unzip(content, memory.resize(n_bytes));
+  } catch (const Error&) {
+    throw Error(name_of_page(number) + " is damaged: it cannot be uncompressed");
+  }
+  return memory.view();
 }
 
 std::string PageReader::name_of_page(std::size_t number) const {

@@ -10,6 +10,7 @@
 #include <forkrun/bytes/growing_bytes.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/rntuple/ntuple.hpp>
+#include <forkrun/formats/table/table.hpp>
 
 namespace forkrun::rntuple {
 
@@ -30,7 +31,7 @@ class PageReader {
  public:
   struct Of {
     const Ntuple& ntuple;
-    const ReadBytes& read;
+    const root_io::InputFile& file;
     std::string path;                           ///< of the field, for errors
     std::vector<std::uint32_t> columns;         ///< by representation
     std::optional<std::uint64_t> n_in_entry{};  ///< none: they are in lists
@@ -56,6 +57,9 @@ class PageReader {
   [[nodiscard]] std::span<const std::byte> sealed(std::size_t number);
   /// The same, to see whether its values can be read.
   void unpack(std::size_t number);
+  /// Adds the pages that have values of these entries. Where items of lists are, their own pages
+  /// say: here it is taken that all entries have as many. Any thread.
+  void add_parts(const Stretch& entries, std::vector<StoredPart>& to) const;
   /// Gives back the memory of pages.
   void forget();
 
@@ -76,6 +80,9 @@ class PageReader {
   void decode(std::size_t number, std::byte* into);
   [[nodiscard]] std::span<const std::byte> stored(const Page& page, std::size_t number,
                                                   Bytes& memory) const;
+  [[nodiscard]] std::span<const std::byte> unpacked(std::span<const std::byte> content,
+                                                    std::size_t n_bytes, std::size_t number,
+                                                    Bytes& memory) const;
   [[nodiscard]] std::string name_of_page(std::size_t number) const;
 
   Of of_;

@@ -42,6 +42,10 @@ Frame record_frame(RecordCursor& from) { return any_frame(from, false); }
 
 Frame list_frame(RecordCursor& from) { return any_frame(from, true); }
 
+ByteRange range_of(const Locator& where) {
+  return {static_cast<std::int64_t>(where.place), static_cast<std::int64_t>(where.n_bytes)};
+}
+
 Locator locator(RecordCursor& from) {
   constexpr std::uint32_t size_mask = 0xffff, type_shift = 24, large = 1;
   const auto head = from.number<std::int32_t>();

@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include <forkrun/bytes/byte_source.hpp>
+
 namespace forkrun::rntuple {
 
 /// Reads what an RNTuple says of itself, little-endian as this host is. \throws Error where it ends
@@ -48,6 +50,7 @@ struct Locator {
   std::uint64_t place{};
   std::uint64_t n_bytes{};
 };
+[[nodiscard]] ByteRange range_of(const Locator& where);
 /// \throws Error if they are not in this file.
 [[nodiscard]] Locator locator(RecordCursor& from);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 #include <new>
 
 #include <TFile.h>
@@ -90,6 +91,14 @@ void rethrow_with_file(const std::string& path) {
   }
 }
 
+bool is_opened_again(const std::string& path, const Error& because) {
+  const bool is_remote = !LocalFile::is_path(path);
+  if (is_remote) {
+    std::clog << "forkrun: " << because.what() << "; opening it again\n" << std::flush;
+  }
+  return is_remote;
+}
+
 InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
   if (outline_) {
     identity_.uuid = outline_->uuid();
@@ -128,6 +137,9 @@ InputFile::InputFile(const std::string& path, WithoutRoot /*tag*/)
   if (bytes_) {
     identity_ = {"", bytes_->n_bytes(), bytes_->modified_ns()};
     outline_ = FileOutline::of(identity_.n_bytes, reading());
+    if (!outline_ && forget_damaged({0, identity_.n_bytes})) {
+      outline_ = FileOutline::of(identity_.n_bytes, reading());
+    }
   }
 }
 
@@ -163,10 +175,16 @@ void InputFile::check_keys() const {
   if (!bytes_) {
     return;  // ROOT says what it sees
   }
-  const auto problem = disagreeing_key(identity_.n_bytes, reading());
-  if (!problem.empty()) {
-    fail_damaged(path_, problem);
-  }
+  reading_again({0, identity_.n_bytes}, [this] {
+    const auto problem = disagreeing_key(identity_.n_bytes, reading());
+    if (!problem.empty()) {
+      fail_damaged(path_, problem);
+    }
+  });
+}
+
+bool InputFile::forget_damaged(const ByteRange& range) const {
+  return bytes_ && bytes_->forget_damaged(range);
 }
 
 FileOutline::Read InputFile::reading() const {
@@ -202,10 +220,19 @@ void InputFile::check_identity(const FileIdentity& indexed) const {
 }
 
 const FileClasses& InputFile::classes() const {
-  std::call_once(classes_once_, [this] { classes_ = read_classes(); });
+  std::call_once(classes_once_, [this] {
+    try {
+      classes_ = read_classes();
+    } catch (const UnreadBytes&) {
+      throw;
+    } catch (const Error&) {
+      classes_ = {};
+    }
+  });
   return classes_;
 }
 
+/// \throws Error if they are damaged.
 FileClasses InputFile::read_classes() const {
   const auto place = outline_ ? outline_->header().classes
                               : RecordPlace{file().GetSeekInfo(),
@@ -214,22 +241,20 @@ FileClasses InputFile::read_classes() const {
     return {};
   }
   std::vector<std::byte> record(static_cast<std::size_t>(place.n_bytes));
-  read(place.place, record);
-  try {
-    ObjectStream from{record, 0};
-    const auto key = parse_file_key(from);
-    const auto n_stored = place.n_bytes - key.key_length;
-    if (n_stored <= 0 || !is_possible_size(key.n_object_bytes, n_stored)) {
-      return {};
+  return reading_again({place.place, place.n_bytes}, [&]() -> FileClasses {
+    read(place.place, record);
+    try {
+      ObjectStream from{record, 0};
+      const auto key = parse_file_key(from);
+      const auto n_stored = place.n_bytes - key.key_length;
+      ObjectStream::require(n_stored > 0 && is_possible_size(key.n_object_bytes, n_stored));
+      return {restored(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),
+                       static_cast<std::size_t>(key.n_object_bytes)),
+              key.key_length};
+    } catch (const ObjectStream::Unexpected&) {
+      throw Error("the descriptions of classes are damaged");
     }
-    const auto list = restored(std::span{record}.subspan(static_cast<std::size_t>(key.key_length)),
-                               static_cast<std::size_t>(key.n_object_bytes));
-    return {list, key.key_length};
-  } catch (const ObjectStream::Unexpected&) {
-    return {};
-  } catch (const Error&) {
-    return {};
-  }
+  });
 }
 
 void InputFile::add(const ReadAccount& account) const {

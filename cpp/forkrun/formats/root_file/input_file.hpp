@@ -12,6 +12,7 @@
 
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/compression.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/file_classes.hpp>
 #include <forkrun/formats/root_file/file_outline.hpp>
 
@@ -60,6 +61,10 @@ class InputFile {
   void read(std::int64_t offset, std::span<std::byte> into) const;
   /// Says what will be read soon, in this order. Any thread.
   void expect(std::span<const ByteRange> ranges) const;
+  /// Reads and checks a range of the file. Where it is damaged it may have become so on the way
+  /// from a server, and is read once more. \throws what `body` throws. Any thread.
+  template <typename Body>
+  auto reading_again(const ByteRange& range, Body body) const -> decltype(body());
   /// What it says of classes; nothing if that is damaged. Any thread.
   [[nodiscard]] const FileClasses& classes() const;
 
@@ -70,6 +75,8 @@ class InputFile {
   struct WithoutRoot {};
   /// \throws InputError if it cannot be opened.
   InputFile(const std::string& path, WithoutRoot tag);
+  /// Whether this range, which is damaged, is to be read again.
+  [[nodiscard]] bool forget_damaged(const ByteRange& range) const;
 
  private:
   void open_with_root() const;
@@ -96,6 +103,11 @@ class InputFile {
 template <typename Body>
 auto naming_file(const std::string& path, Body body) -> decltype(body());
 
+/// Opens a file and looks through it. What is damaged of one on a server may have become so on the
+/// way: it is opened once more.
+template <typename Body>
+auto opening_again(const std::string& path, Body body) -> decltype(body());
+
 /// Keeps ROOT's own messages off the terminal while it lives, and gives them as text for an error.
 class CapturedMessages {
  public:
@@ -119,6 +131,36 @@ class CapturedMessages {
 /// \throws InputError that says what of the file is damaged.
 [[noreturn]] void fail_damaged(const std::string& path, const std::string& what);
 [[noreturn]] void rethrow_with_file(const std::string& path);
+/// Says that it is done, of a file on a server.
+[[nodiscard]] bool is_opened_again(const std::string& path, const Error& because);
+
+template <typename Body>
+auto InputFile::reading_again(const ByteRange& range, Body body) const -> decltype(body()) {
+  try {
+    return body();
+  } catch (const UnreadBytes&) {
+    throw;
+  } catch (const Error&) {
+    if (!forget_damaged(range)) {
+      throw;
+    }
+  }
+  return body();
+}
+
+template <typename Body>
+auto opening_again(const std::string& path, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const UnreadBytes&) {
+    throw;
+  } catch (const Error& error) {
+    if (!is_opened_again(path, error)) {
+      throw;
+    }
+  }
+  return body();
+}
 
 template <typename Body>
 auto naming_file(const std::string& path, Body body) -> decltype(body()) {

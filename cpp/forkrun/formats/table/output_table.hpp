@@ -60,6 +60,8 @@ class OutputTable {
 
   /// Entries of these clusters of one file, which is remote, will be read.
   virtual void expect(std::span<const EntryRange> /*clusters*/) {}
+  /// Whether it says itself what it will read of clusters that are copied as they are.
+  [[nodiscard]] virtual bool reads_copies_ahead() const { return true; }
   /// Events of the present cluster; all of one file. `values`: of all of them, one after the other.
   virtual void add(std::span<const EntryRange> entries, std::span<const NewValues> values) = 0;
   /// All events of a cluster of the input, and nothing else.

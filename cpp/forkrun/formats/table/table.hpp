@@ -26,6 +26,8 @@ struct StoredPart {
                     [](const auto& part) { return std::pair{part.first_entry, part.bytes.place}; });
   std::vector<ByteRange> ranges;
   std::ranges::transform(parts, std::back_inserter(ranges), &StoredPart::bytes);
+  const auto twice = std::ranges::unique(ranges, {}, &ByteRange::place);
+  ranges.erase(twice.begin(), twice.end());
   return ranges;
 }
 

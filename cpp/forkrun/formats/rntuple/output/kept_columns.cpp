@@ -81,6 +81,13 @@ double KeptColumns::bytes_per_event(std::uint32_t file) {
   return n_bytes / std::max(1.0, static_cast<double>(opened_->table->n_entries()));
 }
 
+void KeptColumns::add_parts(const EntryRange& cluster, std::vector<StoredPart>& to) {
+  open(cluster.file);
+  for (const auto& kept : kept_) {
+    kept.reader->add_parts(cluster.first, cluster.last, to);
+  }
+}
+
 void KeptColumns::add(std::span<const EntryRange> entries, std::span<PendingColumn> columns,
                       std::size_t n_threads) {
   open(entries.front().file);

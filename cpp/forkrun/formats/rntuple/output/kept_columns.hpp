@@ -22,6 +22,8 @@ class KeptColumns {
   void add_to(NewFields& fields);
   /// Uncompressed bytes that they have in an event of this file.
   [[nodiscard]] double bytes_per_event(std::uint32_t file);
+  /// Adds what will be read for the events of a cluster. \throws InputError
+  void add_parts(const EntryRange& cluster, std::vector<StoredPart>& to);
   /// Adds entries of one file to their columns. \throws InputError
   void add(std::span<const EntryRange> entries, std::span<PendingColumn> columns,
            std::size_t n_threads);

@@ -80,8 +80,7 @@ void KeptFields::open(std::shared_ptr<const OpenTable> file) {
     }
     for (std::size_t i = 0; i < stored_.size(); ++i) {
       auto& stored = stored_[i];
-      PageReader::Of of{
-          table_->ntuple(), table_->read_bytes(), stored.path, std::move(columns[i]), {}};
+      PageReader::Of of{table_->ntuple(), table_->file(), stored.path, std::move(columns[i]), {}};
       if (!stored.owner.ends) {
         of.n_in_entry = stored.owner.n_in_item;
       }
@@ -106,6 +105,14 @@ double KeptFields::bytes_per_event(const OpenTable& file) const {
     }
   }
   return n_bytes / std::max(1.0, static_cast<double>(ntuple.n_entries));
+}
+
+void KeptFields::add_parts(const EntryRange& cluster, std::vector<StoredPart>& to) const {
+  for (const auto& entries : table_->stretches(cluster.first, cluster.last)) {
+    for (const auto& stored : stored_) {
+      stored.pages->add_parts(entries, to);
+    }
+  }
 }
 
 void KeptFields::note(std::size_t place, std::span<const Stretch> items) {

@@ -43,6 +43,8 @@ class KeptFields {
   /// Uncompressed bytes in an event of any file. \throws InputError as `open`
   [[nodiscard]] double bytes_per_event(const OpenTable& file) const;
 
+  /// Adds what will be read of the file that is open for the events of a cluster.
+  void add_parts(const EntryRange& cluster, std::vector<StoredPart>& to) const;
   /// Events of the file that is open. Adds where their lists end to `columns`, and notes the rest.
   void add(std::span<const EntryRange> entries, std::span<PendingColumn> columns);
   /// All events of a cluster; nothing else is noted.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
 #include <forkrun/formats/ttree/read/event_table.hpp>
@@ -27,6 +28,11 @@ std::shared_ptr<const OpenTable> NtupleInput::open(std::uint32_t number) {
   if (on_open_) {
     on_open_(number);
   }
+  return files_[number] =
+             root_io::opening_again(source_.files.at(number), [&] { return opened(number); });
+}
+
+std::shared_ptr<const OpenTable> NtupleInput::opened(std::uint32_t number) const {
   auto opened = std::make_shared<OpenTable>();
   opened->file = std::make_unique<root_io::TreeFile>(source_.files.at(number));
   if (!source_.identities.empty()) {
@@ -36,7 +42,11 @@ std::shared_ptr<const OpenTable> NtupleInput::open(std::uint32_t number) {
   root_io::naming_file(opened->file->path(), [&] {
     opened->table = root_io::event_table(*opened->file, source_.tree_of(number));
   });
-  return files_[number] = std::move(opened);
+  return opened;
+}
+
+bool NtupleInput::is_remote(std::uint32_t file) const {
+  return !LocalFile::is_path(source_.files.at(file));
 }
 
 std::span<const std::int64_t> NtupleInput::clusters(std::uint32_t file) {

@@ -31,12 +31,15 @@ class NtupleInput final : public OutputInput {
   /// Valid until another file is opened. \throws InputError
   [[nodiscard]] std::shared_ptr<const OpenTable> open(std::uint32_t file);
 
+  [[nodiscard]] bool is_remote(std::uint32_t file) const override;
   /// Of an RNTuple not where reading may begin, but what may be copied.
   [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override;
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   void forget() override {}
 
  private:
+  [[nodiscard]] std::shared_ptr<const OpenTable> opened(std::uint32_t file) const;
+
   const root_io::TreeSourceConfig& source_;
   std::function<void(std::size_t)> on_open_;
   std::map<std::uint32_t, std::shared_ptr<const OpenTable>> files_;

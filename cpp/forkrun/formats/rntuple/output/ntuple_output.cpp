@@ -169,6 +169,23 @@ double NtupleOutput::wanted_cluster_bytes() const {
   return forkrun::wanted_cluster_bytes(columns_.size());
 }
 
+void NtupleOutput::expect(std::span<const EntryRange> clusters) {
+  const auto file = clusters.front().file;
+  open(file);
+  std::vector<StoredPart> all;
+  for (const auto& cluster : clusters) {
+    std::vector<StoredPart> parts;
+    if (fields_) {
+      fields_->add_parts(cluster, parts);
+    }
+    kept_->add_parts(cluster, parts);
+    for (const auto& part : parts) {  // taken column by column, as they lie in the file
+      all.push_back({cluster.first, part.bytes});
+    }
+  }
+  input_.open(file)->file->expect(in_order(std::move(all)));
+}
+
 void NtupleOutput::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {
   if (fields_) {
     open(entries.front().file);

@@ -28,6 +28,8 @@ class NtupleOutput final : public OutputTable {
   [[nodiscard]] double bytes_per_event(std::uint32_t file) override;
   [[nodiscard]] double wanted_cluster_bytes() const override;
   [[nodiscard]] bool keeps_whole() const override { return fields_.has_value(); }
+  void expect(std::span<const EntryRange> clusters) override;
+  [[nodiscard]] bool reads_copies_ahead() const override { return false; }
   void add(std::span<const EntryRange> entries, std::span<const NewValues> values) override;
   void add_whole(const EntryRange& entries, std::span<const NewValues> values) override;
   [[nodiscard]] double n_pending_bytes() override;

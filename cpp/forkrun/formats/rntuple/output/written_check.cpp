@@ -19,7 +19,7 @@ namespace {
 /// Pages of a file that was written.
 class WrittenPages {
  public:
-  WrittenPages(const Ntuple& ntuple, const ReadBytes& read) : ntuple_{ntuple}, read_{read} {}
+  explicit WrittenPages(const NtupleTable& table) : ntuple_{table.ntuple()}, file_{table.file()} {}
 
   /// Of all clusters.
   void check_checksums(std::size_t column) {
@@ -46,7 +46,7 @@ class WrittenPages {
   std::span<const std::byte> stored(std::size_t cluster, std::size_t column, std::size_t number) {
     const auto& page = ntuple_.clusters[cluster].columns[column].pages[number];
     const auto bytes = raw_.resize(page.where.n_bytes + checksum_bytes);
-    read_(page.where.place, bytes);
+    file_.read(static_cast<std::int64_t>(page.where.place), bytes);
     const auto content = std::span<const std::byte>{bytes}.first(page.where.n_bytes);
     if (!page.has_checksum || xxh3(content) != checksum_of(bytes)) {
       fail(cluster, column, number);
@@ -68,7 +68,7 @@ class WrittenPages {
   }
 
   const Ntuple& ntuple_;
-  const ReadBytes& read_;
+  const root_io::InputFile& file_;
   Bytes raw_;
   Bytes packed_;
   Bytes values_;
@@ -85,12 +85,10 @@ void check_written(const std::string& path, const std::string& ntuple, std::int6
                            std::to_string(n_entries) + " entries that were written");
   }
   root_io::naming_file(path, [&] {
-    in_parallel(table->ntuple().schema.columns.size(), n_threads, [&](std::size_t column) {
-      WrittenPages{table->ntuple(), table->read_bytes()}.check_checksums(column);
-    });
-    in_parallel(samples.size(), n_threads, [&](std::size_t i) {
-      WrittenPages{table->ntuple(), table->read_bytes()}.check_values(samples[i]);
-    });
+    in_parallel(table->ntuple().schema.columns.size(), n_threads,
+                [&](std::size_t column) { WrittenPages{*table}.check_checksums(column); });
+    in_parallel(samples.size(), n_threads,
+                [&](std::size_t i) { WrittenPages{*table}.check_values(samples[i]); });
   });
 }
 

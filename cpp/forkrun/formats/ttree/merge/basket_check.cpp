@@ -100,7 +100,7 @@ BasketCheck::BasketCheck(std::shared_ptr<const BranchLayouts> layouts, TreeBaske
       baskets_{std::move(baskets)},
       where_{file.path() + ": tree \"" + tree_name + "\", branch \""},
       file_size_{file.size()},
-      depth_{depth} {}
+      depth_{file.is_local() ? depth : Depth::contents} {}
 
 void BasketCheck::fail(std::size_t branch, const std::string& why) const {
   throw InputError(where_ + (*layouts_)[branch].name + "\"" + why +

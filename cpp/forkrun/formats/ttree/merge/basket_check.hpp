@@ -33,7 +33,8 @@ struct BasketPlace {
 
 /// Proves that the baskets of a tree are what the tree says of them, before they are copied.
 /// Baskets that Zstandard compressed have no checksum: what can be seen without uncompressing them
-/// is whether all sizes, places, names and numbers of entries agree.
+/// is whether all sizes, places, names and numbers of entries agree. Of a file on a server, where
+/// bytes may be damaged on their way, contents are always checked.
 class BasketCheck {
  public:
   enum class Depth {

@@ -41,15 +41,6 @@ inline void expect_chunks(const TreeFile& file, std::span<const BasketPlace> pla
   file.expect(ranges);
 }
 
-/// Reads such a stretch. \throws InputError
-inline std::span<std::byte> read_chunk(TreeFile& file, std::span<const BasketPlace> chunk,
-                                       Bytes& memory) {
-  const auto [place, n_bytes] = range_of(chunk);
-  const auto bytes = memory.resize(static_cast<std::size_t>(n_bytes));
-  file.read(place, bytes);
-  return bytes;
-}
-
 /// The records of its baskets.
 inline std::vector<std::span<const std::byte>> records_in(std::span<const std::byte> bytes,
                                                           std::span<const BasketPlace> chunk) {
@@ -59,6 +50,26 @@ inline std::vector<std::span<const std::byte>> records_in(std::span<const std::b
                                     static_cast<std::size_t>(place.n_bytes)));
   }
   return records;
+}
+
+/// Such a stretch in memory, of baskets that were checked.
+struct BasketChunk {
+  std::span<std::byte> bytes;
+  std::vector<std::span<const std::byte>> records;
+  std::vector<BasketHeader> headers;
+};
+
+/// \throws InputError
+inline BasketChunk read_chunk(TreeFile& file, const BasketCheck& check,
+                              std::span<const BasketPlace> places, Bytes& memory) {
+  const auto range = range_of(places);
+  return file.reading_again(range, [&] {
+    BasketChunk chunk{memory.resize(static_cast<std::size_t>(range.n_bytes)), {}, {}};
+    file.read(range.place, chunk.bytes);
+    chunk.records = records_in(chunk.bytes, places);
+    chunk.headers = check.check(places, chunk.records);
+    return chunk;
+  });
 }
 
 }  // namespace forkrun::root_io

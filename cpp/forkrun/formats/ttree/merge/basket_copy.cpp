@@ -21,8 +21,7 @@ void check_all(TreeFile& file, const BasketCheck& check, Bytes& memory) {
   const auto places = on_file(check.places());
   expect_chunks(file, places);
   for_each_chunk(places, [&](std::span<const BasketPlace> chunk) {
-    const auto bytes = read_chunk(file, chunk, memory);
-    static_cast<void>(check.check(chunk, records_in(bytes, chunk)));
+    static_cast<void>(read_chunk(file, check, chunk, memory));
   });
 }
 
@@ -39,9 +38,7 @@ std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
   std::vector<CopiedBasket> copied;
   copied.reserve(baskets.size());
   for_each_chunk(baskets, [&](std::span<const BasketPlace> chunk) {
-    const auto bytes = read_chunk(file, chunk, memory);
-    const auto records = records_in(bytes, chunk);
-    const auto headers = check.check(chunk, records);
+    const auto [bytes, records, headers] = read_chunk(file, check, chunk, memory);
     const auto place = output.allocate(bytes.size());
     std::vector<std::size_t> sizes;
     for (std::size_t i = 0; i < chunk.size(); ++i) {

@@ -109,7 +109,7 @@ class JoinedNtuples::Join {
                          output.keeps_whole() && (is_fixed || content_.joins_pages), input_of,
                          sink};
     for (std::uint32_t number = 0; number < source_.files.size(); ++number) {
-      add(number, cutter, origins);
+      add(number, cutter, origins, output);
       progress();
     }
     cutter.finish();
@@ -140,7 +140,7 @@ class JoinedNtuples::Join {
     }
   }
 
-  void add(std::uint32_t number, ClusterCutter& cutter, Origins& origins) {
+  void add(std::uint32_t number, ClusterCutter& cutter, Origins& origins, NtupleOutput& output) {
     const auto opened = input_.open(number);
     const auto n_entries = opened->table->n_entries();
     naming_file(opened->file->path(), [&] { origins.begin_file(*opened->file); });
@@ -153,6 +153,7 @@ class JoinedNtuples::Join {
     const auto all = std::vector<RowRange>{{0, n_entries}};
     for (const auto& rows : taken.is_all() ? all : taken.rows) {
       if (rows.first < rows.last) {
+        expect({number, rows.first, rows.last}, output);
         cutter.add({number, rows.first, rows.last});
         n_taken += rows.last - rows.first;
       }
@@ -160,6 +161,22 @@ class JoinedNtuples::Join {
     origins.add_rows(table_.path, taken, n_entries, n_taken);
   }
 
+  /// Cluster by cluster, as they are joined.
+  void expect(const EntryRange& rows, NtupleOutput& output) {
+    if (!input_.is_remote(rows.file)) {
+      return;
+    }
+    std::vector<EntryRange> clusters;
+    const auto begins = input_.clusters(rows.file);
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+      const EntryRange cluster{rows.file, std::max(rows.first, begins[i]),
+                               std::min(rows.last, begins[i + 1])};
+      if (cluster.first < cluster.last) {
+        clusters.push_back(cluster);
+      }
+    }
+    output.expect(clusters);
+  }
   void check(const OpenTable& opened) {
     if (content_.has_all_fields && request_.needs_checksums) {
       require_checksums(opened);

@@ -312,8 +312,7 @@ std::vector<CopiedBasket> TreeMerger::recompressed(TreeFile& file, const BasketC
                                                    std::span<const BasketPlace> places) {
   std::vector<CopiedBasket> copied;
   for_each_chunk(on_file(places), [&](std::span<const BasketPlace> chunk) {
-    const auto records = records_in(read_chunk(file, chunk, chunk_), chunk);
-    static_cast<void>(check.check(chunk, records));
+    const auto records = read_chunk(file, check, chunk, chunk_).records;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       auto basket = recompress_basket(records[i], treatment_.compression);
       const auto place = output_.allocate(basket.record.size());

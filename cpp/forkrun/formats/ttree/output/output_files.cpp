@@ -83,6 +83,7 @@ class FileMaker {
     cutter_.add(selected.entries);
   }
   void expect(std::span<const EntryRange> clusters) { table_->expect(clusters); }
+  [[nodiscard]] bool reads_copies_ahead() const { return table_->reads_copies_ahead(); }
   void end_input_cluster() { cutter_.end_input_cluster(); }
   std::int64_t finish() {
     cutter_.finish();
@@ -131,7 +132,7 @@ void OutputMaker::expect(const EntryRange& cluster) {
   const auto* next = events_.front();
   const bool is_whole =  // and copied as it is
       next->entries.first <= cluster.first && cluster.last <= next->entries.last;
-  if (is_whole || !input_.is_remote(cluster.file)) {
+  if ((is_whole && file_->reads_copies_ahead()) || !input_.is_remote(cluster.file)) {
     return;
   }
   std::vector<EntryRange> clusters{cluster};

@@ -118,9 +118,13 @@ void BranchReader::load(std::size_t number) {
   basket_ = &shared_->basket;
 }
 
-/// Reads a basket into `own_`.
 void BranchReader::unpack(std::size_t number) {
   const auto& stored = branch_.baskets[number];
+  file_.reading_again({stored.seek, stored.n_bytes}, [&] { unpack(number, stored); });
+}
+
+/// Reads a basket into `own_`.
+void BranchReader::unpack(std::size_t number, const StoredBasket& stored) {
   try {
     if (n_of_next_ == number && number > 0) {
       std::swap(own_, next_);

@@ -63,6 +63,7 @@ class BranchReader final : public ColumnReader {
   [[nodiscard]] std::size_t find(std::int64_t entry) const;
   void load(std::size_t number);
   void unpack(std::size_t number);
+  void unpack(std::size_t number, const StoredBasket& stored);
   void load_from_file(std::size_t number);
   [[nodiscard]] bool load_two(std::size_t number);
   std::span<const std::byte> read_record(const StoredBasket& stored, Bytes& record);

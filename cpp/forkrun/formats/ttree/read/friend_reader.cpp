@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/read/event_table.hpp>
 #include <forkrun/formats/ttree/read/filled_column.hpp>
@@ -37,15 +38,24 @@ std::vector<FriendReader::Run> FriendReader::runs_of(std::int64_t first, std::in
 void FriendReader::load(std::int64_t first, std::int64_t last, const EventIds& events) {
   auto& loaded = loaded_[{first, last}];
   loaded.runs = runs_of(first, last);
-  std::vector<EntryRange> wanted;
   for (const auto& run : loaded.runs) {
     if (run.has_partners()) {
-      wanted.push_back({static_cast<std::uint32_t>(run.file), run.entry, run.last()});
       open(static_cast<std::size_t>(run.file));
       check_events(run, first, events);
     }
   }
-  loaded.order = ReadingOrder{wanted};
+  loaded.order = order_of(loaded.runs);
+}
+
+/// Of the partners.
+ReadingOrder FriendReader::order_of(std::span<const Run> runs) const {
+  std::vector<EntryRange> wanted;
+  for (const auto& run : runs) {
+    if (run.has_partners()) {
+      wanted.push_back({static_cast<std::uint32_t>(run.file), run.entry, run.last()});
+    }
+  }
+  return ReadingOrder{wanted};
 }
 
 void FriendReader::open(std::size_t file) {
@@ -73,7 +83,7 @@ void FriendReader::open(std::size_t file) {
 
 /// That the friend has these events from the first entry on, if it has ids.
 void FriendReader::check_events(const Run& run, std::int64_t first, const EventIds& events) const {
-  const auto& [own, file, table, ids, readers] = files_[static_cast<std::size_t>(run.file)];
+  const auto& [own, file, table, ids, readers, parts] = files_[static_cast<std::size_t>(run.file)];
   if (table->n_entries() < run.last()) {
     throw InputError(file->path() + ": tree \"" + table->name() + "\" has " +
                      std::to_string(table->n_entries()) + " entries, too few to be a friend of " +
@@ -146,13 +156,39 @@ ColumnReader& FriendReader::reader(std::size_t file, std::size_t column, const F
   return *reader;
 }
 
+bool FriendReader::is_remote() const {
+  return std::ranges::any_of(part_.files, [this](const auto& file) {
+    return file.path != of_events_.path() && !LocalFile::is_path(file.path);
+  });
+}
+
 void FriendReader::add_parts(std::size_t column, const FriendColumn& from, ColumnType wanted,
-                             std::int64_t first, std::int64_t last, std::vector<StoredPart>& to) {
-  for (const auto& run : runs_of(first, last)) {
-    const auto file = static_cast<std::size_t>(run.file);
-    if (run.has_partners() && part_.files[file].path == of_events_.path()) {
-      open(file);
-      reader(file, column, from, wanted).add_parts(run.entry, run.last(), to);
+                             std::int64_t first, std::int64_t last) {
+  const auto order = order_of(runs_of(first, last));
+  for (const auto& piece : order.pieces()) {
+    open(piece.file);
+    auto& opened = files_[piece.file];
+    if (!opened.file->is_local()) {
+      reader(piece.file, column, from, wanted).add_parts(piece.first, piece.last, opened.parts);
+    }
+  }
+}
+
+void FriendReader::expect(std::int64_t first, std::int64_t last,
+                          std::vector<StoredPart>& of_events) {
+  const auto order = order_of(runs_of(first, last));
+  for (const auto& piece : order.pieces()) {
+    auto& opened = files_[piece.file];
+    if (opened.ids && !opened.file->is_local()) {
+      opened.ids->add_parts(piece.first, piece.last, opened.parts);
+    }
+  }
+  for (auto& opened : files_) {
+    auto parts = std::exchange(opened.parts, {});
+    if (opened.own) {
+      opened.own->expect(in_order(std::move(parts)));
+    } else {
+      of_events.insert(of_events.end(), parts.begin(), parts.end());
     }
   }
 }

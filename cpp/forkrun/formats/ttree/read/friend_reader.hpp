@@ -58,9 +58,13 @@ class FriendReader {
   void begin_block() { loaded_.clear(); }
   /// Opens what has the partners of entries [first, last), which have to be these events.
   void load(std::int64_t first, std::int64_t last, const EventIds& events);
-  /// Adds what will be read of the file of the events for entries [first, last) of a column.
+  /// Whether a file with partners, which is not that of the events, is on a server.
+  [[nodiscard]] bool is_remote() const;
+  /// Notes what will be read for entries [first, last) of a column.
   void add_parts(std::size_t column, const FriendColumn& from, ColumnType wanted,
-                 std::int64_t first, std::int64_t last, std::vector<StoredPart>& to);
+                 std::int64_t first, std::int64_t last);
+  /// All columns were noted: says so to files, and adds what is in that of the events.
+  void expect(std::int64_t first, std::int64_t last, std::vector<StoredPart>& of_events);
   /// A column, which has this number, of entries that are loaded.
   void read(std::size_t column, const FriendColumn& from, ColumnType wanted, std::int64_t first,
             std::int64_t last, Column& into);
@@ -74,6 +78,7 @@ class FriendReader {
     std::unique_ptr<Table> table{};
     std::unique_ptr<EventIds> ids{};                       ///< null if they are not compared
     std::vector<std::unique_ptr<ColumnReader>> readers{};  ///< by column, made when asked for
+    std::vector<StoredPart> parts{};                       ///< that will be read soon
   };
   /// Consecutive entries whose partners are so, or are the same one, or that have none.
   struct Run {
@@ -91,6 +96,7 @@ class FriendReader {
   };
   using Entries = std::pair<std::int64_t, std::int64_t>;
 
+  [[nodiscard]] ReadingOrder order_of(std::span<const Run> runs) const;
   [[nodiscard]] std::vector<Run> runs_of(std::int64_t first, std::int64_t last) const;
   void open(std::size_t file);
   void check_events(const Run& run, std::int64_t first, const EventIds& events) const;

@@ -12,25 +12,31 @@ namespace forkrun::root_io {
 SourceFile::SourceFile(const TreeSourceConfig& config, std::uint32_t number)
     : config_{config},
       number_{number},
-      file_{std::make_unique<TreeFile>(config.files.at(number))},
       readers_(config.columns.size()),
       filled_(config.columns.size()) {
+  opening_again(config_.files.at(number), [this] { open(); });
+}
+
+void SourceFile::open() {
+  table_.reset();
+  file_ = std::make_unique<TreeFile>(config_.files.at(number_));
   if (!config_.identities.empty()) {
-    file_->check_identity(config_.identities.at(number));
+    file_->check_identity(config_.identities.at(number_));
   }
   file_->keep_unpacked(config_.unpacked_room);
   naming_file(file_->path(), [&] {
-    table_ = event_table(*file_, config_.tree_of(number));
+    table_ = event_table(*file_, config_.tree_of(number_));
     if (table_->n_entries() > 0) {  // without entries it may lack their branches
-      ids_ = std::make_unique<EventIds>(*table_, file_->path(), config_.ids, number);
+      ids_ = std::make_unique<EventIds>(*table_, file_->path(), config_.ids, number_);
     }
   });
   if (ids_) {
     for (const auto& tree : config_.friends) {
-      friends_.push_back(std::make_unique<FriendReader>(tree, *file_, table_->n_entries(), number,
+      friends_.push_back(std::make_unique<FriendReader>(tree, *file_, table_->n_entries(), number_,
                                                         config_.columns.size()));
     }
   }
+  is_remote_ = !file_->is_local() || std::ranges::any_of(friends_, &FriendReader::is_remote);
 }
 
 SourceFile::~SourceFile() = default;
@@ -58,7 +64,7 @@ const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
                      " events, not the " + std::to_string(last) +
                      " of its index: it changed since it was indexed");
   }
-  if (!file_->is_local()) {
+  if (is_remote_) {
     expect(first, config_.ahead->end_of(number_, first, last));
   }
   ids_->load(first, last);
@@ -68,22 +74,27 @@ const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
   return *ids_;
 }
 
-/// Says what will be read of a remote file, in the order of entries.
+/// Says what will be read of remote files, in the order of entries.
 void SourceFile::expect(std::int64_t first, std::int64_t last) {
-  if (last <= expected_end_) {
+  const bool goes_on = expected_.first <= first && first <= expected_.last;
+  if (goes_on && last <= expected_.last) {
     return;
   }
-  first = std::max(first, expected_end_);
-  expected_end_ = last;
+  expected_.first = goes_on ? expected_.first : first;
+  first = goes_on ? expected_.last : first;
+  expected_.last = last;
   std::vector<StoredPart> parts;
   ids_->add_parts(first, last, parts);
   for (const auto column : config_.expected) {
     const auto& [name, type] = config_.columns[column];
     if (const auto of = config_.friend_columns.find(name); of != config_.friend_columns.end()) {
-      friends_.at(of->second.number)->add_parts(column, of->second, type, first, last, parts);
+      friends_.at(of->second.number)->add_parts(column, of->second, type, first, last);
     } else if (filled(column) == nullptr) {
       reader(column).add_parts(first, last, parts);
     }
+  }
+  for (const auto& each : friends_) {
+    each->expect(first, last, parts);
   }
   file_->expect(in_order(std::move(parts)));
 }

@@ -48,6 +48,7 @@ class SourceFile {
   [[nodiscard]] SourceLane::Statistics statistics() const;
 
  private:
+  void open();
   void expect(std::int64_t first, std::int64_t last);
   ColumnReader& reader(std::size_t column);
   /// nullptr if the file has its branch.
@@ -63,7 +64,8 @@ class SourceFile {
   std::vector<std::unique_ptr<ColumnReader>> readers_;  ///< by column, made when first asked for
   std::vector<std::unique_ptr<FilledColumn>> filled_;   ///< the same, in place of some of them
   std::map<std::string, std::unique_ptr<ColumnReader>> branches_;  ///< of `read_branch`
-  std::int64_t expected_end_{};  ///< entries before it have been expected
+  EntryRun expected_{};  ///< entries of which all has been expected
+  bool is_remote_ = false;
 };
 
 }  // namespace forkrun::root_io

@@ -149,7 +149,10 @@ std::optional<TreeRecord> TreeFile::record_of(const std::string& tree, PartsOfTr
   if (!key || key->type != "TTree") {
     return {};
   }
-  const auto object = outline()->object(*key);
+  auto object = outline()->object(*key);
+  if (!object && forget_damaged({key->place, key->n_bytes})) {
+    object = outline()->object(*key);
+  }
   return object ? parse_tree_record(*object, key->key_length, wanted) : std::nullopt;
 }
 

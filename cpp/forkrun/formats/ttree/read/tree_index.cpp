@@ -204,32 +204,37 @@ void describe(TreeFile& file, const Table& table, const InputTree& tree, TreeInd
   }
 }
 
+TreeIndex index_of(TreeFile& file, const std::string& tree_name, const IdBranches& ids,
+                   std::uint32_t file_number) {
+  const CapturedMessages messages;
+  file.check_keys();
+  TreeIndex index;
+  index.identity = file.identity();
+  if (file.lacks(tree_name)) {
+    index.absent = why_absent(file, tree_name);
+    index.beside = beside_tree(file, tree_name);
+    return index;
+  }
+  const auto table = event_table(file, tree_name);
+  if (const auto* ntuple = dynamic_cast<const rntuple::NtupleTable*>(table.get())) {
+    describe(*ntuple, index);
+  } else {
+    describe(file, *table, file.input_tree(tree_name), index);
+  }
+  index.beside = beside_tree(file, tree_name);
+  auto found = ranges_of(*table, file, ids, file_number);
+  index.ranges = std::move(found.ranges);
+  index.events = found.order;
+  return index;
+}
+
 }  // namespace
 
 TreeIndex index_tree(const std::string& path, const std::string& tree_name, const IdBranches& ids,
                      std::uint32_t file_number) {
-  TreeFile file{path};
-  return naming_file(path, [&] {
-    const CapturedMessages messages;
-    file.check_keys();
-    TreeIndex index;
-    index.identity = file.identity();
-    if (file.lacks(tree_name)) {
-      index.absent = why_absent(file, tree_name);
-      index.beside = beside_tree(file, tree_name);
-      return index;
-    }
-    const auto table = event_table(file, tree_name);
-    if (const auto* ntuple = dynamic_cast<const rntuple::NtupleTable*>(table.get())) {
-      describe(*ntuple, index);
-    } else {
-      describe(file, *table, file.input_tree(tree_name), index);
-    }
-    index.beside = beside_tree(file, tree_name);
-    auto found = ranges_of(*table, file, ids, file_number);
-    index.ranges = std::move(found.ranges);
-    index.events = found.order;
-    return index;
+  return opening_again(path, [&] {
+    TreeFile file{path};
+    return naming_file(path, [&] { return index_of(file, tree_name, ids, file_number); });
   });
 }
 
