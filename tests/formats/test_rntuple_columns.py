@@ -8,7 +8,14 @@ import pytest
 
 from forkrun.errors import InputError
 from tests.support.rntuple_by_root import write_kinds
-from tests.support.rntuple_files import Lists, by_forkrun, by_root, by_uproot, types_of
+from tests.support.rntuple_files import (
+    Lists,
+    by_entries_of_root,
+    by_forkrun,
+    by_root,
+    by_uproot,
+    types_of,
+)
 
 NTUPLES = {
     "cmssw_like_6.40.root": ("Events", "Runs", "LuminosityBlocks", "Late"),
@@ -147,4 +154,4 @@ def test_types_that_root_writes_in_small_pages_are_read(tmp_path: Path, compress
     expected = {name: values for name, values in _expected(1000).items() if name in types}
     assert differing(found, expected) == []
     rounded = ["half", "truncated", "quantised", "narrow", "double32"]
-    assert differing(found, by_root(path, "kinds", rounded)) == []
+    assert differing(found, by_entries_of_root(path, "kinds", rounded)) == []

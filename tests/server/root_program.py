@@ -6,6 +6,7 @@ by a fork that stays, and each further call by a fork of that one, in which all 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import json
@@ -118,15 +119,17 @@ class _Caller:
 
     def ask(self, request: str) -> str:
         """The answer; empty where the call has ended the fork."""
-        self._requests.write(request + "\n")
-        self._requests.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has died since
+            self._requests.write(request + "\n")
+            self._requests.flush()
         answer = self._answers.readline().strip()
         if not answer:
             self.close()
         return answer
 
     def leave(self) -> None:
-        self._requests.close()
+        with contextlib.suppress(BrokenPipeError):  # what it was not told
+            self._requests.close()
         self._answers.close()
 
     def close(self) -> None:

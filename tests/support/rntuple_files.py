@@ -99,6 +99,26 @@ def _read_by_root(path: str, ntuple: str, names: list[str]) -> Lists:
     return {name: [_plain(value) for value in values] for name, values in columns.items()}
 
 
+def by_entries_of_root(path: str, ntuple: str, names: Sequence[str]) -> Lists:
+    """Numbers as ROOT reads each entry: RDataFrame opens no file with a bitset."""
+    from tests.server.root_program import call_root
+
+    found: Lists = call_root(_read_entries, path, ntuple, list(names))
+    return found
+
+
+def _read_entries(path: str, ntuple: str, names: list[str]) -> Lists:
+    import ROOT
+
+    reader = ROOT.RNTupleReader.Open(ntuple, path)
+    values, found = reader.CreateEntry(), dict[str, list[Any]]((name, []) for name in names)
+    for entry in range(reader.GetNEntries()):
+        reader.LoadEntry(entry, values)
+        for name in names:
+            found[name].append(values[name])
+    return found
+
+
 def _plain(value: Any) -> Any:
     """A value of C++ as JSON has it."""
     if hasattr(value, "tolist"):
