@@ -14,8 +14,10 @@ from forkrun.monitoring.comparison.compare import compare
 from forkrun.monitoring.comparison.page import comparison_page
 from forkrun.monitoring.comparison.runs import read_run
 from forkrun.monitoring.report.write import write_report
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges
 
-from .conftest import CONFIG, T0, ledgers, plan, sample_line, timeline_lines, unit_line
+from .conftest import CONFIG, T0, ledgers, plan, sample_line, timeline_lines, unit_line, write_lines
 
 webdriver = pytest.importorskip("selenium.webdriver")
 Keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
@@ -207,27 +209,36 @@ def test_nothing_is_hard_to_read_or_to_reach(
 
 
 def test_a_thousand_nodes_are_shown_at_once(browser: Any, write_run: WriteRun) -> None:
-    ledger = {c: [unit_line(c, c, 2 + c % 9, 12 + c % 7)] for c in range(1000)}
-    run = write_run(ledger=ledger)
-    (run / "config.json").write_text(json.dumps({**CONFIG, "forking": {"children": 1000}}))
-    (run / "plan.json").write_text(json.dumps({**plan(), "children": 1000}))
-    write_report(run, plots=False)
+    run = write_run(ledger={})
+    (run / "config.json").write_text(json.dumps({**CONFIG, "forking": {"children": 2}}))
+    (run / "plan.json").write_text(json.dumps({**plan(), "children": 2000}))
+    folder = RunDirectory(run)
+    folder.batch.mkdir()
+    folder.fingerprint.write_text("{}")
+    NodeRanges(tuple(range(0, 2002, 2)), (200,) * 1000, 2).write(folder)
+    for n in range(1000):
+        for child in (0, 1):
+            line = unit_line(child, child, 2 + n % 9, 12 + n % 7)
+            write_lines(folder.node(n).ledger / f"child-{child:03d}.jsonl", [line])
+    write_report(run)
     page = Page(browser, run)
     assert page.errors() == []
-    assert len(page.rows("Children")) == 200
-    page.click(page.select("#children .note button")[0])
-    assert len(page.rows("Children")) == 1000
+    assert len(page.rows("Nodes")) == 200
+    page.click(page.select("#nodes .note button")[0])
+    rows = page.rows("Nodes")
+    assert len(rows) == 1000
+    assert rows[-1][:3] == ["999", "2", "200"]
 
 
 @pytest.mark.slow
 def test_many_samples_of_many_children_are_a_small_page(browser: Any, write_run: WriteRun) -> None:
-    samples = [
-        sample_line(2 + n * 1e-4, child, 20 + n % 7, 80, 33, complete=False)
-        for n in range(100_000)
-        for child in range(32)
-    ]
-    parent = [sample_line(n, None, 50, 80, 33) for n in range(1, 20)]
-    run = reported(write_run, samples=[*parent, *samples])
+    run = write_run(samples=[sample_line(n, None, 50, 80, 33) for n in range(1, 20)])
+    with (run / "monitoring" / "samples.jsonl").open("a") as file:
+        for child in range(32):
+            line = json.dumps(sample_line(0, child, 20, 80, 33, complete=False))
+            begin, end = line.split(f"{T0}")
+            file.writelines(f"{begin}{T0 + 2 + n * 1e-4}{end}\n" for n in range(100_000))
+    reported(lambda: run)
     assert (run / "report.html").stat().st_size < 8_000_000
     page = Page(browser, run)
     assert page.errors() == []

@@ -22,6 +22,7 @@ from forkrun.monitoring.report.summary import Summary
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
 _SCRIPTS = ("dom.js", "tables.js", "charts.js", "pictures.js", "page.js")
 
@@ -51,10 +52,16 @@ def page_content(
         "parent": parent_bars(records, start_s),
         "activity": to_builtins(activity_rows(records, start_s)),
         "datasets": dataset_names(records),
+        "children_per_node": _children_per_node(folder),
         "timing": None if timing is None else to_builtins(timing),
         "histograms": histograms_of(folder),
         "words": WORDS,
     }
+
+
+def _children_per_node(folder: RunDirectory) -> int | None:
+    """How children are numbered in a job on many nodes; None in others."""
+    return NodeRanges.read(folder).children or 1 if is_on_nodes(folder) else None
 
 
 def _start(records: RunRecords) -> float:

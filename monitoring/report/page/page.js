@@ -81,6 +81,23 @@ function children() {
   if (REPORT.children.length) section("children", "Children", table("Children", columns, REPORT.children));
 }
 
+// Of a job on many nodes: what the children of each have done.
+function nodes() {
+  const each = CONTENT.children_per_node;
+  if (!each) return;
+  const rows = [];
+  for (const child of REPORT.children) {
+    const node = (rows[Math.floor(child.child / each)] ??= { node: Math.floor(child.child / each), units: 0, events: 0, first: null, end: null, busy: 0, cpu: 0, read: 0, failed: 0 });
+    node.units += child.n_units; node.events += child.n_events; node.busy += child.processing_s; node.cpu += child.cpu_s; node.read += child.read_bytes; node.failed += child.failed ? 1 : 0;
+    if (child.first_event_s !== null) node.first = Math.min(child.first_event_s, node.first ?? Infinity);
+    if (child.end_s !== null) node.end = Math.max(child.end_s, node.end ?? 0);
+  }
+  section("nodes", "Nodes", table("Nodes", [
+    numbers("node", (row) => row.node), numbers("units", (row) => row.units), numbers("events", (row) => row.events), numbers("rate", (row) => (row.busy ? (each * row.events) / row.busy : null), (rate) => (rate === null ? DASH : `${count(rate)} /s`)),
+    numbers("first event", (row) => row.first, took), numbers("end", (row) => row.end, took), numbers("processing time", (row) => row.busy, took), numbers("CPU", (row) => row.cpu, took), numbers("read", (row) => row.read, size), numbers("children that failed", (row) => row.failed, count, { bad: (row) => row.failed > 0 }),
+  ], rows.filter(Boolean)));
+}
+
 function modules() {
   const timing = CONTENT.timing;
   if (!timing) return;
@@ -145,5 +162,5 @@ function glossary() {
   section("words", "Words", element("dl", {}, ...Object.entries(CONTENT.words).flatMap(([term, text]) => [element("dt", { id: anchor(term) }, term), element("dd", {}, text)])));
 }
 
-for (const part of [head, overview, remarks, charts, phases, children, modules, outputs, cutflows, datasets, pictures, facts, glossary]) part();
+for (const part of [head, overview, remarks, charts, phases, nodes, children, modules, outputs, cutflows, datasets, pictures, facts, glossary]) part();
 document.documentElement.dataset.ready = "yes";
