@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from msgspec import Struct, convert
+from msgspec import MsgspecError, Struct
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from forkrun.base.json_lines import read_json_lines
+from forkrun.base.json_lines import complete_lines, read_json_lines
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.process_reading import ProcessReading
@@ -137,7 +137,7 @@ def _read_records(
     damaged: list[str] = []
     if commits is None:
         commits = read_commits(folder, damaged)
-    samples = _read_lines(folder.samples, partial(convert, type=Sample), damaged)
+    samples = _read_samples(folder.samples, damaged)
     timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
     config = folder.config
     return RunRecords(
@@ -164,6 +164,22 @@ def _read_lines(
         except (LookupError, TypeError, ValueError) as error:
             damaged.append(f"{path.name}: a line has an unexpected form ({error})")
     return values
+
+
+def _read_samples(path: Path, damaged: list[str]) -> list[Sample]:
+    """Decoded line by line, without dicts in between: there may be millions."""
+    decode, samples = Decoder(Sample).decode, []
+    try:
+        lines = complete_lines(read_regular(path))
+    except FileNotFoundError:
+        return []
+    for number, line in enumerate(lines, start=1):
+        try:
+            if line:
+                samples.append(decode(line))
+        except MsgspecError as error:
+            damaged.append(f"{path.name}: line {number} has an unexpected form ({error})")
+    return samples
 
 
 _OF_HOST = {"name", "cpu", "n_cpus", "memory_bytes", "kernel", "command", "versions"}

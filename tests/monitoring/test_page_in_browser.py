@@ -237,7 +237,7 @@ def test_many_samples_of_many_children_are_a_small_page(browser: Any, write_run:
         for child in range(32):
             line = json.dumps(sample_line(0, child, 20, 80, 33, complete=False))
             begin, end = line.split(f"{T0}")
-            file.writelines(f"{begin}{T0 + 2 + n * 1e-4}{end}\n" for n in range(100_000))
+            file.writelines(f"{begin}{T0 + 2 + n * 5e-4}{end}\n" for n in range(20_000))
     reported(lambda: run)
     assert (run / "report.html").stat().st_size < 8_000_000
     page = Page(browser, run)
