@@ -425,6 +425,33 @@ class TreeSource(Source):
         `friend_columns`: by column, number of the friend, name of the branch, and value of entries
         without a partner; `n_kept_bytes`: as that of friends. Opens nothing."""
 
+class OpenLcio:
+    """A file of LCIO that stays open. Raises InputError."""
+
+    def __init__(self, path: str) -> None: ...
+    def index(self, events_per_lumi: int = 0) -> dict[str, Any]:
+        """`branches`: name and type of each column; `clusters`: first event of each, then the
+        number of events; `identity`: two numbers of 64 bits that tell the file from others; `run`,
+        `lumi`, `event`: (n,) uint64; `places`: (n, 2) first byte of each event, and the one behind
+        its last; `runs`: number of each run header, with the same. `events_per_lumi`: 0: each run
+        is one lumi."""
+
+    def read(self, names: Sequence[str], first: int = 0, last: int = -1) -> dict[str, Any]:
+        """As `read_columns`."""
+
+class LcioSource(Source):
+    def __init__(
+        self,
+        files: Sequence[str],
+        columns: Sequence[tuple[str, str]],
+        clusters: Sequence[Sequence[int]],
+        identities: Sequence[tuple[str, int, int]] = ...,
+        events_per_lumi: int = 0,
+        expected: Sequence[str] = ...,
+        is_eager: bool = False,
+    ) -> None:
+        """As TreeSource. `is_eager`: collections are taken apart whether or not somebody asks."""
+
 def python_source(
     columns: Sequence[tuple[str, str]],
     clusters: Sequence[Sequence[int]],

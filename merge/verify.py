@@ -72,7 +72,9 @@ def id_branches(
     file: str, source: SourceConfig, tree: str, form: Format
 ) -> tuple[str, str, str] | None:
     """Branches of run, lumi and event number; None if the file does not have all of them."""
-    run, lumi, event = source.run_branch, source.lumi_branch, source.event_branch
+    _, run, lumi, event = source.ids
+    if form.has_ids:
+        return run, lumi, event
     if not (run and lumi and event):
         return None
     held = branches_of(file, tree, form)

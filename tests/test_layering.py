@@ -62,6 +62,7 @@ CPP = {
     "fragments": {"bytes", "core/module", "core/data", "process"},
     "formats/root_file": {"bytes", "core/data", "process"},
     "formats/root_histograms": {"formats/root_file", "bytes", "core/data"},
+    "formats/lcio": {"bytes", "core/data"},
     "formats/table": {"bytes", "core/data"},
     "formats/rntuple": {"formats/table", "formats/root_file", "bytes", "core/data"},
     "formats/rntuple/write": {"formats/rntuple", "formats/root_file", "bytes", "core/data"},

@@ -11,6 +11,7 @@ void register_key_index(pybind11::module_& module);
 void register_exact_sums(pybind11::module_& module);
 void register_cell_table(pybind11::module_& module);
 void register_files(pybind11::module_& module);
+void register_lcio(pybind11::module_& module);
 void register_memory(pybind11::module_& module);
 void register_tree_writer(pybind11::module_& module);
 void register_status_board(pybind11::module_& module);

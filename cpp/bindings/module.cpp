@@ -34,6 +34,7 @@ PYBIND11_MODULE(_core, module) {
   register_conditions(module);
   register_schedule(module);
   register_processor(module);
+  register_lcio(module);
   register_replay(module);
   register_plan(module);
   register_process(module);

@@ -149,6 +149,9 @@ class SourceConfig(Section):
     lumi_branch: str = "luminosityBlock"
     """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
     event_branch: str = "event"
+    events_per_lumi: Positive | None = None
+    """Events of a lumi, by their numbers, in files of LCIO, which have no lumis; not given: each
+    run is one."""
     friends: tuple[FriendConfig, ...] = ()
     """Trees with an entry for each of this tree's, whose branches are columns, too:
     [{ tree = "corrections", files = ["corrections.root"], prefix = "" }]."""
@@ -188,7 +191,8 @@ class SourceConfig(Section):
     @property
     def ids(self) -> IdBranches:
         """The tree and its branches of event ids."""
-        return IdBranches(self.tree, self.run_branch, self.lumi_branch, self.event_branch)
+        lumi = f"event/{self.events_per_lumi}" if self.events_per_lumi else self.lumi_branch
+        return IdBranches(self.tree, self.run_branch, lumi, self.event_branch)
 
     @property
     def tree_names(self) -> TreeNames:

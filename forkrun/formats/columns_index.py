@@ -22,16 +22,17 @@ def columns_index(
     branches: Sequence[tuple[str, str]],
     clusters: Sequence[int],
     ids: tuple[Integers, Integers, Integers],
+    uuid: str = "",
 ) -> dict[str, Any]:
     """What `Format.index` gives. `name`: of the format; `branches`: name and type of each column;
     `clusters`: first entry of each, then the number of entries; `ids`: (n,) run, lumi and number of
-    each event."""
+    each event; `uuid`: 32 digits that tell the file from others, "": those of its content."""
     status = os.stat(path)
     _, _, event = ids
     ranges, borders = _ranges(*ids)
     return {
         "format": name,
-        "uuid": _uuid(path),
+        "uuid": uuid or _uuid(path),
         "n_bytes": status.st_size,
         "modified_ns": status.st_mtime_ns,
         "n_entries": len(event),

@@ -28,6 +28,10 @@ class Format:
 
     name: ClassVar[str]
     suffix: ClassVar[str]
+    has_ids: ClassVar[bool] = False
+    """Whether all files have ids of events, whichever columns outputs keep."""
+    becomes_root: ClassVar[bool] = False
+    """Whether outputs in trees and RNTuples of ROOT can be made of its columns."""
 
     def is_of(self, path: str) -> bool:
         """Whether a file is of this format, by its first bytes or its name."""
@@ -188,14 +192,8 @@ class Format:
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         """Digest of the events of a file. Raises InputError."""
-        import numpy as np
-
         columns = self.read(path, tree, ids)
-        run, lumi, event = (np.asarray(columns[name]).astype(np.uint64) for name in ids)
-        total = _core.EventDigest()
-        for its_run, its_lumi in np.unique(np.stack([run, lumi]), axis=1).T.tolist():
-            total.add(its_run, its_lumi, event[(run == its_run) & (lumi == its_lumi)])
-        return total
+        return digest_of_ids(*(columns[name] for name in ids))
 
     def written_anew(self, path: str, tree: str) -> list[str]:
         """Names of what outputs cannot copy as bytes and do not read as columns."""
@@ -208,6 +206,17 @@ class Format:
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
         """Whether ROOT's interpreter is needed to read a file, or to make outputs of it."""
         return False
+
+
+def digest_of_ids(run: Any, lumi: Any, event: Any) -> _core.EventDigest:
+    """Digest of events by their ids, (n,) each."""
+    import numpy as np
+
+    run, lumi, event = (np.asarray(each).astype(np.uint64) for each in (run, lumi, event))
+    total = _core.EventDigest()
+    for its_run, its_lumi in np.unique(np.stack([run, lumi]), axis=1).T.tolist():
+        total.add(its_run, its_lumi, event[(run == its_run) & (lumi == its_lumi)])
+    return total
 
 
 class _Opened:

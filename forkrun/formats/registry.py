@@ -1,4 +1,4 @@
-"""The formats there are: trees and RNTuples of ROOT, Parquet for outputs, and what installed
+"""The formats there are: trees and RNTuples of ROOT, LCIO, Parquet for outputs, and what installed
 packages add as entry points of the group `forkrun.formats`, each of which gives an instance of
 `Format`."""
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.errors import ConfigError
 from forkrun.formats.format import Format
+from forkrun.formats.lcio import LCIO
 from forkrun.formats.parquet import PARQUET
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
@@ -17,15 +18,17 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "forkrun.formats"
-_OWN: dict[str, Format] = {form.name: form for form in (TTREE, RNTUPLE, PARQUET)}
+_OWN: dict[str, Format] = {form.name: form for form in (TTREE, RNTUPLE, LCIO, PARQUET)}
 
 
 def format_of(path: str) -> Format:
     """The format of a file, which need not be there; of RNTuples, whose index tells them, that of
     trees. What no format knows is taken for a file of ROOT, whose reader says what is wrong with
     it."""
-    if TTREE.is_of(path):
-        return TTREE
+    own = (LCIO, TTREE) if "://" in path else (TTREE, LCIO)  # of URLs only the name tells
+    for form in own:
+        if form.is_of(path):
+            return form
     return next((form for form in map(_loaded, _added()) if form.is_of(path)), TTREE)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from forkrun import _core
 from forkrun.formats.events import EventSource, OutputToMake
-from forkrun.formats.ttree import TTreeFormat, to_make
+from forkrun.formats.format import Format
+from forkrun.formats.ttree import TTREE, TTreeFormat, to_make
+
+if TYPE_CHECKING:
+    from forkrun.formats.plain import Plain
 
 
 class RNTupleFormat(TTreeFormat):
@@ -22,10 +29,29 @@ class RNTupleFormat(TTreeFormat):
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
+        if events.form not in (None, self, TTREE):
+            return Format.make_outputs(self, outputs, events, n_threads, verify, on_open)
         made = [to_make(output, [*output.branches, *output.members]) for output in outputs]
         return _core.make_outputs(
             made, self.source(events), n_threads, verify, on_open, format=self.name
         )
+
+    def _write_output(
+        self,
+        path: str,
+        tree: str,
+        types: Mapping[str, str],
+        parts: Iterable[Mapping[str, Plain]],
+        compression: str | None,
+    ) -> None:
+        """By values: as a tree first, whose columns then become fields."""
+        scratch = f"{path}.tree"
+        try:
+            TTREE._write_output(scratch, tree, types, parts, compression)
+            _core.merge_trees([scratch], path, compression=compression, format=self.name)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(scratch)
 
     def written_anew(self, path: str, tree: str) -> list[str]:
         """None: what cannot be copied as bytes is read as columns."""

@@ -21,7 +21,7 @@ Open = Callable[[int], Any]
 """Gives, by number of the file, something with `read(names, first, last)`."""
 
 
-class _Selected(Struct, frozen=True):
+class Selected(Struct, frozen=True):
     """Events of a group of fragments, in the order of the output. `file`, `entry`, `row`: (n,)
     where each is in the input, and in the new `columns`."""
 
@@ -30,9 +30,9 @@ class _Selected(Struct, frozen=True):
     row: Integers
     columns: Mapping[str, Plain]
 
-    def at(self, places: Any) -> _Selected:
+    def at(self, places: Any) -> Selected:
         """Some of them."""
-        return _Selected(self.file[places], self.entry[places], self.row[places], self.columns)
+        return Selected(self.file[places], self.entry[places], self.row[places], self.columns)
 
 
 def selected_columns(
@@ -40,6 +40,12 @@ def selected_columns(
 ) -> Iterator[tuple[int, Mapping[str, Plain]]]:
     """Number of events and columns of consecutive selected events, of the `entries` of a file.
     `names`: of columns of the input."""
+    for span in selected_spans(output, entries):
+        yield len(span.row), _columns(opened, names, span)
+
+
+def selected_spans(output: OutputToMake, entries: Sequence[Range]) -> Iterator[Selected]:
+    """The selected events, each time rising entries of one file, near each other."""
     for number, (_, fragments) in enumerate(output.fragments):
         output.before_group(number)
         pieces = [piece for path in fragments for piece in _core.read_fragment(path)]
@@ -50,21 +56,20 @@ def selected_columns(
             selected = selected.at(np.lexsort((selected.entry, selected.file)))
         if entries:
             selected = selected.at(_is_within(selected, entries))
-        for span in _spans(selected):
-            yield len(span.row), _columns(opened, names, span)
+        yield from _spans(selected)
 
 
-def _selected(pieces: Sequence[Any]) -> _Selected:
+def _selected(pieces: Sequence[Any]) -> Selected:
     ranges = np.array([r for entries, _ in pieces for r in entries], np.int64).reshape(-1, 3)
     file, first, last = ranges.T
     n = last - first
     row = np.arange(n.sum())
     entry = row + np.repeat(first - (np.cumsum(n) - n), n)
     columns = {name: joined([new[name] for _, new in pieces]) for name in pieces[0][1]}
-    return _Selected(np.repeat(file, n), entry, row, columns)
+    return Selected(np.repeat(file, n), entry, row, columns)
 
 
-def _is_within(selected: _Selected, entries: Sequence[Range]) -> npt.NDArray[np.bool_]:
+def _is_within(selected: Selected, entries: Sequence[Range]) -> npt.NDArray[np.bool_]:
     within = np.zeros(len(selected.row), dtype=np.bool_)
     for file, first, last in entries:
         in_range = (selected.entry >= first) & (selected.entry < last)
@@ -72,7 +77,7 @@ def _is_within(selected: _Selected, entries: Sequence[Range]) -> npt.NDArray[np.
     return within
 
 
-def _spans(selected: _Selected) -> Iterator[_Selected]:
+def _spans(selected: Selected) -> Iterator[Selected]:
     """Rising entries of one file, near each other."""
     span = selected.entry // _SPAN
     is_new = (np.diff(selected.file) != 0) | (np.diff(span) != 0) | (np.diff(selected.entry) < 0)
@@ -82,7 +87,7 @@ def _spans(selected: _Selected) -> Iterator[_Selected]:
             yield selected.at(slice(first, last))
 
 
-def _columns(opened: Open, names: Sequence[str], span: _Selected) -> dict[str, Plain]:
+def _columns(opened: Open, names: Sequence[str], span: Selected) -> dict[str, Plain]:
     first, last = int(span.entry[0]), int(span.entry[-1]) + 1
     read = opened(int(span.file[0])).read(names, first, last) if names else {}
     kept = {name: rows_of(read[name], span.entry - first) for name in names}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from forkrun.errors import InputError
 from forkrun.formats.column_types import ColumnType, counter_of
 from forkrun.formats.described import Described, why_no_column
 from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
+from forkrun.formats.first_bytes import first_bytes
 from forkrun.formats.format import Format
 
 if TYPE_CHECKING:
@@ -31,20 +31,8 @@ class TTreeFormat(Format):
     suffix = ".root"
 
     def is_of(self, path: str) -> bool:
-        """Also what is on a server or cannot be read: ROOT's reader says why. A pipe without a
-        writer is not waited for."""
-        if "://" in path:
-            return True
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:
-            return True
-        try:
-            return os.read(descriptor, len(_MAGIC)) in (_MAGIC, b"")
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
+        """Also what is on a server or cannot be read: ROOT's reader says why."""
+        return "://" in path or first_bytes(path, len(_MAGIC)) in (_MAGIC, b"", None)
 
     def index(
         self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0

@@ -210,6 +210,8 @@ def describe_files(wanted: Sequence[tuple[str, str]]) -> list[dict[str, Describe
 def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
     text = message if file in message else f"{file}: {message}"
     text += about_access(text)
+    if "branch" in message and ids.lumi_branch.startswith("event/"):
+        return f"{text}; source.events_per_lumi is for files of LCIO: leave it out"
     if "no tree" in message:
         text += f"; name the tree of events with {key}"
     branches = {name for name in ids[1:] if name}

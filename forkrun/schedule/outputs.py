@@ -15,6 +15,7 @@ from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
 from forkrun.formats import Format
 from forkrun.formats.column_types import counter_of
+from forkrun.formats.lcio import LCIO
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
@@ -63,7 +64,8 @@ def add_outputs(
         has_columns = bool(new or decisions or within) or any(branches[n].readable for n in names)
         problems += _decision_problems(output, config.paths)
         problems += _parquet_problems(output, has_columns)
-        problems += _format_problems(output, of_input.format.name, has_columns)
+        problems += _format_problems(output, of_input.format, has_columns)
+        problems += _whole_problems(output, names, of_input, new or decisions)
         problems += _field_problems(output, [*names, *within, *(name for name, _ in new)])
         products = [columns[name][0] if name in columns else name for name, _ in new]
         paths = varied_of(output, job.variations)
@@ -202,11 +204,11 @@ def _parquet_problems(output: OutputConfig, has_columns: bool) -> Iterator[str]:
         yield f"{where}: nothing that is kept is a column; it has no branches of objects"
 
 
-def _format_problems(output: OutputConfig, wanted: str, has_columns: bool) -> Iterator[str]:
-    """An output in trees of ROOT or RNTuples of other input, or of objects, which cannot be
-    made."""
-    of_root = TTREE.name, RNTUPLE.name
-    if output.format in of_root and wanted not in of_root:
+def _format_problems(output: OutputConfig, of_input: Format, has_columns: bool) -> Iterator[str]:
+    """An output in a format that cannot be made of such input, or of objects."""
+    of_root, wanted = (TTREE.name, RNTUPLE.name), of_input.name
+    is_other = output.format in of_root and wanted not in of_root and not of_input.becomes_root
+    if is_other or (output.format == LCIO.name and of_input is not LCIO):
         yield (
             f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
             f' "{wanted}"; write format = "{wanted}"'
@@ -216,6 +218,23 @@ def _format_problems(output: OutputConfig, wanted: str, has_columns: bool) -> It
             f'outputs.{output.label}: format "rntuple": nothing that is kept is a column, and an'
             ' RNTuple has no branches of objects; write format = "ttree"'
         )
+
+
+def _whole_problems(
+    output: OutputConfig, kept_names: Sequence[str], of_input: InputBranches, new: object
+) -> Iterator[str]:
+    """What an output of LCIO cannot leave out or add: events are copied as they are stored."""
+    if output.format != LCIO.name:
+        return
+    where = f'outputs.{output.label}: format "lcio"'
+    if len(kept_names) < len(of_input.branches) or new or output.mode is OutputMode.FRIEND:
+        yield (
+            f"{where}: events are copied as they are, without new columns: leave out mode,"
+            ' decisions and datasets, and write keep = ["*"], drop = ["*_COLUMN", …] with the names'
+            ' of new columns; or write format = "ttree", "rntuple" or "parquet"'
+        )
+    if output.compression is not None:
+        yield f"{where}: events stay compressed as they are; leave compression out"
 
 
 def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]:

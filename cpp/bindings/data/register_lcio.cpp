@@ -1,0 +1,124 @@
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+#include <forkrun/formats/lcio/event_source.hpp>
+#include <forkrun/formats/lcio/file_index.hpp>
+
+#include "../bindings.hpp"
+#include "../column_arrays.hpp"
+#include "../descriptions.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using Names = std::vector<std::string>;
+using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;  // UUID, bytes, modified_ns
+
+/// A file that stays open, and its columns, which are found when they are asked for first.
+class OpenLcio {
+ public:
+  explicit OpenLcio(const std::string& path) : file_{path} {}
+
+  [[nodiscard]] const lcio::EventFile& file() const { return file_; }
+
+  std::vector<Column> read(const Names& names, std::int64_t first, std::int64_t last) {
+    if (columns_.empty()) {
+      columns_ = lcio::index_file(file_, 0).columns;
+    }
+    return lcio::read_columns(file_, lcio::columns_named(file_.path(), columns_, names), first,
+                              last);
+  }
+
+ private:
+  lcio::EventFile file_;
+  std::vector<ColumnDescription> columns_;
+};
+
+template <typename T, typename Of>
+py::array_t<T> numbers_of(const std::vector<EventId>& events, const Of& of) {
+  py::array_t<T> numbers{static_cast<py::ssize_t>(events.size())};
+  std::ranges::transform(events, numbers.mutable_data(), of);
+  return numbers;
+}
+
+/// Columns, clusters, ids and places of events and of run headers, and what tells the file from
+/// others.
+py::dict index_of(const OpenLcio& open, std::uint32_t events_per_lumi) {
+  lcio::FileIndex index;
+  {
+    const py::gil_scoped_release release;
+    index = lcio::index_file(open.file(), events_per_lumi);
+  }
+  py::dict found;
+  found["branches"] = names_and_types_of(index.columns);
+  found["clusters"] = index.clusters;
+  found["identity"] = index.identity;
+  py::list runs;
+  for (const auto& [run, place, end] : index.runs) {
+    runs.append(py::make_tuple(run, place, end));
+  }
+  found["runs"] = runs;
+  const auto& events = open.file().events();
+  py::array_t<std::int64_t> places{{static_cast<py::ssize_t>(events.size()), py::ssize_t{2}}};
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    places.mutable_at(static_cast<py::ssize_t>(i), 0) = events[i].place;
+    places.mutable_at(static_cast<py::ssize_t>(i), 1) = events[i].end;
+  }
+  found["places"] = places;
+  found["run"] = numbers_of<std::uint64_t>(index.events, [](const auto& id) { return id.run; });
+  found["lumi"] = numbers_of<std::uint64_t>(index.events, [](const auto& id) { return id.lumi; });
+  found["event"] = numbers_of<std::uint64_t>(index.events, [](const auto& id) { return id.event; });
+  return found;
+}
+
+py::dict read(OpenLcio& open, const Names& names, std::int64_t first, std::int64_t last) {
+  std::vector<Column> columns;
+  {
+    const py::gil_scoped_release release;
+    columns = open.read(names, first, last);
+  }
+  py::dict arrays;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    arrays[py::str(names[i])] = arrays_of(columns[i]);
+  }
+  return arrays;
+}
+
+std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
+                                                    const NamesAndTypes& columns,
+                                                    std::vector<std::vector<std::int64_t>> clusters,
+                                                    const std::vector<Identity>& identities,
+                                                    std::uint32_t events_per_lumi, Names expected,
+                                                    bool is_eager) {
+  lcio::EventSourceConfig config;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto& [uuid, n_bytes, modified_ns] = i < identities.size() ? identities[i] : Identity{};
+    config.files.push_back({files[i], n_bytes, modified_ns});
+  }
+  config.events_per_lumi = events_per_lumi;
+  config.columns = descriptions_of(columns);
+  config.clusters = std::move(clusters);
+  config.expected = std::move(expected);
+  config.is_eager = is_eager;
+  return std::make_unique<lcio::EventSource>(std::move(config));
+}
+
+}  // namespace
+
+void register_lcio(py::module_& module) {
+  py::class_<OpenLcio>(module, "OpenLcio")
+      .def(py::init<const std::string&>(), py::arg("path"))
+      .def("index", &index_of, py::arg("events_per_lumi") = 0)
+      .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
+  py::class_<lcio::EventSource, Source>(module, "LcioSource")
+      .def(py::init(&make_lcio_source), py::arg("files"), py::arg("columns"), py::arg("clusters"),
+           py::arg("identities") = std::vector<Identity>{}, py::arg("events_per_lumi") = 0,
+           py::arg("expected") = Names{}, py::arg("is_eager") = false);
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include <forkrun/formats/lcio/columns.hpp>
+#include <forkrun/formats/lcio/daughters.hpp>
+
+namespace forkrun::lcio {
+
+namespace {
+
+template <typename T>
+void copy(const std::vector<T>& from, std::span<T> to) {
+  std::ranges::copy(from, to.begin());
+}
+
+/// One value for each event.
+template <typename T, typename Value>
+void fill_scalars(const EventBlock& events, Column& into, const Value& value) {
+  const auto values = into.fill_scalar<T>(events.size());
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    values[event] = static_cast<T>(value(event));
+  }
+}
+
+/// One text for each event.
+void fill_detectors(const EventBlock& events, Column& into) {
+  const auto offsets = into.resize_offsets(events.size());
+  offsets[0] = 0;
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    offsets[event + 1] = offsets[event] + std::ssize(events.header(event).detector);
+  }
+  auto* to = into.resize_values(static_cast<std::size_t>(offsets[events.size()]));
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    const auto text = events.header(event).detector;
+    std::memcpy(to + offsets[event], text.data(), text.size());
+  }
+}
+
+/// The values of a parameter of each event, null where it is not there. `found` have to stay.
+void fill_parameters(std::span<const Parameter* const> found, Column& into) {
+  const auto size = size_of(into.type().element);
+  std::vector<std::byte> values;
+  const auto offsets = into.resize_offsets(found.size());
+  offsets[0] = 0;
+  for (std::size_t event = 0; event < found.size(); ++event) {
+    const auto n_bytes = found[event] != nullptr ? found[event]->numbers.size() : 0;
+    const auto begin = values.size();
+    values.resize(begin + n_bytes);
+    if (n_bytes > 0) {
+      swap_copy(&values[begin], found[event]->numbers.data(), n_bytes / size, size);
+    }
+    offsets[event + 1] = static_cast<std::int64_t>(values.size() / size);
+  }
+  std::ranges::copy(values, into.resize_values(values.size() / size));
+}
+
+void fill_texts(std::span<const Parameter* const> found, Column& into) {
+  const auto offsets = into.resize_offsets(found.size());
+  std::vector<std::int64_t> ends{0};
+  std::string characters;
+  offsets[0] = 0;
+  for (std::size_t event = 0; event < found.size(); ++event) {
+    if (found[event] != nullptr) {
+      for (const auto text : found[event]->texts) {
+        characters += text;
+        ends.push_back(std::ssize(characters));
+      }
+    }
+    offsets[event + 1] = std::ssize(ends) - 1;
+  }
+  copy(ends, into.resize_offsets(ends.size() - 1, 1));
+  std::memcpy(into.resize_values(characters.size()), characters.data(), characters.size());
+}
+
+void fill_parameters_of(EventBlock& events, const ColumnKey& key, Column& into) {
+  std::vector<Parameters> all(events.size());
+  std::vector<const Parameter*> found;
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    const auto is_of_event = key.origin == ColumnOrigin::event_parameter;
+    if (!is_of_event) {
+      all[event] = events.parameters(key.collection, event);
+    }
+    const auto& among = is_of_event ? events.header(event).parameters : all[event];
+    found.push_back(find_parameter(among, key.member, key.type.element));
+  }
+  key.type.is_text() ? fill_texts(found, into) : fill_parameters(found, into);
+}
+
+/// Offsets of the events' objects and of their lists.
+void fill_offsets(const Objects& objects, const Member& member, Column& into) {
+  const auto& events = objects.events();
+  if (member.list < 0) {
+    return copy(events, into.resize_offsets(events.size() - 1));
+  }
+  const auto& ends = objects.ends(static_cast<std::size_t>(member.list));
+  if (member.element == ElementType::character) {  // the texts of all objects of an event
+    const auto offsets = into.resize_offsets(events.size() - 1);
+    std::ranges::transform(events, offsets.begin(),
+                           [&](auto object) { return ends[static_cast<std::size_t>(object)]; });
+    return copy(objects.text_ends(), into.resize_offsets(objects.text_ends().size() - 1, 1));
+  }
+  copy(events, into.resize_offsets(events.size() - 1));
+  const auto inner = into.resize_offsets(ends.size() - 1, 1);
+  std::ranges::transform(ends, inner.begin(), [&](auto end) { return end * member.n_in_item; });
+}
+
+void fill_values(const Objects& objects, std::size_t member, Column& into) {
+  fill_offsets(objects, objects.members().members[member], into);
+  const auto values = objects.values(member).view();
+  auto* to = into.resize_values(values.size() / size_of(into.type().element));
+  if (!values.empty()) {
+    std::memcpy(to, values.data(), values.size());
+  }
+}
+
+void fill_empty(std::size_t n_events, Column& into) {
+  std::ranges::fill(into.resize_offsets(n_events), 0);
+  if (into.type().shape == Shape::doubly_jagged) {
+    into.resize_offsets(0, 1)[0] = 0;
+  }
+  (void)into.resize_values(0);
+}
+
+/// What the numbers of a pointer mean: index or collection.
+void fill_pointers(EventBlock& events, const Objects& objects, std::size_t member,
+                   const ColumnKey& key, Column& into) {
+  events.find_targets();
+  const auto& of = objects.members().members[member];
+  fill_offsets(objects, of, into);
+  const auto numbers = objects.values(member).view();
+  const auto n = numbers.size() / 4;
+  auto* to = into.resize_values(n);
+  std::size_t at = 0;
+  for (std::size_t event = 0; event < events.size(); ++event) {
+    const auto object = static_cast<std::size_t>(objects.events()[event + 1]);
+    const auto end =
+        of.list < 0
+            ? object
+            : static_cast<std::size_t>(objects.ends(static_cast<std::size_t>(of.list))[object]);
+    for (; at < end; ++at) {
+      std::uint32_t number = 0;
+      std::memcpy(&number, &numbers[4 * at], sizeof(number));
+      const auto target = events.target(event, number);
+      const auto value = key.origin == ColumnOrigin::pointer_collection
+                             ? target.collection
+                             : static_cast<std::uint32_t>(target.index);
+      std::memcpy(to + 4 * at, &value, sizeof(value));
+    }
+  }
+}
+
+void fill_daughters(EventBlock& events, const Objects& objects, const ColumnKey& key,
+                    const WantedMembers& wanted, Column& into) {
+  events.find_targets();
+  const auto found = find_daughters(events, key.collection, wanted);
+  copy(objects.events(), into.resize_offsets(objects.events().size() - 1));
+  copy(found.ends, into.resize_offsets(found.ends.size() - 1, 1));
+  auto* to = into.resize_values(found.daughters.size());
+  for (const auto& daughter : found.daughters) {
+    const auto value = key.origin == ColumnOrigin::daughters_collection
+                           ? daughter.collection
+                           : static_cast<std::uint32_t>(daughter.index);
+    std::memcpy(to, &value, sizeof(value));
+    to += sizeof(value);
+  }
+}
+
+/// Of members that are stored with each object.
+void fill_stored(EventBlock& events, const Objects& objects, std::size_t member,
+                 const ColumnKey& key, Column& into) {
+  const auto& of = objects.members().members[member];
+  const auto is_id = key.origin == ColumnOrigin::pointer_collection;
+  auto type = type_of_member(of);
+  type.element = is_id ? ElementType::uint32 : type.element;
+  if (type != key.type || (is_id && !of.is_pointer)) {
+    throw InputError(events.where(0) + ": \"" + key.collection + "." + key.member + "\" is " +
+                     type.name() + " in this file, not " + key.type.name());
+  }
+  of.is_pointer ? fill_pointers(events, objects, member, key, into)
+                : fill_values(objects, member, into);
+}
+
+void fill_members(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted,
+                  Column& into) {
+  const auto asked = wanted.find(key.collection);
+  const auto* objects =
+      events.objects(key.collection, key.member,
+                     asked == wanted.end() ? std::vector<std::string>{key.member} : asked->second);
+  if (objects == nullptr) {
+    return fill_empty(events.size(), into);
+  }
+  const auto number = objects->members().find(key.member);
+  if (number < 0) {
+    throw InputError(events.where(0) + ": objects of the collection \"" + key.collection +
+                     "\" have no member \"" + key.member + "\" in this file");
+  }
+  if (key.origin == ColumnOrigin::daughters || key.origin == ColumnOrigin::daughters_collection) {
+    fill_daughters(events, *objects, key, wanted, into);
+  } else {
+    fill_stored(events, *objects, static_cast<std::size_t>(number), key, into);
+  }
+}
+
+}  // namespace
+
+void fill(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted, Column& into) {
+  into.reset(key.type);
+  const auto header = [&](std::size_t event) -> const EventHeader& { return events.header(event); };
+  const auto id = [&](std::size_t event) { return id_of(header(event), key.events_per_lumi); };
+  switch (key.origin) {
+    case ColumnOrigin::run:
+      return fill_scalars<std::uint32_t>(events, into, [&](auto i) { return id(i).run; });
+    case ColumnOrigin::lumi:
+      return fill_scalars<std::uint32_t>(events, into, [&](auto i) { return id(i).lumi; });
+    case ColumnOrigin::event:
+      return fill_scalars<std::uint64_t>(events, into, [&](auto i) { return id(i).event; });
+    case ColumnOrigin::time_stamp:
+      return fill_scalars<std::int64_t>(events, into, [&](auto i) { return header(i).time_stamp; });
+    case ColumnOrigin::weight:
+      return fill_scalars<double>(events, into, [&](auto i) { return header(i).weight(); });
+    case ColumnOrigin::detector: return fill_detectors(events, into);
+    case ColumnOrigin::event_parameter:
+    case ColumnOrigin::collection_parameter: return fill_parameters_of(events, key, into);
+    default: return fill_members(events, key, wanted, into);
+  }
+}
+
+}  // namespace forkrun::lcio

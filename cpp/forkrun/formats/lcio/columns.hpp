@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/lcio/event_block.hpp>
+
+namespace forkrun::lcio {
+
+/// What a column of a file of LCIO is made of.
+enum class ColumnOrigin : std::uint8_t {
+  run,
+  lumi,  ///< 1, or of "event/100": 1 and a hundredth of the number of the event
+  event,
+  time_stamp,
+  detector,
+  weight,
+  event_parameter,       ///< "parameters.Thrust"
+  collection_parameter,  ///< "ECAL.parameters.CellIDEncoding"
+  member,                ///< "MCParticle.pdg"; of a pointer: the index in its collection
+  pointer_collection,    ///< "MCParticle.parents_collectionID"
+  daughters,             ///< of MCParticles, which are stored with their parents
+  daughters_collection
+};
+
+struct ColumnKey {
+  ColumnOrigin origin{};
+  std::string collection{};
+  std::string member{};  ///< or the name of the parameter
+  ColumnType type{};
+  std::uint32_t events_per_lumi{};
+};
+
+/// Finds out what a column's name means. \throws InputError if it is none
+[[nodiscard]] ColumnKey column_key(const ColumnDescription& column);
+
+/// The columns of events, whatever version wrote them, in the order of the names.
+[[nodiscard]] std::vector<ColumnDescription> event_columns();
+/// Those that the objects of a collection have.
+[[nodiscard]] std::vector<ColumnDescription> collection_columns(std::string_view collection,
+                                                                ObjectType type);
+/// One item for each object, or a list of them. Arrays in lists lie one after the other.
+[[nodiscard]] ColumnType type_of_member(const Member& member);
+/// "float32[]" of a parameter.
+[[nodiscard]] ColumnType type_of(const Parameter& parameter);
+
+/// Run, lumi and number of an event. \throws InputError if one is below 0
+[[nodiscard]] EventId id_of(const EventHeader& header, std::uint32_t events_per_lumi);
+
+/// Members that will be asked for, by collection.
+using WantedMembers = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+/// Makes a column of all events. \throws InputError with file and event
+void fill(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted, Column& into);
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/core/data/errors.hpp>
+
+namespace forkrun::lcio {
+
+/// Bytes that arrays of `n` bytes take: a multiple of 4.
+[[nodiscard]] constexpr std::size_t padded(std::size_t n) { return (n + 3) / 4 * 4; }
+
+/// Reads big-endian values one after the other, never beyond the end. \throws InputError
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes)
+      : at_{bytes.data()}, end_{bytes.data() + bytes.size()} {}
+
+  [[nodiscard]] std::size_t n_left() const { return static_cast<std::size_t>(end_ - at_); }
+  [[nodiscard]] bool is_at_end() const { return at_ == end_; }
+
+  /// What is next, and steps over it.
+  const std::byte* take(std::size_t n) {
+    if (n > n_left()) [[unlikely]] {
+      throw_too_short(n);
+    }
+    const auto* taken = at_;
+    at_ += n;
+    return taken;
+  }
+  template <typename T>
+  T next() {
+    return big_endian<T>(take(sizeof(T)));
+  }
+  std::uint32_t word() { return next<std::uint32_t>(); }
+
+  /// The number of what follows, each of which takes `least` bytes or more.
+  std::size_t count(std::size_t least = 4) {
+    const auto n = next<std::int32_t>();
+    if (n < 0 || static_cast<std::size_t>(n) > n_left() / least) [[unlikely]] {
+      throw_wrong_count(n);
+    }
+    return static_cast<std::size_t>(n);
+  }
+  std::string_view text() {
+    const auto n = count(1);
+    return {reinterpret_cast<const char*>(take(padded(n))), n};
+  }
+
+ private:
+  [[noreturn]] void throw_too_short(std::size_t n) const {
+    throw InputError("it ends where " + std::to_string(n) + " bytes more are needed, and " +
+                     std::to_string(n_left()) + " are left");
+  }
+  [[noreturn]] void throw_wrong_count(std::int32_t n) const {
+    throw InputError("it says that " + std::to_string(n) + " items follow, for which " +
+                     std::to_string(n_left()) + " bytes are left");
+  }
+
+  const std::byte* at_;
+  const std::byte* end_;
+};
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,337 @@
+#include <forkrun/formats/lcio/event_block.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <forkrun/bytes/inflate.hpp>
+#include <forkrun/core/data/error_context.hpp>
+
+namespace forkrun::lcio {
+
+namespace {
+
+constexpr std::size_t n_together = 2;  // events that are inflated in turns
+
+/// Where the content of a collection's block has its objects: behind its flag and parameters.
+struct CollectionHead {
+  std::uint32_t flag{};
+  Parameters parameters;
+};
+
+CollectionHead collection_head(Cursor& from, std::uint32_t version) {
+  const auto flag = from.word();
+  return {flag, read_parameters(from, version)};
+}
+
+}  // namespace
+
+std::string EventBlock::where(std::size_t event) const {
+  const auto& of = events_[event];
+  return of.file->path() + ": event " + std::to_string(of.header.event) + " of run " +
+         std::to_string(of.header.run) + " (entry " + std::to_string(of.entry) + ", at byte " +
+         std::to_string(of.place) + ")";
+}
+
+template <typename Act>
+void EventBlock::in_event(std::size_t event, const Act& act) const {
+  try {
+    act();
+  } catch (...) {
+    rethrow_with_context(where(event));
+  }
+}
+
+void EventBlock::load(std::vector<EventsOfFile> pieces) {
+  const std::lock_guard lock{mutex_};
+  pieces_ = std::move(pieces);
+  decoded_.clear();
+  names_.clear();
+  failure_ = nullptr;
+  next_ = 0;
+  n_inflated_ = 0;
+  has_targets_ = false;
+  has_room_ = false;
+  std::size_t n_stored = 0;
+  std::size_t n_events = 0;
+  for (const auto& [file, first, last] : pieces_) {
+    const auto& events = file->events();
+    n_stored += first == last
+                    ? 0
+                    : static_cast<std::size_t>(events[static_cast<std::size_t>(last - 1)].end -
+                                               events[static_cast<std::size_t>(first)].place);
+    n_events += static_cast<std::size_t>(last - first);
+  }
+  events_.resize(n_events);
+  auto into = stored_.resize(n_stored);
+  n_events = 0;
+  for (const auto& piece : pieces_) {
+    if (piece.first < piece.last) {
+      read_piece(piece, into, n_events);
+      const auto& events = piece.file->events();
+      into = into.subspan(
+          static_cast<std::size_t>(events[static_cast<std::size_t>(piece.last - 1)].end -
+                                   events[static_cast<std::size_t>(piece.first)].place));
+      n_events += static_cast<std::size_t>(piece.last - piece.first);
+    }
+  }
+  restore_headers();
+}
+
+/// One read for all. `first`: number in the block of the piece's first event.
+void EventBlock::read_piece(const EventsOfFile& piece, std::span<std::byte> into,
+                            std::size_t first) {
+  const auto stored = std::span{piece.file->events()}.subspan(
+      static_cast<std::size_t>(piece.first), static_cast<std::size_t>(piece.last - piece.first));
+  const auto begin = stored.front().place;
+  const auto bytes = into.first(static_cast<std::size_t>(stored.back().end - begin));
+  piece.file->read(begin, bytes, account_);
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    auto& event = events_[first + i];
+    event.file = piece.file.get();
+    event.entry = piece.first + static_cast<std::int64_t>(i);
+    event.place = stored[i].place;
+    event.records = bytes.subspan(static_cast<std::size_t>(stored[i].place - begin),
+                                  static_cast<std::size_t>(stored[i].end - stored[i].place));
+    event.body_at = static_cast<std::size_t>(stored[i].body - stored[i].place);
+  }
+}
+
+/// The headers of all events, and the heads of the events themselves.
+void EventBlock::restore_headers() {
+  std::vector<RecordHead> heads;
+  std::size_t n_bytes = 0;
+  for (auto& event : events_) {
+    try {
+      heads.push_back(record_head(event.records, 0, std::ssize(event.records)));
+      event.body_head =
+          record_head(event.records.subspan(event.body_at), 0,
+                      std::ssize(event.records) - std::ssize(event.records.first(event.body_at)));
+      if (heads.back().name != "LCEventHeader" || event.body_head.name != "LCEvent") {
+        throw InputError("it is not as it was: the file has changed");
+      }
+      n_bytes += heads.back().n_data;
+    } catch (...) {
+      rethrow_with_context(event.file->path() + ": entry " + std::to_string(event.entry) +
+                           ", at byte " + std::to_string(event.place));
+    }
+  }
+  auto into = headers_.resize(n_bytes);
+  for (std::size_t i = 0; i < events_.size(); ++i) {
+    auto& event = events_[i];
+    try {
+      const auto data = into.first(heads[i].n_data);
+      restore(heads[i], event.records.subspan(heads[i].n_head, heads[i].n_stored), data);
+      event.header = event_header(data);
+    } catch (...) {
+      rethrow_with_context(event.file->path() + ": header of entry " + std::to_string(event.entry) +
+                           ", at byte " + std::to_string(event.place));
+    }
+    into = into.subspan(heads[i].n_data);
+  }
+  find_names();
+  std::size_t n_data = 0;
+  for (const auto& event : events_) {
+    n_data += event.body_head.n_data;
+  }
+  n_data_ = n_data;
+}
+
+void EventBlock::find_names() {
+  for (const auto& event : events_) {
+    for (const auto& collection : event.header.collections) {
+      if (std::ranges::find(names_, collection.name) == names_.end()) {
+        names_.push_back(collection.name);
+      }
+    }
+  }
+}
+
+/// Whoever comes while others inflate helps them, and waits until all is there.
+void EventBlock::inflate_all() {
+  if (n_inflated_ < events_.size()) {
+    {
+      const std::lock_guard lock{mutex_};
+      give_room();
+    }
+    inflate_some();
+    for (auto n = n_inflated_.load(); n < events_.size(); n = n_inflated_.load()) {
+      n_inflated_.wait(n);
+    }
+  }
+  const std::lock_guard lock{mutex_};
+  if (failure_) {
+    std::rethrow_exception(failure_);
+  }
+}
+
+void EventBlock::give_room() {
+  if (has_room_) {
+    return;
+  }
+  auto into = data_.resize(n_data_);
+  for (auto& event : events_) {
+    event.data = into.first(event.body_head.n_data);
+    into = into.subspan(event.body_head.n_data);
+  }
+  has_room_ = true;
+}
+
+void EventBlock::inflate_some() {
+  for (auto first = next_.fetch_add(n_together); first < events_.size();
+       first = next_.fetch_add(n_together)) {
+    const auto last = std::min(first + n_together, events_.size());
+    try {
+      inflate(first, last);
+    } catch (...) {
+      const std::lock_guard lock{mutex_};
+      if (!failure_) {
+        failure_ = std::current_exception();
+      }
+    }
+    n_inflated_ += last - first;
+    n_inflated_.notify_all();
+  }
+}
+
+/// One event, or two in turns, which takes less time than one after the other.
+void EventBlock::inflate(std::size_t first, std::size_t last) {
+  auto& one = events_[first];
+  auto& other = events_[last - 1];
+  if (last - first == n_together && one.body_head.is_compressed() &&
+      other.body_head.is_compressed()) {
+    const auto done = inflate_both({stored_of(one), one.data}, {stored_of(other), other.data});
+    for (const auto& [is_done, event] :
+         {std::pair{done.one, first}, std::pair{done.other, first + 1}}) {
+      if (!is_done) {
+        in_event(event, [&] {
+          restore(events_[event].body_head, stored_of(events_[event]), events_[event].data);
+        });
+      }
+    }
+  } else {
+    for (auto event = first; event < last; ++event) {
+      in_event(event, [&] {
+        restore(events_[event].body_head, stored_of(events_[event]), events_[event].data);
+      });
+    }
+  }
+  for (auto event = first; event < last; ++event) {
+    in_event(event, [&] { find_blocks(event); });
+  }
+}
+
+std::span<const std::byte> EventBlock::stored_of(const Event& event) {
+  return event.records.subspan(event.body_at + event.body_head.n_head, event.body_head.n_stored);
+}
+
+void EventBlock::find_blocks(std::size_t event) {
+  auto& blocks = events_[event].blocks;
+  blocks.clear();
+  for_each_block(events_[event].data, [&](const Block& block) { blocks.push_back(block); });
+}
+
+EventBlock::Decoded& EventBlock::decoded(std::string_view collection) {
+  const std::lock_guard lock{mutex_};
+  auto found = decoded_.find(collection);
+  if (found == decoded_.end()) {
+    found = decoded_.emplace(std::string{collection}, std::make_unique<Decoded>()).first;
+  }
+  return *found->second;
+}
+
+const Objects* EventBlock::objects(std::string_view collection, std::string_view needed,
+                                   const std::vector<std::string>& wanted) {
+  const auto type = type_of(collection);
+  if (type == ObjectType::none) {
+    return nullptr;
+  }
+  const auto& members = members_of(type);
+  const auto member = needed.empty() ? -1 : members.find(needed);
+  auto& of = decoded(collection);
+  const std::lock_guard lock{of.mutex};
+  for (const auto& known : of.objects) {
+    if (member < 0 || known->has(static_cast<std::size_t>(member))) {
+      return known.get();
+    }
+  }
+  std::vector<bool> mask(members.members.size(), !of.objects.empty() && member >= 0);
+  for (const auto& name : wanted) {
+    if (const auto number = members.find(name); number >= 0) {
+      mask[static_cast<std::size_t>(number)] = true;
+    }
+  }
+  if (member >= 0) {
+    mask[static_cast<std::size_t>(member)] = true;
+  }
+  inflate_all();
+  of.objects.push_back(decode(collection, type, mask));
+  return of.objects.back().get();
+}
+
+/// As the first event with the collection says.
+ObjectType EventBlock::type_of(std::string_view collection) const {
+  for (const auto& event : events_) {
+    for (const auto& [name, type, is_subset] : event.header.collections) {
+      if (name == collection) {
+        return is_subset ? ObjectType::reference : object_type(type);
+      }
+    }
+  }
+  return ObjectType::none;
+}
+
+std::unique_ptr<Objects> EventBlock::decode(std::string_view collection, ObjectType type,
+                                            const std::vector<bool>& wanted) {
+  auto objects = std::make_unique<Objects>(type, wanted);
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    in_event(event, [&] {
+      try {
+        decode_event(event, collection, *objects);
+      } catch (...) {
+        rethrow_with_context("collection \"" + std::string{collection} + '"');
+      }
+    });
+  }
+  return objects;
+}
+
+void EventBlock::decode_event(std::size_t event, std::string_view collection, Objects& into) {
+  const auto& held = events_[event].header.collections;
+  const auto found = std::ranges::find(held, collection, &CollectionName::name);
+  if (found == held.end()) {
+    return into.add_nothing();
+  }
+  const auto type = found->is_subset ? ObjectType::reference : object_type(found->type);
+  if (type != into.type()) {
+    throw InputError("it is of type " + std::string{found->type} +
+                     (found->is_subset ? " (a subset)" : "") + ", and of another in other events");
+  }
+  const auto* block = block_of(event, collection);
+  if (block == nullptr) {
+    throw InputError("the header of the event names it, but the event does not have it");
+  }
+  Cursor from{block->content};
+  const auto head = collection_head(from, block->version);
+  into.add_event(from, block->version, head.flag);
+}
+
+const Block* EventBlock::block_of(std::size_t event, std::string_view collection) const {
+  const auto& blocks = events_[event].blocks;
+  const auto found = std::ranges::find(blocks, collection, &Block::name);
+  return found == blocks.end() ? nullptr : &*found;
+}
+
+Parameters EventBlock::parameters(std::string_view collection, std::size_t event) {
+  inflate_all();
+  Parameters found;
+  in_event(event, [&] {
+    if (const auto* block = block_of(event, collection)) {
+      Cursor from{block->content};
+      found = collection_head(from, block->version).parameters;
+    }
+  });
+  return found;
+}
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forkrun/bytes/growing_bytes.hpp>
+#include <forkrun/formats/lcio/event_file.hpp>
+#include <forkrun/formats/lcio/event_header.hpp>
+#include <forkrun/formats/lcio/objects.hpp>
+
+namespace forkrun::lcio {
+
+/// Events [first, last) of a file.
+struct EventsOfFile {
+  std::shared_ptr<const EventFile> file;
+  std::int64_t first{};
+  std::int64_t last{};
+};
+
+/// What a pointer leads to: the number of an object in the collection whose name has this id, -1
+/// and 0: to nothing.
+struct Target {
+  std::uint32_t collection{};
+  std::int32_t index = -1;
+};
+
+/// The id of a collection, by its name: as podio has it, MurmurHash3 with 32 bits.
+[[nodiscard]] std::uint32_t id_of(std::string_view collection);
+
+/// Consecutive events, in steps that are made when somebody asks for what they give: the records
+/// are read and the headers inflated by `load`; the events are inflated when the first collection
+/// is asked for, a collection is taken apart when one of its members is. All but `load`: any
+/// thread, and several that ask at the same time inflate together.
+class EventBlock {
+ public:
+  /// \throws InputError with file and event, as all others
+  void load(std::vector<EventsOfFile> pieces);
+
+  [[nodiscard]] std::size_t size() const { return events_.size(); }
+  [[nodiscard]] const EventHeader& header(std::size_t event) const { return events_[event].header; }
+  /// "FILE: event 7 of run 1 (entry 6, at byte 1234)".
+  [[nodiscard]] std::string where(std::size_t event) const;
+
+  /// Inflates all events.
+  void inflate_all();
+  /// `wanted` members, if the collection was not taken apart yet; `needed`: the one that has to be
+  /// there. Events without the collection have no objects; without any event that has it: nullptr.
+  const Objects* objects(std::string_view collection, std::string_view needed,
+                         const std::vector<std::string>& wanted);
+  /// Parameters of a collection in an event. \throws InputError
+  [[nodiscard]] Parameters parameters(std::string_view collection, std::size_t event);
+  /// Names of all collections of the events.
+  [[nodiscard]] const std::vector<std::string_view>& collections() const { return names_; }
+  /// Finds out which objects the numbers of pointers mean.
+  void find_targets();
+  /// What objects of an event point at by this number. Needs `find_targets`.
+  [[nodiscard]] Target target(std::size_t event, std::uint32_t number);
+  [[nodiscard]] const ReadAccount& account() const { return account_; }
+
+ private:
+  struct Event {
+    const EventFile* file{};
+    std::int64_t entry{}, place{};
+    std::span<const std::byte> records;  ///< both, as they are in the file
+    std::size_t body_at{};               ///< place of the second in these
+    RecordHead body_head;
+    std::span<std::byte> data;  ///< of the second, inflated
+    EventHeader header;
+    std::vector<Block> blocks{};
+  };
+  /// A collection, taken apart for what was asked for first, and then for everything.
+  struct Decoded {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Objects>> objects;
+  };
+
+  void read_piece(const EventsOfFile& piece, std::span<std::byte> into, std::size_t first);
+  void restore_headers();
+  void find_names();
+  void give_room();
+  void inflate_some();
+  void inflate(std::size_t first, std::size_t last);
+  void find_blocks(std::size_t event);
+  [[nodiscard]] static std::span<const std::byte> stored_of(const Event& event);
+  [[nodiscard]] Decoded& decoded(std::string_view collection);
+  [[nodiscard]] ObjectType type_of(std::string_view collection) const;
+  [[nodiscard]] std::unique_ptr<Objects> decode(std::string_view collection, ObjectType type,
+                                                const std::vector<bool>& wanted);
+  void decode_event(std::size_t event, std::string_view collection, Objects& into);
+  [[nodiscard]] const Block* block_of(std::size_t event, std::string_view collection) const;
+  void add_targets(std::size_t event,
+                   const std::vector<std::pair<std::uint32_t, const Objects*>>& all);
+  template <typename Act>
+  void in_event(std::size_t event, const Act& act) const;
+
+  Bytes stored_;   ///< records as they are in the files
+  Bytes headers_;  ///< inflated headers
+  Bytes data_;     ///< inflated events
+  std::vector<EventsOfFile> pieces_;
+  std::vector<Event> events_;
+  std::vector<std::string_view> names_;
+  std::size_t n_data_{};  ///< bytes of all events, inflated
+  ReadAccount account_;
+
+  std::mutex mutex_;  ///< of the map and the failure
+  std::map<std::string, std::unique_ptr<Decoded>, std::less<>> decoded_;
+  std::exception_ptr failure_;
+  std::atomic<std::size_t> next_{}, n_inflated_{};
+  std::mutex targets_mutex_;
+  bool has_room_{}, has_targets_{};
+  std::vector<Target> targets_;             ///< of all events, by number
+  std::vector<std::size_t> targets_begin_;  ///< by event
+};
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <forkrun/bytes/byte_source.hpp>
+#include <forkrun/formats/lcio/record.hpp>
+
+namespace forkrun::lcio {
+
+/// The two records of an event in a file: that of its header, from `place` on, and that of the
+/// event, which ends at `end`.
+struct StoredEvent {
+  std::int64_t place{};
+  std::int64_t body{};
+  std::int64_t end{};
+  std::uint32_t n_data{};  ///< bytes of the event, uncompressed
+};
+
+/// A file of LCIO that is open for reading, and where its records are. Any thread.
+class EventFile {
+ public:
+  /// Goes from the head of one record to that of the next: so files that lack records for random
+  /// access, and those to which others were appended, are read alike. \throws InputError
+  explicit EventFile(const std::string& path);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::int64_t n_bytes() const { return bytes_->n_bytes(); }
+  [[nodiscard]] std::int64_t modified_ns() const { return bytes_->modified_ns(); }
+  [[nodiscard]] const std::vector<StoredEvent>& events() const { return events_; }
+  /// The records of run headers.
+  [[nodiscard]] const std::vector<RecordHead>& runs() const { return runs_; }
+  /// The record at this place, which is one of those that were found. \throws InputError
+  [[nodiscard]] RecordHead head_at(std::int64_t place) const;
+  /// The data of a record. \throws InputError
+  [[nodiscard]] std::vector<std::byte> restored(const RecordHead& head) const;
+  /// Fills `into` from this place. \throws InputError if the file ends before
+  void read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) const;
+
+ private:
+  void find_records();
+  void note(const RecordHead& head, std::int64_t& header);
+
+  std::string path_;
+  std::shared_ptr<ByteSource> bytes_;
+  std::vector<StoredEvent> events_;
+  std::vector<RecordHead> runs_;
+};
+
+/// Whether a file begins as one of LCIO does. `bytes`: its first eight.
+[[nodiscard]] bool begins_like_lcio(std::span<const std::byte> bytes);
+
+}  // namespace forkrun::lcio

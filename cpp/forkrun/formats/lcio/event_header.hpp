@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/lcio/record.hpp>
+
+namespace forkrun::lcio {
+
+/// Values under a name, of a run, an event or a collection. Numbers are as they are stored; texts,
+/// and the name, are in the record.
+struct Parameter {
+  std::string_view name;
+  ElementType type{};  ///< int32, float32, float64 or character
+  std::span<const std::byte> numbers;
+  std::vector<std::string_view> texts;
+};
+using Parameters = std::vector<Parameter>;
+
+/// Reads them, and steps over them. \throws InputError
+[[nodiscard]] Parameters read_parameters(Cursor& from, std::uint32_t version);
+/// The one of this name and type, if it is there.
+[[nodiscard]] const Parameter* find_parameter(const Parameters& among, std::string_view name,
+                                              ElementType type);
+
+struct CollectionName {
+  std::string_view name;
+  std::string_view type;
+  bool is_subset{};  ///< it has references to objects of the type
+};
+
+/// What the record before an event says of it.
+struct EventHeader {
+  std::int32_t run{};
+  std::int32_t event{};
+  std::int64_t time_stamp{};  ///< ns since 1970
+  std::string_view detector;
+  std::vector<CollectionName> collections;
+  Parameters parameters;
+
+  /// 1 unless the event says otherwise.
+  [[nodiscard]] double weight() const;
+};
+
+/// Of the data of the record, which have to stay. \throws InputError
+[[nodiscard]] EventHeader event_header(std::span<const std::byte> data);
+
+struct RunHeader {
+  std::int32_t run{};
+  std::string_view detector;
+  std::string_view description;
+  std::vector<std::string_view> subdetectors;
+  Parameters parameters;
+};
+/// Of the data of the record, which have to stay. \throws InputError
+[[nodiscard]] RunHeader run_header(std::span<const std::byte> data);
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/event_id.hpp>
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/formats/lcio/event_file.hpp>
+
+namespace forkrun::lcio {
+
+/// Where the header of a run is.
+struct StoredRun {
+  std::int32_t run{};
+  std::int64_t place{};
+  std::int64_t end{};
+};
+
+/// What a file of LCIO holds.
+struct FileIndex {
+  std::array<std::uint64_t, 2> identity{};  ///< depends on where events are, and on their headers
+  std::vector<EventId> events;
+  std::vector<StoredRun> runs;
+  std::vector<std::int64_t> clusters;  ///< first event of each MiB, then the number of events
+  std::vector<ColumnDescription> columns;
+};
+
+/// Reads the headers of all events; of the events themselves the first with each collection.
+/// \throws InputError
+[[nodiscard]] FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi);
+
+/// Those of a file's columns that have these names, in their order, and numbers of lumis,
+/// "event/9". `path`: for errors. \throws InputError if there is none of a name
+[[nodiscard]] std::vector<ColumnDescription> columns_named(
+    const std::string& path, const std::vector<ColumnDescription>& columns,
+    const std::vector<std::string>& names);
+
+}  // namespace forkrun::lcio

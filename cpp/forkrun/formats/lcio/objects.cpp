@@ -1,0 +1,341 @@
+#include <forkrun/formats/lcio/objects.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/formats/lcio/cursor.hpp>
+
+namespace forkrun::lcio {
+
+namespace {
+
+template <typename T>
+void swap_into(std::byte* to, const std::byte* from, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto value = big_endian<T>(from + i * sizeof(T));
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+/// Of objects that are all of one size: what is at one place of each.
+template <typename T>
+void swap_every(std::byte* to, const std::byte* from, std::size_t n, std::size_t stride) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto value = big_endian<T>(from + i * stride);
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+}  // namespace
+
+/// Takes the objects of one event apart, as their layout says.
+class ObjectDecoder {
+ public:
+  ObjectDecoder(Objects& to, Cursor& from) : to_{to}, from_{from} {}
+
+  void decode(std::size_t n_objects) {
+    n_objects_ = n_objects;
+    to_.inner_tags_.emplace_back();
+    const std::span<const Action> actions{to_.layout_.actions};
+    if (to_.layout_.n_fixed > 0) {
+      decode_fixed(actions);
+    } else {
+      for (std::size_t i = 0; i < n_objects; ++i) {
+        run(actions);
+        end_object();
+      }
+    }
+    to_.events_.push_back(to_.events_.back() + static_cast<std::int64_t>(n_objects));
+    fill_absent();
+  }
+
+  void set_counts(const std::array<std::size_t, 3>& counts) { counts_ = counts; }
+
+ private:
+  void decode_fixed(std::span<const Action> actions);
+  void run(std::span<const Action> actions);
+  void read_list(const Action& action, std::span<const Action> of_item);
+  void read_inner_list(const Action& action, std::span<const Action> of_item);
+  void read_items(std::size_t n, std::span<const Action> of_item);
+  void read_shorts(const Action& action);
+  void read_texts(const Action& action);
+  void keep_words(const Action& action, const std::byte* from);
+  void fill_absent_of_object(std::span<const Action> actions);
+  void end_object();
+  void fill_absent();
+  void fill(std::size_t member, std::size_t n_items);
+
+  Objects& to_;
+  Cursor& from_;
+  std::size_t n_objects_{};
+  std::array<std::size_t, 3> counts_{};
+  std::uint32_t kept_{};
+  std::uint32_t item_{};
+};
+
+void ObjectDecoder::decode_fixed(std::span<const Action> actions) {
+  const auto stride = to_.layout_.n_fixed;
+  if (n_objects_ > from_.n_left() / stride) {
+    throw InputError("it ends before the last of its " + std::to_string(n_objects_) + " objects");
+  }
+  const auto* at = from_.take(n_objects_ * stride);
+  for (const auto& action : actions.subspan(1)) {
+    const auto width = action.step == Step::doubles ? std::size_t{8} : std::size_t{4};
+    if (action.step == Step::tag) {
+      const auto first = to_.tags_.size();
+      to_.tags_.resize(first + n_objects_);
+      auto* tags = reinterpret_cast<std::byte*>(to_.tags_.data() + first);
+      swap_every<std::uint32_t>(tags, at, n_objects_, stride);
+    } else if (action.which >= 0 && action.n == 1) {
+      auto* into = to_.values_[static_cast<std::size_t>(action.which)].extend(n_objects_ * width);
+      width == 8 ? swap_every<std::uint64_t>(into, at, n_objects_, stride)
+                 : swap_every<std::uint32_t>(into, at, n_objects_, stride);
+    } else if (action.which >= 0) {
+      for (std::size_t i = 0; i < n_objects_; ++i) {
+        keep_words(action, at + i * stride);
+      }
+    }
+    at += width * action.n;
+  }
+}
+
+void ObjectDecoder::keep_words(const Action& action, const std::byte* from) {
+  auto* into =
+      to_.values_[static_cast<std::size_t>(action.which)].extend(std::size_t{4} * action.n);
+  swap_into<std::uint32_t>(into, from, action.n);
+}
+
+void ObjectDecoder::run(std::span<const Action> actions) {
+  const std::byte* at = nullptr;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const auto& action = actions[i];
+    const auto steps = actions.subspan(i + 1, action.n_steps);
+    switch (action.step) {
+      case Step::room: at = from_.take(action.n); break;
+      case Step::kept_word: kept_ = big_endian<std::uint32_t>(at); [[fallthrough]];
+      case Step::words:
+        if (action.which >= 0) {
+          keep_words(action, at);
+        }
+        at += std::size_t{4} * action.n;
+        break;
+      case Step::flag:
+        if (action.which >= 0) {
+          const std::int32_t is_set = big_endian<std::uint32_t>(at) != 0 ? 1 : 0;
+          auto& values = to_.values_[static_cast<std::size_t>(action.which)];
+          std::memcpy(values.extend(sizeof(is_set)), &is_set, sizeof(is_set));
+        }
+        at += 4;
+        break;
+      case Step::doubles:
+        if (action.which >= 0) {
+          auto& values = to_.values_[static_cast<std::size_t>(action.which)];
+          swap_into<std::uint64_t>(values.extend(8), at, 1);
+        }
+        at += 8;
+        break;
+      case Step::tag:
+        to_.tags_.push_back(big_endian<std::uint32_t>(at));
+        at += 4;
+        break;
+      case Step::inner_tag:
+        to_.inner_tags_.back().push_back({big_endian<std::uint32_t>(at), item_});
+        at += 4;
+        break;
+      case Step::list: read_list(action, steps); break;
+      case Step::inner_list: read_inner_list(action, steps); break;
+      case Step::if_bit:
+        (kept_ >> action.n & 1U) != 0 ? run(steps) : fill_absent_of_object(steps);
+        break;
+      case Step::shorts: read_shorts(action); break;
+      case Step::texts: read_texts(action); break;
+      case Step::three_counts:
+        for (auto& count : counts_) {
+          count = static_cast<std::size_t>(from_.word());
+        }
+        break;
+    }
+    i += action.n_steps;
+  }
+}
+
+void ObjectDecoder::read_list(const Action& action, std::span<const Action> of_item) {
+  auto n = std::size_t{action.n};
+  if (action.count >= 0) {
+    n = counts_[static_cast<std::size_t>(action.count)];
+  } else if (n == 0) {
+    n = from_.count();
+  }
+  auto& ends = to_.lists_[static_cast<std::size_t>(action.which)];
+  ends.push_back(ends.back() + static_cast<std::int64_t>(n));
+  read_items(n, of_item);
+}
+
+/// Items that are one number each are taken together.
+void ObjectDecoder::read_items(std::size_t n, std::span<const Action> of_item) {
+  const auto is_number = of_item.size() == 2 && of_item[1].n == 1 &&
+                         (of_item[1].step == Step::words || of_item[1].step == Step::doubles);
+  if (is_number) {
+    const std::size_t width = of_item[0].n;
+    if (n > from_.n_left() / width) {
+      throw InputError("it says that " + std::to_string(n) + " numbers follow, for which " +
+                       std::to_string(from_.n_left()) + " bytes are left");
+    }
+    const auto* at = from_.take(n * width);
+    if (of_item[1].which >= 0) {
+      auto* into = to_.values_[static_cast<std::size_t>(of_item[1].which)].extend(n * width);
+      width == 8 ? swap_into<std::uint64_t>(into, at, n) : swap_into<std::uint32_t>(into, at, n);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    item_ = static_cast<std::uint32_t>(i);
+    run(of_item);
+  }
+}
+
+void ObjectDecoder::read_inner_list(const Action& action, std::span<const Action> of_item) {
+  const auto n = from_.count();
+  if (action.which >= 0) {
+    const auto count = static_cast<std::int32_t>(n);
+    auto* into = to_.values_[static_cast<std::size_t>(action.which)].extend(sizeof(count));
+    std::memcpy(into, &count, sizeof(count));
+  }
+  read_items(n, of_item);
+}
+
+void ObjectDecoder::read_shorts(const Action& action) {
+  const auto n = from_.count(2);
+  const auto list = to_.members_->members[static_cast<std::size_t>(action.n)].list;
+  const auto* at = from_.take(padded(2 * n));
+  auto& ends = to_.lists_[static_cast<std::size_t>(list)];
+  ends.push_back(ends.back() + static_cast<std::int64_t>(n));
+  if (action.which >= 0) {
+    swap_into<std::uint16_t>(to_.values_[static_cast<std::size_t>(action.which)].extend(2 * n), at,
+                             n);
+  }
+}
+
+void ObjectDecoder::read_texts(const Action& action) {
+  const auto n = from_.count();
+  const auto list = to_.members_->members[static_cast<std::size_t>(action.n)].list;
+  auto& ends = to_.lists_[static_cast<std::size_t>(list)];
+  ends.push_back(ends.back() + static_cast<std::int64_t>(n));
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto text = from_.text();
+    if (action.which >= 0) {
+      auto& values = to_.values_[static_cast<std::size_t>(action.which)];
+      std::memcpy(values.extend(text.size()), text.data(), text.size());
+      to_.text_ends_.push_back(static_cast<std::int64_t>(values.size()));
+    }
+  }
+}
+
+/// What an object does not have, and others of its collection do.
+void ObjectDecoder::fill_absent_of_object(std::span<const Action> actions) {
+  for (const auto& action : actions) {
+    if (action.which >= 0) {
+      const auto n_bytes =
+          action.n * (action.step == Step::doubles ? std::size_t{8} : std::size_t{4});
+      std::memset(to_.values_[static_cast<std::size_t>(action.which)].extend(n_bytes), 0, n_bytes);
+    }
+  }
+}
+
+/// The lists of lists of numbers end with the object.
+void ObjectDecoder::end_object() {
+  for (const auto& action : to_.layout_.actions) {
+    if (action.step != Step::inner_list) {
+      continue;
+    }
+    const auto* number = &action + 2;  // behind the room for it
+    const auto member = number->which;
+    auto& ends = to_.lists_[action.n];
+    ends.push_back(member < 0 ? ends.back()
+                              : static_cast<std::int64_t>(
+                                    to_.values_[static_cast<std::size_t>(member)].size() / 4));
+  }
+}
+
+/// What the version or the flag of the collection leaves out.
+void ObjectDecoder::fill_absent() {
+  const auto n_objects = static_cast<std::size_t>(to_.events_.back());
+  to_.tags_.resize(n_objects, no_tag);
+  for (auto& ends : to_.lists_) {
+    ends.resize(n_objects + 1, ends.back());
+  }
+  const auto& members = to_.members_->members;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto list = members[i].list;
+    if (to_.wanted_[i] && members[i].element != ElementType::character) {
+      fill(i, list < 0
+                  ? n_objects
+                  : static_cast<std::size_t>(to_.lists_[static_cast<std::size_t>(list)].back()));
+    }
+  }
+}
+
+void ObjectDecoder::fill(std::size_t member, std::size_t n_items) {
+  const auto& of = to_.members_->members[member];
+  auto& values = to_.values_[member];
+  const auto wanted = n_items * of.n_in_item * size_of(of.element);
+  if (values.size() >= wanted) {
+    return;
+  }
+  const auto n_missing = wanted - values.size();
+  auto* into = values.extend(n_missing);
+  std::memset(into, 0, n_missing);
+  for (std::size_t i = 0; of.if_absent != 0 && i < n_missing; i += sizeof(of.if_absent)) {
+    std::memcpy(into + i, &of.if_absent, sizeof(of.if_absent));
+  }
+}
+
+Objects::Objects(ObjectType type, const std::vector<bool>& wanted)
+    : type_{type},
+      members_{&members_of(type)},
+      wanted_{wanted},
+      values_(members_->members.size()),
+      lists_(members_->n_lists, {0}) {
+  wanted_.resize(members_->members.size());
+}
+
+const std::vector<Objects::InnerTag>& Objects::inner_tags(std::size_t event) const {
+  return inner_tags_[event];
+}
+
+void Objects::add_event(Cursor& from, std::uint32_t version, std::uint32_t flag) {
+  if (layout_.actions.empty() || version != version_ || flag != flag_) {
+    layout_ = layout_of(type_, version, flag);
+    version_ = version;
+    flag_ = flag;
+    for (auto& action : layout_.actions) {
+      const auto is_packed = action.step == Step::shorts || action.step == Step::texts;
+      if (is_packed) {
+        action.n = static_cast<std::uint16_t>(action.which);
+      }
+      if (action.step != Step::list && action.which >= 0 &&
+          !wanted_[static_cast<std::size_t>(action.which)]) {
+        action.which = -1;
+      }
+    }
+  }
+  ObjectDecoder decoder{*this, from};
+  if (layout_.has_head_counts) {
+    std::array<std::size_t, 3> counts{};
+    for (auto& count : counts) {
+      count = static_cast<std::size_t>(from.word());
+    }
+    decoder.set_counts(counts);
+  }
+  decoder.decode(from.count());
+}
+
+void Objects::add_nothing() {
+  events_.push_back(events_.back());
+  inner_tags_.emplace_back();
+}
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <forkrun/formats/lcio/layout.hpp>
+#include <forkrun/formats/lcio/values.hpp>
+
+namespace forkrun::lcio {
+
+/// Nobody points at the object.
+constexpr std::uint32_t no_tag = 0xFFFFFFFF;
+
+/// The objects of a collection in consecutive events, as columns: no object is ever made. Columns
+/// of the members that are wanted have the values of all objects, in the order of the events.
+class Objects {
+ public:
+  /// `wanted`: by member; none: no member, but the tags of objects.
+  Objects(ObjectType type, const std::vector<bool>& wanted);
+
+  [[nodiscard]] ObjectType type() const { return type_; }
+  [[nodiscard]] const Members& members() const { return *members_; }
+  [[nodiscard]] bool has(std::size_t member) const { return wanted_[member]; }
+  /// Offsets of the events: first object of each, and the number of objects.
+  [[nodiscard]] const std::vector<std::int64_t>& events() const { return events_; }
+  /// End of each object's part of a list, in items; `ends[0]` is 0.
+  [[nodiscard]] const std::vector<std::int64_t>& ends(std::size_t list) const {
+    return lists_[list];
+  }
+  [[nodiscard]] const Values& values(std::size_t member) const { return values_[member]; }
+  [[nodiscard]] Values& values(std::size_t member) { return values_[member]; }
+  /// Of texts: where each ends; begins with 0.
+  [[nodiscard]] const std::vector<std::int64_t>& text_ends() const { return text_ends_; }
+  /// (n_objects,) number by which others of the event point at each.
+  [[nodiscard]] const std::vector<std::uint32_t>& tags() const { return tags_; }
+  /// The same of items of the list of particle ids, and the place of each in its object.
+  struct InnerTag {
+    std::uint32_t tag{}, index{};
+  };
+  [[nodiscard]] const std::vector<InnerTag>& inner_tags(std::size_t event) const;
+
+  /// Adds the objects of the next event, those of the content of a collection's block behind its
+  /// parameters. \throws InputError
+  void add_event(class Cursor& from, std::uint32_t version, std::uint32_t flag);
+  /// The next event does not have the collection.
+  void add_nothing();
+
+ private:
+  friend class ObjectDecoder;
+
+  ObjectType type_;
+  const Members* members_;
+  std::vector<bool> wanted_;
+  std::vector<Values> values_;                    ///< by member
+  std::vector<std::vector<std::int64_t>> lists_;  ///< by list
+  std::vector<std::int64_t> events_{0};
+  std::vector<std::int64_t> text_ends_{0};
+  std::vector<std::uint32_t> tags_;
+  std::vector<std::vector<InnerTag>> inner_tags_;  ///< by event
+  Layout layout_;                                  ///< of the last event
+  std::uint32_t version_{}, flag_{};
+};
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,155 @@
+"""Files of LCIO: read by the core, which knows their objects as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from forkrun import _core
+from forkrun.errors import InputError
+from forkrun.formats.events import NO_IDS, EventSource, Ids, OutputToMake, Range
+from forkrun.formats.first_bytes import first_bytes
+from forkrun.formats.format import Format, digest_of_ids
+
+if TYPE_CHECKING:
+    from forkrun.formats.lcio_records import InputRecords
+
+_MARKER = bytes.fromhex("abadcafe")
+"""Behind the first four bytes of a file."""
+_PER_LUMI = "event/"
+"""Before a number: the lumi of an event is 1, and its number divided by that one."""
+
+
+class LcioFormat(Format):
+    """Events of linear colliders, *.slcio."""
+
+    name = "lcio"
+    suffix = ".slcio"
+    has_ids = True
+    becomes_root = True
+
+    def is_of(self, path: str) -> bool:
+        """By its first record; by its name, if it is on a server."""
+        if "://" in path:
+            return path.partition("?")[0].endswith(self.suffix)
+        return (first_bytes(path, 8) or b"")[4:] == _MARKER
+
+    def index(
+        self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
+    ) -> dict[str, Any]:
+        from forkrun.formats.columns_index import columns_index
+
+        found = _core.OpenLcio(path).index(events_per_lumi(ids))
+        numbers = found["run"], found["lumi"], found["event"]
+        uuid = "".join(f"{half:016x}" for half in found["identity"])
+        return columns_index(
+            self.name, path, found["branches"], found["clusters"], numbers, uuid=uuid
+        )
+
+    def read(
+        self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
+    ) -> Any:
+        return _core.OpenLcio(path).read(names, first, last)
+
+    def why_no_column(self, kind: str) -> str:
+        return "its type is not known"
+
+    def opened(self, path: str, tree: str) -> Any:
+        return _core.OpenLcio(path)
+
+    def source(self, events: EventSource) -> _core.Source:
+        return _core.LcioSource(
+            events.files,
+            events.columns,
+            events.clusters,
+            events.identities,
+            events_per_lumi(events.ids),
+            events.expected,
+        )
+
+    def make_outputs(
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        n_threads: int = 1,
+        verify: bool = False,
+        on_open: Callable[[int], None] | None = None,
+    ) -> list[list[int]]:
+        """By copying the records of events."""
+        from forkrun.formats.lcio_records import InputRecords
+
+        @cache
+        def records_of(number: int) -> InputRecords:
+            if on_open:
+                on_open(number)
+            return InputRecords.of(events.files[number])
+
+        return [
+            [self._copy_records(output, *file, records_of) for file in output.files]
+            for output in outputs
+        ]
+
+    def _copy_records(
+        self,
+        output: OutputToMake,
+        path: str,
+        entries: Sequence[Range],
+        records_of: Callable[[int], InputRecords],
+    ) -> int:
+        from forkrun.formats.lcio_records import RecordWriter
+        from forkrun.formats.selection import selected_spans
+
+        writer = RecordWriter(path)
+        n_events = 0
+        for span in selected_spans(output, entries):
+            writer.copy(records_of(int(span.file[0])), span.entry)
+            n_events += len(span.entry)
+            output.progress(n_events)
+        writer.close()
+        return n_events
+
+    def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
+        import numpy as np
+
+        from forkrun.formats.lcio_records import InputRecords, RecordWriter
+
+        unknown = ("trees", "compression", "keep_first", "format")
+        if refused := [name for name in unknown if options.get(name)]:
+            raise InputError(f"merge: files of LCIO have no {', '.join(refused)}")
+        writer = RecordWriter(output)
+        n_events = 0
+        for path in inputs:
+            if not self.is_of(path):
+                raise InputError(f"{path}: only files of LCIO are merged with {inputs[0]}")
+            records = InputRecords.of(path)
+            writer.copy(records, np.arange(len(records.run)))
+            n_events += len(records.run)
+        writer.close()
+        return {"LCIO": n_events}
+
+    def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
+        found = _core.OpenLcio(path).index(events_per_lumi(ids))
+        return digest_of_ids(found["run"], found["lumi"], found["event"])
+
+
+LCIO = LcioFormat()
+
+
+def events_per_lumi(ids: Ids) -> int:
+    """Events of a lumi, by the name of the column that tells it; 0: a run is one lumi. Raises
+    InputError."""
+    run, lumi, event = ids
+    if run not in ("", "run") or event not in ("", "event"):
+        raise InputError(
+            "files of LCIO have the columns run and event: leave source.run_branch and"
+            " source.event_branch out"
+        )
+    if lumi.startswith(_PER_LUMI) and lumi.removeprefix(_PER_LUMI).isdecimal():
+        return int(lumi.removeprefix(_PER_LUMI))
+    if lumi not in ("", "luminosityBlock"):
+        raise InputError(
+            "files of LCIO have no luminosity sections: leave source.lumi_branch out, or make some"
+            " with source.events_per_lumi"
+        )
+    return 0

@@ -1,0 +1,186 @@
+"""Jobs that read and write files of LCIO."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uproot
+
+from forkrun import _core
+from tests.support.jobs import Ended, forkrun, write_job
+from tests.support.lcio_files import Collection, event, i, run_header, write, write_events
+
+MODULE = """
+from forkrun import Filter, Producer
+
+class Energy(Producer):
+    consumes = ["MCParticle.momentum.x", "MCParticle.pdg"]
+    produces = {"sum_px": "float64"}
+    def produce(self, block):
+        import awkward as ak
+        return {"sum_px": ak.sum(block["MCParticle.momentum.x"], axis=1)}
+
+class Even(Filter):
+    consumes = ["event", "parameters.Numbers"]
+    def filter(self, block):
+        assert (block["parameters.Numbers"][:, 0] == block["event"]).to_list().count(False) == 0
+        return block["event"] % 2 == 0
+"""
+
+
+def job(tmp_path: Path, *outputs: dict[str, Any], **source: Any) -> Path:
+    (tmp_path / "modules.py").write_text(MODULE)
+    settings = {
+        "source": {"files": ["*.slcio"], **source},
+        "modules": [
+            {"label": "energy", "type": "python:modules.py:Energy"},
+            {"label": "even", "type": "python:modules.py:Even"},
+        ],
+        "paths": {"main": ["even"]},
+        "outputs": [{"paths": ["main"], **output} for output in outputs],
+    }
+    return write_job(tmp_path, settings)
+
+
+def done(tmp_path: Path, command: str, *arguments: Any) -> Ended:
+    ended = forkrun(command, *arguments, cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def test_a_skim_has_the_records_of_selected_events_whatever_the_children(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(40), 2: range(25)})
+    write_events(tmp_path / "b.slcio", {3: range(30)}, is_compressed=False)
+    file = job(tmp_path, {"label": "skim", "drop": ["sum_px"]}, events_per_lumi=10)
+    done(tmp_path, "check", file)
+    planned = done(tmp_path, "plan", file)
+    assert "95" in planned.out
+    made = set()
+    for children in (0, 1, 3):
+        name = f"run{children}"
+        done(tmp_path, "run", file, "-o", name, "--children", children)
+        made.add((tmp_path / name / "output" / "skim.slcio").read_bytes())
+    assert len(made) == 1
+    skim = tmp_path / "run0" / "output" / "skim.slcio"
+    index = _core.OpenLcio(str(skim)).index()
+    expected = [(run, e) for run, n in ((1, 40), (2, 25), (3, 30)) for e in range(0, n, 2)]
+    assert list(zip(index["run"], index["event"], strict=True)) == expected
+    assert [run for run, *_ in index["runs"]] == [1, 2, 3]
+    whole = _core.OpenLcio(str(tmp_path / "a.slcio")).read(["Hits.time", "MCParticle.pdg"])
+    kept = _core.OpenLcio(str(skim)).read(["Hits.time", "MCParticle.pdg"], 0, 20)
+    assert (
+        kept["Hits.time"][1].tolist()
+        == whole["Hits.time"][1].reshape(-1, 2)[:40:2].ravel().tolist()
+    )
+    check_random_access(skim.read_bytes(), 3, len(expected))
+
+
+def check_random_access(data: bytes, n_runs: int, n_events: int) -> None:
+    """The last records lead to the index, and that to each event."""
+    file, part = (np.frombuffer(data[-n:][:136], ">i4") for n in (136, 272))
+    assert file[-1] == part[-1] == np.array(0xABCD0088, np.uint32).astype(np.int32)
+    assert tuple(file[22:24]) == tuple(part[22:24]) == (n_runs, n_events)
+    at_index = int.from_bytes(data[-272:][100:108], "big")
+    assert int.from_bytes(data[-136:][116:124], "big") == len(data) - 272
+    head = np.frombuffer(data[at_index : at_index + 36 + 28], ">i4")
+    content = at_index + 36 + 28
+    control, least, _, base, n = np.frombuffer(data[content : content + 20], ">i4")
+    assert (control, n) == (0, n_runs + n_events)
+    rows = np.frombuffer(data[content + 20 : content + 20 + 12 * n], ">i4").reshape(-1, 3)
+    assert head[1] == np.array(0xABADCAFE, np.uint32).astype(np.int32)
+    for run, number, offset in rows.tolist():
+        place = base + offset
+        name = b"LCRunHeader" if number < 0 else b"LCEventHeader"
+        assert data[place + 24 : place + 24 + len(name)] == name
+        assert run + least in (1, 2, 3)
+
+
+def test_outputs_of_root_and_parquet_are_made_of_columns(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(20)})
+    keep = ["run", "luminosityBlock", "event", "MCParticle.*", "sum_px"]
+    outputs = [
+        {"label": kind, "format": kind, "keep": keep} for kind in ("ttree", "rntuple", "parquet")
+    ]
+    done(tmp_path, "run", job(tmp_path, *outputs), "-o", "run", "--children", 2)
+    pq = pytest.importorskip("pyarrow.parquet")
+    expected = [sum(e for _ in range(e % 3)) for e in range(0, 20, 2)]
+    with uproot.open(tmp_path / "run/output/ttree.root") as file:
+        tree = file["Events"]
+        assert tree["event"].array().to_list() == list(range(0, 20, 2))
+        assert tree["sum_px"].array().to_list() == expected
+        numbers = [each.to_list() for each in tree["MCParticle_pdg"].array()]
+        assert numbers == [[11, 12][: e % 3] for e in range(0, 20, 2)]
+    with uproot.open(tmp_path / "run/output/rntuple.root") as file:
+        assert file["Events"]["sum_px"].array().to_list() == expected
+    table = pq.read_table(tmp_path / "run/output/parquet.parquet")
+    assert table["sum_px"].to_pylist() == expected
+    assert table["MCParticle.parents"].to_pylist()[1] == [[], [0]]
+
+
+def test_objects_are_vectors_and_columns_are_listed(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(6)})
+    listed = done(tmp_path, "columns", "a.slcio", "MCParticle.pdg", "parameters.Names")
+    assert "MCParticle.pdg" in listed.out
+    assert "int32[]" in listed.out
+    assert "string[]" in listed.out
+    (tmp_path / "modules.py").write_text(
+        MODULE
+        + """
+class Pt(Producer):
+    consumes = [f"MCParticle.{name}" for name in (
+        "momentum.x", "momentum.y", "momentum.z", "mass", "parents")]
+    produces = {"pt": "float64[]", "has_mother": "bool[]"}
+    def produce(self, block):
+        import awkward as ak
+        particles = block.MCParticle
+        return {"pt": particles.pt, "has_mother": ak.num(particles.parents, axis=2) > 0}
+"""
+    )
+    modules = [{"label": "pt", "type": "python:modules.py:Pt"}]
+    outputs = [{"label": "out", "format": "ttree", "keep": ["event", "pt", "has_mother"]}]
+    settings = {"source": {"files": ["a.slcio"]}, "modules": modules, "outputs": outputs}
+    done(tmp_path, "run", write_job(tmp_path, settings), "-o", "run", "--children", 0)
+    with uproot.open(tmp_path / "run/output/out.root") as file:
+        pt = file["Events"]["pt"].array().to_list()
+    assert pt[5] == pytest.approx([5, 26**0.5])
+
+
+def test_files_are_merged_and_run_headers_come_once(tmp_path: Path) -> None:
+    one = write_events(tmp_path / "a.slcio", {1: range(5), 2: range(3)})
+    two = write_events(tmp_path / "b.slcio", {2: range(3, 6)})
+    done(tmp_path, "merge", "all.slcio", one, two)
+    index = _core.OpenLcio(str(tmp_path / "all.slcio")).index()
+    assert index["event"].tolist() == [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5]
+    assert [run for run, *_ in index["runs"]] == [1, 2]
+    done(tmp_path, "merge", "again.slcio", "all.slcio")
+    assert (tmp_path / "again.slcio").read_bytes() == (tmp_path / "all.slcio").read_bytes()
+
+
+def test_what_cannot_be_done_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(5)})
+    ended = forkrun("check", job(tmp_path, {"label": "new"}), cwd=tmp_path)
+    assert ended.code == 2
+    assert 'outputs.new: format "lcio": events are copied as they are' in ended.err
+    packed = {"label": "packed", "drop": ["sum_px"], "compression": "zstd:5"}
+    ended = forkrun("check", job(tmp_path, packed), cwd=tmp_path)
+    assert (ended.code, "leave compression out" in ended.err) == (2, True)
+    ended = forkrun("check", job(tmp_path, run_branch="Run"), cwd=tmp_path)
+    assert ended.code == 3
+    assert "leave source.run_branch and source.event_branch out" in ended.err
+
+
+def test_a_damaged_event_ends_the_job_with_its_file_and_number(tmp_path: Path) -> None:
+    good = [event(4, n, [Collection("MCParticle", "MCParticle", [])]) for n in range(3)]
+    bad = event(4, 3, [Collection("MCParticle", "MCParticle", [i(1, 99)])])
+    write(tmp_path / "a.slcio", [run_header(4), *good, bad])
+    modules = [{"label": "energy", "type": "python:modules.py:Energy"}]
+    (tmp_path / "modules.py").write_text(MODULE)
+    outputs = [{"label": "out", "format": "parquet", "keep": ["event", "sum_px"]}]
+    settings = {"source": {"files": ["a.slcio"]}, "modules": modules, "outputs": outputs}
+    ended = forkrun("run", write_job(tmp_path, settings), "-o", "run", cwd=tmp_path)
+    assert ended.code == 3, ended.err
+    assert "a.slcio: event 3 of run 4 (entry 3, at byte " in ended.err
+    assert 'collection "MCParticle"' in ended.err
