@@ -111,7 +111,7 @@ def test_outputs_of_root_and_parquet_are_made_of_columns(tmp_path: Path) -> None
         tree = file["Events"]
         assert tree["event"].array().to_list() == list(range(0, 20, 2))
         assert tree["sum_px"].array().to_list() == expected
-        numbers = [each.to_list() for each in tree["MCParticle_pdg"].array()]
+        numbers = [each.to_list() for each in tree["MCParticle.pdg"].array()]
         assert numbers == [[11, 12][: e % 3] for e in range(0, 20, 2)]
     with uproot.open(tmp_path / "run/output/rntuple.root") as file:
         assert file["Events"]["sum_px"].array().to_list() == expected
