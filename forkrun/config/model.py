@@ -286,6 +286,9 @@ class ThreadsConfig(Section):
     read_ahead: Flag | None = None
     """With Python modules: a thread more in each child of one thread reads the columns of the next
     block meanwhile; not given: where the job may use twice as many CPUs as it has children."""
+    unpack: Literal["lazy", "eager"] = "lazy"
+    """Input of LCIO: events are inflated and collections taken apart when a column is asked for, or
+    all that is in a block at once."""
     block_size: Annotated[Count, _BLOCK] = 0
     """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
 

@@ -45,6 +45,8 @@ class EventSource(Struct, frozen=True):
     """Table of events of each file; none: all have `tree`."""
     expected: Sequence[str] = ()
     """Columns that modules will ask for."""
+    is_eager: bool = False
+    """Whether all that a block holds is unpacked, whether or not somebody asks."""
 
     def tree_of(self, file: int) -> str:
         """The table of events of a file."""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
-from forkrun.errors import InputError
+from forkrun.errors import ConfigError, InputError
 from forkrun.formats.events import NO_IDS, EventSource, Ids, OutputToMake, Range
 from forkrun.formats.first_bytes import first_bytes
 from forkrun.formats.format import Format, digest_of_ids
@@ -59,6 +59,11 @@ class LcioFormat(Format):
         return _core.OpenLcio(path)
 
     def source(self, events: EventSource) -> _core.Source:
+        if events.friends:
+            raise ConfigError(
+                "source.friends, source.trees_with_events: files of LCIO have no friends: leave"
+                " them out"
+            )
         return _core.LcioSource(
             events.files,
             events.columns,
@@ -66,6 +71,7 @@ class LcioFormat(Format):
             events.identities,
             events_per_lumi(events.ids),
             events.expected,
+            events.is_eager,
         )
 
     def make_outputs(

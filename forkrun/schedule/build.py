@@ -14,6 +14,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.fork.steps import step
 from forkrun.formats import EventSource
 from forkrun.formats.column_types import ColumnType
+from forkrun.formats.lcio import LCIO
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
 from forkrun.histograms.varied import axes_problems
@@ -73,7 +74,8 @@ def _built(given: ScheduleInput) -> JobSchedule:
     core.share_histograms(config.threads.n_filling)
     _check_histograms(core, job.modules, job.variations.of_analyzers)
     _check_files(branches, outputs, consumed)
-    source = _source(config.source, branches, given.units, consumed)
+    is_eager = config.threads.unpack == "eager"
+    source = _source(config.source, branches, given.units, consumed, is_eager)
     return JobSchedule(
         core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
@@ -188,8 +190,14 @@ def _check_files(
 
 
 def _source(
-    source: SourceConfig, branches: InputBranches, units: Units, expected: Sequence[str]
+    source: SourceConfig,
+    branches: InputBranches,
+    units: Units,
+    expected: Sequence[str],
+    is_eager: bool,
 ) -> _core.Source:
+    if is_eager and branches.format is not LCIO:
+        raise ConfigError('threads.unpack = "eager" is for input of LCIO: leave it out')
     index = branches.files
     events = EventSource(
         files=[file.path for file in index],
@@ -206,6 +214,7 @@ def _source(
         },
         n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
         expected=expected,
+        is_eager=is_eager,
         trees=[file.tree for file in index] if any(file.tree for file in index) else (),
     )
     return branches.format.source(events)

@@ -152,9 +152,9 @@ void fill_pointers(EventBlock& events, const Objects& objects, std::size_t membe
 }
 
 void fill_daughters(EventBlock& events, const Objects& objects, const ColumnKey& key,
-                    const WantedMembers& wanted, Column& into) {
+                    Column& into) {
   events.find_targets();
-  const auto found = find_daughters(events, key.collection, wanted);
+  const auto found = find_daughters(events, key.collection);
   copy(objects.events(), into.resize_offsets(objects.events().size() - 1));
   copy(found.ends, into.resize_offsets(found.ends.size() - 1, 1));
   auto* to = into.resize_values(found.daughters.size());
@@ -182,12 +182,8 @@ void fill_stored(EventBlock& events, const Objects& objects, std::size_t member,
                 : fill_values(objects, member, into);
 }
 
-void fill_members(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted,
-                  Column& into) {
-  const auto asked = wanted.find(key.collection);
-  const auto* objects =
-      events.objects(key.collection, key.member,
-                     asked == wanted.end() ? std::vector<std::string>{key.member} : asked->second);
+void fill_members(EventBlock& events, const ColumnKey& key, Column& into) {
+  const auto* objects = events.objects(key.collection, key.member);
   if (objects == nullptr) {
     return fill_empty(events.size(), into);
   }
@@ -197,7 +193,7 @@ void fill_members(EventBlock& events, const ColumnKey& key, const WantedMembers&
                      "\" have no member \"" + key.member + "\" in this file");
   }
   if (key.origin == ColumnOrigin::daughters || key.origin == ColumnOrigin::daughters_collection) {
-    fill_daughters(events, *objects, key, wanted, into);
+    fill_daughters(events, *objects, key, into);
   } else {
     fill_stored(events, *objects, static_cast<std::size_t>(number), key, into);
   }
@@ -205,7 +201,7 @@ void fill_members(EventBlock& events, const ColumnKey& key, const WantedMembers&
 
 }  // namespace
 
-void fill(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted, Column& into) {
+void fill(EventBlock& events, const ColumnKey& key, Column& into) {
   into.reset(key.type);
   const auto header = [&](std::size_t event) -> const EventHeader& { return events.header(event); };
   const auto id = [&](std::size_t event) { return id_of(header(event), key.events_per_lumi); };
@@ -223,7 +219,7 @@ void fill(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted,
     case ColumnOrigin::detector: return fill_detectors(events, into);
     case ColumnOrigin::event_parameter:
     case ColumnOrigin::collection_parameter: return fill_parameters_of(events, key, into);
-    default: return fill_members(events, key, wanted, into);
+    default: return fill_members(events, key, into);
   }
 }
 

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,10 +51,7 @@ struct ColumnKey {
 /// Run, lumi and number of an event. \throws InputError if one is below 0
 [[nodiscard]] EventId id_of(const EventHeader& header, std::uint32_t events_per_lumi);
 
-/// Members that will be asked for, by collection.
-using WantedMembers = std::map<std::string, std::vector<std::string>, std::less<>>;
-
 /// Makes a column of all events. \throws InputError with file and event
-void fill(EventBlock& events, const ColumnKey& key, const WantedMembers& wanted, Column& into);
+void fill(EventBlock& events, const ColumnKey& key, Column& into);
 
 }  // namespace forkrun::lcio

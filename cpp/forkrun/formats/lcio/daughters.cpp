@@ -13,15 +13,11 @@ struct Particles {
   std::size_t parents{};  ///< number of the member
 };
 
-std::vector<Particles> collections_of_particles(
-    EventBlock& events,
-    const std::map<std::string, std::vector<std::string>, std::less<>>& wanted) {
+std::vector<Particles> collections_of_particles(EventBlock& events) {
   std::vector<Particles> found;
   const auto parents = members_of(ObjectType::mc_particle).find("parents");
   for (const auto name : events.collections()) {
-    const auto asked = wanted.find(name);
-    const auto* objects = events.objects(
-        name, "parents", asked == wanted.end() ? std::vector<std::string>{} : asked->second);
+    const auto* objects = events.objects(name, "parents");
     if (objects != nullptr && objects->type() == ObjectType::mc_particle) {
       found.push_back({id_of(name), objects, static_cast<std::size_t>(parents)});
     }
@@ -58,11 +54,9 @@ void add_births(EventBlock& events, const Particles& particles, const Particles&
 
 }  // namespace
 
-Daughters find_daughters(
-    EventBlock& events, std::string_view collection,
-    const std::map<std::string, std::vector<std::string>, std::less<>>& wanted) {
+Daughters find_daughters(EventBlock& events, std::string_view collection) {
   Daughters found;
-  const auto all = collections_of_particles(events, wanted);
+  const auto all = collections_of_particles(events);
   const auto own = std::ranges::find(all, id_of(collection), &Particles::id);
   if (own == all.end()) {
     return found;

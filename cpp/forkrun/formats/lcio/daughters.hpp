@@ -16,9 +16,7 @@ struct Daughters {
   std::vector<Target> daughters;
 };
 
-/// Needs `find_targets` of the events. `wanted`: members of the collections that will be asked for.
-[[nodiscard]] Daughters find_daughters(
-    EventBlock& events, std::string_view collection,
-    const std::map<std::string, std::vector<std::string>, std::less<>>& wanted);
+/// Needs `find_targets` of the events.
+[[nodiscard]] Daughters find_daughters(EventBlock& events, std::string_view collection);
 
 }  // namespace forkrun::lcio

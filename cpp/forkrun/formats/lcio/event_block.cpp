@@ -45,7 +45,12 @@ void EventBlock::in_event(std::size_t event, const Act& act) const {
 void EventBlock::load(std::vector<EventsOfFile> pieces) {
   const std::lock_guard lock{mutex_};
   pieces_ = std::move(pieces);
-  decoded_.clear();
+  for (auto& [name, of] : decoded_) {
+    if (!of->objects.empty()) {
+      of->of_block_before = std::move(of->objects.front());
+      of->objects.clear();
+    }
+  }
   names_.clear();
   failure_ = nullptr;
   next_ = 0;
@@ -240,8 +245,7 @@ EventBlock::Decoded& EventBlock::decoded(std::string_view collection) {
   return *found->second;
 }
 
-const Objects* EventBlock::objects(std::string_view collection, std::string_view needed,
-                                   const std::vector<std::string>& wanted) {
+const Objects* EventBlock::objects(std::string_view collection, std::string_view needed) {
   const auto type = type_of(collection);
   if (type == ObjectType::none) {
     return nullptr;
@@ -255,18 +259,35 @@ const Objects* EventBlock::objects(std::string_view collection, std::string_view
       return known.get();
     }
   }
-  std::vector<bool> mask(members.members.size(), !of.objects.empty() && member >= 0);
-  for (const auto& name : wanted) {
-    if (const auto number = members.find(name); number >= 0) {
-      mask[static_cast<std::size_t>(number)] = true;
-    }
-  }
+  // What nobody had announced is asked for: more may follow.
+  auto wanted = of.objects.empty() ? mask(collection, members)
+                                   : std::vector<bool>(members.members.size(), true);
   if (member >= 0) {
-    mask[static_cast<std::size_t>(member)] = true;
+    wanted[static_cast<std::size_t>(member)] = true;
   }
   inflate_all();
-  of.objects.push_back(decode(collection, type, mask));
+  auto made = std::move(of.of_block_before);
+  if (made && made->is_for(type, wanted)) {
+    made->clear();
+  } else {
+    made = std::make_unique<Objects>(type, wanted);
+  }
+  decode(collection, *made);
+  of.objects.push_back(std::move(made));
   return of.objects.back().get();
+}
+
+std::vector<bool> EventBlock::mask(std::string_view collection, const Members& members) const {
+  std::vector<bool> wanted(members.members.size());
+  const auto asked = wanted_->find(collection);
+  if (asked != wanted_->end()) {
+    for (const auto& name : asked->second) {
+      if (const auto number = members.find(name); number >= 0) {
+        wanted[static_cast<std::size_t>(number)] = true;
+      }
+    }
+  }
+  return wanted;
 }
 
 /// As the first event with the collection says.
@@ -281,19 +302,16 @@ ObjectType EventBlock::type_of(std::string_view collection) const {
   return ObjectType::none;
 }
 
-std::unique_ptr<Objects> EventBlock::decode(std::string_view collection, ObjectType type,
-                                            const std::vector<bool>& wanted) {
-  auto objects = std::make_unique<Objects>(type, wanted);
+void EventBlock::decode(std::string_view collection, Objects& into) {
   for (std::size_t event = 0; event < events_.size(); ++event) {
     in_event(event, [&] {
       try {
-        decode_event(event, collection, *objects);
+        decode_event(event, collection, into);
       } catch (...) {
         rethrow_with_context("collection \"" + std::string{collection} + '"');
       }
     });
   }
-  return objects;
 }
 
 void EventBlock::decode_event(std::size_t event, std::string_view collection, Objects& into) {

@@ -19,6 +19,9 @@
 
 namespace forkrun::lcio {
 
+/// Members that will be asked for, by collection.
+using WantedMembers = std::map<std::string, std::vector<std::string>, std::less<>>;
+
 /// Events [first, last) of a file.
 struct EventsOfFile {
   std::shared_ptr<const EventFile> file;
@@ -42,6 +45,9 @@ struct Target {
 /// thread, and several that ask at the same time inflate together.
 class EventBlock {
  public:
+  /// `wanted`: what a collection is taken apart for when it is asked for first. It has to stay.
+  explicit EventBlock(const WantedMembers& wanted) : wanted_{&wanted} {}
+
   /// \throws InputError with file and event, as all others
   void load(std::vector<EventsOfFile> pieces);
 
@@ -52,10 +58,9 @@ class EventBlock {
 
   /// Inflates all events.
   void inflate_all();
-  /// `wanted` members, if the collection was not taken apart yet; `needed`: the one that has to be
-  /// there. Events without the collection have no objects; without any event that has it: nullptr.
-  const Objects* objects(std::string_view collection, std::string_view needed,
-                         const std::vector<std::string>& wanted);
+  /// With the members that are wanted, and `needed`, if that is not "". Events without the
+  /// collection have no objects; without any event that has it: nullptr.
+  const Objects* objects(std::string_view collection, std::string_view needed);
   /// Parameters of a collection in an event. \throws InputError
   [[nodiscard]] Parameters parameters(std::string_view collection, std::size_t event);
   /// Names of all collections of the events.
@@ -81,6 +86,7 @@ class EventBlock {
   struct Decoded {
     std::mutex mutex;
     std::vector<std::unique_ptr<Objects>> objects;
+    std::unique_ptr<Objects> of_block_before;  ///< its memory is used again
   };
 
   void read_piece(const EventsOfFile& piece, std::span<std::byte> into, std::size_t first);
@@ -93,8 +99,8 @@ class EventBlock {
   [[nodiscard]] static std::span<const std::byte> stored_of(const Event& event);
   [[nodiscard]] Decoded& decoded(std::string_view collection);
   [[nodiscard]] ObjectType type_of(std::string_view collection) const;
-  [[nodiscard]] std::unique_ptr<Objects> decode(std::string_view collection, ObjectType type,
-                                                const std::vector<bool>& wanted);
+  [[nodiscard]] std::vector<bool> mask(std::string_view collection, const Members& members) const;
+  void decode(std::string_view collection, Objects& into);
   void decode_event(std::size_t event, std::string_view collection, Objects& into);
   [[nodiscard]] const Block* block_of(std::size_t event, std::string_view collection) const;
   void add_targets(std::size_t event,
@@ -102,6 +108,7 @@ class EventBlock {
   template <typename Act>
   void in_event(std::size_t event, const Act& act) const;
 
+  const WantedMembers* wanted_;
   Bytes stored_;   ///< records as they are in the files
   Bytes headers_;  ///< inflated headers
   Bytes data_;     ///< inflated events

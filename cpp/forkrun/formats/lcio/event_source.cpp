@@ -32,12 +32,21 @@ WantedMembers members_of_columns(const std::vector<ColumnDescription>& columns,
   return wanted;
 }
 
+WantedMembers wanted_members(const EventSourceConfig& config) {
+  std::vector<std::string> names = config.expected;
+  if (config.is_eager) {
+    names.clear();
+    std::ranges::transform(config.columns, std::back_inserter(names), &ColumnDescription::name);
+  }
+  return members_of_columns(config.columns, names);
+}
+
 }  // namespace
 
 /// One block at a time, and what was made of it.
 class EventLane final : public SourceLane {
  public:
-  explicit EventLane(EventSource& source) : source_{source} {}
+  explicit EventLane(EventSource& source) : source_{source}, events_{source.wanted()} {}
 
   std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& lumis) override {
     std::vector<EventsOfFile> pieces;
@@ -61,7 +70,7 @@ class EventLane final : public SourceLane {
   }
 
   void read(std::size_t column, Column& into) override {
-    fill(events_, source_.keys()[column], source_.wanted(), into);
+    fill(events_, source_.keys()[column], into);
   }
 
   [[nodiscard]] Statistics statistics() const override { return statistics_; }
@@ -84,13 +93,7 @@ class EventLane final : public SourceLane {
   void unpack() {
     events_.inflate_all();
     for (const auto name : events_.collections()) {
-      std::vector<std::string> all;
-      for (const auto& column : source_.config().columns) {
-        if (column.name.starts_with(std::string{name} + ".")) {
-          all.push_back(column.name.substr(name.size() + 1));
-        }
-      }
-      (void)events_.objects(name, "", all);
+      (void)events_.objects(name, "");
     }
     events_.find_targets();
   }
@@ -102,7 +105,7 @@ class EventLane final : public SourceLane {
 };
 
 EventSource::EventSource(EventSourceConfig config)
-    : config_{std::move(config)}, wanted_{members_of_columns(config_.columns, config_.expected)} {
+    : config_{std::move(config)}, wanted_{wanted_members(config_)} {
   std::ranges::transform(config_.columns, std::back_inserter(keys_), column_key);
 }
 
@@ -160,13 +163,13 @@ std::vector<Column> read_columns(const EventFile& file,
   for (const auto& column : columns) {
     found.emplace_back(column.type);
   }
-  EventBlock events;
+  EventBlock events{wanted};
   Column part;
   const std::shared_ptr<const EventFile> borrowed{std::shared_ptr<const EventFile>{}, &file};
   for (auto begin = first; begin == first || begin < end; begin += n_at_a_time) {
     events.load({{borrowed, begin, std::min(begin + n_at_a_time, end)}});
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      fill(events, keys[i], wanted, part);
+      fill(events, keys[i], part);
       found[i].append(part, 0, part.n_events());
     }
   }

@@ -69,7 +69,8 @@ class ColumnsFound {
     }
   }
 
-  EventBlock events_;
+  WantedMembers nothing_;
+  EventBlock events_{nothing_};
   std::optional<std::size_t> loaded_;  ///< number of the event that is in `events_`
   std::vector<ColumnDescription> columns_;
   std::set<std::string, std::less<>> names_;

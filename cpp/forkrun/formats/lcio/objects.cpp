@@ -302,6 +302,19 @@ Objects::Objects(ObjectType type, const std::vector<bool>& wanted)
   wanted_.resize(members_->members.size());
 }
 
+void Objects::clear() {
+  for (auto& values : values_) {
+    values.clear();
+  }
+  for (auto& ends : lists_) {
+    ends.assign(1, 0);
+  }
+  events_.assign(1, 0);
+  text_ends_.assign(1, 0);
+  tags_.clear();
+  inner_tags_.clear();
+}
+
 const std::vector<Objects::InnerTag>& Objects::inner_tags(std::size_t event) const {
   return inner_tags_[event];
 }

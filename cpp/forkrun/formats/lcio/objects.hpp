@@ -19,6 +19,12 @@ class Objects {
   /// `wanted`: by member; none: no member, but the tags of objects.
   Objects(ObjectType type, const std::vector<bool>& wanted);
 
+  /// As if nothing had been added; memory is kept for what comes.
+  void clear();
+  [[nodiscard]] bool is_for(ObjectType type, const std::vector<bool>& wanted) const {
+    return type == type_ && wanted == wanted_;
+  }
+
   [[nodiscard]] ObjectType type() const { return type_; }
   [[nodiscard]] const Members& members() const { return *members_; }
   [[nodiscard]] bool has(std::size_t member) const { return wanted_[member]; }

@@ -47,7 +47,7 @@ void EventBlock::find_targets() {
   std::vector<std::pair<std::uint32_t, const Objects*>> all;
   for (const auto name : names_) {
     if (can_be_pointed_at(type_of(name))) {
-      all.emplace_back(id_of(name), objects(name, "", {}));
+      all.emplace_back(id_of(name), objects(name, ""));
     }
   }
   targets_.clear();

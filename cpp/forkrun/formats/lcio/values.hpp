@@ -20,6 +20,7 @@ class Values {
     size_ += n;
     return data_.get() + size_ - n;
   }
+  void clear() { size_ = 0; }
   [[nodiscard]] std::span<const std::byte> view() const { return {data_.get(), size_}; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
