@@ -88,13 +88,14 @@ class JobPath:
     def filter(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
         """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
         event block, which gives (n_events,) bool. As a decorator with and without `params`, which
-        the function gets as keywords. Gives the path for an expression, else the function."""
+        the function gets as keywords. Gives the path; for a function with a name the function."""
         check_texts("job.filter(…)", label=label)
         if what is None:
             return functools.partial(self.filter, label=label, **params)
         check_what(_call("filter", label), what, base="Filter")
         label = label or self._numbered("filter", what)
-        return self._add(Step("filter", label, what, params, is_filter=True), on_path=True)
+        self._add(Step("filter", label, what, params, is_filter=True), on_path=True)
+        return self if isinstance(what, str) or _is_lambda(what) else what
 
     def add(
         self,
@@ -131,10 +132,11 @@ class JobPath:
     def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
         """Makes a column. `what`: an expression, or a function of the event block that gives its
         values. As a decorator: the column has the function's name."""
-        if name is None or (is_function(name) and what is None):
-            if name is None:
-                return functools.partial(self.define, **params)
-            name, what = _name(name), name
+        if name is None:
+            return _decorator(self.define, **params)
+        if is_function(name) and what is None:
+            self.define(_name(name), name, **params)
+            return name
         check_text("job.define(…)", "name", name)
         if what is None:
             raise ConfigError(f'job.define("{name}", what): give an expression or a function')
@@ -149,10 +151,11 @@ class JobPath:
         decorator of a function with the column's name. Datasets with `is_data` keep the old column,
         unless `on_data`."""
         check_flags("job.redefine(…)", on_data=on_data)
-        if name is None or (is_function(name) and what is None):
-            if name is None:
-                return functools.partial(self.redefine, on_data=on_data, **params)
-            name, what = _name(name), name
+        if name is None:
+            return _decorator(self.redefine, on_data=on_data, **params)
+        if is_function(name) and what is None:
+            self.redefine(_name(name), name, on_data=on_data, **params)
+            return name
         check_text("job.redefine(…)", "name", name)
         if what is None:
             raise ConfigError(f'job.redefine("{name}", what): give an expression or a function')
@@ -198,7 +201,8 @@ class JobPath:
         if what is None:
             return functools.partial(self.producer, label=label, **params)
         check_module(_call("producer", label), what, "Producer")
-        return self._add(Step("producer", label or _name(what), what, params))
+        self._add(Step("producer", label or _name(what), what, params))
+        return what
 
     def analyzer(self, what: Any = None, *, label: str | None = None, **given: Any) -> Any:
         """Fills histograms: a function of the event block, or a class derived from
@@ -211,7 +215,8 @@ class JobPath:
         histograms = {key: value for key, value in given.items() if _is_histogram(value)}
         params = {key: value for key, value in given.items() if key not in histograms}
         step = Step("analyzer", label or _name(what), what, params, histograms=histograms)
-        return self._add(step, on_path=True)
+        self._add(step, on_path=True)
+        return what
 
     def hist(self, what: Any, *axes: Axis, name: str | None = None, weight: Any = None) -> Any:
         """Fills a histogram. `what`: an expression, or a function of the events that are left,
@@ -224,7 +229,7 @@ class JobPath:
         weight = check_weight(_call("hist", name or what), weight)
         if is_axis(what):
             check_axes(_call("hist", name), [what, *axes])
-            return lambda function: self.hist(function, what, *axes, name=name, weight=weight)
+            return _decorator(self.hist, what, *axes, name=name, weight=weight)
         check_what("job.hist(…)", what)
         name = name or _name(what)
         check_axes(_call("hist", name), axes)
@@ -244,7 +249,7 @@ class JobPath:
         self._steps.add("output", label, {"label": label, "paths": [self.name], **plain})
         return self
 
-    def _add(self, step: Step, on_path: bool = False) -> Any:
+    def _add(self, step: Step, on_path: bool = False) -> Self:
         path = self.name if on_path else ""
         if other := self._steps.add("module", step.label, _with_plain_params(step), path):
             key = "name" if step.kind == "histogram" else "label"
@@ -252,7 +257,7 @@ class JobPath:
                 f'"{step.label}" is defined twice: {other.place} and {step.place}; give one another'
                 f' name: {key}="…"'
             )
-        return self if isinstance(step.what, str) else step.what
+        return self
 
     def _version(self, label: str) -> str:
         """A label of its own for one of several versions of a column."""
@@ -270,6 +275,21 @@ class JobPath:
         number = 1 if self._steps.is_again else number
         labels = (f"{kind}{each}" for each in range(number, number + len(self._steps) + 2))
         return next(label for label in labels if label not in self._steps)
+
+
+def _decorator(call: Callable[..., Any], *given: Any, **keys: Any) -> Callable[[Any], Any]:
+    """Has a call add the function, with these arguments behind it, and leaves it as it is."""
+
+    def over(function: Any) -> Any:
+        call(function, *given, **keys)
+        return function
+
+    return over
+
+
+def _is_lambda(what: Any) -> bool:
+    """Whether it cannot be what a decorator is over."""
+    return getattr(what, "__name__", "") == "<lambda>"
 
 
 def _name(what: Any) -> str:

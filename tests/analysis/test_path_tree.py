@@ -136,3 +136,28 @@ def test_what_is_no_class_in_cpp_is_said(file: Path) -> None:
     job.add("cpp:DimuonMas")
     with pytest.raises(ConfigError, match='module class "DimuonMas"; did you'):
         run(job)
+
+
+def test_calls_go_on_along_the_path_and_decorators_leave_functions_as_they_are(file: Path) -> None:
+    job = forkrun.Job(str(file))
+    path = job.path("p")
+
+    def cut(block):  # type: ignore[no-untyped-def]
+        return block.event > 1
+
+    def column(block):  # type: ignore[no-untyped-def]
+        return 2 * block.event
+
+    assert (
+        path.filter(lambda block: block.event > 2).hist(
+            lambda block: block.event, (5, 0, 5), name="h"
+        )
+        is path
+    )
+    assert path.filter(cut, label="again") is cut
+    assert path.hist(cut, (2, 0, 2), name="n") is path
+    assert job.define("x", cut).redefine("x", lambda block: block.event) is job
+    for decorate in (path.filter, path.filter(label="other"), path.hist((2, 0, 2), name="m")):
+        assert decorate(cut) is cut
+    for decorate in (path.define, job.redefine(on_data=True)):
+        assert decorate(column) is column

@@ -51,7 +51,7 @@ def _report(done: Round, n: int, n_rounds: int) -> None:
     faults = ", ".join([*stations, *(f"{f['fault']} at {f['at']}" for f in done.faults)])
     outcome = done.problem or "survived"
     print(
-        f"{n}/{n_rounds} seed {done.seed}: {outcome} in {done.wall_s:.1f} s,"
+        f"{n}/{n_rounds} seed {done.seed}, {done.kind}: {outcome} in {done.wall_s:.1f} s,"
         f" {done.n_sessions} sessions, {done.n_struck} deaths ({faults})",
         flush=True,
     )

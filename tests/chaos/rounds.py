@@ -1,6 +1,7 @@
-"""Rounds of chaos: a job is run while its processes are killed, hang, raise, lose files and find no
-space, and its parent is killed and the job resumed; in the end its output has the same bytes as if
-nothing had happened."""
+"""Rounds of chaos: a job over two datasets is run while its processes are killed, hang, raise, lose
+files and find no space, and its parent is killed and the job resumed; in the end its output has the
+same bytes as if nothing had happened. Lumis are in one piece in the input, or scattered; these are
+taken in the order of the input or lumi by lumi."""
 
 from __future__ import annotations
 
@@ -16,12 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.files import write_events
 from tests.support.jobs import (
     environment,
     forkrun,
     jets_job,
     left_behind,
     lumi_by_lumi,
+    module,
     output_digests,
     running,
     write_job,
@@ -32,6 +35,10 @@ EVENTS_PER_LUMI = 20
 DATASETS = ("first", "second")
 """Their lumis have the same numbers."""
 CLUSTER = 50  # so many of them that each child begins with some of its own
+KINDS = ("whole", "input", "lumi")
+"""Of jobs: over lumis in one piece; over scattered ones, in either order."""
+_EVENT_S = 0.001
+"""Time of an event of scattered lumis: a job has some twenty commits to disturb."""
 _FAULTS = (
     "SIGKILL",
     "SIGSEGV",
@@ -54,40 +61,68 @@ _NO_SPACE = 4  # exit code: whoever resumes has made room
 
 @dataclass(frozen=True)
 class Bench:
-    """A job that can be disturbed. `truth`: digests of what it gives if it is not."""
+    """Jobs that can be disturbed, by kind. `truth`: digests of what each gives if it is not."""
 
     folder: Path
-    job: Path
-    truth: dict[str, str]
+    jobs: dict[str, Path]
+    truth: dict[str, dict[str, str]]
 
     @classmethod
     def make(cls, folder: Path, n_lumis: int = N_LUMIS) -> Bench:
-        """Input, job and undisturbed run in a folder."""
-        each = n_lumis // len(DATASETS)
-        n_events = EVENTS_PER_LUMI * each
-        shape = ("--events", n_events, "--lumis", each, "--runs", 1, "--cluster", CLUSTER)
-        for seed, name in enumerate(DATASETS):
-            made = forkrun("sample", f"{name}.root", *shape, "--seed", seed + 1, cwd=folder)
-            if made.code:
-                raise RuntimeError(made.err)
-        job = write_job(folder, _job(folder))
-        bench = cls(folder, job, {})
-        code, said = _Session(bench, folder / "undisturbed", [], _SETTINGS).run(None)
-        if code:
-            raise RuntimeError(said)
-        bench.truth.update(output_digests(folder / "undisturbed"))
+        """Inputs, jobs and undisturbed runs in a folder."""
+        bench = cls(folder, {}, {})
+        for kind in KINDS:
+            place = folder / kind
+            place.mkdir()
+            files = (_write_whole if kind == "whole" else _write_scattered)(place, n_lumis)
+            bench.jobs[kind] = write_job(place, _job(kind, files))
+            run = place / "undisturbed"
+            code, said = _Session(bench, kind, run, [], _SETTINGS).run(None)
+            if code:
+                raise RuntimeError(said)
+            bench.truth[kind] = output_digests(run)
         return bench
 
 
-def _job(folder: Path) -> dict[str, Any]:
-    """Each lumi is committed by itself, so that there are commits to disturb."""
+def _write_whole(folder: Path, n_lumis: int) -> dict[str, str]:
+    each = n_lumis // len(DATASETS)
+    shape = ("--events", EVENTS_PER_LUMI * each, "--lumis", each, "--runs", 1, "--cluster", CLUSTER)
+    for seed, name in enumerate(DATASETS):
+        made = forkrun("sample", f"{name}.root", *shape, "--seed", seed + 1, cwd=folder)
+        if made.code:
+            raise RuntimeError(made.err)
+    return {name: str(folder / f"{name}.root") for name in DATASETS}
+
+
+def _write_scattered(folder: Path, n_lumis: int) -> dict[str, str]:
+    """Neighbours are of different lumis."""
+    each = n_lumis // len(DATASETS)
+    n_events = EVENTS_PER_LUMI * each
+    return {
+        name: str(
+            write_events(
+                folder / f"{name}.root",
+                [(1, 1 + (7 * event + seed) % each, 1) for event in range(n_events)],
+            )
+        )
+        for seed, name in enumerate(DATASETS)
+    }
+
+
+def _job(kind: str, files: dict[str, str]) -> dict[str, Any]:
+    """One that has commits to disturb: where lumis are whole, each is committed by itself."""
     job = jets_job(
         [],
-        datasets=[{"name": name, "files": [str(folder / f"{name}.root")]} for name in DATASETS],
+        datasets=[{"name": name, "files": [file]} for name, file in files.items()],
         outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
         recovery={"hang_timeout": 1.0, "grace": 0.5},
     )
-    return lumi_by_lumi(job)
+    if kind == "whole":
+        return lumi_by_lumi(job)
+    job["source"]["order"] = kind
+    job["modules"].append(module("sleep", "Sleep", n_first=0, factor=1, time_s=_EVENT_S))
+    job["paths"]["skim"].insert(0, "sleep")
+    return job
 
 
 _SETTINGS = {"forking.children": "3", "threads.per_child": "1", "threads.executor": '"tbb"'}
@@ -98,6 +133,7 @@ class Round:
     """How a round went. `n_met`: of the aims; `problem`: "" if the job survived."""
 
     seed: int
+    kind: str
     faults: list[dict[str, Any]]
     aims: list[str] = field(default_factory=list)
     n_met: int = 0
@@ -111,7 +147,7 @@ def run_round(bench: Bench, seed: int) -> Round:
     """One job with faults that follow from the seed, resumed until it is done."""
     dice = random.Random(seed)
     folder = bench.folder / f"round-{seed}"
-    this = Round(seed, list(_faults(dice)))
+    this = Round(seed, KINDS[seed % len(KINDS)], list(_faults(dice)))
     start_s = time.monotonic()
     kills_s = [dice.uniform(0.5, 3.0) for _ in range(dice.choice((0, 0, 1, 2)))]
     this.aims = dice.sample(_AIMS, dice.choice((0, 0, 1, 1, 2)))
@@ -121,14 +157,14 @@ def run_round(bench: Bench, seed: int) -> Round:
     faults, code, said = this.faults, 1, ""
     while code and this.n_sessions < _MOST_SESSIONS:
         this.n_sessions += 1
-        session = _Session(bench, folder, faults, _layout(dice))
-        code, said = session.run(
-            kills_s.pop() if kills_s else None, dice, aims.pop(0) if aims else ""
-        )
-        this.n_met += session.has_met_aim
+        session = _Session(bench, this.kind, folder, faults, _layout(dice))
+        code, said = session.run(kills_s.pop() if kills_s else None, dice, aims[0] if aims else "")
+        if session.has_met_aim:
+            aims.pop(0)
+            this.n_met += 1
         over = ("kill_parent", "ENOSPC") if code == _NO_SPACE else ("kill_parent",)
         faults = [fault for fault in faults if fault["fault"] not in over]
-    this.problem = f"exit code {code}: {said}" if code else _problem(bench, folder)
+    this.problem = f"exit code {code}: {said}" if code else _problem(bench.truth[this.kind], folder)
     this.n_struck = _n_recoveries(folder) + this.n_sessions - 1
     this.wall_s = time.monotonic() - start_s
     return this
@@ -162,10 +198,15 @@ class _Session:
     """One parent's life."""
 
     def __init__(
-        self, bench: Bench, folder: Path, faults: list[dict[str, Any]], layout: dict[str, str]
+        self,
+        bench: Bench,
+        kind: str,
+        folder: Path,
+        faults: list[dict[str, Any]],
+        layout: dict[str, str],
     ) -> None:
         settings = [part for key, value in layout.items() for part in ("--set", f"{key}={value}")]
-        self._arguments = ["run", bench.job, "-o", folder, "--no-plots", *settings]
+        self._arguments = ["run", bench.jobs[kind], "-o", folder, "--no-plots", *settings]
         self._folder = bench.folder
         self.has_met_aim = False
         self._environment = environment(FORKRUN_CHAOS=json.dumps(faults), CHAOS_ROUND=str(folder))
@@ -255,7 +296,7 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
-def _problem(bench: Bench, folder: Path) -> str:
+def _problem(truth: dict[str, str], folder: Path) -> str:
     """ "" if the run is complete, by count and digest, and has the bytes it should have."""
     events = json.loads((folder / "report.json").read_bytes())["events"]
     if events["n_events_read"] != events["n_events_planned"] or not events["digests_agree"]:
@@ -263,7 +304,7 @@ def _problem(bench: Bench, folder: Path) -> str:
     if not all(output["agree"] for output in events["outputs"]):
         return "what was merged is not what was written"
     digests = output_digests(folder)
-    different = [name for name in bench.truth if digests.get(name) != bench.truth[name]]
+    different = [name for name in truth if digests.get(name) != truth[name]]
     return f"other bytes than undisturbed: {', '.join(different)}" if different else ""
 
 
