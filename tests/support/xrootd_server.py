@@ -57,6 +57,9 @@ class XrootdServer:
             assert time.monotonic() < deadline, "the server does not answer"
             time.sleep(0.02)
 
+    def is_dead(self) -> bool:
+        return self._process is None
+
     def kill(self) -> None:
         if self._process:
             with suppress(ProcessLookupError):
