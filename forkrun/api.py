@@ -17,9 +17,9 @@ from forkrun.base.arguments import check_flags, check_path, check_text, check_te
 from forkrun.base.caller import describing, handed_over
 from forkrun.base.nearest import suggestion
 from forkrun.base.notebook import run_shown
-from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.progress import in_notebook
 from forkrun.base.quantities import plural
+from forkrun.base.user_code.plain_errors import show_errors_plainly
 from forkrun.batch.submission import Submission
 from forkrun.config import BatchSystem, JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all

@@ -14,8 +14,8 @@ from forkrun.base.arguments import (
     listed_names,
 )
 from forkrun.base.durable import published, refuse_remote
-from forkrun.config.same_files import repeated
-from forkrun.config.urls import know_given_urls, known_as
+from forkrun.base.input_files.same_files import repeated
+from forkrun.base.input_files.urls import know_given_urls, known_as
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.base.caller import command_of_user
-from forkrun.config.urls import hide_secrets
+from forkrun.base.input_files.urls import hide_secrets
 from forkrun.monitoring.process_reading import PROC
 from forkrun.rundir.build import build_identity
 

@@ -14,9 +14,9 @@ from forkrun.analysis.path import MAIN, JobPath
 from forkrun.analysis.steps import Steps
 from forkrun.api import LoadedJob, Submission
 from forkrun.base.arguments import check_text, listed_files, plain_value, refused
-from forkrun.base.plain_errors import show_errors_plainly
 from forkrun.base.quantities import plural
 from forkrun.base.received import STATE, received
+from forkrun.base.user_code.plain_errors import show_errors_plainly
 from forkrun.config import JobConfig, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.errors import ConfigError

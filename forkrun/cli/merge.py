@@ -8,8 +8,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forkrun.base.input_files.urls import known_as
 from forkrun.base.progress import make_progress
-from forkrun.config.urls import known_as
 from forkrun.errors import ConfigError, VerificationError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from forkrun.base.input_files.urls import hide_secrets, whole_url
 from forkrun.base.nearest import suggestion
 from forkrun.base.refusals import refusal
 from forkrun.conditions.provider import Arrays
 from forkrun.conditions.read_only import freeze
 from forkrun.conditions.sources import ConditionSource, PayloadSource
 from forkrun.config import ArrayConfig
-from forkrun.config.urls import hide_secrets, whole_url
 from forkrun.errors import ConfigError, InputError
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forkrun.config.urls import known_as
+from forkrun.base.input_files.urls import known_as
 
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
 _DOTTED = re.compile(r"^python:(\w+(?:\.\w+)*):(\w+)$")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -59,6 +61,8 @@ class ColumnType(Struct, frozen=True):
     @property
     def dtype(self) -> npt.DTypeLike:
         """NumPy type of the innermost values."""
+        import numpy as np  # longer to load than most files take to merge
+
         return np.dtype("S1" if self.is_text else self.element)
 
     def __str__(self) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from forkrun.base.input_files.same_files import same_file
 from forkrun.base.lumis import Integers, Keys, number_keys
 from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
-from forkrun.config.same_files import same_file
 from forkrun.errors import InputError
 from forkrun.index.cache import IndexCache
 from forkrun.index.model import FileIndex

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
+from forkrun.base.input_files.urls import known_as, public_url
 from forkrun.base.nearest import close_to
 from forkrun.base.user_text import text_problem
 from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
-from forkrun.config.urls import known_as, public_url
 from forkrun.errors import InputError
 from forkrun.index.on_servers import files_of_pattern, is_remote_pattern
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from forkrun import _core
-from forkrun.config.urls import whole_url
+from forkrun.base.input_files.urls import whole_url
 from forkrun.errors import InputError
 from forkrun.index.read import ask_workers, told_by_lists
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from forkrun.base.input_files.same_files import repeated
 from forkrun.config import JobConfig, auto_children
 from forkrun.config.auto_children import children_for, with_children
 from forkrun.config.conditions import LAST, first_of, iov_problems, last_of
 from forkrun.config.datasets import read_fileset, with_datasets
 from forkrun.config.problems import dotted
 from forkrun.config.read import default_config, validate, with_labels
-from forkrun.config.same_files import repeated
 from forkrun.config.settings import apply_setting
 from forkrun.errors import ConfigError
 

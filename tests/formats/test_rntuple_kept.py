@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 import uproot
 
-from tests.support.jobs import forkrun, output_digests, write_job
+from tests.support.jobs import environment, forkrun, output_digests, write_job
 from tests.support.rntuple_by_root import write_kinds
 from tests.support.rntuple_files import by_forkrun
 from tests.support.rntuple_pages import fields_of, pages_of
@@ -145,3 +146,24 @@ def test_kept_pages_are_the_same_for_any_children_threads_and_units(tmp_path: Pa
         skim(tmp_path / "in.root", "Events", "y < 2 or x < 100_000", *settings)
         digests.add(output_digests(tmp_path / "run")["all.root"])
     assert len(digests) == 1
+
+
+def test_kept_pages_are_the_same_on_nodes_and_when_a_child_is_killed(tmp_path: Path) -> None:
+    write_large_clusters(tmp_path / "in.root")
+    settings = ("--children", 2, "--set", "forking.max_unit_events=20000")
+    skim(tmp_path / "in.root", "Events", "y < 2 or x < 100_000", *settings)
+    plain = output_digests(tmp_path / "run")
+    submit = ("submit", "job.json", "--on", "local", "--nodes", 3, "-o", "nodes", "--dry-run")
+    of_nodes = [("node", "nodes", number, "-q") for number in range(3)]
+    for words in ((*submit, *settings), *of_nodes, ("collect", "nodes", "-q")):
+        ended = forkrun(*words, cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    assert output_digests(tmp_path / "nodes") == plain
+    chaos = json.dumps([{"fault": "SIGKILL", "at": "before_rename", "unit": 4}])
+    ended = forkrun(
+        "run", "job.json", "-o", "run", "--force", *settings,
+        cwd=tmp_path, env=environment(FORKRUN_CHAOS=chaos),
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert "killed by signal 9" in (tmp_path / "run/report.txt").read_text()
+    assert output_digests(tmp_path / "run") == plain

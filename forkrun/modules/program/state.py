@@ -22,8 +22,8 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base import user_code
+from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.received import STATE, received
-from forkrun.config.urls import hide_secrets
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import Encoded, decode, encode
 from forkrun.modules.program.own_modules import names_by_file, own_modules

@@ -196,8 +196,10 @@ class Walk {
            "",
            schema_.columns[columns[0][0]].field});
     }
-    for (auto member : own) {
-      if (member.type && member.name.starts_with(field.name + ".")) {
+    const auto prefix = field.name + ".";
+    for (const auto& column : own) {
+      if (column.type && column.name.starts_with(prefix)) {
+        auto member = column;
         std::ranges::replace(member.name, '.', '_');
         put(std::move(member));
       }

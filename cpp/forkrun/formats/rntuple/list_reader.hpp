@@ -19,7 +19,7 @@ struct Lists {
 /// is kept, as each of them asks for the same. Any thread.
 class ListReader {
  public:
-  explicit ListReader(PageReader::Of of) : pages_{std::move(of), ElementType::int64} {}
+  explicit ListReader(const PageReader::Of& of) : pages_{of, ElementType::int64} {}
 
   /// \throws Error
   [[nodiscard]] std::shared_ptr<const Lists> read(const std::vector<Stretch>& lists);

@@ -5,7 +5,6 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/xxh3.hpp>
-#include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>
 
@@ -44,72 +43,64 @@ Anchor parse_anchor(std::span<const std::byte> object) {
   return {{{number(0), number(1)}, number(2)}, {{number(3), number(4)}, number(5)}};
 }
 
-std::vector<std::byte> read_envelope(const StoredEnvelope& envelope,
-                                     const root_io::InputFile& file) {
-  const auto& [place, n_bytes] = envelope.where;
+std::vector<std::byte> stored_bytes(const Locator& where, const root_io::InputFile& file) {
   const auto n_file_bytes = static_cast<std::uint64_t>(file.size());
-  if (n_bytes > n_file_bytes || place > n_file_bytes - n_bytes) {
+  if (where.n_bytes > n_file_bytes || where.place > n_file_bytes - where.n_bytes) {
     throw Error("it is behind the end of the file, which is truncated");
   }
-  if (n_bytes > envelope.n_unpacked) {
-    throw Error("it has an impossible size");
-  }
-  std::vector<std::byte> stored(n_bytes);
-  file.read(static_cast<std::int64_t>(place), stored);
-  try {
-    return restored(stored, envelope.n_unpacked);
-  } catch (const Error&) {
-    throw Error("it cannot be uncompressed");
-  }
+  std::vector<std::byte> stored(where.n_bytes);
+  file.read(static_cast<std::int64_t>(where.place), stored);
+  return stored;
 }
 
-/// Calls `body` with the content and the checksum of an envelope. \throws Error naming it.
+/// Calls `body` with the content of an envelope. \throws Error naming it.
 template <typename Body>
 void with_envelope(const char* what, EnvelopeType type, const StoredEnvelope& envelope,
                    const root_io::InputFile& file, Body body) {
-  try {
+  naming_part(what, [&] {
     const auto bytes = file.reading_again(range_of(envelope.where), [&] {
-      auto read = read_envelope(envelope, file);
+      auto read = unpacked_envelope(stored_bytes(envelope.where, file), envelope.n_unpacked);
       static_cast<void>(envelope_content(read, type));  // its checksum
       return read;
     });
-    body(envelope_content(bytes, type), checksum_of(bytes));
-  } catch (const InputError&) {
-    throw;
-  } catch (const Error& error) {
-    throw Error(std::string{"its "} + what + " cannot be read: " + error.what());
-  }
+    body(envelope_content(bytes, type));
+  });
 }
 
-void require_known_features(RecordCursor& from) {
-  for (std::int64_t features = -1; features < 0;) {
-    features = from.number<std::int64_t>();
-    if (features != 0) {
-      throw Error("it uses a feature that this version of forkrun does not know; update forkrun");
-    }
-  }
-}
+struct Footer {
+  std::uint64_t header_checksum{};
+  std::vector<std::byte> extension;  ///< of the header
+  std::vector<StoredEnvelope> page_lists;
+  std::size_t n_attribute_sets{};
+};
 
-/// The page lists of the groups of clusters.
-std::vector<StoredEnvelope> parse_footer(RecordCursor from, std::uint64_t header_checksum,
-                                         Ntuple& ntuple) {
+Footer parse_footer(RecordCursor from) {
   require_known_features(from);
-  if (from.number<std::uint64_t>() != header_checksum) {
-    throw Error("it belongs to another header");
-  }
-  ntuple.schema.add(record_frame(from).content);
+  Footer footer;
+  footer.header_checksum = from.number<std::uint64_t>();
+  const auto extension = record_frame(from).content.rest();
+  footer.extension.assign(extension.begin(), extension.end());
   auto groups = list_frame(from);
-  std::vector<StoredEnvelope> lists;
   for (auto n = groups.n_items; n > 0; --n) {
     auto group = record_frame(groups.content).content;
     group.skip(2 * sizeof(std::uint64_t) + sizeof(std::uint32_t));  // entries; number of clusters
     const auto n_unpacked = group.number<std::uint64_t>();
-    lists.push_back({locator(group), n_unpacked});
+    footer.page_lists.push_back({locator(group), n_unpacked});
   }
   if (!from.is_at_end()) {  // of writers before there were any
-    ntuple.n_attribute_sets = list_frame(from).n_items;
+    footer.n_attribute_sets = list_frame(from).n_items;
   }
-  return lists;
+  return footer;
+}
+
+std::shared_ptr<const Description> describe(const StoredEnvelope& header,
+                                            const std::vector<std::byte>& extension,
+                                            const root_io::InputFile& file) {
+  return file.reading_again(range_of(header.where), [&] {
+    DescriptionRecord record{{}, header.n_unpacked, extension};
+    naming_part("header", [&] { record.header = stored_bytes(header.where, file); });
+    return description_of(std::move(record));
+  });
 }
 
 /// Puts clusters in order. \throws Error unless each begins where the one before it ends.
@@ -133,29 +124,21 @@ std::uint64_t count_entries(std::vector<Cluster>& clusters, std::size_t n_column
 Ntuple open_ntuple(std::span<const std::byte> anchor, const root_io::InputFile& file) {
   const auto n_file_bytes = static_cast<std::uint64_t>(file.size());
   const auto places = parse_anchor(anchor);
-  Ntuple ntuple;
-  std::uint64_t header_checksum = 0;
-  with_envelope("header", EnvelopeType::header, places.header, file,
-                [&](RecordCursor from, std::uint64_t checksum) {
-                  header_checksum = checksum;
-                  require_known_features(from);
-                  ntuple.name = from.text();
-                  static_cast<void>(from.text());  // a description
-                  static_cast<void>(from.text());  // the library that wrote it
-                  ntuple.schema.add(from);
-                });
-  std::vector<StoredEnvelope> lists;
+  Footer footer;
   with_envelope("footer", EnvelopeType::footer, places.footer, file,
-                [&](RecordCursor from, std::uint64_t /*checksum*/) {
-                  lists = parse_footer(from, header_checksum, ntuple);
-                });
-  for (const auto& list : lists) {
-    with_envelope("page list", EnvelopeType::page_list, list, file,
-                  [&](RecordCursor from, std::uint64_t /*checksum*/) {
-                    add_clusters(from, header_checksum, n_file_bytes, ntuple.clusters);
-                  });
+                [&](RecordCursor from) { footer = parse_footer(from); });
+  Ntuple ntuple{.description = describe(places.header, footer.extension, file),
+                .n_attribute_sets = footer.n_attribute_sets};
+  const auto header_checksum = ntuple.description->header_checksum;
+  if (footer.header_checksum != header_checksum) {
+    throw Error("its footer cannot be read: it belongs to another header");
   }
-  ntuple.n_entries = count_entries(ntuple.clusters, ntuple.schema.columns.size());
+  for (const auto& list : footer.page_lists) {
+    with_envelope("page list", EnvelopeType::page_list, list, file, [&](RecordCursor from) {
+      add_clusters(from, header_checksum, n_file_bytes, ntuple.clusters);
+    });
+  }
+  ntuple.n_entries = count_entries(ntuple.clusters, ntuple.schema().columns.size());
   return ntuple;
 }
 

@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <forkrun/formats/rntuple/clusters.hpp>
-#include <forkrun/formats/rntuple/schema.hpp>
+#include <forkrun/formats/rntuple/description.hpp>
 
 namespace forkrun::root_io {
 class InputFile;
@@ -17,11 +17,12 @@ namespace forkrun::rntuple {
 
 /// What an RNTuple says of itself: its fields, and where their values are in the file.
 struct Ntuple {
-  std::string name;
+  std::shared_ptr<const Description> description{};
   std::uint64_t n_entries{};
-  Schema schema;
-  std::vector<Cluster> clusters;  ///< in the order of their entries
+  std::vector<Cluster> clusters{};  ///< in the order of their entries
   std::size_t n_attribute_sets{};
+
+  [[nodiscard]] const Schema& schema() const { return description->schema; }
 };
 
 /// `anchor`: the object of class ROOT::RNTuple in the file, uncompressed. \throws Error that says

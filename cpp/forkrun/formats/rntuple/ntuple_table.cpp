@@ -124,21 +124,18 @@ NtupleTable::NtupleTable(std::string name, std::span<const std::byte> anchor,
   } catch (const Error& error) {
     throw InputError(file_.path() + ": RNTuple \"" + this->name() + "\": " + error.what());
   }
-  columns_ = field_columns(ntuple_.schema);
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    by_name_.emplace(columns_[i].name, i);
-  }
 }
 
 const FieldColumn& NtupleTable::column(const std::string& column) const {
-  const auto found = by_name_.find(column);
-  if (found == by_name_.end()) {
+  const auto& by_name = ntuple_.description->by_name;
+  const auto found = by_name.find(column);
+  if (found == by_name.end()) {
     std::vector<std::string> names;
-    std::ranges::transform(columns_, std::back_inserter(names), &FieldColumn::name);
+    std::ranges::transform(columns(), std::back_inserter(names), &FieldColumn::name);
     throw InputError(file_.path() + ": RNTuple \"" + name() + "\" has no field \"" + column + "\"" +
                      nearest_name_hint(column, names));
   }
-  return columns_[found->second];
+  return columns()[found->second];
 }
 
 std::unique_ptr<ColumnReader> NtupleTable::reader(const std::string& name) const {
@@ -194,7 +191,7 @@ ColumnAccount NtupleTable::account(const FieldColumn& column) const {
       const auto& pages = cluster.columns[number];
       account.compression = pages.compression;
       account.n_bytes +=
-          static_cast<std::int64_t>(packed_bytes(ntuple_.schema.columns[number], pages.n_values));
+          static_cast<std::int64_t>(packed_bytes(ntuple_.schema().columns[number], pages.n_values));
       for (const auto& page : pages.pages) {
         account.n_stored_bytes += static_cast<std::int64_t>(page.where.n_bytes);
       }
@@ -244,8 +241,8 @@ std::vector<std::int64_t> NtupleTable::cluster_begins() const {
 }
 
 bool NtupleTable::is_of_entries(std::size_t column) const {
-  const auto field = ntuple_.schema.columns[column].field;
-  return ntuple_.schema.fields[field].parent == field;
+  const auto field = ntuple_.schema().columns[column].field;
+  return ntuple_.schema().fields[field].parent == field;
 }
 
 }  // namespace forkrun::rntuple

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <forkrun/formats/rntuple/field_column.hpp>
@@ -34,11 +33,13 @@ class NtupleTable final : public Table {
     return static_cast<std::int64_t>(ntuple_.n_entries);
   }
   [[nodiscard]] bool has(const std::string& column) const override {
-    return by_name_.contains(column);
+    return ntuple_.description->by_name.contains(column);
   }
   [[nodiscard]] std::unique_ptr<ColumnReader> reader(const std::string& column) const override;
 
-  [[nodiscard]] const std::vector<FieldColumn>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<FieldColumn>& columns() const {
+    return ntuple_.description->columns;
+  }
   [[nodiscard]] const FieldColumn& column(const std::string& name) const;
   /// Where entries are.
   [[nodiscard]] std::vector<Stretch> stretches(std::int64_t first, std::int64_t last) const;
@@ -63,8 +64,6 @@ class NtupleTable final : public Table {
 
   const root_io::InputFile& file_;
   Ntuple ntuple_;
-  std::vector<FieldColumn> columns_;
-  std::unordered_map<std::string, std::size_t> by_name_;
   mutable std::mutex mutex_;
   mutable std::map<Representations, std::shared_ptr<ListReader>> lists_;
 };

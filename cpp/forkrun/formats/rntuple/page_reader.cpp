@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
@@ -24,8 +23,8 @@ struct PageMemory {
 
 }  // namespace
 
-PageReader::PageReader(Of of, ElementType element)
-    : of_{std::move(of)}, element_{element}, size_{size_of(element)} {
+PageReader::PageReader(const Of& of, ElementType element)
+    : of_{of}, element_{element}, size_{size_of(element)} {
   for (std::size_t cluster = 0; cluster < of_.ntuple.clusters.size(); ++cluster) {
     static_cast<void>(part_of(cluster));
   }
@@ -40,11 +39,11 @@ Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
   return values;
 }
 
-PageReader::PageReader(Of of, const StoredColumn& wanted)
-    : PageReader{std::move(of), stored_element(wanted)} {
+PageReader::PageReader(const Of& of, const StoredColumn& wanted)
+    : PageReader{of, stored_element(wanted)} {
   wanted_ = wanted;
   for (const auto number : of_.columns) {
-    const auto& column = of_.ntuple.schema.columns[number];
+    const auto& column = of_.ntuple.schema().columns[number];
     if (!column.is_packed_as(wanted) &&
         (is_rounded(wanted.encoding) || !can_be_read_as(column, element_))) {
       throw Error(path() +
@@ -61,7 +60,7 @@ PageReader::Part PageReader::part_of(std::size_t number) const {
   bool is_late = false;
   for (const auto column : of_.columns) {
     const bool is_listed = column < cluster.columns.size();
-    const auto& stored = of_.ntuple.schema.columns[column];
+    const auto& stored = of_.ntuple.schema().columns[column];
     if (is_listed ? cluster.columns[column].is_suppressed : stored.begins_suppressed) {
       continue;
     }
@@ -151,7 +150,7 @@ void PageReader::read_page(std::size_t number, const Stretch& stretch, std::byte
 
 void PageReader::require_possible(std::size_t number) const {
   const auto& page = part_.pages->pages[number];
-  const auto n_packed = packed_bytes(of_.ntuple.schema.columns[part_.column], page.n_values);
+  const auto n_packed = packed_bytes(of_.ntuple.schema().columns[part_.column], page.n_values);
   if (page.where.n_bytes > n_packed || n_packed / largest_ratio > page.where.n_bytes) {
     throw Error(name_of_page(number) + " is damaged: its size is not one that its values can have");
   }
@@ -159,7 +158,7 @@ void PageReader::require_possible(std::size_t number) const {
 
 void PageReader::decode(std::size_t number, std::byte* into) {
   require_possible(number);
-  const auto& column = of_.ntuple.schema.columns[part_.column];
+  const auto& column = of_.ntuple.schema().columns[part_.column];
   const auto& page = part_.pages->pages[number];
   const auto n_packed = packed_bytes(column, page.n_values);
   // One for each thread: all of a table's thousand readers would hold more than the pages they
@@ -179,7 +178,7 @@ void PageReader::decode(std::size_t number, std::byte* into) {
 
 const PagesOfColumn* PageReader::pages_as_wanted(std::size_t cluster) {
   const auto& of_cluster = part(cluster);
-  const auto& column = of_.ntuple.schema.columns[of_cluster.column];
+  const auto& column = of_.ntuple.schema().columns[of_cluster.column];
   const bool are_all = of_cluster.pages != nullptr && of_cluster.n_zeros == 0;
   return are_all && column.is_packed_as(*wanted_) ? of_cluster.pages : nullptr;
 }
@@ -233,7 +232,10 @@ std::span<const std::byte> PageReader::stored(const Page& page, std::size_t numb
                                               Bytes& memory) const {
   const auto bytes = memory.resize(page.where.n_bytes + checksum_bytes);
   const auto [place, n_bytes] = range_of(page);
-  of_.file.read(place, bytes.first(static_cast<std::size_t>(n_bytes)));
+  const auto into = bytes.first(static_cast<std::size_t>(n_bytes));
+  if (of_.known == nullptr || !of_.known->copy(place, into)) {
+    of_.file.read(place, into);
+  }
   const auto content = bytes.first(page.where.n_bytes);
   if (page.has_checksum && xxh3(content) != checksum_of(bytes)) {
     throw Error(name_of_page(number) + ", at byte " + std::to_string(place) +

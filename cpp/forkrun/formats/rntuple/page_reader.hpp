@@ -5,10 +5,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <forkrun/bytes/growing_bytes.hpp>
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/formats/rntuple/cluster_bytes.hpp>
 #include <forkrun/formats/rntuple/ntuple.hpp>
 #include <forkrun/formats/table/table.hpp>
 
@@ -27,23 +29,25 @@ struct Stretch {
 
 /// Reads values of a field's column, in whichever of its representations they are. Keeps the page
 /// read last, which may have the values of several blocks. Distinct readers work at the same time.
+/// What `Of` looks at outlives it.
 class PageReader {
  public:
   struct Of {
     const Ntuple& ntuple;
     const root_io::InputFile& file;
-    std::string path;                           ///< of the field, for errors
-    std::vector<std::uint32_t> columns;         ///< by representation
+    std::string_view path;                      ///< of the field, for errors
+    std::span<const std::uint32_t> columns;     ///< by representation
     std::optional<std::uint64_t> n_in_entry{};  ///< none: they are in lists
+    const ClusterBytes* known{};                ///< what is in memory of the file; null: nothing
   };
   /// \throws Error if a cluster has not as many values as its entries need.
-  PageReader(Of of, ElementType element);
+  PageReader(const Of& of, ElementType element);
   /// Reads values as they are packed in pages of `wanted`. \throws Error also if those of this
   /// field would have to be rounded.
-  PageReader(Of of, const StoredColumn& wanted);
+  PageReader(const Of& of, const StoredColumn& wanted);
 
   /// Of the field, for errors.
-  [[nodiscard]] std::string path() const { return "field \"" + of_.path + '"'; }
+  [[nodiscard]] std::string path() const { return "field \"" + std::string{of_.path} + '"'; }
   /// \throws Error unless the cluster has these values
   void require(const Stretch& stretch);
   /// \throws Error naming the page that is damaged

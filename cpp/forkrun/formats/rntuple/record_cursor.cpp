@@ -1,6 +1,7 @@
 #include <forkrun/formats/rntuple/record_cursor.hpp>
 
 #include <forkrun/bytes/xxh3.hpp>
+#include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::rntuple {
@@ -80,6 +81,18 @@ RecordCursor envelope_content(std::span<const std::byte> envelope, EnvelopeType 
     throw Error("its checksum is not that of its bytes");
   }
   return from;
+}
+
+std::vector<std::byte> unpacked_envelope(std::span<const std::byte> stored,
+                                         std::uint64_t n_unpacked) {
+  if (stored.size() > n_unpacked) {
+    throw Error("it has an impossible size");
+  }
+  try {
+    return restored(stored, n_unpacked);
+  } catch (const Error&) {
+    throw Error("it cannot be uncompressed");
+  }
 }
 
 }  // namespace forkrun::rntuple

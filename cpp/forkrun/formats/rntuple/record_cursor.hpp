@@ -6,6 +6,9 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
+
+#include <forkrun/core/data/errors.hpp>
 
 #include <forkrun/bytes/byte_source.hpp>
 
@@ -57,6 +60,20 @@ struct Locator {
 /// What a header, a footer or a page list holds between its type and its checksum.
 enum class EnvelopeType : std::uint16_t { header = 1, footer = 2, page_list = 3 };
 [[nodiscard]] RecordCursor envelope_content(std::span<const std::byte> envelope, EnvelopeType type);
+/// One as it is stored. \throws Error
+[[nodiscard]] std::vector<std::byte> unpacked_envelope(std::span<const std::byte> stored,
+                                                       std::uint64_t n_unpacked);
+/// Calls `body`, which reads one. \throws Error naming it.
+template <typename Body>
+void naming_part(const char* what, Body body) {
+  try {
+    body();
+  } catch (const InputError&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(std::string{"its "} + what + " cannot be read: " + error.what());
+  }
+}
 /// The checksum at the end of an envelope, or behind a page.
 constexpr std::size_t checksum_bytes = sizeof(std::uint64_t);
 [[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> envelope);

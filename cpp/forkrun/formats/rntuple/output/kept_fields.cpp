@@ -11,8 +11,11 @@ namespace forkrun::rntuple {
 
 namespace {
 
-/// Bytes of pages, on average, of which readers need not notice that they are many.
-constexpr std::uint64_t least_page_bytes = 256;
+/// Bytes of pages, on average, from which on they are few enough for readers, which take some µs
+/// for what is said of each. Smaller ones are most of the pages of a small cluster, and little of
+/// its bytes. Behind values that wait to be joined it takes more: they would become a page.
+constexpr std::uint64_t least_page_bytes = 512;
+constexpr std::uint64_t least_behind_values = 2 * least_page_bytes;
 /// What is noted takes 24 bytes each.
 constexpr std::size_t most_stretches = 1U << 20U;
 
@@ -73,31 +76,42 @@ KeptFields::KeptFields(Schema schema, PageTreatment treatment)
 
 void KeptFields::open(std::shared_ptr<const OpenTable> file) {
   table_ = &ntuple_of(*file);
+  bytes_.forget();
   naming_ntuple(*file, [&] {
-    auto columns = stored_columns(schema_, table_->ntuple().schema);
-    if (treatment_.has_all_fields) {
-      require_no_others(schema_, table_->ntuple().schema);
-    }
+    columns_ = find_columns(table_->ntuple());
     for (std::size_t i = 0; i < stored_.size(); ++i) {
       auto& stored = stored_[i];
-      PageReader::Of of{table_->ntuple(), table_->file(), stored.path, std::move(columns[i]), {}};
+      PageReader::Of of{table_->ntuple(), table_->file(), stored.path, columns_->columns[i], {},
+                        &bytes_};
       if (!stored.owner.ends) {
         of.n_in_entry = stored.owner.n_in_item;
       }
       stored.lists = is_ends(i) ? std::make_unique<ListReader>(of) : nullptr;
-      stored.pages = std::make_unique<PageReader>(std::move(of), schema_.columns[i]);
+      stored.pages = std::make_unique<PageReader>(of, schema_.columns[i]);
     }
   });
   file_ = std::move(file);
 }
 
-double KeptFields::bytes_per_event(const OpenTable& file) const {
+std::shared_ptr<const KeptFields::FoundColumns> KeptFields::find_columns(const Ntuple& ntuple) {
+  if (!found_ || found_->in != ntuple.description) {
+    auto columns = stored_columns(schema_, ntuple.schema());
+    if (treatment_.has_all_fields) {
+      require_no_others(schema_, ntuple.schema());
+    }
+    found_ =
+        std::make_shared<const FoundColumns>(FoundColumns{ntuple.description, std::move(columns)});
+  }
+  return found_;
+}
+
+double KeptFields::bytes_per_event(const OpenTable& file) {
   const auto& ntuple = ntuple_of(file).ntuple();
-  const auto columns = naming_ntuple(file, [&] { return stored_columns(schema_, ntuple.schema); });
+  const auto found = naming_ntuple(file, [&] { return find_columns(ntuple); });
   double n_bytes = 0;
   for (const auto& cluster : ntuple.clusters) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const auto number : columns[i]) {
+    for (std::size_t i = 0; i < found->columns.size(); ++i) {
+      for (const auto number : found->columns[i]) {
         const auto n_values =
             number < cluster.columns.size() ? cluster.columns[number].n_values : std::uint64_t{};
         n_bytes += static_cast<double>(packed_bytes(schema_.columns[i], n_values));
@@ -136,6 +150,11 @@ void KeptFields::add(std::span<const EntryRange> entries, std::span<PendingColum
   for (const auto& range : entries) {
     const auto parts = table_->stretches(range.first, range.last);
     items[0].insert(items[0].end(), parts.begin(), parts.end());
+  }
+  for (const auto& part : items[0]) {
+    if (part.last - part.first == table_->ntuple().clusters[part.cluster].n_entries) {
+      bytes_.read(table_->ntuple().clusters[part.cluster], columns_->columns, table_->file());
+    }
   }
   for (const auto column : ends_) {
     const auto& owner = stored_[column].owner;
@@ -181,12 +200,13 @@ const PagesOfColumn* KeptFields::pages_to_copy(std::size_t column, std::size_t c
   return is_wanted ? pages : nullptr;
 }
 
-bool KeptFields::is_worth_copying(const PagesOfColumn& pages) const {
+bool KeptFields::is_worth_copying(const PagesOfColumn& pages, const PendingColumn& to) const {
   std::uint64_t n_bytes = 0;
   for (const auto& page : pages.pages) {
     n_bytes += page.where.n_bytes;
   }
-  return treatment_.joins_pages && n_bytes >= least_page_bytes * pages.pages.size();
+  const auto least = to.n_values() > 0 ? least_behind_values : least_page_bytes;
+  return treatment_.joins_pages && n_bytes >= least * pages.pages.size();
 }
 
 bool KeptFields::is_copied(std::size_t column) const {
@@ -230,20 +250,37 @@ void KeptFields::take(std::size_t column, PendingColumn& to) {
 }
 
 void KeptFields::take(const Stretch& stretch, std::size_t column, PendingColumn& to) {
-  auto& reader = *stored_[column].pages;
+  auto& stored = stored_[column];
+  auto& reader = *stored.pages;
   const auto n = stretch.last - stretch.first;
-  if (n == reader.n_values(stretch.cluster)) {
-    const auto* pages = pages_to_copy(column, stretch.cluster);
-    if (pages != nullptr && is_worth_copying(*pages)) {
-      for_each_sealed(column, *pages,
-                      [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
-                        to.add_page(n_values, sealed);
-                      });
-      return;
-    }
+  const auto* pages =
+      n == reader.n_values(stretch.cluster) ? pages_to_copy(column, stretch.cluster) : nullptr;
+  if (pages != nullptr && is_worth_copying(*pages, to)) {
+    for_each_sealed(column, *pages, [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
+      to.add_page(n_values, sealed);
+    });
+    stored.last_page.clear();
+  } else if (pages != nullptr && pages->pages.size() == 1 &&
+             pages->pages[0].where.n_bytes < least_behind_values) {
+    take_small(stretch, stored, to);
+  } else {
+    reader.require(stretch);  // before memory is taken
+    reader.read(stretch, to.extend(n));
+    stored.last_page.clear();
   }
-  reader.require(stretch);  // before memory is taken
-  reader.read(stretch, to.extend(n));
+}
+
+/// Of most triggers, and of much that simulation leaves empty, each file has the same page.
+void KeptFields::take_small(const Stretch& stretch, Stored& stored, PendingColumn& to) {
+  const auto n = stretch.last - stretch.first;
+  const auto sealed = stored.pages->sealed(0);
+  const bool is_same = n <= to.n_values() && std::ranges::equal(sealed, stored.last_page);
+  stored.last_page.assign(sealed.begin(), sealed.end());
+  if (is_same) {
+    to.repeat_last(n);
+  } else {
+    stored.pages->read(stretch, to.extend(n));
+  }
 }
 
 void KeptFields::forget() {

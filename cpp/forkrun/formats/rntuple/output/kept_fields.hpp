@@ -32,6 +32,8 @@ struct PageTreatment {
 class KeptFields {
  public:
   KeptFields(Schema schema, PageTreatment treatment);
+  KeptFields(const KeptFields&) = delete;
+  KeptFields& operator=(const KeptFields&) = delete;
 
   [[nodiscard]] const Schema& schema() const { return schema_; }
   /// Another file. All values of the one before have to be taken. \throws InputError unless it has
@@ -41,7 +43,7 @@ class KeptFields {
   /// Of the file that is open, for errors.
   [[nodiscard]] std::string path() const { return file_ ? file_->file->path() : std::string{}; }
   /// Uncompressed bytes in an event of any file. \throws InputError as `open`
-  [[nodiscard]] double bytes_per_event(const OpenTable& file) const;
+  [[nodiscard]] double bytes_per_event(const OpenTable& file);
 
   /// Adds what will be read of the file that is open for the events of a cluster.
   void add_parts(const EntryRange& cluster, std::vector<StoredPart>& to) const;
@@ -72,6 +74,7 @@ class KeptFields {
     std::string path{};
     std::unique_ptr<PageReader> pages{};  ///< of the file that is open
     std::unique_ptr<ListReader> lists{};  ///< of ends
+    std::vector<std::byte> last_page{};   ///< a small one, of which the last values are
   };
   using Stretches = std::vector<Stretch>;
 
@@ -82,10 +85,18 @@ class KeptFields {
   [[nodiscard]] bool is_ends(std::size_t column) const {
     return is_index(schema_.columns[column].encoding);
   }
+  /// By column of the schema, the stored columns of files that are so described.
+  struct FoundColumns {
+    std::shared_ptr<const Description> in;
+    std::vector<Representations> columns;
+  };
+
+  [[nodiscard]] std::shared_ptr<const FoundColumns> find_columns(const Ntuple& ntuple);
   void note(std::size_t place, std::span<const Stretch> items);
   [[nodiscard]] const PagesOfColumn* pages_to_copy(std::size_t column, std::size_t cluster) const;
-  [[nodiscard]] bool is_worth_copying(const PagesOfColumn& pages) const;
+  [[nodiscard]] bool is_worth_copying(const PagesOfColumn& pages, const PendingColumn& to) const;
   void take(const Stretch& stretch, std::size_t column, PendingColumn& to);
+  void take_small(const Stretch& stretch, Stored& stored, PendingColumn& to);
   template <typename TakePage>
   void for_each_sealed(std::size_t column, const PagesOfColumn& pages, TakePage take_page);
 
@@ -93,10 +104,13 @@ class KeptFields {
   PageTreatment treatment_;
   std::shared_ptr<const OpenTable> file_;
   const NtupleTable* table_{};
-  std::vector<Stored> stored_;     ///< by column
-  std::vector<std::size_t> ends_;  ///< columns of these, those of outer lists first
-  std::vector<Stretches> noted_;   ///< by place of owners
-  std::vector<double> n_noted_;    ///< items, the same
+  ClusterBytes bytes_{};
+  std::shared_ptr<const FoundColumns> found_;    ///< of what was asked for last
+  std::shared_ptr<const FoundColumns> columns_;  ///< of the file that is open
+  std::vector<Stored> stored_;                   ///< by column
+  std::vector<std::size_t> ends_;                ///< columns of these, those of outer lists first
+  std::vector<Stretches> noted_;                 ///< by place of owners
+  std::vector<double> n_noted_;                  ///< items, the same
   std::size_t n_stretches_{};
   std::optional<std::size_t> whole_{};  ///< the cluster that is kept whole
 };

@@ -53,7 +53,8 @@ Chosen choose_fields(const NtupleTable& ntuple, const std::vector<std::string>& 
   std::set<Representations> lists;
   for (const auto& name : names) {
     const auto& column = ntuple.column(name);
-    if (!column.is_count && (column.type || !has_variants(ntuple.ntuple().schema, column.field))) {
+    if (!column.is_count &&
+        (column.type || !has_variants(ntuple.ntuple().schema(), column.field))) {
       chosen.fields.push_back(&column);
       lists.insert(column.lists.begin(), column.lists.end());
     }
@@ -118,7 +119,7 @@ void NtupleOutput::keep(Schema& schema, const std::set<std::string>& taken) {
     treatment.compression = content_.compression;
   }
   if (content_.has_all_fields) {
-    schema = kept_schema(ntuple->ntuple().schema);
+    schema = kept_schema(ntuple->ntuple().schema());
     treatment.has_all_fields = true;
     fields_.emplace(schema, treatment);
     kept_.emplace(input_, std::vector<std::string>{});
@@ -130,7 +131,7 @@ void NtupleOutput::keep(Schema& schema, const std::set<std::string>& taken) {
   }
   const auto chosen = root_io::naming_file(
       first->file->path(), [&] { return choose_fields(*ntuple, content_.branches); });
-  schema = kept_schema(ntuple->ntuple().schema, chosen.fields, taken);
+  schema = kept_schema(ntuple->ntuple().schema(), chosen.fields, taken);
   fields_.emplace(schema, treatment);
   kept_.emplace(input_, chosen.by_values);
 }

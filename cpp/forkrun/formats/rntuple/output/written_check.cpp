@@ -32,7 +32,7 @@ class WrittenPages {
   }
   void check_values(const WrittenPage& sample) {
     const auto& [cluster, column, page, digest] = sample;
-    const auto& of = ntuple_.schema.columns[column];
+    const auto& of = ntuple_.schema().columns[column];
     const auto n = ntuple_.clusters[cluster].columns[column].pages[page].n_values;
     const auto packed = unpacked(stored(cluster, column, page), packed_bytes(of, n));
     const auto values = values_.resize(n * size_of(stored_element(of)));
@@ -62,7 +62,7 @@ class WrittenPages {
   }
   [[noreturn]] void fail(std::size_t cluster, std::size_t column, std::size_t page) const {
     throw WrittenOtherwise("field \"" +
-                           ntuple_.schema.fields[ntuple_.schema.columns[column].field].name +
+                           ntuple_.schema().fields[ntuple_.schema().columns[column].field].name +
                            "\": page " + std::to_string(page) + " in cluster " +
                            std::to_string(cluster) + " is not what was written");
   }
@@ -85,7 +85,7 @@ void check_written(const std::string& path, const std::string& ntuple, std::int6
                            std::to_string(n_entries) + " entries that were written");
   }
   root_io::naming_file(path, [&] {
-    in_parallel(table->ntuple().schema.columns.size(), n_threads,
+    in_parallel(table->ntuple().schema().columns.size(), n_threads,
                 [&](std::size_t column) { WrittenPages{*table}.check_checksums(column); });
     in_parallel(samples.size(), n_threads,
                 [&](std::size_t i) { WrittenPages{*table}.check_values(samples[i]); });

@@ -55,11 +55,11 @@ Locator NtupleFile::write_blob(std::span<const std::byte> payload) {
   key.directory = file_.seek_directory();
   key.n_object_bytes = payload.size();
   key.n_stored_bytes = payload.size();
-  auto record = key.bytes();
-  const auto n_head_bytes = record.size();
-  record.insert(record.end(), payload.begin(), payload.end());
-  file_.write(file_.allocate(record.size()), record);
-  return {static_cast<std::uint64_t>(key.place) + n_head_bytes, payload.size()};
+  const auto head = key.bytes();
+  file_.write(file_.allocate(head.size()), head);
+  const auto place = file_.allocate(payload.size());
+  file_.write(place, payload);
+  return {static_cast<std::uint64_t>(place), payload.size()};
 }
 
 std::pair<Locator, std::uint64_t> NtupleFile::write_envelope(std::span<const std::byte> bytes) {

@@ -21,6 +21,11 @@ std::int64_t PendingColumn::last_end() const {
   return end;
 }
 
+void PendingColumn::repeat_last(std::size_t n) {
+  auto* into = extend(n);
+  std::copy_n(into - n * value_bytes_, n * value_bytes_, into);
+}
+
 void PendingColumn::add_page(std::uint32_t n_values, std::span<const std::byte> bytes) {
   seal_values();
   begins_.push_back(sealed_.size());

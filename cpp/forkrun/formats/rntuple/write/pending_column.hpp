@@ -29,6 +29,8 @@ class PendingColumn {
   [[nodiscard]] Compression compression() const { return compression_; }
   /// Room for n more values, of `stored_element(column())`.
   [[nodiscard]] std::byte* extend(std::size_t n) { return values_.extend(n * value_bytes_); }
+  /// Adds the last n values once more.
+  void repeat_last(std::size_t n);
   [[nodiscard]] std::size_t n_values() const { return values_.size() / value_bytes_; }
   [[nodiscard]] std::size_t n_bytes() const { return values_.size(); }
   /// Of a column of ends: where the last list ends.

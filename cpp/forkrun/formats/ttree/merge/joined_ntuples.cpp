@@ -65,7 +65,7 @@ void require_checksums(const OpenTable& opened) {
       if (page != columns[column].pages.end()) {
         throw InputError(
             opened.file->path() + ": RNTuple \"" + opened.table->name() + "\": field \"" +
-            rntuple::path_of(ntuple.schema, ntuple.schema.columns[column].field) + "\": page " +
+            rntuple::path_of(ntuple.schema(), ntuple.schema().columns[column].field) + "\": page " +
             std::to_string(page - columns[column].pages.begin()) + " in cluster " +
             std::to_string(cluster) +
             " has no checksum, without which damage in it cannot be seen; forkrun convert takes "

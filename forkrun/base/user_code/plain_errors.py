@@ -11,7 +11,7 @@ from typing import Any
 
 from forkrun.errors import ForkrunError
 
-_FORKRUN = Path(__file__).resolve().parents[1]
+_FORKRUN = Path(__file__).resolve().parents[2]
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forkrun.config.urls import hide_secrets, public_url
+from forkrun.base.input_files.urls import hide_secrets, public_url
 
 FILE = "root://eos.cern.ch//eos/cms/f.root"
 
