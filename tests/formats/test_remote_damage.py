@@ -27,7 +27,8 @@ NAMES = ("tree.root", "ntuple.root")
 @pytest.fixture(scope="module")
 def server() -> Iterator[XrootdServer]:
     with xrootd_server() as one:
-        write_sample(one.data / NAMES[0], SampleSettings(n_events=6000, n_branches=120))
+        with_checksums = SampleSettings(n_events=6000, n_branches=120, compression="zlib:1")
+        write_sample(one.data / NAMES[0], with_checksums)
         made = forkrun("convert", one.data / NAMES[0], one.data / NAMES[1], cwd=one.data)
         assert made.code == 0, made.err
         yield one
