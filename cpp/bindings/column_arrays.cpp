@@ -166,8 +166,9 @@ void fill_column(Column& column, const py::handle& arrays, std::int64_t n_events
     parts = py::reinterpret_borrow<py::tuple>(arrays);
   }
   if (parts.size() != n_levels + 1) {
-    throw Error(what + ": wanted (offsets, values)" + (n_levels > 1 ? " with two offsets" : "") +
-                " for type " + type.name());
+    throw Error(what + ": wanted (offsets, values)" +
+                (n_levels > 1 ? " with one array of offsets a level" : "") + " for type " +
+                type.name());
   }
   const auto values =
       converted(items_of(parts[n_levels], type, what), dtype_of(type.element), what);

@@ -14,7 +14,7 @@ NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float32", "float64",
 )  # fmt: skip
-_MOST_LEVELS, _MOST_DIMENSIONS = 2, 3
+_MOST_LEVELS, _MOST_DIMENSIONS = 6, 3
 
 
 class ColumnType(Struct, frozen=True):
@@ -50,12 +50,12 @@ class ColumnType(Struct, frozen=True):
 
     @property
     def is_possible(self) -> bool:
-        """Whether the core has columns of this type."""
+        """Whether a new column can be of this type."""
         return (
             self.element in (*NUMBERS, "string")
             and self.n_levels <= _MOST_LEVELS
             and len(self.dimensions) <= _MOST_DIMENSIONS
-            and not (self.dimensions and (self.is_text or self.n_levels == _MOST_LEVELS))
+            and not (self.dimensions and (self.is_text or self.n_levels > 1))
         )
 
     @property

@@ -11,7 +11,7 @@ _NEVER_FILLED = "never filled"
 """In place of a class, of a branch without entries in a tree that has some."""
 _NOT_AS_DESCRIBED = "not as described"
 """The same, of objects whose first ones cannot be read."""
-_COLUMNS = "columns are numbers, texts, and lists of them up to two deep"
+_COLUMNS = "columns are numbers, texts, and lists of them up to six deep"
 _MAPS = re.compile(r"(?:std::)?(?:unordered_)?(?:multi)?(map|set)<")
 _LISTS = re.compile(r"(?:std::|ROOT::)?(?:vector|VecOps::RVec|RVec|deque|list|array)<")
 
@@ -57,7 +57,7 @@ def _what_is(kind: str) -> str:
     if inner.endswith("*"):
         return "a list of pointers"
     if inner in _NUMBERS:
-        return f"lists {depth} deep" if depth > 2 else "a list, but not a vector"
+        return f"lists {depth} deep" if depth > 6 else "a list, but not a vector"
     return "a list of objects of a class"
 
 

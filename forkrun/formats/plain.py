@@ -1,5 +1,5 @@
 """Plain columns: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and texts;
-(offsets, offsets, values) of lists of lists."""
+(offsets, offsets, values) of lists of lists, and so on."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Columns as users see them, and as offsets and values.
 
 A plain column is what the core has: values (n_events, …), or (offsets, values), (offsets, offsets,
-values) of lists and of lists of lists. Offsets are int64, from 0. A text is a list of characters,
-"S1"."""
+values) of lists and of lists of lists, and so on. Offsets are int64, from 0. A text is a list of
+characters, "S1"."""
 
 from __future__ import annotations
 

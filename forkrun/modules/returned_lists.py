@@ -73,7 +73,7 @@ def column_type(name: str, values: Any) -> str:
     if not kind.is_possible:
         raise TypeError(
             f"column {name!r}: {array.type.content} is not a column type; there are numbers,"
-            " texts, arrays of fixed size, lists of them, and lists of lists of numbers"
+            " texts, arrays of fixed size, lists of them, and up to six lists within each other"
         )
     return str(kind)
 

@@ -107,7 +107,7 @@ def test_rntuples_that_differ_are_refused_before_the_first_event(tmp_path: Path)
 
 
 def test_a_field_that_no_tree_can_hold_is_said_before_the_first_event(tmp_path: Path) -> None:
-    file = write_file(tmp_path / "a.root", 1, Runs={"deep": [[[[1]]]]})
+    file = write_file(tmp_path / "a.root", 1, Runs={"deep": [[[[[[[[1]]]]]]]]})
     ended = run_job(tmp_path, [file])
     assert ended.code == 3
     assert f'{file}: RNTuple "Runs": field "deep"' in ended.err

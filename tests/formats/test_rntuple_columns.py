@@ -38,7 +38,6 @@ LARGE = {"coffea_nano_dimuon_rntuple.root", "coffea_nano_dy_empty_rntuple.root"}
 OTHERS = {
     "empty_struct": "other:EmptyStruct",
     "variant": "other:std::variant<std::int32_t,StructForVariant>",
-    "vector_vector_string": "other:std::vector<std::vector<std::string>>",
     "variant_int32_string": "other:std::variant<std::int32_t,std::string>",
     "vector_variant_int64_string": "other:std::vector<std::variant<std::int64_t,std::string>>",
 }
@@ -138,6 +137,7 @@ def _expected(n: int) -> Lists:
         "corners": [[[i, -i]] * (i % 3) for i in range(n)],
         "flags": [[i % 2 == 0] * (i % 5) for i in range(n)],
         "words": [["x" * (i % 7)] * (i % 2) for i in range(n)],
+        "deep": [[[[i] * (i % 4)] * (i % 2 + 1)] * (i % 3) for i in range(n)],
     }
 
 
@@ -146,7 +146,7 @@ def _expected(n: int) -> Lists:
 def test_types_that_root_writes_in_small_pages_are_read(tmp_path: Path, compression: int) -> None:
     path = write_kinds(tmp_path / "kinds.root", 1000, compression)
     types = types_of(path, "kinds")
-    assert types["deep"] == "other:std::vector<std::vector<std::vector<std::int32_t>>>"
+    assert types["deep"] == "int32[][][]"
     assert types["matrix"] == "float32[3][2]"
     assert types["corners"] == "int16[][2]"
     assert types["quantised"] == types["double32"] == types["truncated"] == "float64"

@@ -6,6 +6,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from xxhash import xxh3_64_intdigest
 
 from tests.fuzz.compressed import closed, opened
 from tests.fuzz.records import Record, header_fields, records
@@ -32,6 +36,14 @@ class Original:
     def baskets(self) -> list[Record]:
         """Records of baskets, and of pages."""
         return [r for r in self.records if r.kind in _ORDINARY]
+
+    @cached_property
+    def envelopes(self) -> list[slice]:
+        """Places of what RNTuples say of themselves, where it is not compressed: type and size, in
+        the end a checksum."""
+        places = [r.payload for r in self.records if r.kind == "RBlob"]
+        numbers = [(p, int.from_bytes(self.data[p][:8], "little")) for p in places]
+        return [p for p, n in numbers if n & 0xFFFF in (1, 2, 3) and n >> 16 == p.stop - p.start]
 
     @property
     def metadata(self) -> list[Record]:
@@ -86,13 +98,19 @@ def _swap(original: Original, data: bytearray, draw: random.Random) -> None:
     data[one.at : one.at + n], data[other.at : other.at + n] = second, first
 
 
-def _change(data: bytearray, place: int, size: int, draw: random.Random) -> None:
-    old = int.from_bytes(data[place : place + size], "big")
+def _change(
+    data: bytearray,
+    place: int,
+    size: int,
+    draw: random.Random,
+    order: Literal["big", "little"] = "big",
+) -> None:
+    old = int.from_bytes(data[place : place + size], order)
     new = draw.choice(
         (draw.choice(_EDGES), old + draw.randint(-16, 16), old ^ (1 << draw.randrange(8 * size)),
          draw.getrandbits(8 * size), old * 2, old // 2)
     )  # fmt: skip
-    data[place : place + size] = (new % (1 << (8 * size))).to_bytes(size, "big")
+    data[place : place + size] = (new % (1 << (8 * size))).to_bytes(size, order)
 
 
 def _header(original: Original, data: bytearray, draw: random.Random) -> None:
@@ -140,6 +158,21 @@ def _inside(original: Original, data: bytearray, draw: random.Random) -> None:
         data[record.payload] = packed
 
 
+def _envelope(original: Original, data: bytearray, draw: random.Random) -> None:
+    """Bytes of what an RNTuple says of itself, with the checksum that belongs to them; in files
+    whose metadata are not compressed, else the last bytes."""
+    if not original.envelopes:
+        _tail(original, data, draw)
+        return
+    place = draw.choice(original.envelopes)
+    content = bytearray(data[place])
+    for _ in range(draw.choice((1, 1, 1, 2, 8))):
+        size = draw.choice((1, 2, 4, 8))
+        _change(content, draw.randrange(8, len(content) - 8 - size), size, draw, "little")
+    content[-8:] = xxh3_64_intdigest(bytes(content[:-8])).to_bytes(8, "little")
+    data[place] = content
+
+
 def _tail(original: Original, data: bytearray, draw: random.Random) -> None:
     """What is at the end of a file: lists of keys and of free space, descriptions of classes."""
     begin = max(r.at + r.n_bytes for r in original.baskets)
@@ -160,4 +193,5 @@ KINDS: dict[str, Mutation] = {
     "content": _content,
     "inside": _inside,
     "tail": _tail,
+    "envelope": _envelope,
 }

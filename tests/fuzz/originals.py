@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from forkrun import _core
 from forkrun.studies.sample import SampleSettings, write_sample
 
 _COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")
@@ -38,10 +39,46 @@ def with_large_clusters(folder: Path) -> Path:
     return file
 
 
-def ntuples() -> list[Path]:
-    """RNTuples that ROOT wrote: every page has a checksum, so that no damage gives other values.
-    None where there are no real files."""
-    return sorted(_data().glob("rntuple/cmssw*.root"))
+KINDS = ("trees", "rntuples", "objects")
+_TREES = {
+    "p8_ee_WW_ecm240_edm4hep.root": "events", "delphes.root": "Delphes",
+    "uproot-issue327.root": "DstTree", "ntpl001_staff": "Staff",
+    "test_": "ntuple", "uproot_written": "nested",
+}  # fmt: skip
+"""Names of trees that are not Events, by how the files' names begin."""
+
+
+def tree_of(file: Path) -> str:
+    """Name of the tree that is tried."""
+    name = file.name.removeprefix("rntuple-")
+    return next((tree for begin, tree in _TREES.items() if name.startswith(begin)), "Events")
+
+
+def files_of(kind: str, folder: Path) -> list[Path]:
+    """Those of a kind; those that are made are made in `folder`."""
+    return {"trees": originals, "rntuples": ntuples, "objects": objects}[kind](folder)
+
+
+def ntuples(folder: Path) -> list[Path]:
+    """RNTuples whose pages have checksums, so that no damage gives other values, also without
+    compression. None where there are no real files."""
+    names = ("cmssw_like_6.40.root", "ntpl001_staff*.root", "test_[fimn]*.root")
+    files = []
+    for file in sorted(each for name in names for each in _data().glob(f"rntuple/{name}")):
+        for compression in ("", "none"):
+            made = folder / f"rntuple-{file.stem}{compression and '-none'}.root"
+            if not made.exists() and compression:
+                _core.merge_trees([str(file)], str(made), compression=compression)
+            elif not made.exists():
+                made.write_bytes(file.read_bytes())
+            files.append(made)
+    return files
+
+
+def objects(folder: Path) -> list[Path]:
+    """Trees of objects."""
+    names = ("p8_ee_WW_ecm240_edm4hep.root", "uproot-issue327.root", "delphes.root")
+    return [file for name in names if (file := _data() / "objects" / name).exists()]
 
 
 def _real() -> list[Path]:

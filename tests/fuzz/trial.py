@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -11,7 +10,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,12 @@ from forkrun import _core
 from forkrun.errors import ForkrunError, InputError
 from forkrun.index.model import RangeColumns
 
-TREE = "Events"
 STEPS = ("index", "read", "select", "outputs", "merge", "join")
 SANITIZED = "ASAN_OPTIONS" in os.environ
 """Under the address sanitizer, which takes terabytes of addresses, so that memory has no limit."""
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
 _WALL_BY_CPU = 30  # other work on the machine does not make a step hang
+Note = Callable[[str, str, Any], None]
 Digests = dict[str, str]  # of the values, by branch
 SETTINGS = _core.ProcessorSettings(executor="serial", threads=1, concurrent_blocks=1, block_size=64)
 
@@ -39,6 +38,7 @@ class Source:
     path: Path
     ids: tuple[str, str, str]
     digests: Digests
+    tree: str = "Events"
 
 
 @dataclass
@@ -55,29 +55,48 @@ class Outcome:
 
 def try_file(source: Source, damaged: Path, limit_s: float) -> Outcome:
     """Indexing, reading and skimming follow each other as in a job: what is not indexed is not
-    read. Merging stands alone. `limit_s`: of CPU time, for either."""
-    outcome = Outcome()
-    begin_s = time.monotonic()
+    read. Merging stands alone. `limit_s`: of CPU time, for each file."""
+    return next(try_files([(source, lambda: damaged)], limit_s))
+
+
+def try_files(
+    files: Sequence[tuple[Source, Callable[[], Path]]], limit_s: float
+) -> Iterator[Outcome]:
+    """One after another in a fork of this process, and those behind one that kills it in the next:
+    a fork costs more than a small file. Each is made there, by what stands beside its source."""
     with tempfile.TemporaryDirectory(prefix="forkrun-fuzz-") as folder:
+        n_done = 0
+        while n_done < len(files):
+            for outcome in _fork(files[n_done:], Path(folder), limit_s):
+                n_done += 1
+                yield outcome
+
+
+def _try_each(
+    files: Sequence[tuple[Source, Callable[[], Path]]], folder: Path, limit_s: float, note: Note
+) -> None:
+    for source, make in files:
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
+        signal.setitimer(signal.ITIMER_REAL, _WALL_BY_CPU * limit_s)
+        damaged, begin_s = make(), time.monotonic()
         for body in (_as_job, _as_merge, _as_join):
-            _fork(body, source, damaged, Path(folder), outcome, limit_s)
-    outcome.wall_s = time.monotonic() - begin_s
-    return outcome
-
-
-Note = Callable[[str, str, Any], None]
+            body(source, damaged, folder, note)
+        peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        note("", "done", [peak_bytes, time.monotonic() - begin_s])
+        for left in folder.iterdir():
+            left.unlink()
 
 
 def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     index: dict[str, Any] = {}
 
     def read_index() -> Digests | None:
-        index.update(_core.index_tree(str(damaged), TREE, *source.ids))
+        index.update(_core.index_tree(str(damaged), source.tree, *source.ids))
         return None
 
     if not _step("index", read_index, source, damaged, note):
         return
-    _step("read", lambda: digests_of(damaged, index), source, damaged, note)
+    _step("read", lambda: digests_of(damaged, index, source.tree), source, damaged, note)
     selection = _Selection(source, damaged, index, folder / "output.root")
     if _step("select", selection.select, source, damaged, note):
         _step("outputs", selection.make_outputs, source, damaged, note)
@@ -101,7 +120,9 @@ def _merged(
     def merge() -> Digests:
         _core.merge_trees([str(damaged)], str(merged), **options)
         try:
-            return digests_of(merged, _core.index_tree(str(merged), TREE, *source.ids))
+            return digests_of(
+                merged, _core.index_tree(str(merged), source.tree, *source.ids), source.tree
+            )
         except ForkrunError as error:
             raise _UnreadableError(str(error)) from error
 
@@ -138,10 +159,11 @@ def differences(expected: Digests, found: Digests) -> list[str]:
     return sorted(n for n in names if expected.get(n) != found.get(n))
 
 
-def digests_of(file: Path, index: dict[str, Any]) -> Digests:
-    """Digests of the values of all branches that can be read."""
-    names = [name for name, kind, _ in index["branches"] if not kind.startswith("other:")]
-    columns = _core.read_columns(str(file), TREE, names)
+def digests_of(file: Path, index: dict[str, Any], tree: str = "Events") -> Digests:
+    """Digests of the values of all columns that can be read."""
+    there = [*index["branches"], *index["members"]]
+    names = [name for name, kind, _ in there if not kind.startswith("other:")]
+    columns = _core.read_columns(str(file), tree, names)
     return {name: _digest(column) for name, column in columns.items()}
 
 
@@ -160,9 +182,9 @@ class _Selection:
         branches = [(name, kind) for name, kind, _ in index["branches"]]
         self._columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
         self._names = [name for name, _ in branches]
-        self._index, self._out, self._ids = index, out, source.ids
+        self._index, self._out, self._source = index, out, source
         self._tree = _core.TreeSource(
-            [str(damaged)], TREE, *source.ids, self._columns, [index["clusters"]]
+            [str(damaged)], source.tree, *source.ids, self._columns, [index["clusters"]]
         )
         self._fragments: list[list[str]] = []
 
@@ -185,9 +207,12 @@ class _Selection:
         groups = list(enumerate(self._fragments))
         n_events = self._index["n_entries"]
         output = _core.OutputToMake(groups, [(str(self._out), [])], content, n_events)
-        _core.make_outputs([output], self._tree, verify=True)
+        is_ntuple = self._source.path.name.startswith("rntuple-")
+        options = {"format": "rntuple"} if is_ntuple else {}
+        _core.make_outputs([output], self._tree, verify=True, **options)
         try:
-            return digests_of(self._out, _core.index_tree(str(self._out), TREE, *self._ids))
+            index = _core.index_tree(str(self._out), self._source.tree, *self._source.ids)
+            return digests_of(self._out, index, self._source.tree)
         except ForkrunError as error:
             raise _UnreadableError(str(error)) from error
 
@@ -196,34 +221,36 @@ class _Selection:
 
 
 def _fork(
-    body: Callable[[Source, Path, Path, Note], None],
-    source: Source,
-    damaged: Path,
-    folder: Path,
-    outcome: Outcome,
-    limit_s: float,
-) -> None:
+    files: Sequence[tuple[Source, Callable[[], Path]]], folder: Path, limit_s: float
+) -> Iterator[Outcome]:
+    """Of those files that came through, and of the one that the process died of."""
     reader, writer = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        _run_child(lambda note: body(source, damaged, folder, note), writer, limit_s)
+        _run_child(lambda note: _try_each(files, folder, limit_s, note), writer)
     os.close(writer)
-    status, peak_bytes = _wait(pid, _WALL_BY_CPU * limit_s)
-    outcome.peak_bytes = max(outcome.peak_bytes, peak_bytes)
-    last = ""
+    outcome, last = Outcome(), ""
     with os.fdopen(reader, encoding="utf-8") as notes:
         for line in notes:
-            last, result, words = json.loads(line)
-            outcome.steps[last], outcome.words[last] = result, words
+            step, result, words = json.loads(line)
+            if not step:
+                outcome.peak_bytes, outcome.wall_s = words
+                yield outcome
+                outcome, last = Outcome(), ""
+            else:
+                last = step
+                outcome.steps[step], outcome.words[step] = result, words
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status:  # ROOT's handler of a crash ends with 128 and the signal
         number = -status if status < 0 else status - 128
-        late = (signal.SIGALRM, signal.SIGXCPU)
+        late = (signal.SIGALRM, signal.SIGPROF)
         outcome.steps[last] = "hang" if number in late else f"signal {number}"
+        yield outcome
 
 
-def _run_child(body: Callable[[Note], None], writer: int, limit_s: float) -> None:
+def _run_child(body: Callable[[Note], None], writer: int) -> None:
     try:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 2)
@@ -233,7 +260,6 @@ def _run_child(body: Callable[[Note], None], writer: int, limit_s: float) -> Non
         if not SANITIZED:
             resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s), resource.RLIM_INFINITY))
 
         def note(step: str, result: str, words: Any) -> None:
             os.write(writer, json.dumps([step, result, words]).encode() + b"\n")
@@ -242,29 +268,3 @@ def _run_child(body: Callable[[Note], None], writer: int, limit_s: float) -> Non
         os._exit(0)
     except BaseException:
         os._exit(1)
-
-
-def _wait(pid: int, limit_s: float) -> tuple[int, int]:
-    """Exit status, -SIGALRM if the time was over, and the most memory it had."""
-    with _alarm(limit_s):
-        try:
-            _, status, usage = os.wait4(pid, 0)
-            return os.waitstatus_to_exitcode(status), usage.ru_maxrss << 10
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            _, status, usage = os.wait4(pid, 0)
-            return -signal.SIGALRM, usage.ru_maxrss << 10
-
-
-@contextlib.contextmanager
-def _alarm(limit_s: float) -> Iterator[None]:
-    def ring(_number: int, _frame: object) -> None:
-        raise TimeoutError
-
-    earlier = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, earlier)

@@ -169,9 +169,10 @@ def test_what_is_of_another_shape_is_refused(values: Any, kind: str, message: st
         columns_of({"c": values}, {"c": kind}, 2)
 
 
-def test_lists_in_lists_in_lists_are_no_column() -> None:
+def test_lists_may_be_six_deep() -> None:
+    assert column_type("c", [[[[1]]]]) == "int64[][][]"
     with pytest.raises(TypeError, match="is not a column type"):
-        column_type("c", [[[[1]]]])
+        column_type("c", [[[[[[[[1]]]]]]]])
 
 
 def write_objects(path: Path) -> Path:

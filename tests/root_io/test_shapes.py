@@ -139,8 +139,8 @@ def test_a_damaged_vector_is_an_error(shapes: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["float", "float32[4][]", "float32[0]", "float32[x]", "float32[][][]", "string[4]",
-             "float32[][][2]", "float32[", "float32[2][2][2][2]"],
+    "name", ["float", "float32[4][]", "float32[0]", "float32[x]", "float32[][][][][][][]",
+             "string[4]", "float32[", "float32[2][2][2][2]"],
 )  # fmt: skip
 def test_names_of_no_type_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(JobError, match="is not a column type"):

@@ -258,6 +258,8 @@ RECORDS = {
     "many.name": "string[]",
     "many.ints": "int32[][]",
     "many.bools": "bool[][]",
+    "many.words": "string[][]",
+    "many.nested": "float32[][][]",
     "vectors.fP.fY": "float64[]",
     "vectors.fE": "float64[]",
     "places.fX": "float64[]",

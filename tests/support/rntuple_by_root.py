@@ -59,7 +59,8 @@ void write_kinds(const char* path, int n_entries, int compression) {
     corners->assign(i % 3, {static_cast<short>(i), static_cast<short>(-i)});
     flags->assign(i % 5, i % 2 == 0);
     words->assign(i % 2, std::string(i % 7, 'x'));
-    deep->assign(1, {{i}});
+    const std::vector<int> innermost(i % 4, i);
+    deep->assign(i % 3, std::vector<std::vector<int>>(i % 2 + 1, innermost));
     writer->Fill();
     if (i % 300 == 299) writer->CommitCluster();
   }

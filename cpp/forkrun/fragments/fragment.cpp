@@ -103,7 +103,9 @@ void FragmentWriter::add_counts(std::span<const std::int64_t> offsets, std::size
 std::size_t FragmentWriter::n_pending_bytes() const {
   const auto n_bytes = entries_.size() * sizeof(EntryRange);
   return std::accumulate(columns_.begin(), columns_.end(), n_bytes, [](auto n, const auto& column) {
-    const auto n_counts = column.counts[0].size() + column.counts[1].size();
+    const auto n_counts =
+        std::accumulate(column.counts.begin(), column.counts.end(), std::size_t{},
+                        [](auto n_before, const auto& counts) { return n_before + counts.size(); });
     return n + column.values.size() + n_counts * sizeof(std::int32_t);
   });
 }

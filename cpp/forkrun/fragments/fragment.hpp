@@ -55,7 +55,7 @@ class FragmentWriter {
     std::size_t n_levels{};
     Bytes values;
     /// By level: items or lists in each list.
-    std::array<std::vector<std::int32_t>, 2> counts;
+    std::array<std::vector<std::int32_t>, ColumnType::most_levels> counts;
   };
 
   /// Adds the counts of lists [first, last), and makes these the range of what is in them.

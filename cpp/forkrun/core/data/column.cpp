@@ -79,6 +79,17 @@ std::size_t ColumnType::n_in_item() const {
   return n;
 }
 
+std::optional<ColumnType> ColumnType::of(ElementType element, std::size_t n_levels,
+                                         std::span<const std::uint32_t> dimensions) {
+  ColumnType type{element, static_cast<Shape>(n_levels)};
+  if (n_levels > most_levels || dimensions.size() > most_dimensions ||
+      (!dimensions.empty() && type.is_text())) {
+    return {};
+  }
+  std::ranges::copy(dimensions, type.dimensions.begin());
+  return type;
+}
+
 std::string ColumnType::name() const {
   std::string name{describe(element).name};
   for (std::size_t level = is_text() ? 1 : 0; level < n_levels(); ++level) {
@@ -132,9 +143,9 @@ ColumnType ColumnType::parse(std::string_view name) {
   std::size_t n_dimensions = 0;
   for (auto rest = name.substr(element_name.size()); !rest.empty();) {
     const auto size = take_brackets(rest, name);
-    if (size == 0 && n_dimensions == 0 && n_levels < 2) {
+    if (size == 0 && n_dimensions == 0 && n_levels < most_levels) {
       ++n_levels;
-    } else if (size > 0 && n_dimensions < most_dimensions && n_levels < 2 && !type.is_text()) {
+    } else if (size > 0 && n_dimensions < most_dimensions && !type.is_text()) {
       type.dimensions.at(n_dimensions++) = size;
     } else {
       refuse_type(name);
@@ -166,14 +177,14 @@ std::byte* Column::resize_values(std::size_t n_values) {
 }
 
 std::span<std::int64_t> Column::resize_offsets(std::size_t n_lists, std::size_t level) {
-  (level == 0 ? n_events_ : n_inner_lists_) = n_lists;
+  lists_of(level) = n_lists;
   auto* memory = take_memory(offsets_.at(level), (n_lists + 1) * sizeof(std::int64_t));
   return {reinterpret_cast<std::int64_t*>(memory), n_lists + 1};
 }
 
 /// The offset up to which there are lists, and room for so many more, behind it.
 std::span<std::int64_t> Column::append_offsets(std::size_t n_lists, std::size_t level) {
-  auto& n_present = level == 0 ? n_events_ : n_inner_lists_;
+  auto& n_present = lists_of(level);
   const auto n_before = std::exchange(n_present, n_present + n_lists);
   const auto n_used = n_before == 0 ? 0 : n_before + 1;
   auto* const memory = grow_memory(offsets_.at(level), n_used * sizeof(std::int64_t),

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ enum class ElementType : std::uint8_t {
   float64,
   character  ///< a byte of a text in UTF-8; the innermost list of them is the text
 };
-/// How many lists are within each other in an event; a text is a list of characters.
+/// How many lists are within each other in an event, of which deeper ones have no name; a text is
+/// a list of characters.
 enum class Shape : std::uint8_t { scalar, jagged, doubly_jagged };
 
 /// The type of a column, written as C++ declares arrays, from the outermost to the innermost:
@@ -32,6 +34,7 @@ enum class Shape : std::uint8_t { scalar, jagged, doubly_jagged };
 /// (any number of three each), "float32[][]" (lists of lists), "string", "string[]".
 struct ColumnType {
   static constexpr std::size_t most_dimensions = 3;
+  static constexpr std::size_t most_levels = 6;
 
   ElementType element{};
   Shape shape{};
@@ -47,7 +50,10 @@ struct ColumnType {
   /// In a tree its values are counted by another branch.
   [[nodiscard]] bool is_counted() const { return shape == Shape::jagged && !is_text(); }
   /// In a tree it is a branch of an object: a vector of vectors, or texts.
-  [[nodiscard]] bool is_nested() const { return shape == Shape::doubly_jagged || is_text(); }
+  [[nodiscard]] bool is_nested() const { return shape >= Shape::doubly_jagged || is_text(); }
+  /// Of these lists, with arrays of these sizes within; none if there are too many of either.
+  [[nodiscard]] static std::optional<ColumnType> of(ElementType element, std::size_t n_levels,
+                                                    std::span<const std::uint32_t> dimensions);
 
   [[nodiscard]] std::string name() const;
   /// \throws Error naming the types there are.
@@ -185,7 +191,7 @@ class Column {
   [[nodiscard]] std::size_t n_values() const { return n_values_; }
   /// Lists of a level: level 0 has one for each event.
   [[nodiscard]] std::size_t n_lists(std::size_t level) const {
-    return level == 0 ? n_events_ : n_inner_lists_;
+    return level == 0 ? n_events_ : n_inner_lists_[level - 1];
   }
 
   /// Before a refill, when the type is known only then.
@@ -202,7 +208,7 @@ class Column {
   /// Has no events until it is filled again: a producer that forgets one is found out.
   void forget() {
     n_events_ = 0;
-    n_inner_lists_ = 0;
+    n_inner_lists_ = {};
     n_values_ = 0;
   }
   /// For scalar columns; (n_events × values in an item,).
@@ -247,13 +253,16 @@ class Column {
 
  private:
   [[nodiscard]] std::span<std::int64_t> append_offsets(std::size_t n_lists, std::size_t level);
+  [[nodiscard]] std::size_t& lists_of(std::size_t level) {
+    return level == 0 ? n_events_ : n_inner_lists_.at(level - 1);
+  }
 
   ColumnType type_{};
   std::size_t n_events_{};
-  std::size_t n_inner_lists_{};
+  std::array<std::size_t, ColumnType::most_levels - 1> n_inner_lists_{};
   std::size_t n_values_{};
   std::shared_ptr<Buffer> values_;
-  std::array<std::shared_ptr<Buffer>, 2> offsets_;
+  std::array<std::shared_ptr<Buffer>, ColumnType::most_levels> offsets_;
 };
 
 }  // namespace forkrun

@@ -106,7 +106,7 @@ class Walk {
     } else if (columns.size() == 1) {
       element = element_of_field(field.type, columns[0]);
     }
-    column.type = type_of(element, n_levels, place.dimensions);
+    column.type = element ? ColumnType::of(*element, n_levels, place.dimensions) : std::nullopt;
     if (element && !column.is_count && !is_readable(columns.back(), *element)) {
       column.type.reset();
     }
@@ -121,18 +121,6 @@ class Walk {
       return ElementType::float64;
     }
     return own == ElementType::character ? ElementType::int8 : own;
-  }
-
-  static std::optional<ColumnType> type_of(std::optional<ElementType> element, std::size_t n_levels,
-                                           const std::vector<std::uint32_t>& dimensions) {
-    constexpr std::size_t most_levels = 2;
-    if (!element || n_levels > most_levels || dimensions.size() > ColumnType::most_dimensions ||
-        (!dimensions.empty() && n_levels == most_levels)) {
-      return {};
-    }
-    ColumnType type{*element, static_cast<Shape>(n_levels)};
-    std::ranges::copy(dimensions, type.dimensions.begin());
-    return type;
   }
 
   void add_other(const Place& place) {

@@ -321,15 +321,9 @@ class ColumnsOfForm {
   }
 
   void add_column(ElementType element, std::size_t n_levels) {
-    constexpr std::size_t most_levels = 2;
-    const bool is_text = element == ElementType::character;
-    if (n_levels > most_levels || sizes_.size() > ColumnType::most_dimensions ||
-        (!sizes_.empty() && (is_text || n_levels == most_levels))) {
-      return;
+    if (const auto type = ColumnType::of(element, n_levels, sizes_)) {
+      columns.push_back({name_, path_, *type});
     }
-    ColumnType type{element, static_cast<Shape>(n_levels)};
-    std::ranges::copy(sizes_, type.dimensions.begin());
-    columns.push_back({name_, path_, type});
   }
 
   std::string name_;

@@ -59,8 +59,8 @@ std::size_t FilledColumn::make_offsets(std::int64_t first, std::int64_t last, Co
   const auto n_events = static_cast<std::size_t>(last - first);
   auto offsets = into.resize_offsets(n_events);
   std::ranges::fill(offsets, 0);
-  if (type_.shape == Shape::doubly_jagged) {
-    into.resize_offsets(0, 1)[0] = 0;
+  for (std::size_t level = 1; level < type_.n_levels(); ++level) {
+    into.resize_offsets(0, level)[0] = 0;
   }
   if (!counter_) {
     return 0;

@@ -239,6 +239,10 @@ void FormValues::read_text(const ValueForm& form, std::size_t level) {
   if (form.may_lack_length && rest_.empty()) {
     return close(level);
   }
+  read_characters(level);
+}
+
+void FormValues::read_characters(std::size_t level) {
   const auto before = rest_;
   static const ValueForm plain{.kind = Kind::text};
   skip(plain);
@@ -289,15 +293,35 @@ void FormValues::read_members(const ValueForm& form, std::size_t depth, std::siz
   const auto wanted = form_->path.at(depth);
   for (std::size_t number = 0; number <= wanted; ++number) {
     const auto& member = form.within[number];
-    if (member.name.empty() || (member.has_header && member.kind != Kind::object)) {
-      throw Error("objects of class " + form.type + " are stored member by member, of which " +
-                  member.name + " lies in a way that cannot be read yet");
+    if (member.name.empty()) {
+      throw Error("objects of class " + form.type +
+                  " are stored member by member, and those of its base lie in a way that cannot "
+                  "be read yet");
+    }
+    if (member.has_header && member.kind != Kind::object) {
+      read_with_one_header(member, number == wanted ? n_items : 0, depth + 1, level);
+      continue;
     }
     for (std::uint32_t i = 0; i < n_items; ++i) {
       number == wanted ? read(member, depth + 1, level) : skip(member);
     }
   }
   rest_ = {};
+}
+
+/// Lists or texts of `n_items` objects; of none if they are passed over.
+void FormValues::read_with_one_header(const ValueForm& form, std::uint32_t n_items,
+                                      std::size_t depth, std::size_t level) {
+  const auto header = take_header();
+  const bool is_list = form.kind == Kind::list && (header.version & by_members) == 0;
+  if (n_items > 0 && !is_list && form.kind != Kind::text) {
+    throw Error("objects are stored member by member, of which " + form.name +
+                " lies in a way that cannot be read yet");
+  }
+  for (std::uint32_t i = 0; i < n_items; ++i) {
+    is_list ? read_items(form, depth, level) : read_characters(level);
+  }
+  rest_ = header.rest;
 }
 
 void FormValues::read_object(const ValueForm& form, std::size_t depth, std::size_t level) {

@@ -49,17 +49,20 @@ class FormValues {
   void read_number(const ValueForm& form);
   void read_packed(const ValueForm& form);
   void read_text(const ValueForm& form, std::size_t level);
+  void read_characters(std::size_t level);
   void read_items(const ValueForm& form, std::size_t depth, std::size_t level);
   void read_list(const ValueForm& form, std::size_t depth, std::size_t level);
   void read_members(const ValueForm& form, std::size_t depth, std::size_t level,
                     std::uint32_t n_items);
+  void read_with_one_header(const ValueForm& form, std::uint32_t n_items, std::size_t depth,
+                            std::size_t level);
   void read_object(const ValueForm& form, std::size_t depth, std::size_t level);
   void close(std::size_t level);
 
   const EntryForm* form_{};
   ColumnType type_{};
   std::span<const std::byte> rest_;
-  std::array<std::vector<std::int64_t>, 2> ends_;  ///< of lists, by level
+  std::array<std::vector<std::int64_t>, ColumnType::most_levels> ends_;  ///< of lists, by level
   Bytes values_;
 };
 

@@ -22,7 +22,7 @@ class JoinedColumn {
 
   ColumnType type_{};
   std::size_t value_bytes_{};
-  std::array<Offsets, 2> offsets_{};  ///< by level
+  std::array<Offsets, ColumnType::most_levels> offsets_{};  ///< by level
   std::vector<std::byte> values_{};
 };
 

@@ -31,11 +31,10 @@ void put_text(std::span<const std::byte> text, Bytes& to) {
 }
 
 /// Values [first, last) of a text or of a list of numbers.
-void put_list(const Column& column, std::int64_t first, std::int64_t last, Bytes& to) {
+void put_values(const Column& column, std::size_t first, std::size_t last, Bytes& to) {
   const auto size = size_of(column.type().element);
-  const auto n = static_cast<std::size_t>(last - first);
-  const std::span bytes{column.values<std::byte>().data() + static_cast<std::size_t>(first) * size,
-                        n * size};
+  const auto n = last - first;
+  const std::span bytes{column.values<std::byte>().data() + first * size, n * size};
   if (column.type().is_text()) {
     return put_text(bytes, to);
   }
@@ -43,32 +42,41 @@ void put_list(const Column& column, std::int64_t first, std::int64_t last, Bytes
   swap_copy(to.extend(bytes.size()), bytes.data(), n, size);
 }
 
+/// A list of a level, or an event, with all that is in it.
+void put_list(const Column& column, std::size_t list, std::size_t level, Bytes& to) {
+  const auto offsets = column.offsets(level);
+  const auto first = static_cast<std::size_t>(offsets[list]);
+  const auto last = static_cast<std::size_t>(offsets[list + 1]);
+  if (level + 1 == column.type().n_levels()) {
+    return put_values(column, first, last, to);
+  }
+  put_number(to, last - first);
+  for (auto inner = first; inner < last; ++inner) {
+    put_list(column, inner, level + 1, to);
+  }
+}
+
 }  // namespace
 
 std::string class_of(ColumnType type) {
-  if (type.is_text()) {
-    return type.shape == Shape::jagged ? "string" : "vector<string>";
-  }
   const auto element = element_classes.at(static_cast<std::size_t>(type.element));
-  return "vector<vector<" + std::string{element} + "> >";
+  std::string name{type.is_text() ? "string" : element};
+  for (auto n = type.n_levels() - (type.is_text() ? 1 : 0); n > 0; --n) {
+    name = "vector<" + name + (name.ends_with('>') ? " >" : ">");
+  }
+  return name;
 }
 
 void add_nested_entry(const Column& column, std::size_t event, Bytes& to) {
-  const auto offsets = column.offsets();
   if (column.type().shape == Shape::jagged) {
-    return put_list(column, offsets[event], offsets[event + 1], to);
+    return put_list(column, event, 0, to);
   }
   constexpr std::uint32_t mark = 0x40000000;
   constexpr std::uint16_t version = 10;  // that of the class of the branch, of any ROOT 6
   const auto begin = to.size();
   put_number(to, 0);
   put_big_endian(to.extend(sizeof(version)), version);
-  put_number(to, static_cast<std::size_t>(offsets[event + 1] - offsets[event]));
-  const auto inner = column.offsets(1);
-  for (auto list = static_cast<std::size_t>(offsets[event]);
-       list < static_cast<std::size_t>(offsets[event + 1]); ++list) {
-    put_list(column, inner[list], inner[list + 1], to);
-  }
+  put_list(column, event, 0, to);
   const auto n_bytes = static_cast<std::uint32_t>(to.size() - begin - sizeof(std::uint32_t));
   put_big_endian(to.view().data() + begin, mark | n_bytes);
 }

@@ -40,6 +40,11 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
 /// Of a text or a vector. Its collection may be one that ROOT has no compiled code for: nothing is
 /// streamed through the branch, whose baskets are written directly.
 TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
+  if (column.type.n_in_item() > 1) {
+    throw OutputError("tree \"" + std::string{tree.GetName()} + "\": \"" + column.name +
+                      "\" has arrays in lists in lists, which no branch can hold; drop it, or "
+                      "write format = \"rntuple\"");
+  }
   const auto class_name = class_of(column.type);
   TClass* type = TClass::GetClass(class_name.c_str());
   if (type != nullptr && type->GetCollectionProxy() != nullptr) {
