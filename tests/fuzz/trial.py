@@ -203,7 +203,7 @@ class _Selection:
         schedule.end_job()
 
     def make_outputs(self) -> Digests:
-        content = _core.OutputContent(self._names, [], "zstd:1")
+        content = _core.OutputContent(self._names, [], "zstd:1", tree=self._source.tree)
         groups = list(enumerate(self._fragments))
         n_events = self._index["n_entries"]
         output = _core.OutputToMake(groups, [(str(self._out), [])], content, n_events)
