@@ -208,8 +208,8 @@ class _Selection:
         n_events = self._index["n_entries"]
         output = _core.OutputToMake(groups, [(str(self._out), [])], content, n_events)
         is_ntuple = self._source.path.name.startswith("rntuple-")
-        options = {"format": "rntuple"} if is_ntuple else {}
-        _core.make_outputs([output], self._tree, verify=True, **options)
+        form = "rntuple" if is_ntuple else "ttree"
+        _core.make_outputs([output], self._tree, verify=True, format=form)
         try:
             index = _core.index_tree(str(self._out), self._source.tree, *self._source.ids)
             return digests_of(self._out, index, self._source.tree)
