@@ -17,10 +17,15 @@ def compute(cpu_s: float) -> None:
 def test_a_process_that_shares_a_cpu_with_others_is_slow() -> None:
     if os.fork() == 0:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        reading, writing = os.pipe()
         others = [os.fork() for _ in range(3)]
         if 0 in others:
-            compute(5.0)
+            compute(0.01)
+            os.write(writing, b".")
+            compute(30.0)
             os._exit(0)
+        for _ in others:
+            os.read(reading, 1)  # it computes by now
         share = CpuShare()
         compute(0.3)
         slow = share.slowness()

@@ -92,9 +92,11 @@ job.output("all")
     ended = forkrun("run", "job.py", "-o", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
     made = tmp_path / "run/output/all.root"
-    n_columns = len(pages_of(tmp_path / "in.root", "Events")[0])
-    after = [cluster[:n_columns] for cluster in pages_of(made, "Events")]
-    assert after[:2] == pages_of(tmp_path / "in.root", "Events")[:2]
+    for before, after in zip(
+        pages_of(tmp_path / "in.root", "Events")[:2], pages_of(made, "Events")[:2], strict=True
+    ):
+        assert [column for column in after if column in before] == before  # new ones in between
+        assert len(after) == len(before) + 2
     with uproot.open(made) as file:
         table = file["Events"]
         assert table["z"].array().tolist() == list(range(1, 200_011))

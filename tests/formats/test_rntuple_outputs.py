@@ -12,6 +12,7 @@ import uproot
 
 from forkrun import _core
 from tests.support.jobs import forkrun, output_digests, write_job
+from tests.support.object_file import hadd
 from tests.support.rntuple_by_root import write_kinds
 from tests.support.rntuple_files import by_forkrun, by_root, by_uproot, types_of
 from tests.support.rntuple_pair import events, write_pair
@@ -241,3 +242,15 @@ def test_what_cannot_be_in_an_rntuple_is_refused_before_any_event(tmp_path: Path
     )
     assert ended.code == 2
     assert '"a/b" cannot be the name of a field in an RNTuple' in ended.err
+
+
+def test_hadd_joins_lists_whose_members_do_not_come_together(tmp_path: Path) -> None:
+    """It takes for granted that columns are in the order of their fields, depth first. Samples have
+    a late member, "Muon_extra0001"."""
+    assert forkrun("sample", "in.root", "--events", 100, "--lumis", 1, cwd=tmp_path).code == 0
+    file = str(skim(tmp_path, {"files": [str(tmp_path / "in.root")]}))
+    hadd(tmp_path / "joined.root", [file] * 2)
+    names = sorted(types_of(file, "Events"))
+    once, joined = (by_uproot(path, "Events", names) for path in (file, f"{tmp_path}/joined.root"))
+    assert "Muon_extra0001" in names
+    assert_same(joined, {name: ak.concatenate([once[name]] * 2) for name in names})

@@ -106,7 +106,7 @@ NtupleOutput::NtupleOutput(const std::string& path, std::unique_ptr<root_io::Pla
   for (const auto& column : schema.columns) {
     columns_.emplace_back(column, content.compression);
   }
-  ntuple_.emplace(file_, content.tree, std::move(schema), content.compression);
+  ntuple_.emplace(file_, content.tree, schema, content.compression);
 }
 
 /// Of an RNTuple fields, but for counts of lists that are not kept.

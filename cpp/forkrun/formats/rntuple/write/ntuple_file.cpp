@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
+#include <forkrun/formats/rntuple/write/depth_first.hpp>
 #include <forkrun/formats/rntuple/write/record_writer.hpp>
 #include <forkrun/formats/rntuple/write/schema_record.hpp>
 #include <forkrun/formats/root_file/key.hpp>
@@ -33,21 +35,22 @@ void put_pages(RecordWriter& to, const PagesOfColumn& column, std::uint64_t firs
 
 }  // namespace
 
-NtupleFile::NtupleFile(root_io::PlainFile& file, std::string ntuple, Schema schema,
+NtupleFile::NtupleFile(root_io::PlainFile& file, std::string ntuple, const Schema& schema,
                        Compression compression)
     : file_{file},
       path_{std::move(ntuple)},
-      schema_{std::move(schema)},
       compression_{compression},
-      chunk_of_page_(schema_.columns.size()),
-      n_before_group_(schema_.columns.size()),
-      n_made_(schema_.columns.size()) {
+      chunk_of_page_(schema.columns.size()),
+      n_before_group_(schema.columns.size()),
+      n_made_(schema.columns.size()) {
+  auto numbered = depth_first(schema);
+  number_in_file_ = std::move(numbered.columns);
   RecordWriter content;
-  put_header(content, own_name(path_), schema_);
+  put_header(content, own_name(path_), numbered.schema);
   const auto header = envelope(EnvelopeType::header, content.bytes());
   header_checksum_ = checksum_of(header);
   header_ = write_envelope(header);
-  cluster_.columns.resize(schema_.columns.size());
+  cluster_.columns.resize(number_in_file_.size());
 }
 
 Locator NtupleFile::write_blob(std::span<const std::byte> payload) {
@@ -85,8 +88,9 @@ NtupleFile::PlaceInChunk NtupleFile::place_of(std::span<const std::byte> page) {
   return place;
 }
 
-void NtupleFile::add_page(std::size_t column, const SealedPage& page, int compression) {
+void NtupleFile::add_page(std::size_t given, const SealedPage& page, int compression) {
   constexpr std::size_t period = 16;
+  const auto column = number_in_file_[given];
   const auto [chunk, begin] = place_of(page.bytes);
   auto& pages = cluster_.columns[column];
   if (page.digest && n_made_[column]++ % period == 0) {
@@ -122,7 +126,7 @@ void NtupleFile::end_cluster(std::uint64_t n_entries) {
   ++n_clusters_;
   clusters_.push_back(std::move(cluster_));
   cluster_ = {};
-  cluster_.columns.resize(schema_.columns.size());
+  cluster_.columns.resize(number_in_file_.size());
   small_.clear();
   chunks_.clear();
   if (n_pages_ >= most_pages_in_group) {

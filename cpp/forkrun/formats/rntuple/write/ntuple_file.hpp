@@ -28,14 +28,15 @@ struct WrittenPage {
 /// identical ones of a cluster share their bytes, as ROOT has it.
 class NtupleFile {
  public:
-  /// `ntuple`: its path in the file. \throws OutputError
-  NtupleFile(root_io::PlainFile& file, std::string ntuple, Schema schema, Compression compression);
+  /// `ntuple`: its path in the file. Fields and columns are numbered depth first in the file.
+  /// \throws OutputError
+  NtupleFile(root_io::PlainFile& file, std::string ntuple, const Schema& schema,
+             Compression compression);
 
-  [[nodiscard]] const Schema& schema() const { return schema_; }
-  /// Samples of what was written: of each column one page in some.
+  /// Samples of what was written: of each column one page in some. Columns as in the file.
   [[nodiscard]] const std::vector<WrittenPage>& samples() const { return samples_; }
-  /// Adds a page to the present cluster, behind those that its column has there. `compression`:
-  /// ROOT's number, of the column in this cluster.
+  /// Adds a page to the present cluster, behind those that its column has there. `column`: of the
+  /// schema as it was given; `compression`: ROOT's number, of the column in this cluster.
   void add_page(std::size_t column, const SealedPage& page, int compression);
   /// The present cluster is complete. \throws OutputError
   void end_cluster(std::uint64_t n_entries);
@@ -66,7 +67,7 @@ class NtupleFile {
 
   root_io::PlainFile& file_;
   std::string path_;
-  Schema schema_;
+  std::vector<std::uint32_t> number_in_file_;  ///< of each column of the schema as it was given
   Compression compression_;
   std::pair<Locator, std::uint64_t> header_;
   std::uint64_t header_checksum_{};

@@ -140,20 +140,27 @@ void RootOutput::fill(std::span<const EntryRange> entries) {
     const auto first = to->GetEntries();
     const auto last = first + n_events_of(entries) - 1;
     const bool is_sampled = samples.takes_part();
-    bool is_copied = true;
+    bool is_read = true;
+    bool is_written = true;
     for (const auto& range : entries) {
-      for (auto entry = range.first; is_copied && entry < range.last; ++entry) {
+      for (auto entry = range.first; is_read && is_written && entry < range.last; ++entry) {
         const auto number = to->GetEntries();
-        if (is_sampled && (number == first || number == last)) {
-          is_copied = from.GetEntry(entry, 1) >= 0 && samples.fill(number);
-        } else {
-          is_copied = from.GetEntry(entry, 1) >= 0 && to->Fill() >= 0;
+        is_read = from.GetEntry(entry, 1) >= 0 && messages.first_error().empty();
+        if (is_read && is_sampled && (number == first || number == last)) {
+          is_written = samples.fill(number);
+        } else if (is_read) {
+          is_written = to->Fill() >= 0;
         }
       }
     }
-    if (const auto why = messages.first_error(); !is_copied || !why.empty()) {  // ROOT goes on
-      throw OutputError(target_.output().path() + ": branch \"" + place.name +
-                        "\" cannot be copied" + (why.empty() ? "" : ": " + why));
+    const auto why = messages.first_error();  // ROOT goes on
+    const auto what = ": branch \"" + place.name + "\" cannot be copied";
+    const auto text = what + (why.empty() ? "" : ": " + why);
+    if (!is_read) {
+      throw InputError(input_.file().path() + text);
+    }
+    if (!is_written || !why.empty()) {
+      throw OutputError(target_.output().path() + text);
     }
   }
 }
