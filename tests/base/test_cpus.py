@@ -15,7 +15,7 @@ def compute(cpu_s: float) -> None:
 
 
 def test_a_process_that_shares_a_cpu_with_others_is_slow() -> None:
-    if os.fork() == 0:
+    if (pid := os.fork()) == 0:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         reading, writing = os.pipe()
         others = [os.fork() for _ in range(3)]
@@ -32,7 +32,7 @@ def test_a_process_that_shares_a_cpu_with_others_is_slow() -> None:
         for other in others:
             os.kill(other, 9)
         os._exit(int(min(slow, 100)))
-    _, status = os.wait()
+    _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) >= 2
 
 

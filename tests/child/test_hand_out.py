@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from forkrun.child.unit_queue import UnitQueue
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRange
 from forkrun.plan import Plan, make_plan
+from tests.support.forks import in_processes
 
 
 def plan_of(distribution: Distribution, children: int, n_lumis: int = 6) -> Plan:
@@ -27,13 +27,12 @@ def plan_of(distribution: Distribution, children: int, n_lumis: int = 6) -> Plan
 
 def test_a_shared_queue_gives_each_unit_once_in_plan_order(tmp_path: Path) -> None:
     queue = UnitQueue(np.arange(5, 3005))
-    for child in range(4):
-        if os.fork() == 0:
-            taken = [str(unit) for unit in iter(lambda: queue.take(child), None)]  # noqa: B023
-            (tmp_path / str(child)).write_text("\n".join(taken))
-            os._exit(0)
-    for _ in range(4):
-        os.wait()
+
+    def take(child: int) -> None:
+        taken = [str(unit) for unit in iter(lambda: queue.take(child), None)]
+        (tmp_path / str(child)).write_text("\n".join(taken))
+
+    in_processes(4, take)
     by_child = [[int(u) for u in (tmp_path / str(c)).read_text().split()] for c in range(4)]
     assert sorted(unit for units in by_child for unit in units) == list(range(5, 3005))
     for child, units in enumerate(by_child):
@@ -202,13 +201,12 @@ def test_lumis_that_children_have_begun_in_parts_of_their_own_are_finished() -> 
 
 def test_units_in_parts_of_their_own_are_taken_once_by_several_processes(tmp_path: Path) -> None:
     hand_out, plan = hand_out_of_clusters(children=4, n_clusters=64, lumi=32_000)
-    for child in range(4):
-        if os.fork() == 0:
-            taken = all_stretches(hand_out, child, 150)
-            (tmp_path / str(child)).write_text("\n".join(f"{first} {n}" for first, n in taken))
-            os._exit(0)
-    for _ in range(4):
-        os.wait()
+
+    def take(child: int) -> None:
+        taken = all_stretches(hand_out, child, 150)
+        (tmp_path / str(child)).write_text("\n".join(f"{first} {n}" for first, n in taken))
+
+    in_processes(4, take)
     units = []
     for child in range(4):
         pairs = [line.split() for line in (tmp_path / str(child)).read_text().splitlines()]
@@ -258,15 +256,14 @@ def test_what_is_wanted_depends_on_what_is_left() -> None:
 
 def test_stretches_taken_by_several_processes_cover_each_unit_once(tmp_path: Path) -> None:
     queue = UnitQueue(np.arange(3000), np.ones(3000, dtype=np.int64), np.ones(3000, dtype=np.bool_))
-    for child in range(4):
-        if os.fork() == 0:
-            lines = []
-            while taken := queue.take_stretch(child, lambda n_left: (n_left // 9, n_left // 9)):
-                lines.append(f"{taken[0]} {taken[1]}")
-            (tmp_path / str(child)).write_text("\n".join(lines))
-            os._exit(0)
-    for _ in range(4):
-        os.wait()
+
+    def take(child: int) -> None:
+        lines = []
+        while taken := queue.take_stretch(child, lambda n_left: (n_left // 9, n_left // 9)):
+            lines.append(f"{taken[0]} {taken[1]}")
+        (tmp_path / str(child)).write_text("\n".join(lines))
+
+    in_processes(4, take)
     lines = [line for c in range(4) for line in (tmp_path / str(c)).read_text().splitlines()]
     pairs = [tuple(map(int, line.split())) for line in lines]
     units = [unit for first, n in pairs for unit in range(first, first + n)]

@@ -8,18 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from forkrun.fork.limits import MOST_HEAP_BYTES, limit_growth, limit_heap
+from tests.support.forks import in_processes
 
 
 def bound_after(limit: Callable[[], None]) -> tuple[int, int]:
     """Limit of the heap, and the heap, in a process of its own."""
     read_end, write_end = os.pipe()
-    if os.fork() == 0:
+
+    def answer_after(_: int) -> None:
         limit()
         heap = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
         soft, _ = resource.getrlimit(resource.RLIMIT_DATA)
         os.write(write_end, f"{soft} {heap}".encode())
-        os._exit(0)
-    os.wait()
+
+    in_processes(1, answer_after)
     answer = os.read(read_end, 100).split()
     return int(answer[0]), int(answer[1])
 
