@@ -84,12 +84,12 @@ class Page:
 
     def rows(self, caption: str) -> list[list[str]]:
         """Texts of the body of a table."""
-        rows = self.run(
-            "[...document.querySelectorAll('table')].find(t => t.caption.textContent ==="
-            " arguments[0]).tBodies[0].rows",
+        texts: list[str] = self.run(
+            "[...[...document.querySelectorAll('table')].find(t => t.caption.textContent ==="
+            " arguments[0]).tBodies[0].rows].map(row => row.innerText)",
             caption,
         )
-        return [row.text.split() for row in rows]
+        return [text.split() for text in texts]
 
 
 def reported(write_run: WriteRun, **parts: Any) -> Path:

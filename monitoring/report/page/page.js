@@ -58,6 +58,7 @@ function charts() {
 }
 
 function memoryTable() {
+  if (!REPORT.memory) return null; // no sample of all processes at one time
   const at = [["at the peak", REPORT.memory.peak], ["at the end", REPORT.memory.end]].filter(([, value]) => value);
   return table("Sum over processes", [words("when", (row) => row[0]), numbers("processes", (row) => row[1].n_processes), numbers("PSS", (row) => row[1].pss_bytes, size), numbers("private", (row) => row[1].private_bytes, size), numbers("shared", (row) => row[1].shared_bytes, size), numbers("if nothing were shared", (row) => row[1].rss_bytes, size)], at);
 }
