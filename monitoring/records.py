@@ -92,6 +92,20 @@ class RunRecords(Struct, frozen=True):
         planned = self.plan.get("children", self.config.get("forking", {}).get("children", 1))
         return max(int(planned), 1)
 
+    @property
+    def start_s(self) -> float:
+        """Zero of the time axis: the job's first start, else the first thing known; 0 of nothing
+        [s since the epoch]."""
+        known = [each[0].time_s for each in (self.timeline, self.samples) if each]
+        known += [unit.start_s for unit in self.ledger[:1]]
+        return min(self.times("job_start") or known, default=0.0)
+
+    @property
+    def end_s(self) -> float:
+        """The last thing known; 0 of nothing [s since the epoch]."""
+        known = [each[-1].time_s for each in (self.timeline, self.samples) if each]
+        return max([*known, *(unit.end_s for unit in self.ledger)], default=0.0)
+
     def last_session(self) -> RunRecords:
         """Records since the job was last resumed; all of them if it never was."""
         starts = self.times("job_start")

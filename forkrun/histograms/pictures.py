@@ -50,6 +50,7 @@ def picture(histogram: HistogramSums) -> dict[str, Any]:
     (n_bins of axis 1, n_bins of axis 0), of a profile the means; `entries`: sum of weights, flow
     bins included; `is_profile`."""
     sums = np.nan_to_num(histogram.sums, posinf=0.0, neginf=0.0)
+    entries = float(sums[0].sum())
     most = _MOST_BINS if len(histogram.axes) == 1 else _MOST_BINS_2D
     for n, axis in enumerate(histogram.axes):
         sums = _without_flow(sums, sums.ndim - 1 - n, axis)
@@ -60,7 +61,7 @@ def picture(histogram: HistogramSums) -> dict[str, Any]:
         "title": histogram.title,
         "axes": [_axis(axis, _group(axis, most)) for axis in histogram.axes],
         "values": _short(values),
-        "entries": float(f"{histogram.sums[0].sum():.{_N_DIGITS + 2}g}"),
+        "entries": float(f"{entries:.{_N_DIGITS + 2}g}"),
         "is_profile": histogram.storage.is_profile,
     }
 

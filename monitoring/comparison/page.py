@@ -15,19 +15,8 @@ from forkrun.monitoring.report.page.write import page_of
 def comparison_page(columns: Sequence[Column]) -> str:
     """One file that needs no network."""
     figures = [
-        {"name": name, "text": figure.text, "write": _FORMS[figure.write.__name__]}
-        for name, figure in FIGURES.items()
+        {"name": name, "text": figure.text, "form": figure.form} for name, figure in FIGURES.items()
     ]
     content = {"columns": to_builtins(columns), "figures": figures, "words": WORDS}
     names = ", ".join(column.runs[0].name for column in columns)
     return page_of(f"{names} · forkrun", ("dom.js", "tables.js", "compare.js"), content)
-
-
-_FORMS = {
-    "_rate": "rate",
-    "duration": "took",
-    "percent": "percent",
-    "size": "size",
-    "count": "count",
-}
-"""How the page writes what Python writes with a function of this name."""

@@ -15,36 +15,44 @@ from forkrun.errors import InputError
 from forkrun.monitoring.timing import read_timing
 from forkrun.rundir.directory import RunDirectory
 
+_WRITERS: dict[str, Callable[[float], str]] = {
+    "rate": lambda value: f"{count(value)} /s",
+    "time": duration,
+    "share": percent,
+    "size": size,
+    "count": count,
+}
+
 
 class Figure(Struct, frozen=True):
-    """Value of a report. `place`: keys in report.json; `write`: as people read it."""
+    """Value of a report. `place`: keys in report.json; `form`: how people read it."""
 
     place: tuple[str, ...]
     text: str
-    write: Callable[[float], str]
+    form: str
 
-
-def _rate(value: float) -> str:
-    return f"{count(value)} /s"
+    def write(self, value: float) -> str:
+        """The value with its unit."""
+        return _WRITERS[self.form](value)
 
 
 FIGURES = {
-    "rate": Figure(("totals", "rate_events_per_s"), "events of the whole job", _rate),
+    "rate": Figure(("totals", "rate_events_per_s"), "events of the whole job", "rate"),
     "loop_rate": Figure(
-        ("totals", "event_loop_rate_events_per_s"), "events in the event loops", _rate
+        ("totals", "event_loop_rate_events_per_s"), "events in the event loops", "rate"
     ),
-    "wall": Figure(("phases", "wall_s"), "time of the whole job", duration),
-    "startup": Figure(("phases", "startup_s"), "start-up", duration),
-    "merge": Figure(("phases", "merge_s"), "merge", duration),
-    "cpu": Figure(("totals", "cpu_s"), "CPU time of the event loops", duration),
-    "cpu_efficiency": Figure(("totals", "cpu_efficiency"), "CPU efficiency", percent),
-    "utilization": Figure(("balance", "utilization"), "utilization", percent),
-    "memory": Figure(("memory", "peak", "pss_bytes"), "memory at its peak (PSS)", size),
-    "private": Figure(("memory", "peak", "private_bytes"), "private memory at the peak", size),
-    "shared": Figure(("memory", "peak", "shared_bytes"), "shared memory at the peak", size),
-    "read": Figure(("totals", "read_bytes"), "bytes read by the event loops", size),
-    "read_calls": Figure(("totals", "read_calls"), "reads by the event loops", count),
-    "output": Figure(("output",), "size of all outputs", size),
+    "wall": Figure(("phases", "wall_s"), "time of the whole job", "time"),
+    "startup": Figure(("phases", "startup_s"), "start-up", "time"),
+    "merge": Figure(("phases", "merge_s"), "merge", "time"),
+    "cpu": Figure(("totals", "cpu_s"), "CPU time of the event loops", "time"),
+    "cpu_efficiency": Figure(("totals", "cpu_efficiency"), "CPU efficiency", "share"),
+    "utilization": Figure(("balance", "utilization"), "utilization", "share"),
+    "memory": Figure(("memory", "peak", "pss_bytes"), "memory at its peak (PSS)", "size"),
+    "private": Figure(("memory", "peak", "private_bytes"), "private memory at the peak", "size"),
+    "shared": Figure(("memory", "peak", "shared_bytes"), "shared memory at the peak", "size"),
+    "read": Figure(("totals", "read_bytes"), "bytes read by the event loops", "size"),
+    "read_calls": Figure(("totals", "read_calls"), "reads by the event loops", "count"),
+    "output": Figure(("output",), "size of all outputs", "size"),
 }
 """Figures by the names that `--fail-if` knows."""
 

@@ -66,7 +66,10 @@ def _modules(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
 
 
 def _outputs(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
-    for label in columns[0].same_outputs | columns[-1].same_outputs:
-        first, *others = (column.same_outputs.get(label, False) for column in columns)
-        among = {True: "", False: "DIFFER", None: "not known"}[first]
-        yield label, among, *(_SAME[same] for same in others)
+    for label in dict.fromkeys(label for column in columns for label in column.same_outputs):
+        first, *others = (_same(column, label) for column in columns)
+        yield label, "" if first == _SAME[True] else first, *others  # "the same" as itself
+
+
+def _same(column: Column, label: str) -> str:
+    return _SAME[column.same_outputs[label]] if label in column.same_outputs else DASH

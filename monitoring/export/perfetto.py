@@ -49,7 +49,7 @@ class _Slice(Struct, frozen=True):
 def perfetto_trace(run: Path, records: RunRecords) -> bytes:
     """A trace of all sessions. Calls of modules are in it where the job ran with --trace: their
     clock is set by the first commit, which is right within some milliseconds."""
-    start_s = min(records.times("job_start"), default=0.0)
+    start_s = records.start_s
     writer = _Writer()
     writer.process(_PARENT_PROCESS, "parent")
     for child in sorted({line.child for line in records.ledger}):

@@ -59,10 +59,8 @@ def prmon_json(_: Path, records: RunRecords) -> bytes:
 def _rows(records: RunRecords) -> Iterator[Row]:
     last: dict[tuple[int | None, int], Sample] = {}
     samples = iter(records.samples)
-    start_s = min(records.times("job_start"), default=None)
     for group in complete_samples(records.samples):
         at_s = group[-1].time_s
-        start_s = at_s if start_s is None else start_s
         while (sample := next(samples, None)) is not None:
             last[sample.child, sample.pid] = sample
             if sample is group[-1]:
@@ -70,7 +68,7 @@ def _rows(records: RunRecords) -> Iterator[Row]:
         memory = add_up(group)
         yield Row(
             Time=int(at_s),
-            wtime=round(at_s - start_s),
+            wtime=round(at_s - records.start_s),
             nprocs=memory.n_processes,
             pss=memory.pss_bytes // _KB,
             rss=memory.rss_bytes // _KB,

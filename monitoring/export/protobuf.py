@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import struct
-
 
 def varint(value: int) -> bytes:
     """A number of 64 bits in groups of seven, the lowest first."""
@@ -20,11 +18,6 @@ def varint(value: int) -> bytes:
 def number(field: int, value: int) -> bytes:
     """A field of an integer, enum or bool."""
     return varint(field << 3) + varint(value)
-
-
-def real(field: int, value: float) -> bytes:
-    """A field of a double."""
-    return varint(field << 3 | 1) + struct.pack("<d", value)
 
 
 def message(field: int, *parts: bytes) -> bytes:

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
+from forkrun.base.user_text import printable
 from forkrun.monitoring.live.state import LiveJob, Worker
 
 ORDERS = ("name", "events", "memory", "idle")
@@ -103,7 +104,7 @@ def _cells(worker: Worker, now_s: float) -> list[str]:
         size(worker.pss) if worker.pss else DASH,
         size(worker.private) if worker.private else DASH,
         DASH if worker.is_over else idle,
-        _printable(worker.what),
+        printable(worker.what),
     ]
 
 
@@ -124,10 +125,5 @@ def _last_lines(job: LiveJob) -> list[str]:
 
 
 def _cut(line: str, width: int) -> str:
-    text = _printable(line)
+    text = printable(line)
     return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
-
-
-def _printable(text: str) -> str:
-    """Logs may hold escape sequences of terminals."""
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -236,8 +235,3 @@ def _as_worker(number: int, run: LiveRun) -> Worker:
         what=run.outcome or run.phase,
         is_over=run.outcome is not None,
     )
-
-
-def now() -> float:
-    """Seconds since the epoch."""
-    return time.time()

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.regular_file import open_regular
+
 _MOST_AT_ONCE = 4 << 20
 """Bytes that one look reads of a file; the rest is there at the next."""
 
@@ -24,7 +26,7 @@ class Tail:
         """Those that were completed since the last call. Reads from the beginning again if the file
         has become shorter."""
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            descriptor = open_regular(self.path)
         except OSError:
             return []
         try:

@@ -70,12 +70,11 @@ def _lives(records: RunRecords) -> list[_Life]:
     for line in records.timeline:
         if line.event == "child_exit":
             exits[line.child, line.details.get("pid", 0)] = line.time_s
-    last_s = records.timeline[-1].time_s if records.timeline else 0.0
-    return [
-        _Life(child, samples, max(samples[-1].time_s, exits.get((child, pid), 0.0), parent_s))
-        for (child, pid), samples in by_process.items()
-        for parent_s in [last_s if child is None else 0.0]
-    ]
+    lives, last_s = [], records.timeline[-1].time_s if records.timeline else 0.0
+    for (child, pid), samples in by_process.items():
+        ended_s = last_s if child is None else exits.get((child, pid), 0.0)
+        lives.append(_Life(child, samples, max(samples[-1].time_s, ended_s)))
+    return lives
 
 
 def _times(records: RunRecords, lives: Sequence[_Life], most: int | None) -> Curve:

@@ -60,6 +60,18 @@ def test_outputs_with_other_events_are_named(
     assert said.splitlines()[-1].endswith("DIFFER")
 
 
+def test_an_output_that_only_one_of_three_jobs_has_is_named(
+    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [make_run(name, 100, job=name) for name in ("a", "b", "c")]
+    report = json.loads((runs[1] / "report.json").read_text())
+    report["events"]["outputs"].append({**report["events"]["outputs"][0], "label": "more"})
+    (runs[1] / "report.json").write_text(json.dumps(report))
+    assert main(["compare", *map(str, runs)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-2:]]
+    assert rows == [["events", "the", "same", "the", "same"], ["more", "-", "DIFFER", "-"]]
+
+
 @pytest.mark.parametrize(
     ("conditions", "code", "said"),
     [

@@ -9,6 +9,7 @@ import select
 import signal
 import sys
 import termios
+import time
 import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from forkrun.batch.course import accepted_submissions
 from forkrun.cli.kill import stop_nodes
 from forkrun.errors import InputError
 from forkrun.monitoring.live.screen import ORDERS, render
-from forkrun.monitoring.live.state import LiveJob, LiveRun, now
+from forkrun.monitoring.live.state import LiveJob, LiveRun
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import process_of
 from forkrun.rundir.start import check_owner
@@ -69,7 +70,7 @@ class _View:
 
     def drawn(self, width: int, height: int) -> RenderableType:
         return render(
-            self.job, now(), width=width, height=height, order=self.order, first=self.first,
+            self.job, time.time(), width=width, height=height, order=self.order, first=self.first,
             note=self.note,
         )  # fmt: skip
 

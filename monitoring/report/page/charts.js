@@ -135,8 +135,8 @@ function lastAtMost(n, valueAt, value) {
 
 const MOST_AREAS = 64;
 
-function memoryChart(stretch, memory, marks) {
-  const times = memory.time_s, layers = memoryLayers(memory);
+function memoryChart(stretch, memory, layers, marks) {
+  const times = memory.time_s;
   const highest = 1.08 * memory.unshared.reduce((a, b) => Math.max(a, b), 1), [unit, factor] = highest > 2e6 ? ["GB", 1e6] : ["MB", 1e3];
   const paint = (chart) => {
     const y = chart.valueAxis(highest / factor, `memory [${unit}]`), at = (value) => y(value / factor).toFixed(1), x = times.map((time) => chart.x(time).toFixed(1));

@@ -1,7 +1,7 @@
 "use strict";
 // Runs side by side: a column for each job, repeats together.
 
-const WRITERS = { rate: (value) => `${count(value)} /s`, took, percent, size, count };
+const WRITERS = { rate: (value) => `${count(value)} /s`, time: took, share: percent, size, count };
 const COLUMNS = CONTENT.columns;
 
 const named = (n) => `[${n + 1}]`;
@@ -26,7 +26,7 @@ function runs() {
 
 function figures() {
   const known = CONTENT.figures.filter((figure) => COLUMNS.some((column) => column.figures[figure.name]));
-  section("figures", "Figures", table("Figures", [words("figure", (row) => row.text), ...besides((column, row) => column.figures[row.name], (row) => WRITERS[row.write])], known, { filter: false }));
+  section("figures", "Figures", table("Figures", [words("figure", (row) => row.text), ...besides((column, row) => column.figures[row.name], (row) => WRITERS[row.form])], known, { filter: false }));
 }
 
 function times() {
@@ -37,7 +37,7 @@ function times() {
 
 function events() {
   const labels = [...new Set(COLUMNS.flatMap((column) => Object.keys(column.same_outputs)))];
-  const said = (column, label) => ({ true: "the same", false: "DIFFER", null: "not known" })[column.same_outputs[label] ?? null];
+  const said = (column, label) => ({ true: "the same", false: "DIFFER", null: "not known" })[column.same_outputs[label]] ?? DASH;
   if (labels.length) section("outputs", "Outputs", table("Events of outputs, against the first column", [words("output", (row) => row), ...COLUMNS.map((column, n) => words(named(n), (row) => said(column, row), { bad: (row) => column.same_outputs[row] === false }))], labels));
 }
 

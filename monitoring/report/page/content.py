@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any
 
 from msgspec import to_builtins
 
+from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.advice import advise
-from forkrun.monitoring.report.page.histograms import histograms_of
 from forkrun.monitoring.report.page.series import (
     activity_rows,
     dataset_names,
@@ -39,14 +40,14 @@ def page_content(
     folder: RunDirectory, records: RunRecords, summary: Summary, timing: Timing | None
 ) -> dict[str, Any]:
     """All sessions of the job: times count from the beginning of the first one."""
-    start_s = _start(records)
+    start_s = records.start_s
     return {
         "report": summary.to_json(),
         "made_s": time.time(),
         "build": build_identity(),
         "start_s": start_s,
         "sessions_s": [round(at - start_s, 3) for at in records.times("job_start")],
-        "end_s": round(_end(records) - start_s, 4),
+        "end_s": round(records.end_s - start_s, 4),
         "advice": to_builtins(advise(summary, timing)),
         "memory": memory_series(records, start_s),
         "parent": parent_bars(records, start_s),
@@ -54,7 +55,7 @@ def page_content(
         "datasets": dataset_names(records),
         "children_per_node": _children_per_node(folder),
         "timing": None if timing is None else to_builtins(timing),
-        "histograms": histograms_of(folder),
+        "histograms": _histograms(folder),
         "words": WORDS,
     }
 
@@ -64,15 +65,13 @@ def _children_per_node(folder: RunDirectory) -> int | None:
     return NodeRanges.read(folder).children or 1 if is_on_nodes(folder) else None
 
 
-def _start(records: RunRecords) -> float:
-    """Zero of the time axis: the job's start, else the first thing known [s since the epoch]."""
-    known = [line.time_s for line in records.timeline[:1]]
-    known += [sample.time_s for sample in records.samples[:1]]
-    known += [unit.start_s for unit in records.ledger[:1]]
-    return min(records.times("job_start") or known, default=0.0)
-
-
-def _end(records: RunRecords) -> float:
-    known = [line.time_s for line in records.timeline[-1:]]
-    known += [sample.time_s for sample in records.samples[-1:]]
-    return max([*known, *(unit.end_s for unit in records.ledger)], default=0.0)
+def _histograms(folder: RunDirectory) -> list[dict[str, Any]]:
+    """Pictures that the merge has left. None where nothing was merged, or the file is damaged: the
+    page does without."""
+    if not (folder.pictures.exists() and folder.histograms.exists()):
+        return []
+    try:
+        pictures = json.loads(read_regular(folder.pictures))
+    except (OSError, ValueError):
+        return []
+    return pictures if isinstance(pictures, list) else []

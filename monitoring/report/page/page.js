@@ -45,7 +45,7 @@ function charts() {
   const marks = [...CONTENT.sessions_s.slice(1).map((time) => [time, "resumed"]), ...(last ? [[last.start_s, "merge"]] : [])];
   const note = () => element("p", { class: "note" }, "Drag over a stretch to look closer; both charts show the same time.");
   if (CONTENT.memory) {
-    const chart = memoryChart(stretch, CONTENT.memory, marks), layers = memoryLayers(CONTENT.memory);
+    const layers = memoryLayers(CONTENT.memory), chart = memoryChart(stretch, CONTENT.memory, layers, marks);
     const named = layers.length > 10 ? [...layers.slice(0, 2), { colour: layers[2].colour, text: `${layers.length - 2} children, private` }] : layers;
     section("memory", "Memory", element("p", { class: "note" }, "The height is memory that the job really takes, the sum of ", word("PSS"), ": what processes have in ", word("shared", "common"), ", and the ", word("private"), " part of each. Dashed: ", word("if nothing were shared"), "."), zoomControls(stretch), chart.node, keys(named.map((each) => [each.colour, each.text])), memoryTable());
   }

@@ -18,7 +18,6 @@ from forkrun.monitoring.report.plots.style import (
     RUN_SHADES,
     mark_phases,
     new_figure,
-    start_of,
 )
 from forkrun.rundir.ledger import Commit
 
@@ -49,7 +48,7 @@ def _subtitle(children: Sequence[ChildSummary]) -> str:
 
 
 def _draw(axes: Axes, records: RunRecords, children: Sequence[int]) -> None:
-    start_s, many = start_of(records), len(records.ledger) > MAX_VECTOR_BARS
+    start_s, many = records.start_s, len(records.ledger) > MAX_VECTOR_BARS
     run_shades = _run_shades(records.ledger)
     for row, child in enumerate(children):
         units = [unit for unit in records.ledger if unit.child == child]
@@ -86,7 +85,7 @@ def _finish(axes: Axes, records: RunRecords, children: Sequence[ChildSummary]) -
     axes.set_ylim(len(children) - 0.4, -0.9)
     axes.set_ylabel("child", color=INK)
     axes.set_xlabel("time since job start [s]", color=INK)
-    axes.set_xlim(0, _end(records) - start_of(records))
+    axes.set_xlim(0, records.end_s - records.start_s)
     axes.grid(axis="x", color=GRID)
     for row, child in enumerate(children):
         if child.failed:
@@ -117,8 +116,3 @@ def _legend(axes: Axes, records: RunRecords) -> None:
         handles=patches, loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False,
         fontsize=8.5, labelcolor=INK, title="shades: lumis", title_fontsize=8,
     )  # fmt: skip
-
-
-def _end(records: RunRecords) -> float:
-    known = [line.time_s for line in records.timeline]
-    return max([*known, *(unit.end_s for unit in records.ledger)])

@@ -20,7 +20,6 @@ from forkrun.monitoring.report.plots.style import (
     SHARED,
     mark_phases,
     new_figure,
-    start_of,
 )
 
 MB = 1_000_000
@@ -52,7 +51,7 @@ def draw_memory(records: RunRecords) -> Figure | None:
 
 def _draw(axes: Axes, records: RunRecords, unit_bytes: int) -> None:
     curves = memory_curves(records)
-    x = curves.time_s - start_of(records)
+    x = curves.time_s - records.start_s
     children = sorted({s.child for s in records.samples if s.child is not None})
     rows: list[int | None] = [None, *children]
     axes.stackplot(

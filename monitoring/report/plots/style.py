@@ -44,17 +44,9 @@ def new_figure(width_in: float, height_in: float, title: str, subtitle: str) -> 
     return figure, axes
 
 
-def start_of(records: RunRecords) -> float:
-    """Zero of the time axis: the job's start, else the first thing known [s since the epoch]."""
-    known = [line.time_s for line in records.timeline[:1]]
-    known += [sample.time_s for sample in records.samples[:1]]
-    known += [unit.start_s for unit in records.ledger[:1]]
-    return min(records.times("job_start") or known)
-
-
 def mark_phases(axes: Axes, records: RunRecords) -> None:
     """Thin lines where the children were forked and where the merge began."""
-    start_s = start_of(records)
+    start_s = records.start_s
     transform = axes.get_xaxis_transform()
     for event, word in (("fork", "fork"), ("merge_start", "merge")):
         times = records.times(event)
