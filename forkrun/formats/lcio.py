@@ -112,6 +112,8 @@ class LcioFormat(Format):
             writer.copy(records_of(int(span.file[0])), span.entry)
             n_events += len(span.entry)
             output.progress(n_events)
+        if not n_events:
+            writer.copy_runs(records_of(0))  # so that it is a file of LCIO
         writer.close()
         return n_events
 
@@ -129,7 +131,10 @@ class LcioFormat(Format):
             if not self.is_of(path):
                 raise InputError(f"{path}: only files of LCIO are merged with {inputs[0]}")
             records = InputRecords.of(path)
-            writer.copy(records, np.arange(len(records.run)))
+            if len(records.run):
+                writer.copy(records, np.arange(len(records.run)))
+            else:
+                writer.copy_runs(records)
             n_events += len(records.run)
         writer.close()
         return {"LCIO": n_events}

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -47,35 +48,41 @@ class RecordWriter:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._file = open(path, "wb")  # noqa: SIM115
+        with _writing(path):
+            self._file = open(path, "wb")  # noqa: SIM115
         self._n_bytes = 0
         self._headers: dict[int, bytes] = {}
         self._runs: dict[int, int] = {}
         self._events: list[tuple[Any, Any, Any]] = []
 
     def copy(self, of: InputRecords, entries: Any) -> None:
-        """Events of a file. `entries`: (n,) their numbers in it. Raises InputError, OutputError."""
-        descriptor = os.open(of.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            run = of.run[entries]
-            changes = (np.flatnonzero(np.diff(run)) + 1).tolist()
+        """Events of a file. `entries`: (n,) their numbers in it, n > 0. Raises InputError,
+        OutputError."""
+        run = of.run[entries]
+        changes = (np.flatnonzero(np.diff(run)) + 1).tolist()
+        with _opened(of.path) as descriptor:
             for first, last in zip([0, *changes], [*changes, len(run)], strict=True):
                 self._add_run(of, descriptor, int(run[first]))
                 self._add_events(of, descriptor, entries[first:last])
-        finally:
-            os.close(descriptor)
+
+    def copy_runs(self, of: InputRecords) -> None:
+        """Run headers of a file without its events. Raises InputError, OutputError."""
+        with _opened(of.path) as descriptor:
+            for run, *_ in of.runs:
+                self._add_run(of, descriptor, run)
 
     def close(self) -> None:
-        """Adds the records for random access."""
+        """Adds the records for random access. Raises OutputError."""
         part = self._n_bytes
         keys = self._index()
         self._write(_record("LCIOIndex", _index_block(*keys)))
         at_access = self._n_bytes
-        first, last = (keys[0][0], keys[1][0]), (keys[0][-1], keys[1][-1])
+        first, last = [(keys[0][at], keys[1][at]) if keys[0] else (0, 0) for at in (0, -1)]
         counts = len(self._runs), len(keys[0]) - len(self._runs)
         self._write(_access_record(first, last, counts, part, 0, 0, at_access))
         self._write(_access_record(first, last, counts, 0, at_access, at_access, 0))
-        self._file.close()
+        with _writing(self.path):
+            self._file.close()  # writes what is left
 
     def _add_run(self, of: InputRecords, descriptor: int, run: int) -> None:
         found = next(((place, end) for number, place, end in of.runs if number == run), None)
@@ -105,10 +112,8 @@ class RecordWriter:
             place += len(part)
 
     def _write(self, data: bytes) -> None:
-        try:
+        with _writing(self.path):
             self._file.write(data)
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from None
         self._n_bytes += len(data)
 
     def _index(self) -> tuple[list[int], list[int], list[int]]:
@@ -125,6 +130,28 @@ class RecordWriter:
             [_RUN] * len(runs) + event[order].tolist(),
             [at for _, at in runs] + place[order].tolist(),
         )
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[int]:
+    """Descriptor of an input file. Raises InputError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[None]:
+    """Turns an error of the system into an OutputError."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def _index_block(runs: Sequence[int], events: Sequence[int], places: Sequence[int]) -> bytes:

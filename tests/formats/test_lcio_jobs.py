@@ -10,6 +10,8 @@ import pytest
 import uproot
 
 from forkrun import _core
+from forkrun.errors import OutputError
+from forkrun.formats.lcio_records import RecordWriter
 from tests.support.jobs import Ended, forkrun, write_job
 from tests.support.lcio_files import Collection, event, i, run_header, write, write_events
 
@@ -186,3 +188,21 @@ def test_a_damaged_event_ends_the_job_with_its_file_and_number(tmp_path: Path) -
     assert ended.code == 3, ended.err
     assert "a.slcio: event 3 of run 4 (entry 3, at byte " in ended.err
     assert 'collection "MCParticle"' in ended.err
+
+
+def test_a_skim_of_no_event_is_a_file_that_can_be_read_and_merged(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(1, 4, 2), 2: range(5, 6)})
+    done(tmp_path, "run", job(tmp_path, {"label": "skim", "drop": ["sum_px"]}), "-o", "run")
+    skim = tmp_path / "run" / "output" / "skim.slcio"
+    index = _core.OpenLcio(str(skim)).index()
+    assert index["event"].tolist() == []
+    assert [run for run, *_ in index["runs"]] == [1, 2]
+    check_random_access(skim.read_bytes(), 2, 0)
+    done(tmp_path, "merge", "both.slcio", skim, "a.slcio")
+    assert _core.OpenLcio(str(tmp_path / "both.slcio")).index()["event"].tolist() == [1, 3, 5]
+
+
+def test_a_full_disk_is_an_error_of_the_output(tmp_path: Path) -> None:
+    writer = RecordWriter("/dev/full")
+    with pytest.raises(OutputError, match="/dev/full: cannot be written: No space left"):
+        writer.close()
