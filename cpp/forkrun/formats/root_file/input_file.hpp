@@ -134,14 +134,15 @@ class CapturedMessages {
 /// Says that it is done, of a file on a server.
 [[nodiscard]] bool is_opened_again(const std::string& path, const Error& because);
 
-template <typename Body>
-auto InputFile::reading_again(const ByteRange& range, Body body) const -> decltype(body()) {
+/// Does something, and once more if what it read is damaged and `is_tried_again` says so.
+template <typename Body, typename Again>
+auto trying_again(Body body, Again is_tried_again) -> decltype(body()) {
   try {
     return body();
   } catch (const UnreadBytes&) {
     throw;
-  } catch (const Error&) {
-    if (!forget_damaged(range)) {
+  } catch (const Error& error) {
+    if (!is_tried_again(error)) {
       throw;
     }
   }
@@ -149,17 +150,13 @@ auto InputFile::reading_again(const ByteRange& range, Body body) const -> declty
 }
 
 template <typename Body>
+auto InputFile::reading_again(const ByteRange& range, Body body) const -> decltype(body()) {
+  return trying_again(body, [&](const Error& /*because*/) { return forget_damaged(range); });
+}
+
+template <typename Body>
 auto opening_again(const std::string& path, Body body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const UnreadBytes&) {
-    throw;
-  } catch (const Error& error) {
-    if (!is_opened_again(path, error)) {
-      throw;
-    }
-  }
-  return body();
+  return trying_again(body, [&](const Error& error) { return is_opened_again(path, error); });
 }
 
 template <typename Body>
