@@ -11,6 +11,9 @@ cannot be read."""
 COLLECTED_IN_PART = 11
 """Exit code of `collect --partial` where something is missing."""
 
+NOT_CONCLUSIVE = 12
+"""Exit code of `measure` where other programs used the machine: figures without conclusions."""
+
 
 class ForkrunError(Exception):
     """Root of every error that forkrun raises on purpose; shown without a traceback."""

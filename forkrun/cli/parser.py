@@ -33,7 +33,7 @@ COMMANDS = {
     "replay": "run measured modules that only take their time",
     "estimate": "estimate critical path, parallelism and speed-up of a job",
     "workload": "write a synthetic replay file",
-    "measure": "measure how well memory is shared",
+    "measure": "measure a job, files or this machine",
     "new-plugin": "write a template of a library of C++ modules",
     "completion": "print a script for completion in a shell",
     "manual": "print the man page",
@@ -47,6 +47,7 @@ _EPILOG = """exit codes: 0 done and verified; 1 internal error, or a condition o
 2 configuration or usage; 3 input; 4 output; 5 a module raised or a child died; 6 verification;
 7 not safe to fork; 8 done without events that crash a child; 9 out of time, to be resumed;
 10 the batch system refused a job, cannot be reached, or a node could not be set up;
+11 collected in part; 12 measured on a busy machine;
 128+n signal n"""
 
 

@@ -1,0 +1,92 @@
+"""Options that all studies have, and what becomes of their results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forkrun.base.durable import output_errors, write_named
+from forkrun.base.quantities import whole_number
+from forkrun.errors import NOT_CONCLUSIVE, ConfigError, OutputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from forkrun.studies.frame.study import Study
+
+_WIDTH = 140
+_PICTURES = (".png", ".svg", ".pdf")
+_MOST_REPEATS = 1000
+
+
+def add_study_options(parser: argparse.ArgumentParser) -> None:
+    """Adds --repeats, --json, --plot and --quiet."""
+    parser.add_argument(
+        "--repeats", type=_repeats, default=3, metavar="N", help="repeats of all ways (%(default)s)"
+    )
+    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
+    parser.add_argument(
+        "--plot", metavar="FILE", type=_picture, help="draw the results: FILE.png, .svg or .pdf"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+
+
+def check_destinations(options: argparse.Namespace) -> None:
+    """Raises OutputError before anything is measured that could not be kept."""
+    for file in (options.json, options.plot):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise OutputError(f"{file}: folder {file.parent} does not exist")
+
+
+def finish_study(study: Study, options: argparse.Namespace) -> int:
+    """Prints, writes and draws; returns the exit code: NOT_CONCLUSIVE of a busy machine."""
+    from forkrun.studies.frame.report import print_study
+
+    print_study(study, wide_console())
+    write_json(options.json, study.to_json())
+    if options.plot is not None and study.plot is not None:
+        from forkrun.studies.frame.plot import write_plot  # matplotlib
+
+        write_plot(study.plot, options.plot, is_conclusive=study.is_conclusive)
+        print(options.plot)
+    return 0 if study.is_conclusive else NOT_CONCLUSIVE
+
+
+def folder_for_runs(output: Path | None) -> Any:
+    """Folder for the runs: kept if the user names it."""
+    if output is None:
+        return tempfile.TemporaryDirectory(prefix="forkrun-measure-")
+    with output_errors(output):
+        output.mkdir(parents=True, exist_ok=True)
+    return nullcontext(output.absolute())
+
+
+def wide_console() -> Console:
+    """A console that is wide enough for the tables, also in a file."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.width >= _WIDTH else Console(highlight=False, width=_WIDTH)
+
+
+def write_json(file: Path | None, value: dict[str, Any]) -> None:
+    """Writes the results if the user named a file."""
+    if file is not None:
+        write_named(file, json.dumps(value, indent=1) + "\n")
+
+
+def _repeats(text: str) -> int:
+    n_repeats = whole_number(text)
+    if not 1 <= n_repeats <= _MOST_REPEATS:
+        raise argparse.ArgumentTypeError(f"from 1 to {_MOST_REPEATS:,}")
+    return n_repeats
+
+
+def _picture(text: str) -> Path:
+    if Path(text).suffix not in _PICTURES:
+        raise ConfigError(f"--plot {text}: the name ends with {', '.join(_PICTURES)}")
+    return Path(text)

@@ -1,0 +1,61 @@
+"""The one plot of studies: curves of ours, and published points beside them. Loads matplotlib."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from forkrun.monitoring.report.plots.style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
+from forkrun.studies.frame.study import Curve, Plot
+
+_MARKERS = "osD^vPX"
+
+
+def write_plot(plot: Plot, file: Path, *, is_conclusive: bool = True) -> None:
+    """PNG, SVG or PDF, as the name says. Raises OutputError."""
+    marked = plot.subtitle if is_conclusive else f"{plot.subtitle} (busy machine: not conclusive)"
+    figure, axes = new_figure(7, 3.8, plot.title, marked)
+    ours = theirs = 0
+    for curve in plot.curves:
+        turn = theirs if curve.theirs else ours
+        _draw(axes, curve, turn)
+        ours, theirs = ours + (not curve.theirs), theirs + curve.theirs
+    _axes(axes, plot)
+    save(figure, file)
+
+
+def _draw(axes: Axes, curve: Curve, turn: int) -> None:
+    """Ours are full and coloured, published ones are open and grey."""
+    colour = MUTED if curve.theirs else RUN_SHADES[turn % 4][0]
+    axes.errorbar(
+        [point[0] for point in curve.points],
+        [point[1] for point in curve.points],
+        yerr=[0.5 * point[2] * point[1] if len(point) > 2 else 0.0 for point in curve.points],
+        color=colour, label=curve.name, marker=_MARKERS[turn % len(_MARKERS)], markersize=6,
+        markerfacecolor="white" if curve.theirs else colour, elinewidth=1, capsize=2,
+        linestyle="none" if len(curve.points) == 1 else "--" if curve.theirs else "-",
+        linewidth=1.5, zorder=3 if curve.theirs else 4,
+    )  # fmt: skip
+
+
+def _axes(axes: Axes, plot: Plot) -> None:
+    axes.set_xlabel(plot.x_label, color=INK)
+    axes.set_ylabel(plot.y_label, color=INK)
+    if plot.ticks:
+        axes.set_xticks(range(len(plot.ticks)), list(plot.ticks))
+        axes.set_xlim(-0.4, len(plot.ticks) - 0.6)
+    elif plot.x_log:
+        axes.set_xscale("log", base=plot.x_log)
+        places = sorted({point[0] for curve in plot.curves for point in curve.points})
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.minorticks_off()
+    if plot.y_log:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(0, None)
+    if plot.ideal is not None:
+        axes.axhline(plot.ideal, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.grid(axis="y", color=GRID)
+    axes.legend(frameon=False, fontsize=8.5, labelcolor=INK, loc="center left",
+                bbox_to_anchor=(1.0, 0.5))  # fmt: skip

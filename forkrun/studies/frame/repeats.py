@@ -1,0 +1,72 @@
+"""Repeats of what is measured, and their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any
+
+from msgspec import Struct
+
+from forkrun.base.progress import make_progress
+from forkrun.studies.frame.load import LoadWatch, OtherLoad
+
+N_REPEATS = 3
+
+
+class Repeated(Struct, frozen=True):
+    """What the repeats gave, in order."""
+
+    repeats: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """The median: one repeat that was disturbed does not move it."""
+        return float(median(self.repeats))
+
+    @property
+    def noise(self) -> float:
+        """Largest minus smallest, relative to the median."""
+        value, span = self.value, max(self.repeats) - min(self.repeats)
+        return span / abs(value) if value else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {"value": self.value, "noise": self.noise, "repeats": list(self.repeats)}
+
+
+class Row(Struct, frozen=True):
+    """One way. `values`: by key of a column; a way may have none for some of them."""
+
+    name: str
+    values: dict[str, Repeated]
+
+    def __getitem__(self, key: str) -> float:
+        return self.values[key].value
+
+
+Way = Callable[[], Mapping[str, float]]
+"""Measures once: a value for each key."""
+
+
+def measure_ways(
+    ways: Mapping[str, Way], n_repeats: int = N_REPEATS, *, quiet: bool = False
+) -> tuple[list[Row], OtherLoad]:
+    """Every way once, then every way again: what changes on the machine meets all of them alike.
+    Shows progress on stderr. Raises what ways raise."""
+    watch, found = LoadWatch(), {name: list[Mapping[str, float]]() for name in ways}
+    progress = make_progress(n_repeats * len(ways), "measured", quiet)
+    try:
+        for n_done in range(n_repeats * len(ways)):
+            name = [*ways][n_done % len(ways)]
+            progress.note(name)
+            progress.update(n_done)
+            found[name].append(ways[name]())
+        progress.update(n_repeats * len(ways))
+    finally:
+        progress.close()
+    return [Row(name, _together(each)) for name, each in found.items()], watch.end()
+
+
+def _together(repeats: list[Mapping[str, float]]) -> dict[str, Repeated]:
+    keys = dict.fromkeys(key for each in repeats for key in each)
+    return {key: Repeated(tuple(r[key] for r in repeats if key in r)) for key in keys}

@@ -1,0 +1,112 @@
+"""The result of a study: rows of values, figures that were published, what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from forkrun.monitoring.host import describe_host
+from forkrun.studies.frame.load import OtherLoad
+from forkrun.studies.frame.published import Published, published
+from forkrun.studies.frame.repeats import Row
+
+
+class Column(Struct, frozen=True):
+    """Values of one kind. `form`: of `FORMS` in `report.py`: "time", "size", "share", "count",
+    "rate", "ratio"."""
+
+    key: str
+    title: str
+    form: str
+
+
+class Figure(Struct, frozen=True):
+    """Our value of something published."""
+
+    published: Published
+    value: float
+
+    @classmethod
+    def of(cls, line: str, name: str, value: float) -> Figure:
+        """`line`: "P1.9"; `name`: as in `published.py`. Raises KeyError of others."""
+        return cls(published(line, name), value)
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over theirs."""
+        return self.value / self.published.value if self.published.value else None
+
+    def to_json(self) -> dict[str, Any]:
+        return {**to_builtins(self.published), "ours": self.value, "ratio": self.ratio}
+
+
+class Curve(Struct, frozen=True):
+    """Points (x, y), or (x, y, noise of y): joined, unless there is one. `theirs`: published."""
+
+    name: str
+    points: Sequence[tuple[float, ...]]
+    theirs: bool = False
+
+
+class Plot(Struct, frozen=True):
+    """`ticks`: names of places on the x axis, at 0, 1, …; `x_log`: base of a logarithmic axis."""
+
+    title: str
+    subtitle: str
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve]
+    ticks: Sequence[str] = ()
+    x_log: int | None = None
+    y_log: bool = False
+    ideal: float | None = None
+
+
+class Study(Struct, frozen=True):
+    """`kind`: as in the command; `name`: of the job, or of the input. `conclusions`: sentences,
+    said where the machine was quiet; `remarks`: said always."""
+
+    kind: str
+    name: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    load: OtherLoad
+    conclusions: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    plot: Plot | None = None
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether nothing else disturbed it."""
+        return self.load.is_quiet
+
+    @property
+    def n_repeats(self) -> int:
+        return max((len(v.repeats) for row in self.rows for v in row.values.values()), default=0)
+
+    def row(self, name: str) -> Row:
+        """Raises StopIteration if there is none."""
+        return next(row for row in self.rows if row.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The one form of all studies. Times in seconds, sizes in bytes, shares and noise as
+        fractions."""
+        return {
+            "study": self.kind,
+            "name": self.name,
+            "n_repeats": self.n_repeats,
+            "is_conclusive": self.is_conclusive,
+            "other_load": to_builtins(self.load),
+            "columns": to_builtins(list(self.columns)),
+            "rows": [
+                {"name": row.name, **{key: v.to_json() for key, v in row.values.items()}}
+                for row in self.rows
+            ],
+            "figures": [figure.to_json() for figure in self.figures],
+            "conclusions": list(self.conclusions) if self.is_conclusive else [],
+            "remarks": list(self.remarks),
+            "host": describe_host(),
+        }
