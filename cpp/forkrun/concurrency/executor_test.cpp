@@ -65,9 +65,10 @@ TEST_P(ExecutorTest, run_returns_when_all_that_followed_has_ended) {
   EXPECT_EQ(n_executed, 2 * n_tasks);
 }
 
-TEST_P(ExecutorTest, as_many_tasks_run_at_a_time_as_threads_were_asked_for) {
+/// How many tasks, one for each thread, have been executed at the same time as all others.
+std::size_t count_met(Executor& executor) {
   using Clock = std::chrono::steady_clock;
-  const auto n_threads = GetParam().n_threads;
+  const auto n_threads = executor.n_threads();
   std::vector<FunctionTask> tasks(n_threads);
   std::atomic<std::size_t> n_inside{};
   std::atomic<std::size_t> n_met{};
@@ -86,9 +87,19 @@ TEST_P(ExecutorTest, as_many_tasks_run_at_a_time_as_threads_were_asked_for) {
       ready.push(task);
     }
   };
-  executor->run(start);
-  EXPECT_EQ(executor->n_threads(), n_threads);
-  EXPECT_EQ(n_met, n_threads);
+  executor.run(start);
+  return n_met;
+}
+
+TEST_P(ExecutorTest, as_many_tasks_run_at_a_time_as_threads_were_asked_for) {
+  EXPECT_EQ(executor->n_threads(), GetParam().n_threads);
+  EXPECT_EQ(count_met(*executor), GetParam().n_threads);
+}
+
+TEST_P(ExecutorTest, has_its_threads_also_beside_executors_of_fewer) {
+  const auto one = GetParam().make(1);
+  const auto beside = GetParam().make(GetParam().n_threads);
+  EXPECT_EQ(count_met(*beside), GetParam().n_threads);
 }
 
 TEST_P(ExecutorTest, the_task_made_ready_last_runs_on_the_same_thread) {

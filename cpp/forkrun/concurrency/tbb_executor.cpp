@@ -9,6 +9,9 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
+#include <mutex>
+#include <optional>
+
 #include <forkrun/concurrency/team.hpp>
 #endif
 
@@ -18,13 +21,38 @@ namespace forkrun {
 
 namespace {
 
+/// Lets oneTBB have as many workers as the teams of the process hold together. Of several limits
+/// oneTBB takes the lowest: with one for each team, a team of one would leave all others without
+/// workers.
+class HeldWorkers {
+ public:
+  explicit HeldWorkers(std::size_t n) : n_{n} { change_by(n_); }
+  HeldWorkers(const HeldWorkers&) = delete;
+  HeldWorkers& operator=(const HeldWorkers&) = delete;
+  ~HeldWorkers() { change_by(0 - n_); }
+
+ private:
+  static void change_by(std::size_t n) {  // Wraps around for less.
+    static std::mutex mutex;
+    static std::size_t n_held = 0;
+    static std::optional<tbb::global_control> limit;
+    const std::scoped_lock lock{mutex};
+    n_held += n;
+    limit.reset();
+    if (n_held != 0) {
+      limit.emplace(tbb::global_control::max_allowed_parallelism, n_held + 1);
+    }
+  }
+
+  std::size_t n_;
+};
+
 /// Workers of a oneTBB arena. They stay with their team as long as it lives: a worker that goes
 /// back to oneTBB for every pause of some microseconds spends a millisecond on looking for work.
 class TbbThreads final : public ThreadSource {
  public:
   explicit TbbThreads(std::size_t n_threads)
-      : limit_{tbb::global_control::max_allowed_parallelism, n_threads},
-        arena_{static_cast<int>(n_threads)} {}
+      : held_{n_threads - 1}, arena_{static_cast<int>(n_threads)} {}
   ~TbbThreads() noexcept override = default;
   TbbThreads(const TbbThreads&) = delete;
   TbbThreads& operator=(const TbbThreads&) = delete;
@@ -45,7 +73,7 @@ class TbbThreads final : public ThreadSource {
   }
 
  private:
-  tbb::global_control limit_;
+  HeldWorkers held_;
   tbb::task_arena arena_;
   tbb::task_group group_;
 };
