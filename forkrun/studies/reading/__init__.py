@@ -1,0 +1,1 @@
+"""What children really read, by how events are shared among them."""

@@ -1,0 +1,179 @@
+"""`forkrun measure io`: read calls, their size, and bytes that are read more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+from forkrun.base.quantities import percent, plural, size
+from forkrun.config import JobConfig
+from forkrun.config.anchor import is_url
+from forkrun.index.files import input_files
+from forkrun.studies.frame.job_ways import run_way
+from forkrun.studies.frame.published import published
+from forkrun.studies.frame.repeats import Repeated, Row, Way, measure_ways
+from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+from forkrun.studies.reading.page_cache import COLD_SHARE, cached_share, drop_from_cache, warm_cache
+
+ONE_CHILD, ONE, MAX, GUIDED = "one child", "N = 1", "N = max", "guided"
+COLUMNS = (
+    Column("calls", "read calls", "count"),
+    Column("calls_per_s", "calls per second", "rate"),
+    Column("read_bytes", "size of a read", "size"),
+    Column("bytes", "bytes read", "size"),
+    Column("times", "× once", "ratio"),
+    Column("cached_bytes", "put in cache", "size"),
+    Column("time_s", "event loops", "time"),
+)
+
+
+def measure_reading(
+    config: JobConfig,
+    folder: Path,
+    consecutive: Sequence[int | None],
+    caches: Sequence[str],
+    n_repeats: int,
+    *,
+    quiet: bool = False,
+) -> Study:
+    """The job with `config.forking.children` children. `consecutive`: events in a row that a child
+    takes, None: as many as there are for each (N = max); `caches`: "cold", "warm" or both;
+    `folder`: for the runs. Raises what the job raises."""
+    files = [Path(file) for file in input_files(config.source) if not is_url(file)]
+    stayed: list[float] = []
+    numbers = count()
+    ways: dict[str, Way] = {}
+    for cache in caches:
+        for name, settings in _settings(config, consecutive).items():
+            run = partial(_run, config, folder, settings, numbers)
+            ways[f"{name}, {cache}"] = partial(_with_cache, cache, files, run, stayed)
+    rows, load = measure_ways(ways, n_repeats, quiet=quiet)
+    rows = _with_times(rows, caches)
+    remarks = _remarks(files, config, stayed)
+    return Study(
+        "io", config.job.name, COLUMNS, rows, load, _conclusions(rows, caches[-1]), remarks,
+        _figures(rows, caches[-1]), _plot(config, rows, consecutive, caches[-1]),
+    )  # fmt: skip
+
+
+def _settings(config: JobConfig, consecutive: Sequence[int | None]) -> dict[str, list[str]]:
+    """By name of a way, what it changes in the configuration."""
+    children = f"forking.children={config.forking.children}"
+    ways = {ONE_CHILD: ["forking.children=1", "forking.distribution=contiguous"]}
+    for n_events in consecutive:
+        ways[name_of(n_events)] = [
+            children,
+            "forking.distribution=" + ("contiguous" if n_events is None else "round-robin"),
+            *([] if n_events is None else [f"forking.events_per_turn={n_events}"]),
+        ]
+    return {**ways, GUIDED: [children, "forking.distribution=guided"]}
+
+
+def name_of(n_events: int | None) -> str:
+    """Name of a way: `N = 10`."""
+    return MAX if n_events is None else f"N = {n_events}"
+
+
+def _with_cache(
+    cache: str, files: Sequence[Path], run: Way, stayed: list[float]
+) -> Mapping[str, float]:
+    """Runs with files in memory or not; `stayed` gets what could not be put out of it."""
+    if cache == "warm":
+        warm_cache(files)
+        return run()
+    stayed.append(drop_from_cache(files))
+    values = run()
+    n_bytes = sum(file.stat().st_size for file in files)
+    came = max(cached_share(files) - stayed[-1], 0.0)
+    return {**values, "cached_bytes": came * n_bytes}
+
+
+def _run(
+    config: JobConfig, folder: Path, settings: Sequence[str], numbers: Iterator[int]
+) -> Mapping[str, float]:
+    ran = run_way(config, folder / f"way-{next(numbers):03d}", settings)
+    calls, n_bytes = ran.read_calls, ran.read_bytes
+    return {
+        "calls": calls,
+        "calls_per_s": calls / ran.loop_s if ran.loop_s else 0.0,
+        "read_bytes": n_bytes / calls if calls else 0.0,
+        "bytes": n_bytes,
+        "time_s": ran.loop_s,
+    }
+
+
+def _with_times(rows: Sequence[Row], caches: Sequence[str]) -> list[Row]:
+    """With bytes relative to those that one child reads, which reads each once."""
+    by_name = {row.name: row for row in rows}
+    times = []
+    for row in rows:
+        once = by_name[f"{ONE_CHILD}, {caches[0]}"]["bytes"] or 1.0
+        repeats = tuple(n_bytes / once for n_bytes in row.values["bytes"].repeats)
+        times.append(Row(row.name, {**row.values, "times": Repeated(repeats)}))
+    return times
+
+
+def _remarks(files: Sequence[Path], config: JobConfig, stayed: Sequence[float]) -> list[str]:
+    children = plural(config.forking.children, "child").replace("childs", "children")
+    remarks = [
+        f"{children}; reads of input by event loops, as they asked for them; calls per second: of"
+        f" all children together; × once: relative to one child. Put in cache: how much of"
+        " the input the job brought into memory, from the disk"
+    ]
+    if stayed and not files:
+        remarks.append("cold: the input is not on this machine, so its cache is not that of a disk")
+    elif stayed and max(stayed) > COLD_SHARE:
+        remarks.append(
+            f"cold: could not be had: up to {percent(max(stayed))} of the input stayed in memory"
+            " (another process uses it, or the file system keeps it)"
+        )
+    return remarks
+
+
+def _conclusions(rows: Sequence[Row], cache: str) -> list[str]:
+    """What each way reads, against one child; the last cache counts: bytes are the same in all."""
+    one = next(row for row in rows if row.name == f"{ONE_CHILD}, {cache}")
+    return [
+        f"{row.name}: {row['times']:.2f} times the bytes that are read once, in reads of"
+        f" {size(row['read_bytes'])}; {one['time_s'] / max(row['time_s'], 1e-9):.2f} times as fast"
+        " as one child"
+        for row in rows
+        if row.name.endswith(f", {cache}") and row is not one
+    ]
+
+
+def _figures(rows: Sequence[Row], cache: str) -> list[Figure]:
+    by_name = {row.name: row for row in rows}
+    return [
+        Figure.of("P1.9", f"{what}, {name}", by_name[f"{name}, {cache}"][key])
+        for name in (MAX, ONE)
+        if f"{name}, {cache}" in by_name
+        for what, key in (("read calls", "calls_per_s"), ("size of a read", "read_bytes"))
+    ]
+
+
+def _plot(
+    config: JobConfig, rows: Sequence[Row], consecutive: Sequence[int | None], cache: str
+) -> Plot:
+    """Mean size of a read, by events in a row; the cache changes it little."""
+    by_name = {row.name: row for row in rows}
+    names = [*map(name_of, consecutive), GUIDED]
+    ours = [
+        (float(x), row["read_bytes"] / 1e3, row.values["read_bytes"].noise)
+        for x, name in enumerate(names)
+        for row in [by_name[f"{name}, {cache}"]]
+    ]
+    theirs = [
+        (float(names.index(name)), published("P1.9", f"size of a read, {name}").value / 1e3)
+        for name in (ONE, MAX)
+        if name in names
+    ]
+    children = config.forking.children
+    return Plot(
+        "Mean size of a read", f"{config.job.name}, {children} children; N: events in a row",
+        "how events are shared among children", "size of a read [kB]",
+        [Curve("here", ours), Curve("CMS 2010, 32 children", theirs, theirs=True)],
+        ticks=names, y_log=True,
+    )  # fmt: skip
