@@ -7,26 +7,21 @@ from forkrun.config.friends import FriendConfig
 from forkrun.config.model import (
     CheckConditions,
     Distribution,
-    Duplicates,
-    EventOrder,
     Executor,
     ForkingConfig,
-    IdBranches,
     JobConfig,
     JobSection,
     LimitsConfig,
     MemoryConfig,
-    MergeConfig,
     MonitoringConfig,
     OnBadEvent,
-    OutputConfig,
-    OutputMode,
     RecoveryConfig,
-    SourceConfig,
     ThreadsConfig,
 )
 from forkrun.config.modules import AxisConfig, ModuleConfig
+from forkrun.config.outputs import MergeConfig, OutputConfig, OutputMode
 from forkrun.config.read import default_config, read_config, validate, with_settings
+from forkrun.config.source import Duplicates, EventOrder, IdBranches, SourceConfig
 
 __all__ = [
     "ArrayConfig",

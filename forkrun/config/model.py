@@ -1,22 +1,20 @@
-"""The sections of a configuration, with their defaults."""
+"""A whole configuration, and those of its sections that have no file of their own."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from forkrun.base.destinations import APART, Destination, TreeNames, destinations
+from forkrun.base.destinations import APART, Destination, destinations
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
-from forkrun.config.branches import BranchesRule
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
-from forkrun.config.friends import FriendConfig
 from forkrun.config.modules import MOST_IN_FLIGHT, ModuleConfig
-from forkrun.config.runs import Runs
+from forkrun.config.outputs import MergeConfig, OutputConfig, OutputMode
 from forkrun.config.section import (
     Count,
     Duration,
@@ -28,8 +26,8 @@ from forkrun.config.section import (
     Size,
     Texts,
     at_most,
-    one_or_many,
 )
+from forkrun.config.source import SourceConfig
 
 
 class Distribution(StrEnum):
@@ -57,31 +55,6 @@ class OnBadEvent(StrEnum):
     SKIP = "skip"
 
 
-class Duplicates(StrEnum):
-    """What becomes of input that is there twice."""
-
-    WARN = "warn"
-    ERROR = "error"
-    KEEP = "keep"
-    DROP = "drop"
-
-
-class EventOrder(StrEnum):
-    """Order of events in the plan and in outputs."""
-
-    AUTO = "auto"
-    INPUT = "input"
-    LUMI = "lumi"
-    SORTED = "sorted"
-
-
-class OutputMode(StrEnum):
-    """What an output holds of its events."""
-
-    FULL = "full"
-    FRIEND = "friend"
-
-
 class CheckConditions(StrEnum):
     """How often children compare conditions with what the parent loaded."""
 
@@ -101,11 +74,6 @@ _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of 
 
 InFlight = Annotated[Count, MOST_IN_FLIGHT]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
-CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
-Compression = Annotated[
-    Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")] | None,
-    BeforeValidator(lambda given: None if given == "auto" else given),
-]
 
 
 class JobSection(Section):
@@ -118,86 +86,6 @@ class JobSection(Section):
     """Seed of the modules' random numbers."""
     plugins: Texts = ()
     """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
-
-
-class IdBranches(NamedTuple):
-    """Names of the tree and of its branches of event ids."""
-
-    tree: str
-    run_branch: str
-    lumi_branch: str
-    event_branch: str
-
-
-class SourceConfig(Section):
-    """[source]: which events to read."""
-
-    files: Texts = ()
-    """Paths, globs and URLs (root://…), in input order; URLs of one file are a list in the list, or
-    have | between them: the next is read where one fails."""
-    list: str | None = None
-    """A file with one path, glob or URL per line; # starts a comment."""
-    prefixes: Texts = ()
-    """Beginnings of URLs, the best first: files are names below each of them, /store/…/f.root."""
-    tree: str = "Events"
-    """Its key; "Events;2": an older cycle than the newest; a pattern, "DF_*/O2track": all such
-    trees of a file, one after the other."""
-    tree_in_outputs: str = ""
-    """Name of the tree in outputs; "": as in the input; of a pattern what is behind its last slash,
-    or "Events" if that is one, too."""
-    run_branch: str = "run"
-    lumi_branch: str = "luminosityBlock"
-    """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
-    event_branch: str = "event"
-    events_per_lumi: Positive | None = None
-    """Events of a lumi, by their numbers, in files of LCIO, which have no lumis; not given: each
-    run is one."""
-    friends: tuple[FriendConfig, ...] = ()
-    """Trees with an entry for each of this tree's, whose branches are columns, too:
-    [{ tree = "corrections", files = ["corrections.root"], prefix = "" }]."""
-    trees_with_events: Annotated[Texts, BeforeValidator(one_or_many)] = ()
-    """Names and patterns of trees in the same files and folder, with an entry for each event: their
-    branches are columns TREE.BRANCH, and outputs have them as trees of their own."""
-    branches: BranchesRule = "same"
-    """Those that only some files have: an error if they are used, left out ("common"), or filled
-    where they lack: { fill = { "HLT_*" = false } }."""
-    collections: Annotated[tuple[CollectionPattern, ...], BeforeValidator(one_or_many)] = (
-        "{collection}.{field}",
-        "{collection}_{field}",
-    )
-    """How columns of objects are named, the first that fits."""
-    fields: dict[str, str] = {}
-    """Names that modules see instead of those of the input's fields: {"PT" = "pt"}."""
-    duplicates: Duplicates = Duplicates.WARN
-    """Events whose ids come again: a warning, an error, kept without a word, or left out ("drop":
-    the first in input order stays). But with "keep", the same file twice is an error."""
-    lumi_mask: str | None = None
-    """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
-    runs: Runs | None = None
-    """Only these runs: "362001-362100,362200", both ends of a range included; beside a lumi mask,
-    what both accept."""
-    max_events: Count | None = None
-    """Largest number of events, counted after runs, the lumi mask and skip_events."""
-    skip_events: Count = 0
-    order: EventOrder = EventOrder.AUTO
-    """Order of events in blocks and outputs: "input": as in the input; "lumi": each lumi in one
-    piece, where its first event is; "sorted": by run and lumi; "auto": "input", unless something
-    needs whole lumis."""
-    datasets: Texts = ()
-    """Names of the [[datasets]] to read; none: all."""
-    only: Texts = ()
-    """These events alone ("RUN:LUMI:EVENT"), instead of runs, mask, skip_events and max_events."""
-
-    @property
-    def ids(self) -> IdBranches:
-        """The tree and its branches of event ids."""
-        lumi = f"event/{self.events_per_lumi}" if self.events_per_lumi else self.lumi_branch
-        return IdBranches(self.tree, self.run_branch, lumi, self.event_branch)
-
-    @property
-    def tree_names(self) -> TreeNames:
-        of_files = tuple(friend.tree for friend in self.friends if not friend.files)
-        return TreeNames(self.tree, self.tree_in_outputs, of_files)
 
 
 class ForkingConfig(Section):
@@ -306,61 +194,6 @@ class ThreadsConfig(Section):
         """Threads of a child that may fill a histogram at the same time."""
         n_threads, n_blocks, *_ = self.in_flight
         return min(n_threads, n_blocks)
-
-
-class OutputConfig(Section):
-    """[[outputs]]: selected events, in output/LABEL.root."""
-
-    label: Label
-    mode: OutputMode = OutputMode.FULL
-    """Whole events, or the ids of events and new columns alone: a friend of the input's tree."""
-    paths: Texts = ()
-    """Write events that one of these paths accepts; none: every event."""
-    per_lumi: Flag = False
-    """A file for each lumi, in output/LABEL/, with a list of them."""
-    datasets: Literal["apart", "together"] | None = None
-    """Where the job has [[datasets]]: a file for each, output/LABEL/DATASET.root, or one for all
-    with a column `dataset`, a number whose name its object `datasets` says; not given: apart if
-    there are several."""
-    keep: Texts = ("*",)
-    """Patterns of input branches and of produced columns."""
-    drop: Texts = ()
-    format: str = ""
-    """Format of the file: "ttree", "rntuple", "parquet", or one that an installed package adds; the
-    first two are for input in either. "": that of the input."""
-    parquet: Flag = False
-    """Older form: the same rows in output/LABEL.parquet as well; format = "parquet" writes these
-    alone."""
-    decisions: Flag = False
-    """New columns forkrun_paths_NAME, one for each path of the job: which events it accepts."""
-    variations: Literal["all"] | Texts = ()
-    """Systematic variations with an output of their own, LABEL_VARIATION, of the events that they
-    select and with their columns; "all": those in which something is different."""
-    variation: str = ""
-    """The variation whose events and columns these are; "": the nominal case."""
-    compression: Compression = None
-    """Compression of all baskets, as ROOT does it at this level; None, from "auto": input baskets
-    that are kept whole stay as they are, others are "zstd:5" with forkrun's own search."""
-
-
-class MergeConfig(Section):
-    """[merge]"""
-
-    enabled: Flag = True
-    keep_temporary: Flag = False
-    """Keep RUNDIR/units after a verified merge."""
-    when_stopped: Flag = False
-    """Merge what has been committed also when the job was stopped before its end."""
-    carry: Flag | None = None
-    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged; not
-    given: to outputs of one dataset each."""
-    verify: Flag = False
-    """Unzip also baskets that are kept whole, and check what they hold."""
-    keep_first: Flag = False
-    """Keep the first file's objects where they cannot be merged and differ between files."""
-    histograms_json: Flag = False
-    """Write histograms to output/histograms.json as well, by the schema of UHI: for hist, without
-    ROOT."""
 
 
 class MonitoringConfig(Section):
