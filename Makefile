@@ -18,7 +18,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -106,6 +106,10 @@ bench-conditions: build ## what reading a condition costs, and the memory of chi
 
 bench-histograms: build ## fills of histograms, whose sums are exact, against hist, ROOT and sums of doubles; more: BENCH_ARGS="--long --plot"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/histograms/bench.py $(BENCH_ARGS)
+
+bench-lcio: build ## files of LCIO against LCIO itself, where LCIO_DIR names it (docs/lcio.md), and against inflating alone
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_lcio
+	PYTHONPATH="$(CURDIR):$(CURDIR)/tests/benchmarks" $(BIN)/python tests/benchmarks/lcio/bench.py --build $(BUILD) $(BENCH_ARGS)
 
 bench-core: build ## what scheduling costs and how far it scales: minutes, on a machine that does nothing else
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_core bench_units

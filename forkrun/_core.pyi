@@ -439,6 +439,22 @@ class OpenLcio:
     def read(self, names: Sequence[str], first: int = 0, last: int = -1) -> dict[str, Any]:
         """As `read_columns`."""
 
+    def stored(self, place: int, end: int) -> bytes:
+        """The bytes of the file from `place` to `end`. Raises InputError if it ends before."""
+
+    def changed(
+        self,
+        entry: int,
+        dropped_collections: Sequence[str],
+        dropped_parameters: Sequence[str],
+        new_collections: Sequence[tuple[str, str]],
+        new_blocks: bytes,
+        new_parameters: Sequence[tuple[str, str, bytes | Sequence[str]]],
+    ) -> tuple[bytes, bytes]:
+        """Data of an event's two records, not compressed, without what is dropped and with what is
+        new: names and types of collections, their blocks; names, types and values of parameters,
+        as big-endian numbers or as texts. Pointers to dropped objects become null."""
+
 class LcioSource(Source):
     def __init__(
         self,

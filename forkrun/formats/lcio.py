@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
 from forkrun import _core
 from forkrun.errors import ConfigError, InputError
-from forkrun.formats.events import NO_IDS, EventSource, Ids, OutputToMake, Range
+from forkrun.formats.events import NO_IDS, EventSource, Ids, OutputToMake
 from forkrun.formats.first_bytes import first_bytes
 from forkrun.formats.format import Format, digest_of_ids
 
-if TYPE_CHECKING:
-    from forkrun.formats.lcio_records import InputRecords
-
 _MARKER = bytes.fromhex("abadcafe")
 """Behind the first four bytes of a file."""
+_MOST_OPEN = 16
+"""Files of the input that the merge has open at the same time."""
 _PER_LUMI = "event/"
 """Before a number: the lumi of an event is 1, and its number divided by that one."""
 
@@ -82,40 +81,20 @@ class LcioFormat(Format):
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
-        """By copying the records of events."""
+        """By copying the records of events, or by making them anew."""
+        from forkrun.formats.lcio_outputs import make_output
         from forkrun.formats.lcio_records import InputRecords
 
-        @cache
+        @lru_cache(_MOST_OPEN)
         def records_of(number: int) -> InputRecords:
             if on_open:
                 on_open(number)
             return InputRecords.of(events.files[number])
 
         return [
-            [self._copy_records(output, *file, records_of) for file in output.files]
+            [make_output(output, *file, records_of, n_threads) for file in output.files]
             for output in outputs
         ]
-
-    def _copy_records(
-        self,
-        output: OutputToMake,
-        path: str,
-        entries: Sequence[Range],
-        records_of: Callable[[int], InputRecords],
-    ) -> int:
-        from forkrun.formats.lcio_records import RecordWriter
-        from forkrun.formats.selection import selected_spans
-
-        writer = RecordWriter(path)
-        n_events = 0
-        for span in selected_spans(output, entries):
-            writer.copy(records_of(int(span.file[0])), span.entry)
-            n_events += len(span.entry)
-            output.progress(n_events)
-        if not n_events:
-            writer.copy_runs(records_of(0))  # so that it is a file of LCIO
-        writer.close()
-        return n_events
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         import numpy as np

@@ -16,6 +16,7 @@ from forkrun.config.output_labels import output_label_problems
 from forkrun.formats import Format
 from forkrun.formats.column_types import counter_of
 from forkrun.formats.lcio import LCIO
+from forkrun.formats.lcio_columns import PARAMETERS, problem_of
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
@@ -65,7 +66,7 @@ def add_outputs(
         problems += _decision_problems(output, config.paths)
         problems += _parquet_problems(output, has_columns)
         problems += _format_problems(output, of_input.format, has_columns)
-        problems += _whole_problems(output, names, of_input, new or decisions)
+        problems += _lcio_problems(output, names, branches, [*new, *decisions])
         problems += _field_problems(output, [*names, *within, *(name for name, _ in new)])
         products = [columns[name][0] if name in columns else name for name, _ in new]
         paths = varied_of(output, job.variations)
@@ -220,21 +221,32 @@ def _format_problems(output: OutputConfig, of_input: Format, has_columns: bool) 
         )
 
 
-def _whole_problems(
-    output: OutputConfig, kept_names: Sequence[str], of_input: InputBranches, new: object
+def _lcio_problems(
+    output: OutputConfig,
+    kept_names: Sequence[str],
+    branches: Iterable[str],
+    new: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
-    """What an output of LCIO cannot leave out or add: events are copied as they are stored."""
+    """What files of LCIO cannot hold: parts of collections, and columns of other types."""
     if output.format != LCIO.name:
         return
     where = f'outputs.{output.label}: format "lcio"'
-    if len(kept_names) < len(of_input.branches) or new or output.mode is OutputMode.FRIEND:
-        yield (
-            f"{where}: events are copied as they are, without new columns: leave out mode,"
-            ' decisions and datasets, and write keep = ["*"], drop = ["*_COLUMN", …] with the names'
-            ' of new columns; or write format = "ttree", "rntuple" or "parquet"'
-        )
+    if output.mode is OutputMode.FRIEND:
+        yield f"{where}: files of LCIO have no friends; leave mode out"
     if output.compression is not None:
-        yield f"{where}: events stay compressed as they are; leave compression out"
+        yield f"{where}: events are compressed by zlib, as LCIO does; leave compression out"
+    held = {name.partition(".")[0] for name in kept_names}
+    for missing in sorted({*branches} - {*kept_names}):
+        first, _, rest = missing.partition(".")
+        if rest and first in held and first != PARAMETERS:
+            held.remove(first)
+            yield (
+                f'{where}: "{missing}" is left out, and other columns of "{first}" are not:'
+                f' collections are kept or left out whole, with keep or drop = ["{first}.*"]'
+            )
+    for name, kind in new:
+        if problem := problem_of(name, kind):
+            yield f"{where}: {problem}"
 
 
 def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]:

@@ -13,7 +13,17 @@ from forkrun import _core
 from forkrun.errors import OutputError
 from forkrun.formats.lcio_records import RecordWriter
 from tests.support.jobs import Ended, forkrun, write_job
-from tests.support.lcio_files import Collection, event, i, run_header, write, write_events
+from tests.support.lcio_files import (
+    Collection,
+    d,
+    event,
+    f,
+    i,
+    particle,
+    run_header,
+    write,
+    write_events,
+)
 
 MODULE = """
 from forkrun import Filter, Producer
@@ -152,6 +162,38 @@ class Pt(Producer):
     assert pt[5] == pytest.approx([5, 26**0.5])
 
 
+def test_outputs_leave_collections_out_and_have_new_columns(tmp_path: Path) -> None:
+    """References to what is left out are left out as well, other pointers become null."""
+    particles = [particle(1, [], 11), particle(2, [1], 13, (5, 0, 0))]
+    hits = [i(5) + d(1, 2, 3) + f(0.5, 1) + i(2, 0, 9)]
+    collections = [
+        Collection("MCParticle", "MCParticle", particles),
+        Collection("Hits", "SimTrackerHit", hits),
+        Collection("Some", "MCParticle", [i(2)], is_subset=True),
+        Collection("SomeHits", "SimTrackerHit", [i(9)], is_subset=True),
+        Collection("Link", "LCRelation", [i(9, 1)]),
+        Collection("Mine", "Unheard", [i(7)]),
+    ]
+    values: dict[str, Any] = {"Numbers": [2], "Names": ["x"]}
+    write(tmp_path / "a.slcio", [run_header(1), event(1, 2, collections, values)])
+    output = {"label": "less", "drop": ["MCParticle.*", "parameters.Names"]}
+    done(tmp_path, "run", job(tmp_path, output), "-o", "run")
+    opened = _core.OpenLcio(str(tmp_path / "run/output/less.slcio"))
+    names = [name for name, _ in opened.index()["branches"]]
+    found = opened.read(names)
+    assert {name.partition(".")[0] for name in names if "." in name} == {
+        "parameters", "Hits", "Some", "SomeHits", "Link",
+    }  # fmt: skip
+    assert [name for name in names if name.startswith("parameters.")] == [
+        "parameters.Numbers", "parameters.sum_px",
+    ]  # fmt: skip
+    assert found["parameters.sum_px"][1].tolist() == [5]
+    assert found["Hits.particle"][1].tolist() == [-1]
+    assert found["Some.index"][1].tolist() == []
+    assert found["SomeHits.index"][1].tolist() == [0]
+    assert (found["Link.from"][1].tolist(), found["Link.to"][1].tolist()) == ([0], [-1])
+
+
 def test_files_are_merged_and_run_headers_come_once(tmp_path: Path) -> None:
     one = write_events(tmp_path / "a.slcio", {1: range(5), 2: range(3)})
     two = write_events(tmp_path / "b.slcio", {2: range(3, 6)})
@@ -165,9 +207,18 @@ def test_files_are_merged_and_run_headers_come_once(tmp_path: Path) -> None:
 
 def test_what_cannot_be_done_is_refused_before_anything_runs(tmp_path: Path) -> None:
     write_events(tmp_path / "a.slcio", {1: range(5)})
-    ended = forkrun("check", job(tmp_path, {"label": "new"}), cwd=tmp_path)
+    part = {"label": "part", "drop": ["MCParticle.pdg", "sum_px"]}
+    ended = forkrun("check", job(tmp_path, part), cwd=tmp_path)
     assert ended.code == 2
-    assert 'outputs.new: format "lcio": events are copied as they are' in ended.err
+    assert (
+        'outputs.part: format "lcio": "MCParticle.pdg" is left out, and other columns of'
+        ' "MCParticle" are not: collections are kept or left out whole, with keep or drop ='
+        ' ["MCParticle.*"]'
+    ) in ended.err
+    (tmp_path / "modules.py").write_text(MODULE.replace('"float64"', '"uint64"'))
+    ended = forkrun("check", tmp_path / "job.json", "--set", "outputs.part.drop=[]", cwd=tmp_path)
+    assert ended.code == 2
+    assert '"sum_px" is uint64; LCIO has int32, float32, float64 and texts' in ended.err
     packed = {"label": "packed", "drop": ["sum_px"], "compression": "zstd:5"}
     ended = forkrun("check", job(tmp_path, packed), cwd=tmp_path)
     assert (ended.code, "leave compression out" in ended.err) == (2, True)

@@ -2,7 +2,9 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <variant>
 
+#include <forkrun/formats/lcio/changed_event.hpp>
 #include <forkrun/formats/lcio/event_source.hpp>
 #include <forkrun/formats/lcio/file_index.hpp>
 
@@ -89,6 +91,61 @@ py::dict read(OpenLcio& open, const Names& names, std::int64_t first, std::int64
   return arrays;
 }
 
+/// The bytes of the file from `place` to `end`.
+py::bytes stored(const OpenLcio& open, std::int64_t place, std::int64_t end) {
+  auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromStringAndSize(nullptr, end - place));
+  if (!bytes) {
+    throw py::error_already_set{};
+  }
+  const std::span into{reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes.ptr())),
+                       static_cast<std::size_t>(end - place)};
+  const py::gil_scoped_release release;
+  ReadAccount account;
+  open.file().read(place, into, account);
+  return bytes;
+}
+
+using NewCollections = std::vector<std::pair<std::string, std::string>>;  // names, types
+/// Name, type, and big-endian numbers or texts.
+using NewParameters =
+    std::vector<std::tuple<std::string, std::string, std::variant<py::bytes, Names>>>;
+
+lcio::Parameters parameters_of(const NewParameters& from) {
+  lcio::Parameters all;
+  for (const auto& [name, type, values] : from) {
+    lcio::Parameter each{name, ColumnType::parse(type).element, {}, {}};
+    if (const auto* texts = std::get_if<Names>(&values)) {
+      each.texts.assign(texts->begin(), texts->end());
+    } else {
+      each.numbers = std::as_bytes(std::span{std::string_view{std::get<py::bytes>(values)}});
+    }
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
+py::bytes as_bytes(const std::vector<std::byte>& from) {
+  return {reinterpret_cast<const char*>(from.data()), from.size()};
+}
+
+py::tuple changed(const OpenLcio& open, std::size_t entry, const Names& collections,
+                  const Names& parameters, const NewCollections& new_collections,
+                  const py::bytes& blocks, const NewParameters& new_parameters) {
+  const lcio::Dropped dropped{{collections.begin(), collections.end()},
+                              {parameters.begin(), parameters.end()}};
+  lcio::Added added{{}, std::as_bytes(std::span{std::string_view{blocks}}), {}};
+  for (const auto& [name, type] : new_collections) {
+    added.collections.push_back({name, type, false});
+  }
+  added.parameters = parameters_of(new_parameters);
+  lcio::EventData data;
+  {
+    const py::gil_scoped_release release;
+    data = lcio::changed_event(open.file(), entry, dropped, added);
+  }
+  return py::make_tuple(as_bytes(data.header), as_bytes(data.body));
+}
+
 std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
                                                     const NamesAndTypes& columns,
                                                     std::vector<std::vector<std::int64_t>> clusters,
@@ -113,6 +170,10 @@ std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
 void register_lcio(py::module_& module) {
   py::class_<OpenLcio>(module, "OpenLcio")
       .def(py::init<const std::string&>(), py::arg("path"))
+      .def("stored", &stored, py::arg("place"), py::arg("end"))
+      .def("changed", &changed, py::arg("entry"), py::arg("dropped_collections"),
+           py::arg("dropped_parameters"), py::arg("new_collections"), py::arg("new_blocks"),
+           py::arg("new_parameters"))
       .def("index", &index_of, py::arg("events_per_lumi") = 0)
       .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
   py::class_<lcio::EventSource, Source>(module, "LcioSource")

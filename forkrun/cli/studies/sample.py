@@ -28,9 +28,12 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
     ("seed", "seed", whole_number, "same seed, same events"),
 )
 
+_OF_LCIO = ".slcio"
+
 DESCRIPTION = (
     "Write a NanoAOD-like sample: muons, electrons, jets, a Z peak, triggers,"
-    " generator weights, Runs and LuminosityBlocks trees."
+    " generator weights, Runs and LuminosityBlocks trees. OUT.slcio: a sample of a linear collider"
+    " in LCIO, e+e- to ZH and ZZ, with events, runs, files and a seed as you say."
 )
 
 
@@ -53,9 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the sample."""
-    from forkrun.studies.sample.write import (
-        write_sample,  # loads the extension: only when it is needed
-    )
+    # These load the extension: only when it is needed.
+    if args.output.suffix == _OF_LCIO:
+        from forkrun.studies.sample.collider import write_collider_sample as write_sample
+    else:
+        from forkrun.studies.sample.write import write_sample
 
     settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
     start_s = time.monotonic()
@@ -85,7 +90,8 @@ class _Progress:
 def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: float) -> None:
     n_bytes = sum(path.stat().st_size for path in paths)
     names = str(paths[0]) if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
+    is_lcio = paths[0].suffix == _OF_LCIO
+    content = "" if is_lcio else f" {settings.n_branches} branches, {settings.n_lumis} lumis,"
     print(
-        f"{names}: {settings.n_events} events, {settings.n_branches} branches,"
-        f" {settings.n_lumis} lumis, {size(n_bytes)} in {duration(duration_s)}"
+        f"{names}: {settings.n_events} events,{content} {size(n_bytes)} in {duration(duration_s)}"
     )

@@ -7,7 +7,6 @@ namespace forkrun::lcio {
 
 namespace {
 
-constexpr std::string_view subset_postfix = "_References";
 constexpr auto oldest = version_of(0, 8);
 
 Parameter next_parameter(Cursor& from, ElementType type) {

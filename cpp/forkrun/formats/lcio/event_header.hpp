@@ -28,6 +28,9 @@ using Parameters = std::vector<Parameter>;
 [[nodiscard]] const Parameter* find_parameter(const Parameters& among, std::string_view name,
                                               ElementType type);
 
+/// Behind the type of a collection of references.
+constexpr std::string_view subset_postfix = "_References";
+
 struct CollectionName {
   std::string_view name;
   std::string_view type;

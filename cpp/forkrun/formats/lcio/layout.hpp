@@ -23,7 +23,8 @@ struct Member {
 
 /// What is done with the bytes of an object, one step after the other.
 enum class Step : std::uint8_t {
-  room,        ///< `n` bytes are there: those of the fixed steps that follow
+  room,        ///< `n` bytes are there: those of the `n_steps` that follow; `which`: its number;
+               ///< `count`: which word of it `if_bit` looks at; -1: none
   words,       ///< fixed: `n` numbers of 4 bytes
   doubles,     ///< fixed: `n` numbers of 8 bytes
   flag,        ///< fixed: 4 bytes, 1 if one of them is not 0
@@ -50,6 +51,7 @@ struct Action {
 struct Layout {
   std::vector<Action> actions;
   std::size_t n_fixed{};   ///< bytes of each object, if that is the same for all; else 0
+  std::size_t n_rooms{};   ///< so many rooms, in lists and outside
   bool has_head_counts{};  ///< the three counts are before the objects
 };
 

@@ -42,9 +42,14 @@ std::int32_t LayoutBuilder::list_of(std::string_view name) {
 void LayoutBuilder::fixed(Step step, std::int32_t which, std::uint16_t n, std::size_t n_bytes) {
   if (room_ < 0) {
     room_ = static_cast<std::int64_t>(layout_.actions.size());
-    layout_.actions.push_back({Step::room, -1, 0, 0, -1});
+    const auto number = static_cast<std::int16_t>(layout_.n_rooms++);
+    layout_.actions.push_back({Step::room, number, 0, 0, -1});
   }
   auto& room = layout_.actions[static_cast<std::size_t>(room_)];
+  if (step == Step::kept_word) {
+    room.count = static_cast<std::int8_t>(room.n / 4);
+  }
+  ++room.n_steps;
   room.n = static_cast<std::uint16_t>(room.n + n_bytes);
   layout_.actions.push_back({step, static_cast<std::int16_t>(which), n, 0, -1});
 }

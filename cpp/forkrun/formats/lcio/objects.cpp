@@ -29,9 +29,26 @@ void swap_every(std::byte* to, const std::byte* from, std::size_t n, std::size_t
   }
 }
 
+/// Of others: what is so many bytes behind each of these places.
+template <typename T>
+void swap_behind(std::byte* to, std::span<const std::byte* const> places, std::size_t offset) {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto value = big_endian<T>(places[i] + offset);
+    std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+std::size_t width_of(const Action& action) {
+  return action.step == Step::doubles ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+}
+
+/// In the place of what an object does not have.
+constexpr std::array<std::byte, 64> zeros{};
+
 }  // namespace
 
-/// Takes the objects of one event apart, as their layout says.
+/// Takes the objects of one event apart, as their layout says. Objects of different sizes are gone
+/// through first, to find out where their parts are; then each member is taken of all of them.
 class ObjectDecoder {
  public:
   ObjectDecoder(Objects& to, Cursor& from) : to_{to}, from_{from} {}
@@ -43,10 +60,8 @@ class ObjectDecoder {
     if (to_.layout_.n_fixed > 0) {
       decode_fixed(actions);
     } else {
-      for (std::size_t i = 0; i < n_objects; ++i) {
-        run(actions);
-        end_object();
-      }
+      find_parts(actions);
+      take_parts(actions);
     }
     to_.events_.push_back(to_.events_.back() + static_cast<std::int64_t>(n_objects));
     fill_absent();
@@ -56,6 +71,11 @@ class ObjectDecoder {
 
  private:
   void decode_fixed(std::span<const Action> actions);
+  void find_parts(std::span<const Action> actions);
+  void take_parts(std::span<const Action> actions);
+  void take(const Action& action, std::span<const std::byte* const> places, std::size_t offset);
+  void take_inner_tags(std::size_t list, std::span<const std::byte* const> places,
+                       std::size_t offset);
   void run(std::span<const Action> actions);
   void read_list(const Action& action, std::span<const Action> of_item);
   void read_inner_list(const Action& action, std::span<const Action> of_item);
@@ -63,7 +83,7 @@ class ObjectDecoder {
   void read_shorts(const Action& action);
   void read_texts(const Action& action);
   void keep_words(const Action& action, const std::byte* from);
-  void fill_absent_of_object(std::span<const Action> actions);
+  void pass_over(std::span<const Action> actions);
   void end_object();
   void fill_absent();
   void fill(std::size_t member, std::size_t n_items);
@@ -73,7 +93,6 @@ class ObjectDecoder {
   std::size_t n_objects_{};
   std::array<std::size_t, 3> counts_{};
   std::uint32_t kept_{};
-  std::uint32_t item_{};
 };
 
 void ObjectDecoder::decode_fixed(std::span<const Action> actions) {
@@ -108,48 +127,37 @@ void ObjectDecoder::keep_words(const Action& action, const std::byte* from) {
   swap_into<std::uint32_t>(into, from, action.n);
 }
 
+void ObjectDecoder::find_parts(std::span<const Action> actions) {
+  to_.parts_.resize(to_.layout_.n_rooms);
+  for (auto& places : to_.parts_) {
+    places.clear();
+  }
+  const auto has_inner_list = std::ranges::any_of(
+      actions, [](const auto& action) { return action.step == Step::inner_list; });
+  for (std::size_t i = 0; i < n_objects_; ++i) {
+    run(actions);
+    if (has_inner_list) {
+      end_object();
+    }
+  }
+}
+
 void ObjectDecoder::run(std::span<const Action> actions) {
-  const std::byte* at = nullptr;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const auto& action = actions[i];
     const auto steps = actions.subspan(i + 1, action.n_steps);
     switch (action.step) {
-      case Step::room: at = from_.take(action.n); break;
-      case Step::kept_word: kept_ = big_endian<std::uint32_t>(at); [[fallthrough]];
-      case Step::words:
-        if (action.which >= 0) {
-          keep_words(action, at);
+      case Step::room: {
+        const auto* at = from_.take(action.n);
+        to_.parts_[static_cast<std::size_t>(action.which)].push_back(at);
+        if (action.count >= 0) {
+          kept_ = big_endian<std::uint32_t>(at + 4 * action.count);
         }
-        at += std::size_t{4} * action.n;
         break;
-      case Step::flag:
-        if (action.which >= 0) {
-          const std::int32_t is_set = big_endian<std::uint32_t>(at) != 0 ? 1 : 0;
-          auto& values = to_.values_[static_cast<std::size_t>(action.which)];
-          std::memcpy(values.extend(sizeof(is_set)), &is_set, sizeof(is_set));
-        }
-        at += 4;
-        break;
-      case Step::doubles:
-        if (action.which >= 0) {
-          auto& values = to_.values_[static_cast<std::size_t>(action.which)];
-          swap_into<std::uint64_t>(values.extend(8), at, 1);
-        }
-        at += 8;
-        break;
-      case Step::tag:
-        to_.tags_.push_back(big_endian<std::uint32_t>(at));
-        at += 4;
-        break;
-      case Step::inner_tag:
-        to_.inner_tags_.back().push_back({big_endian<std::uint32_t>(at), item_});
-        at += 4;
-        break;
+      }
       case Step::list: read_list(action, steps); break;
       case Step::inner_list: read_inner_list(action, steps); break;
-      case Step::if_bit:
-        (kept_ >> action.n & 1U) != 0 ? run(steps) : fill_absent_of_object(steps);
-        break;
+      case Step::if_bit: (kept_ >> action.n & 1U) != 0 ? run(steps) : pass_over(steps); break;
       case Step::shorts: read_shorts(action); break;
       case Step::texts: read_texts(action); break;
       case Step::three_counts:
@@ -157,8 +165,78 @@ void ObjectDecoder::run(std::span<const Action> actions) {
           count = static_cast<std::size_t>(from_.word());
         }
         break;
+      default: break;  // fixed: of a room
     }
     i += action.n_steps;
+  }
+}
+
+void ObjectDecoder::take_parts(std::span<const Action> actions) {
+  std::size_t list = 0;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const auto& action = actions[i];
+    if (action.step == Step::list) {
+      list = static_cast<std::size_t>(action.which);
+    }
+    if (action.step != Step::room) {
+      continue;
+    }
+    const std::span<const std::byte* const> places{
+        to_.parts_[static_cast<std::size_t>(action.which)]};
+    std::size_t offset = 0;
+    for (const auto& fixed : actions.subspan(i + 1, places.empty() ? 0 : action.n_steps)) {
+      fixed.step == Step::inner_tag ? take_inner_tags(list, places, offset)
+                                    : take(fixed, places, offset);
+      offset += width_of(fixed) * fixed.n;
+    }
+    i += action.n_steps;
+  }
+}
+
+/// A member of all objects, or of all items of their lists.
+void ObjectDecoder::take(const Action& action, std::span<const std::byte* const> places,
+                         std::size_t offset) {
+  if (action.step == Step::tag) {
+    const auto first = to_.tags_.size();
+    to_.tags_.resize(first + places.size());
+    return swap_behind<std::uint32_t>(reinterpret_cast<std::byte*>(to_.tags_.data() + first),
+                                      places, offset);
+  }
+  if (action.which < 0) {
+    return;
+  }
+  auto& values = to_.values_[static_cast<std::size_t>(action.which)];
+  auto* into = values.extend(places.size() * action.n * width_of(action));
+  if (action.step == Step::doubles) {
+    return swap_behind<std::uint64_t>(into, places, offset);
+  }
+  if (action.n == 1) {
+    swap_behind<std::uint32_t>(into, places, offset);
+  } else {
+    for (const auto* place : places) {
+      swap_into<std::uint32_t>(into, place + offset, action.n);
+      into += std::size_t{4} * action.n;
+    }
+  }
+  if (action.step == Step::flag) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int32_t is_set = big_endian<std::uint32_t>(places[i] + offset) != 0 ? 1 : 0;
+      std::memcpy(into + 4 * i, &is_set, sizeof(is_set));
+    }
+  }
+}
+
+void ObjectDecoder::take_inner_tags(std::size_t list, std::span<const std::byte* const> places,
+                                    std::size_t offset) {
+  auto& tags = to_.inner_tags_.back();
+  const auto& ends = to_.lists_[list];
+  auto begin = ends.end() - static_cast<std::ptrdiff_t>(n_objects_) - 1;
+  auto place = places.begin();
+  for (; begin + 1 != ends.end(); ++begin) {
+    const auto n = static_cast<std::uint32_t>(begin[1] - begin[0]);
+    for (std::uint32_t item = 0; item < n; ++item) {
+      tags.push_back({big_endian<std::uint32_t>(*place++ + offset), item});
+    }
   }
 }
 
@@ -192,7 +270,6 @@ void ObjectDecoder::read_items(std::size_t n, std::span<const Action> of_item) {
     return;
   }
   for (std::size_t i = 0; i < n; ++i) {
-    item_ = static_cast<std::uint32_t>(i);
     run(of_item);
   }
 }
@@ -234,13 +311,11 @@ void ObjectDecoder::read_texts(const Action& action) {
   }
 }
 
-/// What an object does not have, and others of its collection do.
-void ObjectDecoder::fill_absent_of_object(std::span<const Action> actions) {
+/// An object does not have what others of its collection do.
+void ObjectDecoder::pass_over(std::span<const Action> actions) {
   for (const auto& action : actions) {
-    if (action.which >= 0) {
-      const auto n_bytes =
-          action.n * (action.step == Step::doubles ? std::size_t{8} : std::size_t{4});
-      std::memset(to_.values_[static_cast<std::size_t>(action.which)].extend(n_bytes), 0, n_bytes);
+    if (action.step == Step::room) {
+      to_.parts_[static_cast<std::size_t>(action.which)].push_back(zeros.data());
     }
   }
 }
@@ -329,7 +404,7 @@ void Objects::add_event(Cursor& from, std::uint32_t version, std::uint32_t flag)
       if (is_packed) {
         action.n = static_cast<std::uint16_t>(action.which);
       }
-      if (action.step != Step::list && action.which >= 0 &&
+      if (action.step != Step::list && action.step != Step::room && action.which >= 0 &&
           !wanted_[static_cast<std::size_t>(action.which)]) {
         action.which = -1;
       }

@@ -63,8 +63,9 @@ class Objects {
   std::vector<std::int64_t> events_{0};
   std::vector<std::int64_t> text_ends_{0};
   std::vector<std::uint32_t> tags_;
-  std::vector<std::vector<InnerTag>> inner_tags_;  ///< by event
-  Layout layout_;                                  ///< of the last event
+  std::vector<std::vector<InnerTag>> inner_tags_;     ///< by event
+  std::vector<std::vector<const std::byte*>> parts_;  ///< of the last event, by room
+  Layout layout_;                                     ///< of the last event
   std::uint32_t version_{}, flag_{};
 };
 

@@ -1,0 +1,226 @@
+#include <forkrun/formats/lcio/changed_event.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_set>
+#include <utility>
+
+#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/formats/lcio/layout.hpp>
+#include <forkrun/formats/lcio/pointers.hpp>
+
+namespace forkrun::lcio {
+
+namespace {
+
+constexpr auto version = version_of(2, 23);
+using Numbers = std::unordered_set<std::uint32_t>;
+
+/// Big-endian values, one after the other.
+class Written {
+ public:
+  template <typename T>
+  Written& add(T value) {
+    auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::ranges::reverse(bytes);
+    }
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return *this;
+  }
+  Written& count(std::size_t n) { return add(static_cast<std::int32_t>(n)); }
+  Written& bytes(std::span<const std::byte> from) {
+    bytes_.insert(bytes_.end(), from.begin(), from.end());
+    bytes_.resize(padded(bytes_.size()));
+    return *this;
+  }
+  Written& text(std::string_view from) { return count(from.size()).bytes(as_bytes(from)); }
+  /// A block with its head.
+  Written& block(std::string_view name, std::uint32_t of_version,
+                 std::span<const std::byte> content) {
+    const auto n_head = 16 + padded(name.size());
+    count(n_head + content.size()).add(block_marker).add(of_version).count(name.size());
+    return bytes(as_bytes(name)).bytes(content);
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+  [[nodiscard]] std::span<const std::byte> view() const { return bytes_; }
+
+ private:
+  static std::span<const std::byte> as_bytes(std::string_view text) {
+    return std::as_bytes(std::span{text});
+  }
+
+  std::vector<std::byte> bytes_;
+};
+
+void write_parameters(Parameters parameters, Written& to) {
+  std::ranges::stable_sort(parameters, {}, &Parameter::name);
+  for (const auto type :
+       {ElementType::int32, ElementType::float32, ElementType::float64, ElementType::character}) {
+    to.count(static_cast<std::size_t>(std::ranges::count(parameters, type, &Parameter::type)));
+    for (const auto& each : parameters) {
+      if (each.type != type) {
+        continue;
+      }
+      to.text(each.name);
+      if (type != ElementType::character) {
+        to.count(each.numbers.size() / size_of(type)).bytes(each.numbers);
+        continue;
+      }
+      to.count(each.texts.size());
+      for (const auto text : each.texts) {
+        to.text(text);
+      }
+    }
+  }
+}
+
+/// Those that stay, and what is added.
+Parameters parameters_of(const EventHeader& header, const Dropped& dropped, const Added& added) {
+  Parameters all = added.parameters;
+  for (const auto& each : header.parameters) {
+    if (!dropped.parameters.contains(each.name) &&
+        std::ranges::find(added.parameters, each.name, &Parameter::name) ==
+            added.parameters.end()) {
+      all.push_back(each);
+    }
+  }
+  return all;
+}
+
+std::vector<std::byte> header_data(const EventHeader& header, const Dropped& dropped,
+                                   const Added& added) {
+  auto collections = header.collections;
+  std::erase_if(collections, [&](const auto& c) { return dropped.collections.contains(c.name); });
+  collections.insert(collections.end(), added.collections.begin(), added.collections.end());
+  Written content;
+  content.add(header.run).add(header.event).add(header.time_stamp).text(header.detector);
+  content.count(collections.size());
+  for (const auto& [name, type, is_subset] : collections) {
+    content.text(name).text(std::string{type} + (is_subset ? std::string{subset_postfix} : ""));
+  }
+  write_parameters(parameters_of(header, dropped, added), content);
+  return Written{}.block("EventHeader", version, content.view()).take();
+}
+
+/// A collection of an event, whose bytes may be changed.
+struct StoredCollection {
+  const CollectionName* name{};
+  Block block;
+  std::uint32_t flag{};
+  std::size_t n_head{};  ///< bytes of flag and parameters
+
+  [[nodiscard]] ObjectType type() const {
+    return name->is_subset ? ObjectType::reference : object_type(name->type);
+  }
+  [[nodiscard]] std::span<std::byte> objects() const {
+    auto* first = const_cast<std::byte*>(block.content.data());  // NOLINT: of data that are ours
+    return std::span{first, block.content.size()}.subspan(n_head);
+  }
+};
+
+std::vector<StoredCollection> collections_of(const EventHeader& header,
+                                             std::span<const std::byte> data) {
+  std::vector<StoredCollection> found;
+  for_each_block(data, [&](const Block& block) {
+    const auto name = std::ranges::find(header.collections, block.name, &CollectionName::name);
+    if (name != header.collections.end()) {
+      Cursor from{block.content};
+      const auto flag = from.word();
+      (void)read_parameters(from, block.version);
+      found.push_back({&*name, block, flag, block.content.size() - from.n_left()});
+    }
+  });
+  return found;
+}
+
+void for_each_number_of(const StoredCollection& of, const ObjectNumbers& use) {
+  if (of.type() == ObjectType::none) {
+    return;
+  }
+  try {
+    for_each_number(of.objects(), of.type(), of.block.version, of.flag, use);
+  } catch (...) {
+    rethrow_with_context("collection \"" + std::string{of.name->name} + '"');
+  }
+}
+
+/// Of objects in collections that are dropped.
+Numbers dropped_numbers(const std::vector<StoredCollection>& all, const Dropped& dropped) {
+  Numbers found;
+  const ObjectNumbers use{[&](std::byte* at) { found.insert(big_endian<std::uint32_t>(at)); },
+                          [](std::byte*) {}};
+  for (const auto& each : all) {
+    if (dropped.collections.contains(each.name->name)) {
+      for_each_number_of(each, use);
+    }
+  }
+  return found;
+}
+
+void clear_pointers(const StoredCollection& of, const Numbers& gone) {
+  constexpr std::array<std::byte, 4> null{};
+  for_each_number_of(of, {[](std::byte*) {},
+                          [&](std::byte* at) {
+                            if (gone.contains(big_endian<std::uint32_t>(at))) {
+                              std::ranges::copy(null, at);
+                            }
+                          }});
+}
+
+/// Of a collection of references, those that lead to something.
+void write_references(const StoredCollection& of, const Numbers& gone, Written& to) {
+  Written content;
+  content.bytes(of.block.content.first(of.n_head));
+  Cursor from{of.objects()};
+  std::vector<std::uint32_t> numbers(from.count());
+  for (auto& number : numbers) {
+    number = from.word();
+  }
+  std::erase_if(numbers, [&](auto number) { return gone.contains(number); });
+  content.count(numbers.size());
+  for (const auto number : numbers) {
+    content.add(number);
+  }
+  to.block(of.block.name, of.block.version, content.view());
+}
+
+std::vector<std::byte> body_data(const EventHeader& header, std::span<const std::byte> data,
+                                 const Dropped& dropped, const Added& added) {
+  const auto all = collections_of(header, data);
+  const auto gone = dropped_numbers(all, dropped);
+  Written to;
+  for (const auto& each : all) {
+    if (dropped.collections.contains(each.name->name)) {
+      continue;
+    }
+    if (!gone.empty() && each.name->is_subset) {
+      write_references(each, gone, to);
+      continue;
+    }
+    if (!gone.empty()) {
+      clear_pointers(each, gone);
+    }
+    to.block(each.block.name, each.block.version, each.block.content);
+  }
+  return to.bytes(added.blocks).take();
+}
+
+}  // namespace
+
+EventData changed_event(const EventFile& file, std::size_t entry, const Dropped& dropped,
+                        const Added& added) {
+  const auto& place = file.events().at(entry);
+  try {
+    const auto head = file.restored(file.head_at(place.place));
+    auto data = file.restored(file.head_at(place.body));
+    const auto header = event_header(head);
+    return {header_data(header, dropped, added), body_data(header, data, dropped, added)};
+  } catch (...) {
+    rethrow_with_context(file.path() + ": entry " + std::to_string(entry) + ", at byte " +
+                         std::to_string(place.place));
+  }
+}
+
+}  // namespace forkrun::lcio

@@ -1,0 +1,5 @@
+"""Samples of a linear collider, e+e- → ZH and ZZ, as files of LCIO."""
+
+from forkrun.studies.sample.collider.write import write_collider_sample
+
+__all__ = ["write_collider_sample"]

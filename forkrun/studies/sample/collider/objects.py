@@ -1,0 +1,77 @@
+"""Objects of collections as LCIO stores them: all that is stored takes a multiple of four bytes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[Any]
+NOBODY = 0xFFFFFFFF
+"""The number of an object at which nobody points."""
+
+
+class Objects:
+    """Objects of a collection in many events. `event`: (n,) rising, of each. What they hold is
+    added in the order in which LCIO stores it."""
+
+    def __init__(self, event: Any) -> None:
+        self.event = np.asarray(event)
+        self._parts: list[Words] = []
+        self._is_there: list[npt.NDArray[np.bool_]] = []
+
+    def ints(self, *values: Any) -> Objects:
+        """Integers of 4 bytes: (n,), (n, k) or one for all."""
+        return self._add(">i8", values)
+
+    def floats(self, *values: Any) -> Objects:
+        """Reals of 4 bytes."""
+        return self._add(">f4", values)
+
+    def doubles(self, *values: Any) -> Objects:
+        """Reals of 8 bytes."""
+        return self._add(">f8", values)
+
+    def lists(self, owner: Any, *fields: tuple[str, Any]) -> Objects:
+        """A list for each object, behind its length. `owner`: (m,) rising, number of the object
+        that has an item; `fields`: ">i4" or ">f4" and the values of items, (m,) or (m, k)."""
+        n = len(self.event)
+        counts = np.bincount(owner, minlength=n)
+        items = np.concatenate([_words(kind, values, len(owner)) for kind, values in fields], 1)
+        most, width = int(counts.max(initial=0)), items.shape[1]
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        part = np.zeros((n, most, width), ">u4")
+        part[owner, place] = items
+        is_there = np.repeat(np.arange(most) < counts[:, None], width, axis=1)
+        self.ints(counts)
+        self._parts.append(part.reshape(n, -1))
+        self._is_there.append(is_there)
+        return self
+
+    def of_events(self, n_events: int) -> list[tuple[int, bytes]]:
+        """Number of objects of each event, and their bytes."""
+        words = np.concatenate(self._parts, axis=1)
+        is_there = np.concatenate(self._is_there, axis=1)
+        ends = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])
+        flat = words[is_there].astype(">u4")
+        borders = np.searchsorted(self.event, np.arange(n_events + 1))
+        return [(b - a, flat[ends[a] : ends[b]].tobytes()) for a, b in pairwise(borders.tolist())]
+
+    def _add(self, kind: str, values: tuple[Any, ...]) -> Objects:
+        for each in values:
+            part = _words(kind, each, len(self.event))
+            self._parts.append(part)
+            self._is_there.append(np.ones(part.shape, dtype=np.bool_))
+        return self
+
+
+def _words(kind: str, values: Any, n: int) -> Words:
+    """(n, k) words of 4 bytes."""
+    array = np.asarray(values)
+    array = np.broadcast_to(array, (n,)) if array.ndim == 0 else array
+    array = array.reshape(n, -1)
+    if kind in (">i8", ">i4"):
+        return array.astype(np.int64).astype(np.uint32).astype(">u4")
+    return np.ascontiguousarray(array.astype(kind)).view(">u4").reshape(n, -1)
