@@ -48,8 +48,8 @@ def _stored_friends(job: Described) -> Iterator[str]:
     if job.config.outputs and file:
         yield (
             f"{file.path}: the friend {', '.join(file.stored_friends)}, which is stored with the"
-            " tree, is kept only where an output has all entries of a single file; it does not fit"
-            " other entries. Name it in source.friends to have its columns"
+            " tree, is kept only where an output is a tree of all entries of a single file; it does"
+            " not fit other entries. Name it in source.friends to have its columns"
         )
 
 

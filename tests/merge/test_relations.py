@@ -60,3 +60,15 @@ def test_a_merge_of_one_file_keeps_all(tmp_path: Path) -> None:
     file = write_related(tmp_path / "a.root", 0)
     merge_files([file], tmp_path / "out.root")
     assert relations(tmp_path / "out.root") == relations(file)
+
+
+def test_an_rntuple_has_neither_and_that_is_said(tmp_path: Path) -> None:
+    file = write_related(tmp_path / "a.root", 0)
+    notes: list[str] = []
+    merge_files([file], tmp_path / "out.root", note=notes.append, format="rntuple")
+    for what in (f"the friend Fr ({tmp_path}/friend_a.root)", "the index of its entries"):
+        words = f'"Events": {what}, which is stored with the tree of {file}, is left out'
+        assert [words in note for note in notes].count(True) == 1, notes
+    folder, _ = run(tmp_path, [file], format="rntuple")
+    warnings = json.loads((folder / "report.json").read_text())["warnings"]
+    assert any("is kept only where an output is a tree of all entries" in w for w in warnings)

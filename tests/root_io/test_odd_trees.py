@@ -12,8 +12,9 @@ import pytest
 import uproot
 
 from forkrun.merge import merge_files
+from tests.server.root_program import call_root
 from tests.support.jobs import Ended, forkrun, write_job
-from tests.support.odd_trees import N_EVENTS, with_small_keys, write_odd_trees
+from tests.support.odd_trees import N_EVENTS, linked_titles, with_small_keys, write_odd_trees
 from tests.support.opened_by_root import open_with_root
 from tests.support.same_columns import differing_columns
 
@@ -24,7 +25,8 @@ NUMBERS = list(range(N_EVENTS))
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("odd")
     write_odd_trees(path)
-    with_small_keys(path / "numbers.root", path / "small.root")
+    with_small_keys(path / "numbers.root", path / "small.root", "number")
+    with_small_keys(path / "links.root", path / "small_links.root", "number", "target", "link")
     return path
 
 
@@ -134,6 +136,15 @@ def test_baskets_with_keys_of_small_files_are_copied(
     assert [members(output)["number"] for output in outputs] == [NUMBERS, 2 * NUMBERS]
     opened = [contents["Events"] for contents in open_with_root(outputs)]
     assert opened == [[N_EVENTS, 4 * N_EVENTS], [2 * N_EVENTS, 8 * N_EVENTS]]
+
+
+@pytest.mark.parametrize("name", ["links", "small_links"])
+def test_references_lead_to_their_objects_after_a_merge(
+    folder: Path, tmp_path: Path, name: str
+) -> None:
+    output = merged(tmp_path, folder / f"{name}.root")
+    assert call_root(linked_titles, str(output)) == [str(number) for number in 2 * NUMBERS]
+    assert members(output)["number"] == 2 * NUMBERS
 
 
 def test_lists_whose_objects_root_would_leave_out_are_refused_before_any_event(

@@ -6,14 +6,16 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from tests.server.root_program import call_root
+from tests.server.root_program import call_root, declare
 
 N_EVENTS = 20
 _MACRO = r"""
 #include <bitset>
 #include <TFile.h>
 #include <TObjArray.h>
+#include <TNamed.h>
 #include <TProcessID.h>
+#include <TRef.h>
 #include <TTree.h>
 class Stranger : public TObject { public: Int_t n = 3; ClassDef(Stranger, 1) };
 struct Track { Int_t id = 0; Float_t pt = 0, eta = 0; };
@@ -69,7 +71,34 @@ void write_referring(const char* path) {
   stranger.Write("info");
   writer.write([](int) {});
 }
+void write_links(const char* path) {
+  Writer writer(path, 0);
+  TNamed target, *address = &target;
+  TRef link, *linked = &link;
+  writer.tree->Branch("target", &address, 32000, 0);
+  writer.tree->Branch("link", &linked, 32000, 0);
+  writer.write([&](int n) {
+    target.SetTitle(std::to_string(n).c_str());
+    link = &target;
+  });
+}
 void write_numbers(const char* path) { Writer(path, 0).write([](int) {}); }
+"""
+_LINKED = """
+std::string linked_titles(const char* path) {
+  TFile file(path);
+  auto* tree = file.Get<TTree>("Events");
+  TNamed* target = nullptr;
+  TRef* link = nullptr;
+  tree->SetBranchAddress("target", &target);
+  tree->SetBranchAddress("link", &link);
+  std::string titles;
+  for (Long64_t entry = 0; tree->GetEntry(entry) > 0; ++entry) {
+    titles += link->GetObject() ? link->GetObject()->GetTitle() : "none";
+    titles += ' ';
+  }
+  return titles;
+}
 """
 
 
@@ -79,7 +108,8 @@ def write_odd_trees(folder: Path) -> None:
     or not before event 12),
     `strangers.root` (lists of objects of a class that the writer alone knows), `beside.root` (such
     an object belongs to the tree), `referring.root` (such an object, which others may refer to, is
-    in the file), `numbers.root`."""
+    in the file), `links.root` (each entry has an object whose title is the number, and a reference
+    to it), `numbers.root`."""
     call_root(write, str(folder))
 
 
@@ -91,32 +121,32 @@ def write(folder: str) -> None:
     Path(folder, "odd.C").write_text(_MACRO)
     os.chdir(folder)
     assert ROOT.gROOT.LoadMacro("odd.C++") == 0
-    for kind in ("bits", "strangers", "beside", "referring", "numbers"):
+    for kind in ("bits", "strangers", "beside", "referring", "links", "numbers"):
         getattr(ROOT, f"write_{kind}")(f"{kind}.root")
     ROOT.write_tracks("never.root", N_EVENTS)
     ROOT.write_tracks("late.root", 12)
     ROOT.write_tracks("always.root", 0)
 
 
-def with_small_keys(numbers: Path, path: Path) -> Path:
-    """Writes the numbers in one basket whose key has places of 32 bits, as old ROOT and go-hep
-    write them. What the shorter key leaves is a gap."""
-    content = bytearray(numbers.read_bytes())
-    at = content.index(b"\x07TBasket\x06number\x06Events") - 34
-    n_bytes, version, n_object, date, n_key, cycle, place, folder = struct.unpack(
-        ">ihiihhqq", content[at : at + 34]
-    )
-    assert (version, place) == (1004, at)
-    small = struct.pack(
-        ">ihiihhii", n_bytes - 8, 4, n_object, date, n_key - 8, cycle, place, folder
-    )
-    names_end = at + 34 + len(b"\x07TBasket\x06number\x06Events")
-    own = bytearray(content[names_end : at + n_key])
-    last = struct.unpack(">i", own[14:18])[0]
-    own[14:18] = struct.pack(">i", last - 8)
-    record = small + content[at + 34 : names_end] + own + content[at + n_key : at + n_bytes]
-    content[at : at + n_bytes] = record + struct.pack(">i", -8) + bytes(4)
-    listed = struct.pack(">i", n_bytes) + bytes(4 * 9)
-    assert content.count(listed) == 1
-    path.write_bytes(content.replace(listed, struct.pack(">i", n_bytes - 8) + bytes(4 * 9)))
-    return path
+def with_small_keys(path: Path, new: Path, *branches: str) -> Path:
+    """Has the one basket of each branch a key with places of 32 bits, as old ROOT and go-hep write
+    them; the basket's title becomes longer by as much."""
+    content = bytearray(path.read_bytes())
+    for branch in branches:
+        names = b"\x07TBasket" + bytes([len(branch)]) + branch.encode()
+        at = content.index(names + b"\x06Events") - 34
+        n_bytes, version, *others, place, folder = struct.unpack_from(">ihiihhqq", content, at)
+        assert (version, place) == (1004, at)
+        small = struct.pack(">ihiihhii", n_bytes, 4, *others, place, folder)
+        title = b"\x0eEvents" + 8 * b" "
+        content[at : at + 34 + len(names) + 7] = small + names + title
+    new.write_bytes(content)
+    return new
+
+
+def linked_titles(path: str) -> list[str]:
+    """Of the object that each entry refers to, as ROOT finds it."""
+    import ROOT
+
+    declare(_LINKED)
+    return str(ROOT.linked_titles(path)).split()

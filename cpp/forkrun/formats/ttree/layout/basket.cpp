@@ -198,8 +198,9 @@ BasketHeader parse_basket_header(std::span<const std::byte> record) {
   header.n_bytes = big_endian<std::int32_t>(&record[at_n_bytes]);
   header.object_length = big_endian<std::int32_t>(&record[at_object_length]);
   header.key_length = big_endian<std::int16_t>(&record[at_key_length]);
-  header.seek_key = is_large(record) ? big_endian<std::int64_t>(&record[at_seek_key])
-                                     : big_endian<std::int32_t>(&record[at_seek_key]);
+  header.is_of_small_file = !is_large(record);
+  header.seek_key = header.is_of_small_file ? big_endian<std::int32_t>(&record[at_seek_key])
+                                            : big_endian<std::int64_t>(&record[at_seek_key]);
   if (header.key_length <= 0 || header.object_length < 0 ||
       std::cmp_greater(header.key_length, record.size()) ||
       std::cmp_not_equal(header.n_bytes, record.size())) {

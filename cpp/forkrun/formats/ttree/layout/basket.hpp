@@ -42,6 +42,7 @@ struct BasketHeader {
   std::int32_t n_entries{};
   std::int32_t last{};      ///< end of the entries, counted from the begin of the header
   std::int64_t seek_key{};  ///< where the record says that it is
+  bool is_of_small_file{};  ///< places in the key have 32 bits
   bool lacks_offsets{};     ///< if its entries differ in size (ROOT's kGenerateOffsetMap)
 };
 

@@ -17,12 +17,15 @@ std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
   return sorted;
 }
 
-void check_all(TreeFile& file, const BasketCheck& check, Bytes& memory) {
+bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory) {
   const auto places = on_file(check.places());
   expect_chunks(file, places);
+  bool has_small_keys = false;
   for_each_chunk(places, [&](std::span<const BasketPlace> chunk) {
-    static_cast<void>(read_chunk(file, check, chunk, memory));
+    const auto headers = read_chunk(file, check, chunk, memory).headers;
+    has_small_keys |= std::ranges::any_of(headers, &BasketHeader::is_of_small_file);
   });
+  return has_small_keys;
 }
 
 void sort_by_branch(std::vector<CopiedBasket>& baskets) {

@@ -24,8 +24,9 @@ struct CopiedBasket {
 /// Those on file, by place: read in the order in which they lie.
 [[nodiscard]] std::vector<BasketPlace> on_file(std::span<const BasketPlace> places);
 
-/// Checks all baskets of a tree on file. \throws InputError
-void check_all(TreeFile& file, const BasketCheck& check, Bytes& memory);
+/// Checks all baskets of a tree on file. Gives whether one has the key of a small file.
+/// \throws InputError
+bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory);
 
 /// By branch and entry.
 void sort_by_branch(std::vector<CopiedBasket>& baskets);

@@ -6,10 +6,13 @@
 #include <thread>
 #include <utility>
 
+#include <TTree.h>
+
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
 #include <forkrun/formats/rntuple/output/written_check.hpp>
 #include <forkrun/formats/ttree/read/ntuple_branches.hpp>
+#include <forkrun/formats/ttree/read/stored_friends.hpp>
 #include <forkrun/formats/ttree/read/tree_index.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
@@ -136,7 +139,29 @@ class JoinedNtuples::Join {
       }
     }
     if (!content_.has_all_fields) {
-      content_.branches = names_of_columns(*input_.open(input_.first_with_events()));
+      const auto opened = input_.open(input_.first_with_events());
+      content_.branches = names_of_columns(*opened);
+      note_relations(*opened);
+    }
+  }
+
+  /// An RNTuple has no index, and no friends.
+  void note_relations(const OpenTable& opened) {
+    if (dynamic_cast<const NtupleTable*>(opened.table.get()) != nullptr) {
+      return;
+    }
+    TTree& tree = opened.file->tree(opened.table->name());
+    auto relations = stored_friends(tree);
+    for (auto& name : relations) {
+      name.insert(0, "the friend ");
+    }
+    if (tree.GetTreeIndex() != nullptr) {
+      relations.emplace_back("the index of its entries");
+    }
+    for (const auto& relation : relations) {
+      notes.push_back("\"" + table_.path + "\": " + relation +
+                      ", which is stored with the tree of " + opened.file->path() +
+                      ", is left out: RNTuples have none");
     }
   }
 

@@ -220,7 +220,7 @@ bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
 void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
   if (!are_known(branches)) {
     joined_.flush();
-    return copy_by_root(tree, file);
+    return copy_by_root(tree, file, treatment_.recompresses);
   }
   const BasketCheck check{tree, branches.filled, file, check_};
   const auto places = check.places();
@@ -231,9 +231,12 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
     joined_.flush();
   }
   if (by_root) {
-    check_all(file, check, chunk_);
-    note_passed(file, branches, treatment_.recompresses);
-    return copy_by_root(tree, file);
+    // Where references count from is in the key of a basket, if it has room: ROOT writes it over
+    // what follows else.
+    const bool lacks_room = check_all(file, check, chunk_) && may_have_references(file, branches);
+    const bool fills = treatment_.recompresses || lacks_room;
+    note_passed(file, branches, fills);
+    return copy_by_root(tree, file, fills);
   }
   if (has_objects(branches)) {
     output_.describe_classes_of(file);
@@ -251,13 +254,13 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
                                 : copy_baskets(file, check, on_file(places), output_, chunk_));
 }
 
-void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file) {
-  if (!treatment_.recompresses) {
+void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file, bool fills) {
+  if (!fills) {
     output_.describe_classes_of(file);  // ROOT leaves out classes that it cannot make objects of
   }
   const CapturedMessages messages;
   const TDirectory::TContext nowhere{nullptr};
-  if (treatment_.recompresses) {
+  if (fills) {
     tree.CopyAddresses(tree_.get());  // by name: the others of that name follow
     BranchPlaces places;
     for (TObject* object : *tree_->GetListOfBranches()) {
@@ -270,8 +273,7 @@ void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file) {
   }
   const auto autosave = tree_->GetAutoSave();
   tree_->SetAutoSave(0);  // it would be written by its own name
-  if (tree_->CopyEntries(&tree, -1, treatment_.recompresses ? "" : "fast") < 0 ||
-      !messages.first_error().empty()) {
+  if (tree_->CopyEntries(&tree, -1, fills ? "" : "fast") < 0 || !messages.first_error().empty()) {
     throw InputError(file.path() + ": tree \"" + path_ +
                      "\" cannot be copied: " + messages.first());
   }

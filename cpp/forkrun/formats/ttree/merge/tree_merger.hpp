@@ -77,7 +77,8 @@ class TreeMerger {
   void include_ranges(const BranchTree& from);
   void include_ranges(std::span<const BranchRecord> from);
   void copy(TTree& tree, TreeFile& file, const BranchTree& branches);
-  void copy_by_root(TTree& tree, const TreeFile& file);
+  /// `fills`: ROOT reads all entries and fills them anew, else it copies baskets.
+  void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
   [[nodiscard]] std::vector<CopiedBasket> recompressed(TreeFile& file, const BasketCheck& check,
                                                        std::span<const BasketPlace> places);
   void enter(TreeFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
