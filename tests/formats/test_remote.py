@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 from forkrun.studies.sample import SampleSettings, write_sample
-from tests.support.jobs import PATIENCE_S, Ended, environment, forkrun, output_digests
+from tests.support.jobs import (
+    PATIENCE_S,
+    Ended,
+    environment,
+    forkrun,
+    output_digests,
+    write_job,
+)
 from tests.support.web_server import WebServer, web_server
 from tests.support.xrootd_server import XrootdServer, xrootd_server
 
@@ -248,6 +255,12 @@ def test_outputs_of_files_of_web_servers_have_the_bytes_of_local_input(
     assert "sesame" not in texts_in(tmp_path / "afar")
     merged = forkrun("merge", tmp_path / "m.root", web.url("moved/s.root"), cwd=tmp_path)
     assert merged.code == 0, merged.err
+    source = {"files": [signed, web.url("moved/s.root")]}
+    job = write_job(tmp_path, {"source": source, "outputs": [{"label": "all"}]})
+    twice = forkrun("check", job, cwd=tmp_path)
+    assert twice.code == 3
+    assert f"{web.url('moved/s.root')}: is the same file as " in twice.err
+    assert "sesame" not in twice.err
 
 
 @pytest.mark.parametrize(

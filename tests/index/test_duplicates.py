@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,28 +59,35 @@ def report(folder: Path) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize("how", ["link", "hard link", "copy"])
-def test_the_same_file_twice_is_an_error_that_names_both(tmp_path: Path, how: str) -> None:
-    file, again = write_events(tmp_path / "a.root", [(1, 1, 30)]), tmp_path / "b.root"
-    makers: dict[str, Callable[[Path, Path], Any]] = {
-        "link": os.symlink,
-        "hard link": os.link,
-        "copy": shutil.copy,
-    }
-    makers[how](file, again)
-    for command in (["check"], ["run", "-o", "run", "-q"]):
-        ended = run(tmp_path, [file, again], *command)
-        assert ended.code == 3
-        assert f"{again}: is the same file as {file}" in ended.err
-        assert 'source.duplicates = "keep"' in ended.err
-    for rule, events in (("keep", 2), ("drop", None)):
-        ended = run(tmp_path, [file, again], "run", "-o", "run", "-q", "--force", duplicates=rule)
-        if events is None:
-            assert ended.code == 3
-            continue
-        assert (ended.code, ended.err) == (0, "")
-        assert ids_of(tmp_path / "run/output/events.root") == events * ids_of(file)
-        assert report(tmp_path)["warnings"] == []
+def test_the_same_file_again_is_an_error_that_names_both(tmp_path: Path) -> None:
+    """By a link, a hard link, as a copy."""
+    file = write_events(tmp_path / "a.root", [(1, 1, 30)])
+    again = [tmp_path / f"{letter}.root" for letter in "bcd"]
+    os.symlink(file, again[0])
+    os.link(file, again[1])
+    shutil.copy(file, again[2])
+    files = [file, *again]
+    drop = {"duplicates": "drop"}
+    ended = [
+        run(tmp_path, files, "check"),
+        *(run(tmp_path, files, "run", "-o", "run", "-q", **source) for source in ({}, drop)),
+    ]
+    for each in ended:
+        assert each.code == 3
+        assert all(f"{path}: is the same file as {file}" in each.err for path in again)
+        assert 'source.duplicates = "keep"' in each.err
+    kept = run(tmp_path, files, "run", "-o", "run", "-q", duplicates="keep")
+    assert (kept.code, kept.err) == (0, "")
+    assert ids_of(tmp_path / "run/output/events.root") == 4 * ids_of(file)
+    assert report(tmp_path)["warnings"] == []
+
+
+def test_the_same_rntuple_again_is_an_error(tmp_path: Path) -> None:
+    trees, file = write_events(tmp_path / "a.root", [(1, 1, 30)]), tmp_path / "b.root"
+    assert forkrun("convert", trees, file, cwd=tmp_path).code == 0
+    again = Path(shutil.copy(file, tmp_path / "c.root"))
+    ended = run(tmp_path, [trees, file, again], "check")
+    assert (ended.code, f"{again}: is the same file as {file}" in ended.err) == (3, True)
 
 
 def write_reproducible(path: str, text: str) -> None:

@@ -1,8 +1,6 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 #include <utility>
 
 #include <TBranch.h>
@@ -34,21 +32,6 @@ std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::
   auto record =
       object.type == "TTree" ? parse_tree_record(object.bytes, object.key_length) : std::nullopt;
   return record && !record->has_baskets ? std::move(record) : std::nullopt;
-}
-
-/// ROOT fills these with the bytes that it has read.
-bool has_numbers_alone(TBranch& branch) {
-  if (branch.IsA() != TBranch::Class()) {
-    return false;
-  }
-  const std::set<std::string_view> exact{"TLeafB", "TLeafS", "TLeafI", "TLeafL", "TLeafG",
-                                         "TLeafF", "TLeafD", "TLeafO", "TLeafC"};
-  for (const TObject* leaf : *branch.GetListOfLeaves()) {
-    if (!exact.contains(leaf->ClassName())) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include <forkrun/formats/ttree/merge/unread_copy.hpp>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <TBranch.h>
 #include <TBranchElement.h>
 #include <TBranchObject.h>
 #include <TFile.h>
+#include <TLeaf.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
@@ -28,6 +31,20 @@ bool are_known(const BranchTree& branches) {
 bool has_objects(const BranchTree& branches) {
   return std::ranges::any_of(branches.filled,
                              [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+bool has_numbers_alone(TBranch& branch) {
+  if (branch.IsA() != TBranch::Class()) {
+    return false;
+  }
+  const std::set<std::string_view> exact{"TLeafB", "TLeafS", "TLeafI", "TLeafL", "TLeafG",
+                                         "TLeafF", "TLeafD", "TLeafO", "TLeafC"};
+  for (const TObject* leaf : *branch.GetListOfLeaves()) {
+    if (!exact.contains(leaf->ClassName())) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool may_have_references(const InputFile& file, const BranchTree& branches) {

@@ -5,6 +5,7 @@
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/merge/basket_check.hpp>
 
+class TBranch;
 class TTree;
 
 namespace forkrun::root_io {
@@ -13,6 +14,8 @@ namespace forkrun::root_io {
 /// list.
 [[nodiscard]] bool are_known(const BranchTree& branches);
 [[nodiscard]] bool has_objects(const BranchTree& branches);
+/// Whether ROOT fills the branch with the bytes that it has read.
+[[nodiscard]] bool has_numbers_alone(TBranch& branch);
 /// Objects may point to each other: by numbers that belong to their file.
 [[nodiscard]] bool may_have_references(const InputFile& file, const BranchTree& branches);
 /// Whether entries can be taken as bytes.
