@@ -72,17 +72,25 @@ def uproot_lists(kind: str) -> list[Any]:
     return [[[0, 1]], [[2, 3], [4]]] if kind.endswith("[][]") else [[0, 1], [2, 3, 4]]
 
 
+@pytest.fixture(scope="module")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[str, Any]]:
+    """Two files, and what hadd makes of them."""
+    folder = tmp_path_factory.mktemp("objects")
+    inputs = [write_objects(folder / f"{i}.root", i) for i in range(2)]
+    hadd(folder / "hadd.root", inputs)
+    return inputs, contents(folder / "hadd.root")
+
+
 @pytest.mark.parametrize("n_bytes", [LIMIT - 3000, LIMIT, 4_300_000_000])
 def test_objects_are_joined_in_files_above_the_limit(
-    tmp_path: Path, hole: Any, n_bytes: int
+    tmp_path: Path, hole: Any, objects: tuple[list[str], dict[str, Any]], n_bytes: int
 ) -> None:
-    inputs = [write_objects(tmp_path / f"{i}.root", i) for i in range(2)]
-    expected, once, twice = (tmp_path / f"{name}.root" for name in ("hadd", "once", "twice"))
-    hadd(expected, inputs)
+    inputs, expected = objects
+    once, twice = (tmp_path / f"{name}.root" for name in ("once", "twice"))
     hole(n_bytes)
     merge_files(inputs, once)
     merge_files([once], twice)
-    assert contents(once) == contents(twice) == contents(expected)
+    assert contents(once) == contents(twice) == expected
     open_with_root([once, twice])
 
 
