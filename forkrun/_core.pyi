@@ -125,6 +125,10 @@ def read_columns(
     """Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
     texts, whose values are "S1"; (offsets, offsets, values) of lists of lists."""
 
+def byte_costs() -> dict[Literal["read", "unzip"], tuple[int, int, float]]:
+    """Number, bytes and seconds of the reads of this thread since it began, and of what it
+    unpacked: baskets, pages, and the bytes that they became."""
+
 def list_remote(url: str) -> list[tuple[str, bool, int, int]]:
     """Names in a folder of a server, whether each is a folder, its bytes, -1: not known, and when
     it changed last in ns. Raises InputError."""

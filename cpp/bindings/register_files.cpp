@@ -5,6 +5,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <forkrun/bytes/byte_costs.hpp>
 #include <forkrun/bytes/remote_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
@@ -141,6 +142,16 @@ py::dict read_columns(const std::string& path, const std::string& tree, const St
                       std::int64_t first, std::int64_t last) {
   root_io::OpenTree open{path, tree};
   return read_tree(open, names, first, last);
+}
+
+/// Number, bytes and seconds of this thread's reads and of what it unpacked.
+py::dict costs_of_thread() {
+  py::dict costs;
+  const auto& [read, unzip] = byte_costs();
+  for (const auto& [name, kind] : {std::pair{"read", read}, std::pair{"unzip", unzip}}) {
+    costs[name] = py::make_tuple(kind.n, kind.n_bytes, 1e-9 * static_cast<double>(kind.ns));
+  }
+  return costs;
 }
 
 /// Pieces one after the other: entries as (file, first, last), and the new columns.
@@ -408,6 +419,7 @@ void register_files(py::module_& module) {
       .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
   module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
              py::arg("first") = 0, py::arg("last") = -1);
+  module.def("byte_costs", &costs_of_thread);
   module.def("list_remote", &listed_remote, py::arg("url"));
   module.def("stat_remote", &stated_remote, py::arg("urls"));
   module.def("read_origins", &read_origins, py::arg("path"));

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <forkrun/bytes/byte_costs.hpp>
 #include <forkrun/bytes/local_io.hpp>
 #include <forkrun/core/data/errors.hpp>
 
@@ -40,6 +41,7 @@ bool LocalFile::is_path(const std::string& path) { return path.find("://") == st
 std::int64_t LocalFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
   ++account.calls;
   account.bytes += std::ssize(into);
+  const ByteCost cost{byte_costs().read, 1, std::ssize(into)};
   const auto n = read_at(descriptor_, place, into);
   if (n < 0) {
     throw InputError(cannot_read(path_, place, std::strerror(errno)));

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include <forkrun/bytes/byte_costs.hpp>
 #include <forkrun/bytes/https_connection.hpp>
 #include <forkrun/bytes/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>
@@ -276,6 +277,7 @@ void RemoteFile::leave_slow_replica() {
 }
 
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
+  const ByteCost cost{byte_costs().read, 1, std::ssize(into)};
   const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
   for (auto pause = pauses().begin(); n > 0; ++pause) {
     std::uint64_t connection = 0;

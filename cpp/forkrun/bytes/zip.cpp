@@ -10,6 +10,7 @@
 #include <Compression.h>
 #include <RZip.h>
 
+#include <forkrun/bytes/byte_costs.hpp>
 #include <forkrun/bytes/inflate.hpp>
 #include <forkrun/core/data/errors.hpp>
 
@@ -276,6 +277,7 @@ void check_blocks(std::span<const std::byte> from, std::size_t n_into) {
 }
 
 void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
+  const ByteCost cost{byte_costs().unzip, 1, std::ssize(into)};
   while (!into.empty()) {
     const auto head = parse_block(from, into.size());
     const auto block = from.first(head.n_from);
@@ -296,6 +298,7 @@ bool are_better_together(const Zipped& one, const Zipped& other) {
 void unzip_both(const Zipped& one, const Zipped& other) {
   Inflated done{false, false};
   if (are_better_together(one, other)) {
+    const ByteCost cost{byte_costs().unzip, 2, std::ssize(one.into) + std::ssize(other.into)};
     done = inflate_both({one.from.subspan(header_size), one.into},
                         {other.from.subspan(header_size), other.into});
   }

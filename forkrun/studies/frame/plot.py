@@ -10,6 +10,7 @@ from forkrun.monitoring.report.plots.style import GRID, INK, MUTED, RUN_SHADES, 
 from forkrun.studies.frame.study import Curve, Plot
 
 _MARKERS = "osD^vPX"
+_COLOURS = (*(shades[0] for shades in RUN_SHADES), "#b33f62", "#5b6b3a")
 
 
 def write_plot(plot: Plot, file: Path, *, is_conclusive: bool = True) -> None:
@@ -27,7 +28,7 @@ def write_plot(plot: Plot, file: Path, *, is_conclusive: bool = True) -> None:
 
 def _draw(axes: Axes, curve: Curve, turn: int) -> None:
     """Ours are full and coloured, published ones are open and grey."""
-    colour = MUTED if curve.theirs else RUN_SHADES[turn % 4][0]
+    colour = MUTED if curve.theirs else _COLOURS[turn % len(_COLOURS)]
     axes.errorbar(
         [point[0] for point in curve.points],
         [point[1] for point in curve.points],

@@ -40,6 +40,11 @@ class Row(Struct, frozen=True):
     name: str
     values: dict[str, Repeated]
 
+    def with_ratio(self, key: str, of: str, unit: float) -> Row:
+        """With one more value: another one in units of `unit`."""
+        repeats = tuple(value / unit for value in self.values[of].repeats)
+        return Row(self.name, {**self.values, key: Repeated(repeats)})
+
     def __getitem__(self, key: str) -> float:
         return self.values[key].value
 

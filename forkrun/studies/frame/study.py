@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -66,7 +66,7 @@ class Plot(Struct, frozen=True):
 
 class Study(Struct, frozen=True):
     """`kind`: as in the command; `name`: of the job, or of the input. `conclusions`: sentences,
-    said where the machine was quiet; `remarks`: said always."""
+    said where the machine was quiet; `remarks`: said always; `details`: for JSON alone."""
 
     kind: str
     name: str
@@ -77,6 +77,7 @@ class Study(Struct, frozen=True):
     remarks: Sequence[str] = ()
     figures: Sequence[Figure] = ()
     plot: Plot | None = None
+    details: Mapping[str, Any] = {}
 
     @property
     def is_conclusive(self) -> bool:
@@ -108,5 +109,6 @@ class Study(Struct, frozen=True):
             "figures": [figure.to_json() for figure in self.figures],
             "conclusions": list(self.conclusions) if self.is_conclusive else [],
             "remarks": list(self.remarks),
+            "details": dict(self.details),
             "host": describe_host(),
         }

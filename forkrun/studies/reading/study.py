@@ -13,7 +13,7 @@ from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
 from forkrun.studies.frame.job_ways import run_way
 from forkrun.studies.frame.published import published
-from forkrun.studies.frame.repeats import Repeated, Row, Way, measure_ways
+from forkrun.studies.frame.repeats import Row, Way, measure_ways
 from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
 from forkrun.studies.reading.page_cache import COLD_SHARE, cached_share, drop_from_cache, warm_cache
 
@@ -50,7 +50,8 @@ def measure_reading(
             run = partial(_run, config, folder, settings, numbers)
             ways[f"{name}, {cache}"] = partial(_with_cache, cache, files, run, stayed)
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
-    rows = _with_times(rows, caches)
+    one = next(row for row in rows if row.name.startswith(ONE_CHILD))
+    rows = [row.with_ratio("times", "bytes", one["bytes"] or 1.0) for row in rows]
     remarks = _remarks(files, config, stayed)
     return Study(
         "io", config.job.name, COLUMNS, rows, load, _conclusions(rows, caches[-1]), remarks,
@@ -102,17 +103,6 @@ def _run(
         "bytes": n_bytes,
         "time_s": ran.loop_s,
     }
-
-
-def _with_times(rows: Sequence[Row], caches: Sequence[str]) -> list[Row]:
-    """With bytes relative to those that one child reads, which reads each once."""
-    by_name = {row.name: row for row in rows}
-    times = []
-    for row in rows:
-        once = by_name[f"{ONE_CHILD}, {caches[0]}"]["bytes"] or 1.0
-        repeats = tuple(n_bytes / once for n_bytes in row.values["bytes"].repeats)
-        times.append(Row(row.name, {**row.values, "times": Repeated(repeats)}))
-    return times
 
 
 def _remarks(files: Sequence[Path], config: JobConfig, stayed: Sequence[float]) -> list[str]:

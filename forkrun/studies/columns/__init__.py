@@ -1,0 +1,1 @@
+"""Columns of a file: what each costs to read, and how far several threads read them."""

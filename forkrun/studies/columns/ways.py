@@ -1,0 +1,115 @@
+"""Ways in which threads of one process read the columns of a file: the core itself, with a module
+that asks for all of them and does nothing."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from msgspec import Struct
+
+from forkrun import _core
+from forkrun.studies.columns.opened import Blocks, OpenedFile
+
+
+class Pass(Struct, frozen=True):
+    """All blocks, read once. `columns_s`: time in each column, summed over threads."""
+
+    time_s: float
+    read_calls: int
+    read_bytes: int
+    columns_s: dict[str, float]
+
+
+class _Asks:
+    """Module that has all columns made."""
+
+    def analyze(self, block: Any) -> None:
+        """Does nothing with them."""
+
+
+def read_together(file: OpenedFile, blocks: Blocks, n_threads: int, n_blocks: int) -> Pass:
+    """One child: so many threads, with so many blocks in flight."""
+    return _read(file, [blocks], n_threads, n_blocks)
+
+
+def read_apart(file: OpenedFile, parts: Sequence[Blocks]) -> Pass:
+    """A thread for each part of the blocks, which has its own files and baskets and knows nothing
+    of the others."""
+    return _read(file, [part for part in parts if part], 1, 1)
+
+
+def halves(file: OpenedFile, blocks: Blocks, n_parts: int) -> list[Blocks]:
+    """Parts of about as many entries, one behind the other, cut between clusters."""
+    clusters = {*file.index.clusters}
+    edges = [begin for begin, _ in blocks if begin in clusters]
+    n_entries = file.index.n_entries
+    wanted = [n_entries * part // n_parts for part in range(1, n_parts)]
+    cuts = [min((abs(edge - at), edge) for edge in edges)[1] for at in wanted]
+    parts: list[Blocks] = [[] for _ in range(n_parts)]
+    for begin, end in blocks:
+        parts[bisect_right(cuts, begin)].append((begin, end))
+    return parts
+
+
+def alternate(blocks: Blocks, n_parts: int) -> list[Blocks]:
+    """Even and odd blocks, for two parts."""
+    return [blocks[part::n_parts] for part in range(n_parts)]
+
+
+def _read(file: OpenedFile, parts: Sequence[Blocks], n_threads: int, n_blocks: int) -> Pass:
+    """A processor for each part, all at the same time."""
+    readers = [_Reader(file, part, n_threads, n_blocks) for part in parts]
+    begin_s = time.perf_counter()
+    if len(readers) == 1:
+        readers[0].run()
+    else:
+        with ThreadPoolExecutor(len(readers)) as pool:
+            list(pool.map(_Reader.run, readers))
+    time_s = time.perf_counter() - begin_s
+    columns: dict[str, float] = {}
+    for reader in readers:
+        for name, spent_s in reader.columns_s().items():
+            columns[name] = columns.get(name, 0.0) + spent_s
+    results = [reader.result for reader in readers]
+    return Pass(
+        time_s,
+        sum(result.read_calls for result in results),
+        sum(result.read_bytes for result in results),
+        columns,
+    )
+
+
+class _Reader:
+    """A processor with one unit."""
+
+    result: _core.UnitResult
+
+    def __init__(self, file: OpenedFile, blocks: Blocks, n_threads: int, n_blocks: int) -> None:
+        names = [name for name, _ in file.columns]
+        builder = _core.ScheduleBuilder(list(file.columns))
+        builder.add_python_module("asks", "analyzer", _Asks(), names, {})
+        builder.add_path("all", ["asks"])
+        self._schedule, self._source = builder.compile(), file.source()
+        settings = _core.ProcessorSettings(
+            executor="serial" if n_threads == 1 else "tbb", threads=n_threads,
+            concurrent_blocks=n_blocks, block_size=0, timing=True,
+        )  # fmt: skip
+        self._schedule.begin_job()
+        self._processor = _core.Processor(self._schedule, self._source, settings)
+        self._units = iter([file.unit(blocks)])
+
+    def run(self) -> None:
+        """Reads all blocks."""
+        self._processor.run(lambda: next(self._units, None), self._take)
+
+    def _take(self, _: int, result: _core.UnitResult) -> None:
+        self.result = result
+
+    def columns_s(self) -> dict[str, float]:
+        """Time in each column."""
+        modules = self._processor.timing()["modules"]
+        return {m["label"]: m["total_s"] for m in modules if m["label"] != "asks"}

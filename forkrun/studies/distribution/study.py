@@ -1,0 +1,143 @@
+"""`forkrun measure distribution`: utilization and dispersion of real children."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+from statistics import median
+
+from forkrun.base.quantities import percent, seconds
+from forkrun.config import JobConfig
+from forkrun.monitoring.report.children import measure_balance
+from forkrun.studies.frame.job_ways import Ran, run_way
+from forkrun.studies.frame.published import published
+from forkrun.studies.frame.repeats import Row, measure_ways
+from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+
+GUIDED, LUMI, MAX = "guided", "lumi", "contiguous (N = max)"
+COLUMNS = (
+    Column("utilization", "utilization", "share"),
+    Column("dispersion", "dispersion", "share"),
+    Column("first_s", "first child ends", "time"),
+    Column("last_s", "last child ends", "time"),
+    Column("n_stretches", "stretches", "count"),
+    Column("times", "bytes × fewest", "ratio"),
+)
+FIRST_LARGE = "utilization, large events first"
+
+
+def measure_distribution(
+    config: JobConfig, folder: Path, turns: Sequence[int], n_repeats: int, *, quiet: bool
+) -> Study:
+    """The job with its children, in each distribution. `turns`: events per turn of round-robin;
+    `folder`: for the runs. Raises what the job raises."""
+    runs: dict[str, list[Ran]] = {}
+    numbers = count()
+
+    def once(name: str, settings: Sequence[str]) -> Mapping[str, float]:
+        ran = run_way(config, folder / f"way-{next(numbers):03d}", settings)
+        runs.setdefault(name, []).append(ran)
+        return _values(ran)
+
+    ways = {name: partial(once, name, settings) for name, settings in _settings(turns).items()}
+    rows, load = measure_ways(ways, n_repeats, quiet=quiet)
+    fewest = min(row["bytes"] for row in rows) or 1.0
+    rows = [row.with_ratio("times", "bytes", fewest) for row in rows]
+    durations = {name: _durations(of_way) for name, of_way in runs.items()}
+    return Study(
+        "distribution", config.job.name, COLUMNS, rows, load, _conclusions(rows), _remarks(config),
+        _figures(rows, turns), _plot(config, rows, durations),
+        {"processing_s": durations, "end_s": {n: _ends(of_way) for n, of_way in runs.items()}},
+    )  # fmt: skip
+
+
+def name_of(turn: int) -> str:
+    """Name of a way: `round-robin, N = 1`."""
+    return f"round-robin, N = {turn}"
+
+
+def _settings(turns: Sequence[int]) -> dict[str, list[str]]:
+    fixed = {GUIDED: "guided", LUMI: "lumi", MAX: "contiguous"}
+    ways = {name: [f"forking.distribution={how}"] for name, how in fixed.items()}
+    for turn in turns:
+        settings = ["forking.distribution=round-robin", f"forking.events_per_turn={turn}"]
+        ways[name_of(turn)] = settings
+    return ways
+
+
+def _values(ran: Ran) -> dict[str, float]:
+    balance = measure_balance(ran.children)
+    times, ends = balance.processing_times, balance.end_times
+    begin_s = min((c.first_event_s for c in ran.children if c.first_event_s is not None), default=0)
+    values = {
+        "utilization": balance.utilization or 0.0,
+        "dispersion": (times.relative_std if times else None) or 0.0,
+        "n_stretches": len(ran.records.ledger),
+        "bytes": ran.read_bytes,
+    }
+    return {
+        **values,
+        **({"first_s": ends.min_s - begin_s, "last_s": ends.max_s - begin_s} if ends else {}),
+    }
+
+
+def _durations(runs: Sequence[Ran]) -> list[float]:
+    """Processing time of each child, the median of the repeats [s]."""
+    each = zip(*([child.processing_s for child in ran.children] for ran in runs), strict=False)
+    return [median(times) for times in each]
+
+
+def _ends(runs: Sequence[Ran]) -> list[float | None]:
+    """When each child of the last repeat ended, since the job began [s]."""
+    return [child.end_s for child in runs[-1].children]
+
+
+def _remarks(config: JobConfig) -> list[str]:
+    return [
+        f"{config.forking.children} children. Utilization: sum of their processing times over the"
+        " longest, over their number; dispersion: standard deviation of these times over their"
+        " mean. Ends: since the first event"
+    ]
+
+
+def _conclusions(rows: Sequence[Row]) -> list[str]:
+    best = max(rows, key=lambda row: row["utilization"])
+    soonest = min(rows, key=lambda row: row["last_s"])
+    return [
+        f"{best.name} keeps children busiest: utilization {percent(best['utilization'])}",
+        f"{soonest.name} ends first: after {seconds(soonest['last_s'])} s",
+    ]
+
+
+def _figures(rows: Sequence[Row], turns: Sequence[int]) -> list[Figure]:
+    by_name = {row.name: row for row in rows}
+    whole = by_name[MAX]["utilization"]
+    samples = ("high-pt QCD", "tt̄", "minimum bias")
+    figures = [Figure.of("P1.7", f"utilization, {name}, N = max", whole) for name in samples]
+    figures.append(Figure.of("P1.8", f"{FIRST_LARGE}, N = max", whole))
+    if 1 in turns:
+        single = by_name[name_of(1)]["utilization"]
+        figures.append(Figure.of("P1.8", f"{FIRST_LARGE}, N = 1", single))
+    return figures
+
+
+def _plot(config: JobConfig, rows: Sequence[Row], durations: Mapping[str, list[float]]) -> Plot:
+    """How long each child processed, relative to the longest, in order; the mean of a curve is the
+    utilization, which is what was published."""
+    curves = []
+    for row in rows:
+        times = sorted(durations[row.name], reverse=True)
+        longest = times[0] or 1.0
+        points = [(float(n + 1), time_s / longest) for n, time_s in enumerate(times)]
+        curves.append(Curve(f"{row.name}: mean {row['utilization']:.2f}", points))
+    n_children = float(max(len(times) for times in durations.values()))
+    for name in ("N = max", "N = 1"):
+        value = published("P1.8", f"{FIRST_LARGE}, {name}").value
+        points = [(1.0, value), (n_children, value)]
+        curves.append(Curve(f"CMS 2010, {name}: mean {value:.2f}", points, theirs=True))
+    return Plot(
+        "Processing time of the children", f"{config.job.name}, {config.forking.children} children",
+        "children, the longest first", "time, relative to the longest", curves,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the order of a file costs whoever reads it lumi by lumi."""
