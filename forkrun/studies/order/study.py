@@ -60,9 +60,10 @@ def measure_order(
     table = [row.with_ratio("times", "bytes", size) for row in rows_]
     name = Path(files[0]).name
     remark = (
-        f"{plural(len(events), 'event')} in {plural(len(pieces), 'lumi')}, of {n_children} children with an event"
-        f" each in turn: {plural(n_pieces[SCATTERED], 'piece')}, together {n_pieces[TOGETHER]:,}. Another"
-        " framework: reads each piece of a lumi, with one basket of each branch in memory"
+        f"{plural(len(events), 'event')} in {plural(len(pieces), 'lumi')}, of {n_children} children"
+        f" with an event each in turn: in {plural(n_pieces[SCATTERED], 'piece')}, together in"
+        f" {n_pieces[TOGETHER]:,}. Another framework: reads each piece of a lumi, with one basket"
+        " of each branch in memory"
     )
     return Study(
         "order", name, COLUMNS, table, load, _conclusions(table), [remark], _figures(table),
