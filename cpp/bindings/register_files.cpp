@@ -5,7 +5,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <forkrun/bytes/byte_costs.hpp>
+#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/remote_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include <forkrun/bytes/byte_costs.hpp>
 #include <forkrun/bytes/local_io.hpp>
 #include <forkrun/core/data/errors.hpp>
 

@@ -14,7 +14,6 @@
 #include <thread>
 #include <utility>
 
-#include <forkrun/bytes/byte_costs.hpp>
 #include <forkrun/bytes/https_connection.hpp>
 #include <forkrun/bytes/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>

@@ -10,7 +10,7 @@
 #include <Compression.h>
 #include <RZip.h>
 
-#include <forkrun/bytes/byte_costs.hpp>
+#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/inflate.hpp>
 #include <forkrun/core/data/errors.hpp>
 

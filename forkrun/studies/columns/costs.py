@@ -32,7 +32,7 @@ class ColumnCost(Struct, frozen=True):
 
 
 def column_costs(file: OpenedFile, blocks: Blocks) -> dict[str, ColumnCost]:
-    """Of each column, read by this thread alone from a file that is opened once."""
+    """Costs of each column, read by this thread alone from a file that is opened once."""
     opened = format_named(file.index.format).opened(file.index.path, file.tree)
     return {name: _cost(opened.read, name, blocks) for name, _ in file.columns}
 

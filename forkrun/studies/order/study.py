@@ -28,7 +28,7 @@ COLUMNS = (
     Column("time_s", "time", "time"),
 )
 _KEPT_BYTES = 256 << 20
-"""Of baskets that stay unpacked, as children have."""
+"""Memory for baskets that stay unpacked, as children have it."""
 
 
 def measure_order(
