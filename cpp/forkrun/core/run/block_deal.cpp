@@ -20,7 +20,7 @@ void BlockDeal::begin(std::uint32_t n_blocks) {
   std::ranges::fill(hands_, Hand{});
 }
 
-std::optional<std::uint32_t> BlockDeal::take(Hand& hand) {
+std::uint32_t BlockDeal::take(Hand& hand) {
   if (!is_one_by_one_) {
     const auto now = Clock::now();
     hand.size = now - hand.taken_at < soon ? std::min(2 * hand.size, most_at_a_time) : 1;
@@ -28,7 +28,7 @@ std::optional<std::uint32_t> BlockDeal::take(Hand& hand) {
   }
   const auto first = next_.fetch_add(hand.size, std::memory_order_relaxed);
   if (first >= n_blocks_) {
-    return std::nullopt;
+    return no_block;
   }
   hand.first = first + 1;
   hand.last = std::min(first + hand.size, n_blocks_);

@@ -19,8 +19,11 @@ class BlockDeal {
 
   /// Begins another unit, while no lane takes blocks.
   void begin(std::uint32_t n_blocks);
-  /// The next block for a lane, by number.
-  [[nodiscard]] std::optional<std::uint32_t> next(std::size_t lane) {
+  /// There is no such block. (Not a std::optional: that is written in two parts and read as one,
+  /// for which the processor waits, each time as long as for a call of a module.)
+  static constexpr std::uint32_t no_block = ~std::uint32_t{0};
+  /// The next block for a lane, by number; or `no_block`.
+  [[nodiscard]] std::uint32_t next(std::size_t lane) {
     auto& hand = hands_[lane];
     return hand.first < hand.last ? hand.first++ : take(hand);
   }
@@ -46,7 +49,7 @@ class BlockDeal {
     Clock::time_point taken_at{};
   };
 
-  std::optional<std::uint32_t> take(Hand& hand);
+  std::uint32_t take(Hand& hand);
 
   bool is_one_by_one_;
   std::uint32_t n_blocks_{};

@@ -17,22 +17,26 @@ std::vector<std::uint32_t> numbers_below(std::uint32_t n) {
   return numbers;
 }
 
+void take_all(BlockDeal& deal, std::size_t lane, std::vector<std::uint32_t>& taken) {
+  for (auto block = deal.next(lane); block != BlockDeal::no_block; block = deal.next(lane)) {
+    taken.push_back(block);
+  }
+}
+
 TEST(BlockDealTest, blocks_come_in_order_where_they_have_to) {
   BlockDeal deal{3, true};
   deal.begin(7);
   for (std::uint32_t expected = 0; expected < 7; ++expected) {
     EXPECT_EQ(deal.next(expected % 3), expected);
   }
-  EXPECT_EQ(deal.next(0), std::nullopt);
+  EXPECT_EQ(deal.next(0), BlockDeal::no_block);
 }
 
 TEST(BlockDealTest, one_lane_takes_what_others_do_not_take) {
   BlockDeal deal{3, false};
   deal.begin(100);
   std::vector<std::uint32_t> taken;
-  while (const auto block = deal.next(1)) {
-    taken.push_back(*block);
-  }
+  take_all(deal, 1, taken);
   EXPECT_EQ(taken, numbers_below(100));
 }
 
@@ -49,9 +53,9 @@ TEST(BlockDealTest, fewer_blocks_than_lanes_are_all_dealt) {
   BlockDeal deal{8, false};
   deal.begin(1);
   EXPECT_EQ(deal.next(3), 0U);
-  EXPECT_EQ(deal.next(0), std::nullopt);
+  EXPECT_EQ(deal.next(0), BlockDeal::no_block);
   deal.begin(0);
-  EXPECT_EQ(deal.next(0), std::nullopt);
+  EXPECT_EQ(deal.next(0), BlockDeal::no_block);
 }
 
 TEST(BlockDealTest, lanes_on_threads_take_every_block_once) {
@@ -64,11 +68,7 @@ TEST(BlockDealTest, lanes_on_threads_take_every_block_once) {
     {
       std::vector<std::jthread> threads;
       for (std::size_t lane = 0; lane < n_lanes; ++lane) {
-        threads.emplace_back([&, lane] {
-          while (const auto block = deal.next(lane)) {
-            taken[lane].push_back(*block);
-          }
-        });
+        threads.emplace_back([&, lane] { take_all(deal, lane, taken[lane]); });
       }
     }
     std::vector<std::uint32_t> all;

@@ -13,11 +13,11 @@ namespace forkrun {
 
 namespace {
 
-std::string describe_ranges(const BlockToDo& block) {
-  const auto& [file, first, last] = block.ranges.front();
-  const auto n_more = block.ranges.size() - 1;
-  return text_of(block.lumis.first()) + ", entries " + std::to_string(first) + "…" +
-         std::to_string(last - 1) + " of file " + std::to_string(file) +
+std::string describe_ranges(LumiId lumi, EntryRanges ranges) {
+  const auto& [file, first, last] = ranges.front();
+  const auto n_more = ranges.size() - 1;
+  return text_of(lumi) + ", entries " + std::to_string(first) + "…" + std::to_string(last - 1) +
+         " of file " + std::to_string(file) +
          (n_more == 0 ? "" : " and " + std::to_string(n_more) + " more ranges of entries");
 }
 
@@ -49,9 +49,10 @@ void Lane::add_to_digest() {
   });
 }
 
-void Lane::fail_load(const BlockToDo& block) {
+void Lane::fail_load() {
   is_open_[0] = 0;
-  rethrow_with_context("reading failed at " + describe_ranges(block));
+  rethrow_with_context("reading failed at " +
+                       describe_ranges(block_.lumis().first(), block_.ranges_));
 }
 
 /// `block`: that the module was called with.

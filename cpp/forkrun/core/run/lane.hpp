@@ -122,7 +122,7 @@ class alignas(cache_line_pair) Lane {
   void add_to_digest();
   [[nodiscard]] std::size_t n_column_bytes() const;
   [[noreturn]] void fail_call(std::uint32_t node, const EventBlock& block) const;
-  [[noreturn]] void fail_load(const BlockToDo& block);
+  [[noreturn]] void fail_load();
   bool call_unrecorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   bool call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void record_wait(std::uint32_t node);
@@ -173,16 +173,16 @@ inline void Lane::begin(const BlockToDo& block) {
 }
 
 inline void Lane::load(const BlockToDo& block) {
-  begin(block);
+  begin(block);  // From here on only `block_`: who calls us has `block` in registers alone.
   try {
-    block_.events_ = source_->load(block.ranges, block.lumis);
+    block_.events_ = source_->load(block_.ranges_, block_.lumis_);
   } catch (...) {
-    fail_load(block);
+    fail_load();
   }
   is_open_[0] = block_.n_events() != 0 ? 1 : 0;
   masks_.resize(block_.n_events());
-  if (block.lumis.is_one()) [[likely]] {
-    digest_.add(block.lumis.first(), block_.events());
+  if (block_.lumis_.is_one()) [[likely]] {
+    digest_.add(block_.lumis_.first(), block_.events());
   } else {
     add_to_digest();
   }

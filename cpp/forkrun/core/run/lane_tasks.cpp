@@ -39,8 +39,10 @@ void LaneTasks::begin_blocks(ReadyTasks& ready) {
 
 /// False if tasks have taken over: another thread may be executing us now.
 bool LaneTasks::run_blocks(UnitInFlight& unit, ReadyTasks& ready) {
-  while (const auto block = unit.next_block(lane_.block().lane())) {
-    load(*block);
+  const auto lane = lane_.block().lane();
+  for (auto number = unit.next_block(lane); number != UnitInFlight::no_block;
+       number = unit.next_block(lane)) {
+    load(number);
     if (lane_.expects()) {
       expect_next(unit);
     }
@@ -83,15 +85,15 @@ bool LaneTasks::leave_unit(ReadyTasks& ready) {
   return false;
 }
 
-void LaneTasks::load(const BlockToDo& block) {
+void LaneTasks::load(std::uint32_t number) {
   if (unit_->has_failed()) {
-    lane_.skip(block);
+    lane_.skip(unit_->block(number));
     return;
   }
   try {
-    lane_.load(block);
+    lane_.load(unit_->block(number));
   } catch (...) {
-    unit_->fail(UnitInFlight::at_block(block.sequence), std::current_exception());
+    unit_->fail(UnitInFlight::at_block(number), std::current_exception());
   }
 }
 

@@ -110,7 +110,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   [[nodiscard]] bool run_blocks(UnitInFlight& unit, ReadyTasks& ready);
   [[nodiscard]] bool enter_unit(ReadyTasks& ready);
   [[nodiscard]] bool leave_unit(ReadyTasks& ready);
-  void load(const BlockToDo& block);
+  void load(std::uint32_t number);
   void expect_next(const UnitInFlight& unit);
   [[nodiscard]] bool begins_with_tasks(ReadyTasks& ready) const;
   void end_block(ReadyTasks& ready);

@@ -60,20 +60,18 @@ class UnitInFlight {
   [[nodiscard]] BlockToDo block(std::uint32_t number) const {
     return {lumis_of(number), blocks_[number], number, to_do_.unit.iov, first_event_of(number)};
   }
-  /// None when there are no more, or the unit has failed.
-  [[nodiscard]] std::optional<BlockToDo> next_block(std::size_t lane) {
+  /// Number of a block; `no_block` when there are no more, or the unit has failed.
+  static constexpr auto no_block = BlockDeal::no_block;
+  [[nodiscard]] std::uint32_t next_block(std::size_t lane) {
     if (has_failed()) {
-      return std::nullopt;
+      return no_block;
     }
     // A block once taken must take its course: others may wait for its turn.
     const auto number = deal_.next(lane);
-    if (!number) {
-      return std::nullopt;
+    if (number != no_block && is_stopped()) [[unlikely]] {
+      fail(at_block(number), std::make_exception_ptr(Stopped{}));
     }
-    if (is_stopped()) [[unlikely]] {
-      fail(at_block(*number), std::make_exception_ptr(Stopped{}));
-    }
-    return block(*number);
+    return number;
   }
   /// The block that will be next for the only lane.
   [[nodiscard]] std::optional<BlockToDo> coming_block(std::size_t lane) const {
