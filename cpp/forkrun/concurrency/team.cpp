@@ -1,7 +1,12 @@
 #include <forkrun/concurrency/team.hpp>
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
+
+#include <forkrun/concurrency/cpu_clock.hpp>
 
 namespace forkrun {
 
@@ -63,7 +68,7 @@ void Team::begin_worker() {
     if (is_stopping_ || number >= members_.size()) {
       return;
     }
-    ++n_active_;
+    begin_here(*members_[number]);
   }
   work(*members_[number]);
 }
@@ -73,10 +78,18 @@ void Team::run(Task& first) {
   {
     const std::scoped_lock lock{mutex_};
     is_running_ = true;
-    ++n_active_;
+    begin_here(me);
   }
   me.ready.push(first);
   work(me);
+}
+
+/// The calling thread is this member from now on. With the mutex held.
+void Team::begin_here(Member& me) {
+  ++n_active_;
+  me.thread = ::gettid();
+  ::pthread_getcpuclockid(::pthread_self(), &me.cpu_clock);
+  me.cpu_ns_seen = cpu_clock_ns(me.cpu_clock);
 }
 
 void Team::work(Member& me) {
@@ -115,7 +128,7 @@ void Team::share(Member& me) {
     if (task == nullptr) {
       return;
     }
-    if (!give(*task)) {
+    if (!give(me, *task)) {
       deque.push(*task);
       break;
     }
@@ -125,13 +138,17 @@ void Team::share(Member& me) {
   }
 }
 
-bool Team::give(Task& task) {
+bool Team::give(Member& me, Task& task) {
   const std::scoped_lock lock{mutex_};
   if (parked_.empty() || is_throttled_) {
     return false;
   }
-  parked_.back()->given = &task;
-  wake(*parked_.back());
+  auto& other = *parked_.back();
+  other.given = &task;
+  other.giver = &me;
+  other.made_at = Clock::now();
+  me.has_given.store(true, std::memory_order_relaxed);
+  wake(other);
   return true;
 }
 
@@ -143,7 +160,7 @@ void Team::advertise(Member& me) {
   // that parks from now on does: both sides write, then read, in the one order of all of these.
   if ((signals_.load() & work_wanted) != 0) {
     Task* const task = me.ready.deque_.pop_first();
-    if (task != nullptr && !give(*task)) {
+    if (task != nullptr && !give(me, *task)) {
       me.ready.push(*task);
     }
   }
@@ -195,10 +212,14 @@ Task* Team::steal(Member& me, Task::Rank limit) {
   for (std::size_t word = 0; word < advertised_.size(); ++word) {
     for (auto bits = advertised_[word].load(); bits != 0; bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(__builtin_ctzll(bits));
-      auto& deque = members_[word * 64 + bit]->ready.deque_;
+      auto& other = *members_[word * 64 + bit];
+      auto& deque = other.ready.deque_;
       const auto stolen = deque.steal(limit);
       if (stolen.found == TaskDeque::Found::task) {
-        me.given_at = Clock::now();
+        begin_gift(me);
+        me.giver = &other;
+        me.made_at = me.given_at;
+        other.has_given.store(true, std::memory_order_relaxed);
         return stolen.task;
       }
       if (stolen.found == TaskDeque::Found::nothing && !deque.is_advertised()) {

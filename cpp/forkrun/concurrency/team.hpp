@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/types.h>
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -37,6 +40,8 @@ class ThreadSource {
 /// Waking a thread costs microseconds. When what was given does not last that long, time after
 /// time, tasks are too short to be shared: the team is throttled, members are left to themselves,
 /// and one parked thread looks now and then (50 µs, later 2 ms) whether tasks have become longer.
+/// It goes by CPU time: a member that waits for a CPU, on a machine with other work, seems to be at
+/// one task for milliseconds; and whatever it gave away would wait for a CPU as well.
 class Team final : public Executor {
  public:
   /// `threads` may be null for a team of one. Throws std::system_error if one cannot be started.
@@ -63,8 +68,20 @@ class Team final : public Executor {
     Bell bell{};    ///< rung when there may be something to do
     Task* given{};  ///< for a parked member
     bool is_parked{};
-    Clock::time_point given_at{};     ///< its own: when it got work from others; zero: it did not
-    std::uint64_t n_executed_seen{};  ///< the watcher's
+    Member* giver{};              ///< of what it got last
+    Clock::time_point made_at{};  ///< when that was given
+
+    // Its own.
+    Clock::time_point given_at{};  ///< when it began work that it got from others; zero: it did not
+    std::uint64_t n_executed_at_gift{};
+    long n_switches_at_gift{};
+
+    std::atomic<bool> has_given{};         ///< since it ran out of work
+    std::atomic<Clock::rep> ran_out_at{};  ///< first after it had given something
+    pid_t thread{};                        ///< that it is
+    clockid_t cpu_clock{};                 ///< of this thread
+    std::uint64_t n_executed_seen{};       ///< the watcher's
+    std::int64_t cpu_ns_seen{};            ///< the watcher's
   };
 
   enum Signal : std::uint32_t { work_wanted = 1, work_injected = 2 };
@@ -74,11 +91,12 @@ class Team final : public Executor {
   }
 
   void begin_worker();
+  void begin_here(Member& me);
   void end_threads();
   void work(Member& me);
   void step(Member& me, Task& task);
   void share(Member& me);
-  [[nodiscard]] bool give(Task& task);
+  [[nodiscard]] bool give(Member& me, Task& task);
   void advertise(Member& me);
   Task* find(Member& me);
   Task* take_injected(Task::Rank limit);
@@ -94,8 +112,11 @@ class Team final : public Executor {
   void wake(Member& member);
   void update_signals();
 
+  void begin_gift(Member& me);
+  [[nodiscard]] static Clock::time_point end_of_gift(const Member& me, Clock::time_point now);
   void settle(Member& me);
   void watch(Clock::duration elapsed);
+  [[nodiscard]] static bool has_long_tasks(Member& member, Clock::duration elapsed);
   void end_throttling();
 
   void work_until(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit);

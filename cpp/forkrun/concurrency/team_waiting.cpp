@@ -1,9 +1,13 @@
 // How the threads of a team sleep, wake and wait.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
+#include <forkrun/concurrency/cpu_clock.hpp>
 #include <forkrun/concurrency/team.hpp>
+#include <forkrun/concurrency/thread_state.hpp>
 
 namespace forkrun {
 
@@ -16,6 +20,15 @@ constexpr auto worth_sharing = 3us;
 /// Gifts in succession that were not worth it: then the team is throttled.
 constexpr int n_unpaid_at_most = 8;
 constexpr auto longest_watch = 2ms;
+/// CPU time that shows how long tasks are: more than most blocks of short ones take.
+constexpr std::chrono::nanoseconds enough_cpu = 40us;
+
+/// How often the calling thread had to leave its CPU to others.
+long count_involuntary_switches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
 
 }  // namespace
 
@@ -32,7 +45,7 @@ Task* Team::park(Member& me) {
   wait_for_bell(me);
   Task* const task = std::exchange(me.given, nullptr);
   if (task != nullptr) {
-    me.given_at = Clock::now();
+    begin_gift(me);
   }
   return task;
 }
@@ -120,15 +133,45 @@ void Team::update_signals() {
 
 // Whether sharing pays
 
-/// Out of work: did what we got from others last?
+/// We begin what we got from `me.giver`.
+void Team::begin_gift(Member& me) {
+  me.given_at = Clock::now();
+  me.n_executed_at_gift = me.ready.n_executed_.load(std::memory_order_relaxed);
+  me.n_switches_at_gift = count_involuntary_switches();
+}
+
+/// When the giver ran out of work, or we: now.
+Team::Clock::time_point Team::end_of_gift(const Member& me, Clock::time_point now) {
+  if (me.giver == nullptr) {  // From outside.
+    return now;
+  }
+  const Clock::time_point ended{
+      Clock::duration{me.giver->ran_out_at.load(std::memory_order_relaxed)}};
+  return ended > me.made_at ? std::min(ended, now) : now;
+}
+
+/// Out of work: was it worth what we got from others? Only as long as who gave it had work itself:
+/// else it could have done it, too, and did not have to wait for us.
 void Team::settle(Member& me) {
+  const auto now = Clock::now();
+  if (me.has_given.exchange(false, std::memory_order_relaxed)) {
+    me.ran_out_at.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+  }
   if (me.given_at == Clock::time_point{}) {
     return;
   }
-  const auto lasted = Clock::now() - std::exchange(me.given_at, {});
-  if (lasted >= worth_sharing) {
-    n_unpaid_ = 0;
-    watch_interval_ = shortest_watch;
+  const auto start = std::exchange(me.given_at, {});
+  const auto together = end_of_gift(me, now) - start;
+  if (together >= worth_sharing) {
+    if (me.n_switches_at_gift == count_involuntary_switches()) {  // Else it may not have run.
+      n_unpaid_ = 0;
+      watch_interval_ = shortest_watch;
+    }
+    return;
+  }
+  const auto n_executed =
+      me.ready.n_executed_.load(std::memory_order_relaxed) - me.n_executed_at_gift;
+  if (now - start >= (n_executed + 1) * worth_sharing) {  // Long tasks: waking us cost little.
     return;
   }
   if (n_unpaid_.fetch_add(1) + 1 >= n_unpaid_at_most) {
@@ -142,16 +185,27 @@ void Team::settle(Member& me) {
 void Team::watch(Clock::duration elapsed) {
   bool all_short = n_active_ > 0;
   for (const auto& member : members_) {
-    const auto n_executed = member->ready.n_executed_.load(std::memory_order_relaxed);
-    const auto n_new = n_executed - std::exchange(member->n_executed_seen, n_executed);
-    if (!member->is_parked && n_new * worth_sharing < elapsed) {
-      all_short = false;
-    }
+    all_short = !has_long_tasks(*member, elapsed) && all_short;
   }
   watch_interval_ = std::min<Clock::duration>(2 * watch_interval_.load(), longest_watch);
   if (!all_short) {
     end_throttling();
   }
+}
+
+bool Team::has_long_tasks(Member& member, Clock::duration elapsed) {
+  if (member.thread == 0) {  // Has not begun.
+    return false;
+  }
+  const auto n_executed = member.ready.n_executed_.load(std::memory_order_relaxed);
+  const auto least =
+      (n_executed - std::exchange(member.n_executed_seen, n_executed)) * worth_sharing;
+  const auto cpu_ns = cpu_clock_ns(member.cpu_clock);
+  const std::chrono::nanoseconds cpu{cpu_ns - std::exchange(member.cpu_ns_seen, cpu_ns)};
+  if (member.is_parked || elapsed <= least) {
+    return false;
+  }
+  return cpu < enough_cpu ? is_asleep(member.thread) : cpu > least;
 }
 
 void Team::end_throttling() {
@@ -178,6 +232,7 @@ void Team::submit(Task& task) {
   --n_outside_;
   if (!parked_.empty()) {
     parked_.back()->given = &task;
+    parked_.back()->giver = nullptr;
     wake(*parked_.back());
     return;
   }
