@@ -34,8 +34,11 @@ _FLAGS = {
 }
 
 
-def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = True) -> None:
-    """Adds CONFIG, [FILES…] and the options that override them."""
+def add_config_options(
+    parser: argparse.ArgumentParser, *, needs_config: bool = True, has_cores: bool = True
+) -> None:
+    """Adds CONFIG, [FILES…] and the options that override them; unless the command has its own for
+    them, also numbers of children and threads."""
     parser.add_argument(
         "config",
         metavar="CONFIG",
@@ -49,22 +52,17 @@ def add_config_options(parser: argparse.ArgumentParser, *, needs_config: bool = 
         nargs="*",
         help="input files, globs or URLs that replace source.files (relative to this directory)",
     )
-    add_overrides(parser)
+    add_overrides(parser, has_cores=has_cores)
     parser.add_argument(
         "--job", metavar="NAME", help="the forkrun.Job to take of a program that makes several"
     )
 
 
-def add_overrides(parser: argparse.ArgumentParser) -> None:
+def add_overrides(parser: argparse.ArgumentParser, *, has_cores: bool = True) -> None:
     """Adds the options that override the configuration."""
     job = parser.add_argument_group("what overrides the configuration")
-    job.add_argument(
-        "--children",
-        type=_number_of_children,
-        metavar="N",
-        help='number of children; 0: process in the parent; "auto": one per CPU',
-    )
-    job.add_argument("--threads", type=whole_number, metavar="N", help="threads per child")
+    if has_cores:
+        _add_cores(job)
     distributions, executors = [d.value for d in Distribution], [e.value for e in Executor]
     job.add_argument(
         "--distribution", choices=distributions, help="distribution of events among children"
@@ -100,6 +98,16 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
         help="set any key, in TOML syntax: --set forking.children=8,"
         " --set modules.dimuon.params.pt_min=7.5",
     )
+
+
+def _add_cores(job: argparse._ArgumentGroup) -> None:
+    job.add_argument(
+        "--children",
+        type=_number_of_children,
+        metavar="N",
+        help='number of children; 0: process in the parent; "auto": one per CPU',
+    )
+    job.add_argument("--threads", type=whole_number, metavar="N", help="threads per child")
 
 
 def _number_of_children(text: str) -> int | str:

@@ -9,24 +9,43 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 from schedules import measure as measure_menus
 
 from forkrun.studies.estimate.graph import graph_of_replay
 from forkrun.studies.estimate.simulate import simulate
+from forkrun.studies.frame.report import print_study
 from forkrun.studies.replay.model import Concurrency, ReplayJob
-from forkrun.studies.replay.read import parse_replay, read_replay
+from forkrun.studies.replay.read import read_replay
 from forkrun.studies.replay.run import ReplayResult, run_replay
 from forkrun.studies.replay.settings import ReplaySettings
-from forkrun.studies.workload.generate import Wishes, generate
-from forkrun.studies.workload.statistics import PRESETS
+from forkrun.studies.scheduling.study import idle_cpu, measure_scheduling, ratios
+from forkrun.studies.scheduling.ways import Sizes, of_concurrency
+from forkrun.studies.workload.generate import synthetic_job
 
 HIGH_PILEUP = "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"
 MINIMUM_BIAS = "reco_minbias_sleeping_betweenmodules.config.gz"
+LONG = Sizes(
+    n_without_work=200_000, busy_scale=0.005, n_alone=4, alone_scale=0.2, n_in_flight=200,
+    in_flight_scale=0.1,
+)  # fmt: skip
+BARS = {
+    "no work: tasks, one thread": 0.8,
+    "no work: an idle thread": 0.97,
+    "no work: two threads, two events": 1.9,
+    "busy: two threads, two events": 1.96,
+    "busy: coroutines": 0.9,
+    "busy: all modules unsafe": 0.97,
+    "one sleeping: of the critical path": 0.99,
+    "ten sleeping: 15 threads": 0.976,
+    "ten sleeping: 20 threads": 0.998,
+}
+"""What is wanted of the study's ratios."""
 
 
 @dataclass(frozen=True)
@@ -64,39 +83,16 @@ class Bench:
         graph = graph_of_replay(self.high_pileup)
         return simulate(graph, n_events, n_threads, in_flight).makespan_s * scale
 
-    def no_work(self) -> Iterator[Figure]:
-        common: dict[str, Any] = {"mode": "none", "n_events": 200_000}
-        serial = self.run(executor="serial", **common)
-        one = self.run(n_threads=1, events_in_flight=1, **common)
-        two = self.run(n_threads=2, events_in_flight=2, **common)
-        yield Figure("no work: serial [k events/s]", serial.events_per_s / 1e3, 7)
-        yield Figure("no work: tbb / serial", one.events_per_s / serial.events_per_s, 0.8)
-        yield Figure("no work: 2 threads / 1 thread", two.events_per_s / one.events_per_s, 1.9)
-
-    def busy_wait(self) -> Iterator[Figure]:
-        common: dict[str, Any] = {"mode": "busywait", "n_events": 100, "time_scale": 0.005}
-        serial = self.run(executor="serial", **common)
-        two = self.run(n_threads=2, events_in_flight=2, **common)
-        coroutine = self.run(n_threads=2, events_in_flight=2, get="coroutine", **common)
-        yield Figure(
-            "busy wait: 2 threads / (2 x serial)", two.events_per_s / 2 / serial.events_per_s, 0.98
-        )
-        yield Figure(
-            "busy wait: coroutines / prefetch", coroutine.events_per_s / two.events_per_s, 0.9
-        )
-        unsafe = _all(self.high_pileup, Concurrency.UNSAFE)
-        alone = self.run(unsafe, n_threads=2, events_in_flight=2, **common)
-        yield Figure("all unsafe / serial", alone.events_per_s / serial.events_per_s, 0.97)
-
-    def one_event(self) -> Iterator[Figure]:
-        scale = 0.2
-        found = self.run(
-            mode="sleep", n_events=4, time_scale=scale, n_threads=40, events_in_flight=1
-        )
-        path_s = self.simulated_s(4, 1000, 1, scale)
-        yield Figure("one event, sleeping: critical path / time", path_s / found.wall_s, 0.99)
-        idle = self.run(mode="sleep", n_events=1, time_scale=0.5, n_threads=8, events_in_flight=1)
-        cpu_s = 100 * idle.cpu_s / idle.wall_s
+    def scheduling(self) -> Iterator[Figure]:
+        """`forkrun measure scheduling`, with more events."""
+        study = measure_scheduling(self.high_pileup, LONG, 1)
+        print_study(study, Console(highlight=False, width=140))
+        found = ratios(study.rows)
+        for name, bar in BARS.items():
+            yield Figure(name, found[name].value, bar)
+        rate = study.row("no work: serial")["rate"]
+        yield Figure("no work: serial [k events/s]", rate / 1e3, 7)
+        cpu_s = 100 * idle_cpu(study.rows)
         yield Figure("one event, 8 threads: CPU s in 100 s", cpu_s, 3, is_most=True)
 
     def many_events(self) -> Iterator[Figure]:
@@ -111,21 +107,8 @@ class Bench:
         memory_mb = found.peak_rss_bytes / 1e6
         yield Figure("sleeping, 2000 events in flight: MB", memory_mb, 400, is_most=True)
 
-    def threads(self) -> Iterator[Figure]:
-        common: dict[str, Any] = {
-            "mode": "sleep",
-            "n_events": 200,
-            "time_scale": 0.1,
-            "events_in_flight": 10,
-        }
-        most = self.run(n_threads=80, **common)
-        for n_threads, bar in ((15, 0.976), (20, 0.998)):
-            found = self.run(n_threads=n_threads, **common)
-            name = f"10 events in flight, {n_threads} threads / enough"
-            yield Figure(name, found.events_per_s / most.events_per_s, bar)
-
     def one_at_a_time(self) -> Iterator[Figure]:
-        job = _all(self.minimum_bias, Concurrency.ONE)
+        job = of_concurrency(self.minimum_bias, Concurrency.ONE)
         scale, n_events = 0.1, 1000
         found = self.run(
             job,
@@ -163,12 +146,7 @@ def _job(data: Path | None, name: str, preset: str) -> ReplayJob:
     if data is not None and (data / name).exists():
         return read_replay(data / name)
     print(f"{name} is not there: a synthetic one like it is used")
-    return parse_replay(generate(PRESETS[preset], Wishes()), preset)
-
-
-def _all(job: ReplayJob, concurrency: Concurrency) -> ReplayJob:
-    modules = tuple(replace(module, concurrency=concurrency) for module in job.modules)
-    return replace(job, modules=modules)
+    return synthetic_job(preset)
 
 
 def empty_modules(binary: Path) -> Iterator[Figure]:
@@ -227,10 +205,7 @@ def main() -> int:
             small_lumis(options.binary.with_name("bench_units")) if options.binary else iter(())
         ),
         "schedules": schedules,
-        "no_work": bench.no_work,
-        "busy_wait": bench.busy_wait,
-        "one_event": bench.one_event,
-        "threads": bench.threads,
+        "scheduling": bench.scheduling,
         "one_at_a_time": bench.one_at_a_time,
         "waiting": bench.waiting,
         "many_events": bench.many_events,

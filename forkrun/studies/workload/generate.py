@@ -9,7 +9,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun.errors import ConfigError
-from forkrun.studies.workload.statistics import Statistics, draw
+from forkrun.studies.replay.model import ReplayJob
+from forkrun.studies.replay.read import parse_replay
+from forkrun.studies.workload.statistics import PRESETS, Statistics, draw
 
 _THREAD_TYPES = {
     "reentrant": "ThreadSafeBetweenInstances",
@@ -80,6 +82,11 @@ def generate(statistics: Statistics, wishes: Wishes) -> dict[str, Any]:
             "paths": {f"path{i}": [name] for i, name in enumerate(names)},
         }
     }
+
+
+def synthetic_job(preset: str) -> ReplayJob:
+    """A job like one of PRESETS."""
+    return parse_replay(generate(PRESETS[preset], Wishes()), preset)
 
 
 def _levels(statistics: Statistics, n: int, random: np.random.Generator) -> npt.NDArray[np.int64]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import importlib
 
-KINDS = ("memory", "unshared", "io", "columns", "distribution", "order")
+KINDS = (
+    "memory", "unshared", "io", "columns", "distribution", "order", "scaling", "scheduling",
+)  # fmt: skip
 """Names of the files here: each has HELP, DESCRIPTION, `add_arguments` and `measure`."""
 
 DESCRIPTION = "Measure a job, files or this machine: what published studies did, as commands."

@@ -1,0 +1,101 @@
+"""`forkrun measure scaling`: how a job's rate grows with children and threads."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.cli.studies.measure.finish import (
+    add_study_options,
+    check_destinations,
+    finish_study,
+    folder_for_runs,
+)
+
+HELP = "measure a job's rate against children, threads, and work of each event"
+DESCRIPTION = (
+    "Run the job with several numbers of children and threads; print events per second, in all and"
+    " per core, relative to one core, and what they stop at: CPUs, memory bandwidth, disk, modules"
+    " that wait, or the last child."
+)
+_MOST_CORES = 4096
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of this study."""
+    add_config_options(parser, has_cores=False)
+    parser.set_defaults(children=None, threads=None)  # of the configuration: each run has its own
+    for flag, dest, what in (
+        ("--children", "of_children", "children"),
+        ("--threads", "of_threads", "threads per child"),
+    ):
+        parser.add_argument(
+            flag, dest=dest, type=_numbers, nargs="+", metavar="N",
+            help=f"numbers of {what}: 1 2 6, or 1..8 for 1 2 4 8 (as many as there are CPUs)",
+        )  # fmt: skip
+    parser.add_argument(
+        "--work", type=_time_ms, nargs="+", default=[0.0], metavar="MS",
+        help="milliseconds of CPU time that each event takes more (0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unpack", choices=("lazy", "eager"), nargs="+", default=["lazy"],
+        help="input of LCIO: take apart what modules ask for, or everything (lazy)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--seconds", type=_seconds, default=3.0, metavar="S",
+        help="length of each event loop, if the input has as many events (%(default)s)",
+    )  # fmt: skip
+    add_study_options(parser)
+
+
+def measure(options: argparse.Namespace) -> int:
+    """`forkrun measure scaling`."""
+    from forkrun.studies.scaling.measure import Runs
+    from forkrun.studies.scaling.points import points
+    from forkrun.studies.scaling.study import measure_scaling
+
+    check_destinations(options)
+    options.distribution = options.distribution or "guided"  # the first events may be one lumi
+    config = config_of(options)
+    children, threads = _together(options.of_children), _together(options.of_threads)
+    n_cpus = len(os.sched_getaffinity(0))
+    wanted = points(children, threads, options.work, options.unpack, n_cpus)
+    with folder_for_runs(None) as folder, naming(options.config):
+        runs = Runs(config, Path(folder), options.seconds)
+        study = measure_scaling(config.job.name, wanted, runs, options.repeats, quiet=options.quiet)
+    return finish_study(study, options)
+
+
+def _together(lists: list[list[int]] | None) -> list[int] | None:
+    return None if lists is None else list(dict.fromkeys(n for each in lists for n in each))
+
+
+def _numbers(text: str) -> list[int]:
+    """`4`, or `1..8`: the first, twice as many, …, the last."""
+    from forkrun.studies.scaling.points import doubling
+
+    found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text)
+    if found is None or not 1 <= int(found[1]) <= int(found[2] or found[1]) <= _MOST_CORES:
+        raise argparse.ArgumentTypeError(f"a number from 1 to {_MOST_CORES}, or 1..8; not {text}")
+    return doubling(int(found[1]), int(found[2] or found[1]))
+
+
+def _time_ms(text: str) -> float:
+    return _number(text, 0.0, 1e6)
+
+
+def _seconds(text: str) -> float:
+    return _number(text, 0.01, 1e5)
+
+
+def _number(text: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(f"a number from {least:g} to {most:g}, not {text}")
+    return value

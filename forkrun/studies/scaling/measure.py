@@ -1,0 +1,96 @@
+"""Runs a job with so many children, threads and work, and says how it used its cores."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from forkrun.config import JobConfig
+from forkrun.config.anchor import is_url
+from forkrun.index.files import input_files
+from forkrun.studies.frame.job_ways import Ran, run_way
+from forkrun.studies.reading.page_cache import cached_share
+from forkrun.studies.scaling.points import Point
+
+LABEL = "measured_work"
+"""Of the module that is added, and of its path."""
+_FIRST_EVENTS = 1000
+"""That show how long an event takes."""
+_BLOCK_S = 0.05
+"""Work in a block: threads take turns often enough, and are asked rarely."""
+_PER_CORE = 4
+"""Events at least."""
+
+
+class Runs:
+    """Runs of one job, each of which takes some seconds. `folder`: for their run directories."""
+
+    def __init__(self, config: JobConfig, folder: Path, seconds: float) -> None:
+        self._config, self._folder, self._seconds = config, folder, seconds
+        self._files = [Path(file) for file in input_files(config.source) if not is_url(file)]
+        self._numbers = count()
+        self._event_s = self._measure_event()
+
+    def _measure_event(self) -> float:
+        """How long the job as it is takes for an event, in one thread [s]."""
+        ran = self._run(Point(1, 1), _FIRST_EVENTS)
+        return _processing_s(ran) / ran.n_events
+
+    def __call__(self, point: Point) -> Mapping[str, float]:
+        """Its rates and shares. Raises the job's errors."""
+        event_s = self._event_s + 1e-3 * point.work_ms
+        n_wanted = point.n_cores * max(_PER_CORE, math.ceil(self._seconds / event_s))
+        ran = self._run(point, n_wanted)
+        thread_s = _processing_s(ran) * point.threads
+        processing_s = [child.processing_s for child in ran.children]
+        cpu_s = math.fsum(child.cpu_s for child in ran.children)
+        return {
+            "rate": ran.n_events / thread_s * point.n_cores,
+            "per_core": ran.n_events / thread_s,
+            "whole_rate": ran.n_events / ran.loop_s,
+            "events": ran.n_events,
+            "cpu_s": cpu_s / ran.n_events,
+            "busy": cpu_s / thread_s,
+            "utilization": math.fsum(processing_s) / max(processing_s) / point.children,
+            "read_rate": ran.read_bytes / ran.loop_s,
+            "cached": cached_share(self._files) if self._files else 1.0,
+            "loop_s": ran.loop_s,
+        }
+
+    def _run(self, point: Point, n_events: int) -> Ran:
+        most = self._config.source.max_events
+        settings = {
+            "forking.children": point.children,
+            "threads.per_child": point.threads,
+            "threads.unpack": point.unpack,
+            "source.max_events": n_events if most is None else min(n_events, most),
+            **self._of_blocks(point),
+        }
+        texts = [f"{key}={json.dumps(value)}" for key, value in settings.items()]
+        folder = self._folder / f"way-{next(self._numbers):03d}"
+        return run_way(with_work(self._config, point.work_ms), folder, texts)
+
+    def _of_blocks(self, point: Point) -> dict[str, Any]:
+        if not point.work_ms or self._config.threads.block_size:
+            return {}
+        return {"threads.block_size": max(1, round(1e3 * _BLOCK_S / point.work_ms))}
+
+
+def with_work(config: JobConfig, work_ms: float) -> JobConfig:
+    """The job with a path on which each event takes so much CPU time more."""
+    if not work_ms:
+        return config
+    changed = config.model_dump(mode="json")
+    changed["job"]["plugins"] = [*dict.fromkeys([*changed["job"]["plugins"], "forkrun_modules"])]
+    changed["modules"] += [{"label": LABEL, "type": "cpp:BusyWait", "params": {"ms": work_ms}}]
+    changed["paths"][LABEL] = [LABEL]
+    return JobConfig.model_validate(changed)
+
+
+def _processing_s(ran: Ran) -> float:
+    """Of all children: from the begin of each stretch of events to its commit."""
+    return math.fsum(child.processing_s for child in ran.children)

@@ -1,0 +1,69 @@
+"""What is measured: so many children of so many threads, with so much work for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+Unpack = Literal["lazy", "eager"]
+
+
+class Point(Struct, frozen=True):
+    """One way to run the job. `work_ms`: CPU time that each event takes besides that of the job's
+    modules; `unpack`: of input of LCIO."""
+
+    children: int
+    threads: int
+    work_ms: float = 0.0
+    unpack: Unpack = "lazy"
+
+    @property
+    def n_cores(self) -> int:
+        """Threads of all children."""
+        return self.children * self.threads
+
+    @property
+    def setting(self) -> str:
+        """Name of all that is neither children nor threads; "" of the job as it is."""
+        words = [f"{self.work_ms:g} ms more"] if self.work_ms else []
+        return ", ".join([*words, *(["eager"] if self.unpack == "eager" else [])])
+
+    @property
+    def name(self) -> str:
+        """Name of the way: `2 × 1, 5 ms more`."""
+        return ", ".join([f"{self.children} × {self.threads}", *filter(None, [self.setting])])
+
+    @property
+    def alone(self) -> Point:
+        """The same with one child of one thread."""
+        return Point(1, 1, self.work_ms, self.unpack)
+
+
+def points(
+    children: Sequence[int] | None,
+    threads: Sequence[int] | None,
+    work_ms: Sequence[float],
+    unpack: Sequence[Unpack],
+    n_cpus: int,
+) -> list[Point]:
+    """All of them, and one child of one thread first. Where the user names numbers of children or
+    of threads alone, the others are one; names neither: children of one thread, then threads of one
+    child, as many as there are CPUs."""
+    if children is None and threads is None:
+        up_to = doubling(1, n_cpus)
+        pairs = [(n, 1) for n in up_to] + [(1, n) for n in up_to]
+    else:
+        pairs = [(c, t) for t in threads or [1] for c in children or [1]]
+    shapes = list(dict.fromkeys([(1, 1), *pairs]))
+    return [Point(c, t, work, how) for how in unpack for work in work_ms for c, t in shapes]
+
+
+def doubling(first: int, last: int) -> list[int]:
+    """first, twice as many, …, and the last."""
+    numbers = []
+    while first < last:
+        numbers.append(first)
+        first *= 2
+    return [*numbers, last]

@@ -1,0 +1,1 @@
+"""What scheduling costs, and how much of a job's parallelism threads find."""
