@@ -701,6 +701,15 @@ class Replay:
         child: int,
     ) -> ReplayResult: ...
 
+class FillEntries:
+    """Entries for histograms from 0 to 1."""
+    def __init__(self, n_entries: int) -> None: ...
+    def time_fills(
+        self, *, way: str, n_axes: int, n_bins: int, is_weighted: bool, threads: int
+    ) -> tuple[float, float]:
+        """Wall and CPU time [s] of filling all of them. `way`: "copy", "lock", "buffer", "exact",
+        "one_by_one"."""
+
 def measure_steps_per_s() -> float: ...
 
 # --- writing and merging --------------------------------------------------------------------------

@@ -55,8 +55,10 @@ CPP = {
     "core/run": {"core/schedule", "core/module", "core/data", "process", "concurrency", "random"},
     "core/testing": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
     "conditions": {"module.hpp", "core/module", "core/data"},
-    "modules": {"module.hpp", "core/module", "core/data", "random"},
-    "replay": {"core/run", "core/schedule", "core/module", "core/data", "concurrency"},
+    "modules": {"module.hpp", "core/module", "core/data", "random", "replay"},
+    "replay": {
+        "core/run", "core/schedule", "core/module", "core/data", "histograms", "concurrency",
+    },
     "bytes": {"core/data"},
     "bytes/xrootd": {"bytes"},
     "fragments": {"bytes", "core/module", "core/data", "process"},

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/replay/busy_wait.hpp>
+#include <forkrun/replay/fill_ways.hpp>
 #include <forkrun/replay/replay.hpp>
 
 #include "bindings.hpp"
@@ -54,6 +55,16 @@ replay::Result run_replay(Replay& job, const std::string& executor, std::size_t 
   return job.run({config, first_event, n_events, steps_per_s}, &board[child]);
 }
 
+std::pair<double, double> time_fills(const replay::Entries& entries, const std::string& way,
+                                     std::size_t n_axes, std::size_t n_bins, bool is_weighted,
+                                     std::size_t threads) {
+  const auto time = replay::time_fills(
+      entries, {n_axes, n_bins, is_weighted},
+      named<replay::FillWay>({"copy", "lock", "buffer", "exact", "one_by_one"}, "way", way),
+      threads);
+  return {time.wall_s, time.cpu_s};
+}
+
 }  // namespace
 
 void register_replay(py::module_& module) {
@@ -72,6 +83,11 @@ void register_replay(py::module_& module) {
            py::arg("events_in_flight"), py::arg("block_size"), py::arg("always_tasks"),
            py::arg("first_event"), py::arg("n_events"), py::arg("steps_per_s"), py::arg("board"),
            py::arg("child"), py::call_guard<py::gil_scoped_release>());
+  py::class_<replay::Entries>(module, "FillEntries")
+      .def(py::init<std::size_t>(), py::arg("n_entries"))
+      .def("time_fills", &time_fills, py::kw_only(), py::arg("way"), py::arg("n_axes"),
+           py::arg("n_bins"), py::arg("is_weighted"), py::arg("threads"),
+           py::call_guard<py::gil_scoped_release>());
   module.def("measure_steps_per_s", &replay::measure_steps_per_s,
              py::call_guard<py::gil_scoped_release>());
 }

@@ -22,6 +22,8 @@ class StandardThreads final : public ThreadSource {
 
 }  // namespace
 
+std::unique_ptr<Executor> make_serial_executor() { return std::make_unique<Team>(1, nullptr); }
+
 std::unique_ptr<Executor> make_thread_executor(std::size_t n_threads) {
   return std::make_unique<Team>(n_threads, std::make_unique<StandardThreads>());
 }

@@ -7,6 +7,7 @@ import importlib
 
 KINDS = (
     "memory", "unshared", "io", "columns", "distribution", "order", "scaling", "scheduling",
+    "histograms",
 )  # fmt: skip
 """Names of the files here: each has HELP, DESCRIPTION, `add_arguments` and `measure`."""
 
