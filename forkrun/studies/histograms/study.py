@@ -12,7 +12,7 @@ from forkrun.studies.histograms.threads import BINS, OURS, PUBLISHED, name_of, t
 
 COLUMNS = (
     *(Column(bins.key, f"{bins.title}: fill on a core", "time") for bins in BINS),
-    *(Column(f"{bins.key}_cpu", "CPU", "time") for bins in BINS),
+    *(Column(f"{bins.key}_cpu", f"{bins.title}: CPU", "time") for bins in BINS),
     Column("columns", "CPU of an entry in columns", "time"),
 )
 N_BLOCK = 65_536

@@ -17,7 +17,7 @@ from forkrun.studies.reading.page_cache import cached_share
 from forkrun.studies.scaling.points import Point
 
 LABEL = "measured_work"
-"""Of the module that is added, and of its path."""
+"""Label of the module that is added, and name of its path."""
 _FIRST_EVENTS = 1000
 """That show how long an event takes."""
 _BLOCK_S = 0.05
@@ -92,5 +92,5 @@ def with_work(config: JobConfig, work_ms: float) -> JobConfig:
 
 
 def _processing_s(ran: Ran) -> float:
-    """Of all children: from the begin of each stretch of events to its commit."""
+    """Time of all children: from the begin of each stretch of events to its commit."""
     return math.fsum(child.processing_s for child in ran.children)

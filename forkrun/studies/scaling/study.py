@@ -55,7 +55,7 @@ def _relative(by_point: Mapping[Point, Row]) -> list[Row]:
 
 
 def _conclusions(by_point: Mapping[Point, Row], n_cpus: int) -> list[str]:
-    """Of each setting and kind of cores, where it stops and why."""
+    """Where it stops and why, for each setting and kind of cores."""
     return [
         _where_it_stops(what, [curve[0].alone, *curve], by_point, n_cpus)
         for what, curve in _curves([*by_point]).items()

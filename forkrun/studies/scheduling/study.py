@@ -40,9 +40,9 @@ _RATIOS: tuple[tuple[str, str, str, str, float], ...] = (
     ("busy: two threads, two events", "busy:\n2 × 2", "busy: 2 × 2", "busy: serial", 2),
     ("busy: coroutines", "busy:\ncorout.", "busy: 2 × 2, coroutines", "busy: 2 × 2", 1),
     ("busy: all modules unsafe", "busy:\nunsafe", "busy: 2 × 2, all unsafe", "busy: serial", 1),
-    ("ten sleeping: 15 threads", "10 sleep\n15 thr.", "ten sleeping: 15 threads",
+    ("ten sleeping: 15 threads", "10 ev.\n15 thr.", "ten sleeping: 15 threads",
      "ten sleeping: 80 threads", 1),
-    ("ten sleeping: 20 threads", "10 sleep\n20 thr.", "ten sleeping: 20 threads",
+    ("ten sleeping: 20 threads", "10 ev.\n20 thr.", "ten sleeping: 20 threads",
      "ten sleeping: 80 threads", 1),
 )  # fmt: skip
 """Name, the same in the plot (not there if empty), the way, the way that it is compared with, the
@@ -106,7 +106,7 @@ def _figures(by_name: Mapping[str, Row], found: Mapping[str, Ratio]) -> list[Fig
 
 def _plot(job: ReplayJob, found: Mapping[str, Ratio]) -> Plot:
     """Each ratio over the best."""
-    ticks = {name: tick for name, tick, *_ in _RATIOS if tick} | {_OF_PATH: "1 sleeps\npath"}
+    ticks = {name: tick for name, tick, *_ in _RATIOS if tick} | {_OF_PATH: "1 ev.\npath"}
     names = [*ticks]
     ours = [(float(x), found[name].value / found[name].best) for x, name in enumerate(names)]
     theirs = {
