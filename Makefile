@@ -11,7 +11,7 @@ FAILURES ?= 100
 SHELL  := /bin/bash
 # pip compiles what it installs, for ten seconds: where Python may not write, each command would compile its imports anew.
 INSTALL = $(BIN)/python -m pip install --quiet --requirement /dev/stdin
-ROOT_LIBRARIES := Core RIO Tree Hist
+ROOT_LIBRARIES := libCore.so libRIO.so libTree.so libHist.so libXrdCl.so.* libtbb.so.*
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
 # A second Python, for what only newer ones can do: the first of these that runs.
@@ -182,7 +182,7 @@ man: build ## the man page of all commands: man build/man/forkrun.1
 wheel: $(VENV)/tools ## a wheel in dist/ for any Linux whose C and C++ libraries are as new: ROOT and oneTBB come with the package root
 	rm -rf build/wheel build/lib.* build/bdist.*
 	PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=build/release $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair --exclude 'libtbb.so.*' $(ROOT_LIBRARIES:%=--exclude 'lib%.so') \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair $(ROOT_LIBRARIES:%=--exclude '%') \
 		--wheel-dir dist build/wheel/forkrun-*.whl
 
 asan: $(VENV)/environment ## C++ tests without ROOT under the address and undefined-behaviour sanitizers
