@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +123,37 @@ def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
     }
     programs = {Path(kind.split(":")[1]) for kind in types if kind.startswith("given:")}
     folders |= {str(program.parent) for program in programs if program.is_absolute()}
-    resolved = functools.cache(os.path.realpath)  # a thousand modules are in a hundred folders
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name == "__main__" or not file or not file.endswith(".py"):
+    is_elsewhere = functools.cache(functools.partial(_is_elsewhere, folders))
+    for name in list(sys.modules):
+        if name == "__main__" or is_elsewhere(name.partition(".")[0]):
             continue
-        folder = os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file)
-        if resolved(folder) in folders and Path(file).resolve() not in programs:
+        file = getattr(sys.modules[name], "__file__", None)
+        if not file or not file.endswith(".py"):
+            continue
+        if _folder_of(file) in folders and Path(file).resolve() not in programs:
             yield Path(file).resolve()
+
+
+def _is_elsewhere(folders: Collection[str], package: str) -> bool:
+    """Whether no module of it is in one of the folders: so a thousand modules of libraries need not
+    be looked at."""
+    module = sys.modules.get(package)
+    file = getattr(module, "__file__", None)
+    if not file or len(getattr(module, "__path__", ())) > 1:
+        return False
+    place = _folder_of(file)
+    return not any(f"{folder}/".startswith(f"{place}/") for folder in folders)
+
+
+def _folder_of(file: str) -> str:
+    """Where it is, whatever links lead there."""
+    return _resolved(os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file))
+
+
+@functools.cache
+def _resolved(folder: str) -> str:
+    """A hundred folders have a thousand modules."""
+    return os.path.realpath(folder)
 
 
 def _home(name: str) -> Path:

@@ -18,6 +18,7 @@ from tests.support.jobs import HERE, ROOT, forkrun, jets_job, ledger_units, writ
 IDS = ["run", "luminosityBlock", "event"]
 LABELS = ("smearing", "bootstrap")
 COLUMNS = ["SmearedMuon_pt", "BootstrapWeight"]
+N_EVENTS = 700
 SEED = 1
 RESOLUTION = 0.02
 N_WEIGHTS = 20
@@ -27,9 +28,9 @@ MODULES = f"python:{HERE / 'random_modules.py'}"
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """2,000 events of 7 lumis."""
+    """700 events of 7 lumis."""
     folder = tmp_path_factory.mktemp("sample")
-    made = forkrun("sample", "in.root", "--events", 2000, "--lumis", 7, cwd=folder)
+    made = forkrun("sample", "in.root", "--events", N_EVENTS, "--lumis", 7, cwd=folder)
     assert made.code == 0, made.err
     return folder / "in.root"
 
@@ -117,7 +118,7 @@ def test_an_event_gets_its_numbers_in_any_layout_in_python_and_in_cpp(
     pairs = [word for key, value in options.items() for word in ("--set", f"{key}={value}")]
     run_example(sample, tmp_path, *pairs)
     events = read(tmp_path / "run/output/events.root")
-    assert len(events) == 2000
+    assert len(events) == N_EVENTS
     assert drawn(events) == right
 
 
@@ -125,13 +126,13 @@ def test_another_seed_gives_other_numbers(sample: Path, right: list[Any], tmp_pa
     run_example(sample, tmp_path, "--set", "job.seed=2")
     others = drawn(read(tmp_path / "run/output/events.root"))
     same = sum(one[1] == other[1] for one, other in zip(right, others, strict=True))
-    assert (len(others), same) == (2000, 0)
+    assert (len(others), same) == (N_EVENTS, 0)
 
 
 def dying_job(sample: Path, folder: Path, *, once: bool) -> Path:
     """Its child is killed at an event in the middle, while the file `go-on` does not exist."""
     with uproot.open(sample) as file:
-        middle = int(file["Events"]["event"].array(library="np")[1000])
+        middle = int(file["Events"]["event"].array(library="np")[N_EVENTS // 2])
     params = {"event": middle, "until": str(folder / "go-on"), "once": once}
     classes = zip(LABELS, ("MuonSmearing", "BootstrapWeights"), strict=True)
     job = {

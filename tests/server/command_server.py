@@ -23,6 +23,7 @@ from forkrun.config import JobConfig
 from forkrun.fork import command as starts
 from forkrun.fork import helper
 from forkrun.fork.single_thread import limit_library_threads
+from forkrun.monitoring.host import describe_host
 from tests.server.forked_worker import ForkedWorker, keep
 
 _PRELOADED = (
@@ -156,6 +157,7 @@ def _preload() -> None:
         importlib.import_module(name)
     JobConfig.model_rebuild()  # the first configuration that is validated does so else
     _core.warm_up()
+    describe_host()  # it keeps versions, and the digest of this forkrun
 
 
 def main(arguments: list[Any]) -> int:

@@ -72,17 +72,33 @@ def forkrun_after(before: Call, *arguments: object, cwd: Path) -> Ended:
     return _served(arguments, cwd, environment(), before)
 
 
+def forkrun_to(out: int, err: int, *arguments: object, cwd: Path) -> int:
+    """Exit code of the command, whose output goes to these descriptors."""
+    return _answer(arguments, cwd, environment(), out, err)
+
+
 def _served(
     arguments: Sequence[object], cwd: Path, env: dict[str, str], before: Call | None = None
 ) -> Ended:
-    temporary = tempfile.TemporaryFile
-    with open(os.devnull) as nothing, temporary() as out, temporary() as err:
-        streams = {0: nothing.fileno(), 1: out.fileno(), 2: err.fileno()}
-        texts = [str(argument) for argument in arguments]
-        code = _server().run(texts, cwd, env, streams, PATIENCE_S, before)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _answer(arguments, cwd, env, out.fileno(), err.fileno(), before)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())
+
+
+def _answer(
+    arguments: Sequence[object],
+    cwd: Path,
+    env: dict[str, str],
+    out: int,
+    err: int,
+    before: Call | None = None,
+) -> int:
+    texts = [str(argument) for argument in arguments]
+    with open(os.devnull) as nothing:
+        streams = {0: nothing.fileno(), 1: out, 2: err}
+        return _server().run(texts, cwd, env, streams, PATIENCE_S, before)
 
 
 def run_served(clean: CleanCommand, descriptors: Sequence[int]) -> int:
