@@ -241,9 +241,10 @@ def test_another_build_of_the_release_resumes_a_run_and_says_so(
     words = f"they were processed by forkrun 0.1.1+0123456789ab; this is {build_identity()}"
     assert f"warning: {words}" in ended.err
     report = json.loads((tmp_path / "run/report.json").read_text())
+    rest = "1 unit" if n_done == N_UNITS - 1 else f"{N_UNITS - n_done} units"
     assert report["warnings"][0] == (
         f"several builds of forkrun processed this run: {n_done} units by 0.1.1+0123456789ab,"
-        f" {N_UNITS - n_done} units by {build_identity()}"
+        f" {rest} by {build_identity()}"
     )
     assert report["job"]["host"]["versions"]["forkrun"] == build_identity()
     assert output_digests(tmp_path / "run") == whole
