@@ -150,8 +150,8 @@ Team::Clock::time_point Team::end_of_gift(const Member& me, Clock::time_point no
   return ended > me.made_at ? std::min(ended, now) : now;
 }
 
-/// Out of work: was it worth what we got from others? Only as long as who gave it had work itself:
-/// else it could have done it, too, and did not have to wait for us.
+/// Out of work: was it worth what we got from others? Short tasks only as long as who gave them had
+/// work itself: else it could have done them, too, and did not have to wait for us.
 void Team::settle(Member& me) {
   const auto now = Clock::now();
   if (me.has_given.exchange(false, std::memory_order_relaxed)) {
@@ -162,16 +162,14 @@ void Team::settle(Member& me) {
   }
   const auto start = std::exchange(me.given_at, {});
   const auto together = end_of_gift(me, now) - start;
-  if (together >= worth_sharing) {
-    if (me.n_switches_at_gift == count_involuntary_switches()) {  // Else it may not have run.
+  const auto n_executed =
+      me.ready.n_executed_.load(std::memory_order_relaxed) - me.n_executed_at_gift;
+  const bool has_long_tasks = now - start >= (n_executed + 1) * worth_sharing;
+  if (together >= worth_sharing || has_long_tasks) {
+    if (me.n_switches_at_gift == count_involuntary_switches()) {  // Else we hardly ran, perhaps.
       n_unpaid_ = 0;
       watch_interval_ = shortest_watch;
     }
-    return;
-  }
-  const auto n_executed =
-      me.ready.n_executed_.load(std::memory_order_relaxed) - me.n_executed_at_gift;
-  if (now - start >= (n_executed + 1) * worth_sharing) {  // Long tasks: waking us cost little.
     return;
   }
   if (n_unpaid_.fetch_add(1) + 1 >= n_unpaid_at_most) {
