@@ -435,7 +435,8 @@ class OpenLcio:
     def __init__(self, path: str) -> None: ...
     def index(self, events_per_lumi: int = 0) -> dict[str, Any]:
         """`branches`: name and type of each column; `clusters`: first event of each, then the
-        number of events; `identity`: two numbers of 64 bits that tell the file from others; `run`,
+        number of events; `identity`: two numbers of 64 bits that tell the file from others;
+        `status`: bytes of the file, and when it was written [ns], 0: not known; `run`,
         `lumi`, `event`: (n,) uint64; `places`: (n, 2) first byte of each event, and the one behind
         its last; `runs`: number of each run header, with the same. `events_per_lumi`: 0: each run
         is one lumi."""

@@ -23,18 +23,20 @@ def columns_index(
     clusters: Sequence[int],
     ids: tuple[Integers, Integers, Integers],
     uuid: str = "",
+    status: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
     """What `Format.index` gives. `name`: of the format; `branches`: name and type of each column;
     `clusters`: first entry of each, then the number of entries; `ids`: (n,) run, lumi and number of
-    each event; `uuid`: 32 digits that tell the file from others, "": those of its content."""
-    status = os.stat(path)
+    each event; `uuid`: 32 digits that tell the file from others, "": those of its content;
+    `status`: bytes of the file and when it was written [ns], None: of a local one."""
+    n_bytes, modified_ns = status or _status(path)
     _, _, event = ids
     ranges, borders = _ranges(*ids)
     return {
         "format": name,
         "uuid": uuid or _uuid(path),
-        "n_bytes": status.st_size,
-        "modified_ns": status.st_mtime_ns,
+        "n_bytes": n_bytes,
+        "modified_ns": modified_ns,
         "n_entries": len(event),
         "clusters": list(clusters),
         "ranges": ranges,
@@ -51,6 +53,11 @@ def columns_index(
         "stored_friends": [],
         "beside": ["", "", []],
     }
+
+
+def _status(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
 
 
 def made_up_ids(n_entries: int, file_number: int) -> tuple[Integers, Integers, Integers]:

@@ -43,7 +43,13 @@ class LcioFormat(Format):
         numbers = found["run"], found["lumi"], found["event"]
         uuid = "".join(f"{half:016x}" for half in found["identity"])
         return columns_index(
-            self.name, path, found["branches"], found["clusters"], numbers, uuid=uuid
+            self.name,
+            path,
+            found["branches"],
+            found["clusters"],
+            numbers,
+            uuid=uuid,
+            status=found["status"],
         )
 
     def read(

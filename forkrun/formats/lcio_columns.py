@@ -11,6 +11,8 @@ from forkrun.formats.column_types import ColumnType
 
 PARAMETERS = "parameters"
 """Before the point, in names of columns that are parameters of events."""
+RUN_HEADER = "RunHeader"
+"""The same of what the header of the run says."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _STORED = {
     "bool": "int32", "int8": "int32", "int16": "int32", "int32": "int32", "uint8": "int32",

@@ -14,7 +14,7 @@ from msgspec import Struct
 from forkrun import _core
 from forkrun.errors import OutputError
 from forkrun.formats.lcio_bytes import access_record, index_block, record
-from forkrun.formats.lcio_columns import PARAMETERS
+from forkrun.formats.lcio_columns import PARAMETERS, RUN_HEADER
 
 _CHUNK = 8 << 20
 _RUN = -1
@@ -47,7 +47,9 @@ class InputRecords(Struct, frozen=True):
             found["event"],
             found["places"],
             found["runs"],
-            frozenset(first for first, rest in names if rest and first != PARAMETERS),
+            frozenset(
+                first for first, rest in names if rest and first not in (PARAMETERS, RUN_HEADER)
+            ),
             frozenset(rest for first, rest in names if first == PARAMETERS),
         )
 

@@ -16,7 +16,7 @@ from forkrun.config.output_labels import output_label_problems
 from forkrun.formats import Format
 from forkrun.formats.column_types import counter_of
 from forkrun.formats.lcio import LCIO
-from forkrun.formats.lcio_columns import PARAMETERS, problem_of
+from forkrun.formats.lcio_columns import PARAMETERS, RUN_HEADER, problem_of
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
@@ -238,7 +238,7 @@ def _lcio_problems(
     held = {name.partition(".")[0] for name in kept_names}
     for missing in sorted({*branches} - {*kept_names}):
         first, _, rest = missing.partition(".")
-        if rest and first in held and first != PARAMETERS:
+        if rest and first in held - {PARAMETERS, RUN_HEADER}:
             held.remove(first)
             yield (
                 f'{where}: "{missing}" is left out, and other columns of "{first}" are not:'

@@ -182,7 +182,7 @@ def test_outputs_leave_collections_out_and_have_new_columns(tmp_path: Path) -> N
     names = [name for name, _ in opened.index()["branches"]]
     found = opened.read(names)
     assert {name.partition(".")[0] for name in names if "." in name} == {
-        "parameters", "Hits", "Some", "SomeHits", "Link",
+        "parameters", "RunHeader", "Hits", "Some", "SomeHits", "Link",
     }  # fmt: skip
     assert [name for name in names if name.startswith("parameters.")] == [
         "parameters.Numbers", "parameters.sum_px",

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.collider import write_collider_sample
 from tests.support.jobs import (
     PATIENCE_S,
     Ended,
@@ -32,6 +33,15 @@ job = forkrun.Job({file!r}, name="remote")
 job.hist("Muon_pt", (50, 0, 100), name="pt")
 path = job.path("loose").filter("nMuon >= {least}").hist("MET_pt", (50, 0, 200), name="met")
 job.output("skim", paths=["loose"], keep=["*"])
+"""
+LCIO_JOB = """
+import forkrun
+
+job = forkrun.Job({file!r}, name="lcio")
+job.define("charge", "sum(PandoraPFOs.charge)")
+path = job.path("round").filter("max(parameters.Thrust) < 0.8")
+job.output("copied", paths=["round"], keep=["*"], drop=["charge"])
+job.output("changed", paths=["round"], keep=["*"], drop=["TPC*"])
 """
 FRIENDS = """
 import forkrun
@@ -75,6 +85,31 @@ def test_outputs_with_all_events_are_copied_from_afar(tmp_path: Path, server: Xr
         ended = run(tmp_path, name, file, least=0)
         assert ended.code == 0, ended.err
     assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+
+
+def test_files_of_lcio_are_skimmed_from_afar(tmp_path: Path, server: XrootdServer) -> None:
+    """With and without records for random access; those of unchanged and of changed events."""
+    write_collider_sample(server.data / "e.slcio", SampleSettings(n_events=40))
+    whole = (server.data / "e.slcio").read_bytes()
+    (server.data / "cut.slcio").write_bytes(whole[: _place_of_index(whole)])
+    job = tmp_path / "lcio.py"
+    with web_server() as web:
+        (web.data / "cut.slcio").symlink_to(server.data / "cut.slcio")
+        files = {
+            "here": server.data / "e.slcio", "afar": server.url("e.slcio"),
+            "web": web.url("cut.slcio"),
+        }  # fmt: skip
+        for name, file in files.items():
+            job.write_text(LCIO_JOB.format(file=str(file)))
+            ended = forkrun("run", job, "-o", tmp_path / name, "--children", 1, cwd=tmp_path)
+            assert ended.code == 0, ended.err
+    digests = [output_digests(tmp_path / name) for name in files]
+    assert digests == digests[:1] * 3
+    assert report(tmp_path / "afar")["totals"]["read_calls"] <= 8
+
+
+def _place_of_index(data: bytes) -> int:
+    return data.index(b"LCIOIndex") - 24
 
 
 def test_a_child_asks_the_server_a_few_times_for_all_that_it_reads(

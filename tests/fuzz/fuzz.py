@@ -23,9 +23,18 @@ from forkrun.fork.single_thread import limit_library_threads
 limit_library_threads()
 
 from forkrun import _core  # noqa: E402
+from forkrun.formats.lcio import LCIO  # noqa: E402
 from tests.fuzz.mutations import Original, mutate  # noqa: E402
 from tests.fuzz.originals import KINDS, files_of, tree_of  # noqa: E402
-from tests.fuzz.trial import SANITIZED, STEPS, Outcome, Source, digests_of, try_files  # noqa: E402
+from tests.fuzz.trial import (  # noqa: E402
+    SANITIZED,
+    STEPS,
+    Outcome,
+    Source,
+    digests_of,
+    digests_of_lcio,
+    try_files,
+)
 
 SHELTERED = ("index", "outputs", "merge", "join")
 """Steps that a job or command makes in a helper process: if ROOT dies there, the file is named."""
@@ -75,6 +84,10 @@ def prepare(files: Sequence[Path]) -> list[tuple[Original, Source]]:
     _core.warm_up()
     prepared = []
     for file in files:
+        if file.suffix == LCIO.suffix:
+            source = Source(file, ("", "", ""), digests_of_lcio(file))
+            prepared.append((Original.of(file.name, file.read_bytes()), source))
+            continue
         tree = tree_of(file)
         ids = ("run", "luminosityBlock", "event") if tree == "Events" else ("", "", "")
         index = _core.index_tree(str(file), tree, *ids)
@@ -103,7 +116,8 @@ def run_trials(
 
 
 def _place(original: Original, seed: int, folder: Path) -> Path:
-    return folder / f"{Path(original.name).stem}-{seed}.root"
+    name = Path(original.name)
+    return folder / f"{name.stem}-{seed}{name.suffix}"
 
 
 def _damage(original: Original, seed: int, folder: Path) -> Path:

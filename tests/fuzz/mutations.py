@@ -12,6 +12,7 @@ from typing import Literal
 from xxhash import xxh3_64_intdigest
 
 from tests.fuzz.compressed import closed, opened
+from tests.fuzz.lcio_damage import damage_content, damage_head, is_lcio
 from tests.fuzz.records import Record, header_fields, records
 
 _EDGES = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
@@ -30,7 +31,7 @@ class Original:
     @classmethod
     def of(cls, name: str, data: bytes) -> Original:
         """The original with these bytes, and its records."""
-        return cls(name, data, records(data))
+        return cls(name, data, [] if is_lcio(data) else records(data))
 
     @property
     def baskets(self) -> list[Record]:
@@ -54,9 +55,10 @@ class Original:
 def mutate(original: Original, seed: int) -> tuple[str, bytes]:
     """Kind of the damage, and the damaged file."""
     draw = random.Random(f"{original.name}:{seed}")
-    kind = draw.choice(sorted(KINDS))
+    kinds = KINDS_OF_LCIO if is_lcio(original.data) else KINDS
+    kind = draw.choice(sorted(kinds))
     data = bytearray(original.data)
-    KINDS[kind](original, data, draw)
+    kinds[kind](original, data, draw)
     return kind, bytes(data)
 
 
@@ -194,4 +196,10 @@ KINDS: dict[str, Mutation] = {
     "inside": _inside,
     "tail": _tail,
     "envelope": _envelope,
+}
+KINDS_OF_LCIO: dict[str, Mutation] = {
+    **{kind: KINDS[kind] for kind in ("flip", "multi", "zero", "cut", "duplicate")},
+    "header": lambda _, data, draw: damage_head(data, draw, _change),
+    "content": lambda _, data, draw: damage_content(data, draw, _change),
+    "inside": lambda _, data, draw: damage_content(data, draw, _change),
 }

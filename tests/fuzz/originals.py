@@ -7,6 +7,8 @@ from pathlib import Path
 
 from forkrun import _core
 from forkrun.studies.sample import SampleSettings, write_sample
+from forkrun.studies.sample.collider import write_collider_sample
+from tests.support.lcio_files import write_events
 
 _COMPRESSIONS = ("none", "zlib:1", "lzma:4", "lz4:4", "zstd:5")
 
@@ -39,7 +41,7 @@ def with_large_clusters(folder: Path) -> Path:
     return file
 
 
-KINDS = ("trees", "rntuples", "objects")
+KINDS = ("trees", "rntuples", "objects", "lcio")
 _TREES = {
     "p8_ee_WW_ecm240_edm4hep.root": "events", "delphes.root": "Delphes",
     "uproot-issue327.root": "DstTree", "ntpl001_staff": "Staff",
@@ -56,7 +58,17 @@ def tree_of(file: Path) -> str:
 
 def files_of(kind: str, folder: Path) -> list[Path]:
     """Those of a kind; those that are made are made in `folder`."""
-    return {"trees": originals, "rntuples": ntuples, "objects": objects}[kind](folder)
+    of_kind = {"trees": originals, "rntuples": ntuples, "objects": objects, "lcio": lcio}
+    return of_kind[kind](folder)
+
+
+def lcio(folder: Path) -> list[Path]:
+    """Small files of LCIO, with and without compression and random access, and real ones."""
+    sample, plain = folder / "collider.slcio", folder / "plain.slcio"
+    if not sample.exists():
+        write_collider_sample(sample, SampleSettings(n_events=4))
+        write_events(plain, {1: range(3), 2: range(3, 5)}, is_compressed=False)
+    return [sample, plain, *sorted((_data() / "lcio").glob("*.slcio"))]
 
 
 def ntuples(folder: Path) -> list[Path]:

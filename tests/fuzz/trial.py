@@ -19,6 +19,7 @@ import numpy as np
 
 from forkrun import _core
 from forkrun.errors import ForkrunError, InputError
+from forkrun.formats.lcio import LCIO
 from forkrun.index.model import RangeColumns
 
 STEPS = ("index", "read", "select", "outputs", "merge", "join")
@@ -79,7 +80,8 @@ def _try_each(
         signal.setitimer(signal.ITIMER_PROF, limit_s)
         signal.setitimer(signal.ITIMER_REAL, _WALL_BY_CPU * limit_s)
         damaged, begin_s = make(), time.monotonic()
-        for body in (_as_job, _as_merge, _as_join):
+        is_lcio = source.path.suffix == LCIO.suffix
+        for body in (_as_lcio,) if is_lcio else (_as_job, _as_merge, _as_join):
             body(source, damaged, folder, note)
         peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         note("", "done", [peak_bytes, time.monotonic() - begin_s])
@@ -100,6 +102,42 @@ def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     selection = _Selection(source, damaged, index, folder / "output.root")
     if _step("select", selection.select, source, damaged, note):
         _step("outputs", selection.make_outputs, source, damaged, note)
+
+
+def _as_lcio(source: Source, damaged: Path, folder: Path, note: Note) -> None:
+    """The same steps; outputs are copied, and made without the first collection."""
+    if not _step("index", lambda: _index_of_lcio(damaged), source, damaged, note):
+        return
+    _step("read", lambda: digests_of_lcio(damaged), source, damaged, note)
+    output = folder / "output.slcio"
+
+    def make_outputs() -> None:
+        opened = _core.OpenLcio(str(damaged))
+        index = opened.index()
+        first = next((name for name, _ in index["branches"] if "." in name), "").partition(".")[0]
+        for entry in range(len(index["event"])):
+            opened.changed(entry, [first], [], [("New", "LCIntVec")], b"", [])
+
+    def merge() -> Digests:
+        LCIO.merge([str(damaged)], str(output))
+        try:
+            return digests_of_lcio(output)
+        except ForkrunError as error:
+            raise _UnreadableError(str(error)) from error
+
+    _step("outputs", make_outputs, source, damaged, note)
+    _step("merge", merge, source, damaged, note)
+
+
+def _index_of_lcio(file: Path) -> None:
+    _core.OpenLcio(str(file)).index()
+
+
+def digests_of_lcio(file: Path) -> Digests:
+    """Digests of the values of all columns."""
+    opened = _core.OpenLcio(str(file))
+    columns = opened.read([name for name, _ in opened.index()["branches"]])
+    return {name: _digest(column) for name, column in columns.items()}
 
 
 def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:

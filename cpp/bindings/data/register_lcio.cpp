@@ -60,6 +60,7 @@ py::dict index_of(const OpenLcio& open, std::uint32_t events_per_lumi) {
   found["branches"] = names_and_types_of(index.columns);
   found["clusters"] = index.clusters;
   found["identity"] = index.identity;
+  found["status"] = py::make_tuple(open.file().n_bytes(), open.file().modified_ns());
   py::list runs;
   for (const auto& [run, place, end] : index.runs) {
     runs.append(py::make_tuple(run, place, end));

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from forkrun.index import ColumnNames
 from forkrun.modules.objects.element_links import element_links
+from forkrun.modules.objects.lcio_pointers import lcio_pointers
 from forkrun.modules.objects.members import VectorMember, vector_members
 from forkrun.modules.objects.relations import Relation, relations_of
 
@@ -158,6 +159,9 @@ class Columns:
     def _make(self, name: str, fields: Mapping[str, str]) -> Collection:
         """Jagged, if most of its columns are: a sum over jets may be named like one of their
         fields. The others are then no fields."""
+        # LCIO has parameters of a collection, which are none of its objects'.
+        own = {k: c for k, c in fields.items() if not k.startswith("parameters.")}
+        fields = own or fields
         jagged = [key for key, column in fields.items() if "[]" in self.types[column]]
         is_jagged = 2 * len(jagged) >= len(fields)
         columns = {key: fields[key] for key in fields if (key in jagged) == is_jagged}
@@ -166,11 +170,11 @@ class Columns:
         nothing = ("", frozenset[str]())
         kind, needed = next((each for each in _KINEMATICS if each[1] <= columns.keys()), nothing)
         links = self._links(name, columns)
-        relations = relations_of(
-            name, columns, self.types, self.names, partial(self._target_by_name, name)
-        )
+        by_name = partial(self._target_by_name, name)
+        relations = dict(relations_of(name, columns, self.types, self.names, by_name))
         some = {each: next(iter(of.values())) for each, of in self._by_collection().items()}
         relations |= element_links(name, columns, self.types, some)
+        relations |= lcio_pointers(columns, self.types, self.names, by_name)
         members = vector_members(name, columns, self.types, relations)
         return Collection(name, columns, is_jagged, kind, needed, links, relations, members)
 

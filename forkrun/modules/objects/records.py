@@ -53,6 +53,8 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     for name, relation in collection.relations.items():
         if relation.fields <= fields.keys():
             contents |= _related(block, offsets, name, relation, fields)
+            if name + SUFFIX in contents:  # the objects, in the place of their numbers
+                contents.pop(name, None)
     for name, member in collection.members.items():
         contents |= _member(block, offsets, name, member)
     content = _record(collection, contents)
@@ -114,7 +116,7 @@ def _nested(parts: Mapping[str, Any], make: Callable[..., Any], **options: Any) 
     within: dict[str, dict[str, Any]] = {}
     for key, part in parts.items():
         first, _, rest = key.partition(".")
-        if rest and first not in parts:
+        if rest and first not in parts and first + SUFFIX not in parts:
             within.setdefault(first, {})[rest] = part
     own = {key: part for key, part in parts.items() if key.partition(".")[0] not in within}
     own |= {key: _nested(inner, make) for key, inner in within.items()}
@@ -165,6 +167,7 @@ def make_virtual(
         found = partial(_found, block, offsets, collection, relation)
         key = name + SUFFIX
         forms[key] = ak.forms.NumpyForm("int64", form_key=f"{key}.0")
+        forms.pop(name, None)  # the objects are in the place of their numbers
         if relation.is_list:
             forms[key] = ak.forms.ListOffsetForm("i64", forms[key], form_key=key)
         buffers[f"{key}-offsets"] = partial(lambda found: found()[0], found)

@@ -49,9 +49,8 @@ class Reader {
     for (const auto& column : input.columns) {
       if (wants(column.name)) {
         keys_.push_back(lcio::column_key(column));
-        if (!keys_.back().collection.empty() &&
-            keys_.back().origin != lcio::ColumnOrigin::collection_parameter) {
-          wanted_[keys_.back().collection].push_back(keys_.back().member);
+        for (auto& member : lcio::members_for(keys_.back())) {
+          wanted_[keys_.back().collection].push_back(std::move(member));
         }
       }
     }

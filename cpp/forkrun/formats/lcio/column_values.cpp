@@ -2,9 +2,11 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <forkrun/formats/lcio/columns.hpp>
 #include <forkrun/formats/lcio/daughters.hpp>
+#include <forkrun/formats/lcio/particle_ids.hpp>
 
 namespace forkrun::lcio {
 
@@ -38,54 +40,59 @@ void fill_detectors(const EventBlock& events, Column& into) {
   }
 }
 
-/// The values of a parameter of each event, null where it is not there. `found` have to stay.
-void fill_parameters(std::span<const Parameter* const> found, Column& into) {
-  const auto size = size_of(into.type().element);
-  std::vector<std::byte> values;
-  const auto offsets = into.resize_offsets(found.size());
-  offsets[0] = 0;
-  for (std::size_t event = 0; event < found.size(); ++event) {
-    const auto n_bytes = found[event] != nullptr ? found[event]->numbers.size() : 0;
-    const auto begin = values.size();
-    values.resize(begin + n_bytes);
-    if (n_bytes > 0) {
-      swap_copy(&values[begin], found[event]->numbers.data(), n_bytes / size, size);
-    }
-    offsets[event + 1] = static_cast<std::int64_t>(values.size() / size);
-  }
-  std::ranges::copy(values, into.resize_values(values.size() / size));
-}
+/// The values of a parameter, of one event after the other.
+class ParameterValues {
+ public:
+  explicit ParameterValues(const ColumnKey& key) : key_{key}, size_{size_of(key.type.element)} {}
 
-void fill_texts(std::span<const Parameter* const> found, Column& into) {
-  const auto offsets = into.resize_offsets(found.size());
-  std::vector<std::int64_t> ends{0};
-  std::string characters;
-  offsets[0] = 0;
-  for (std::size_t event = 0; event < found.size(); ++event) {
-    if (found[event] != nullptr) {
-      for (const auto text : found[event]->texts) {
-        characters += text;
-        ends.push_back(std::ssize(characters));
+  void add(const Parameters& among) {
+    const auto* found = find_parameter(among, key_.member, key_.type.element);
+    if (found != nullptr && key_.type.is_text()) {
+      for (const auto text : found->texts) {
+        const auto characters = std::as_bytes(std::span{text});
+        values_.insert(values_.end(), characters.begin(), characters.end());
+        text_ends_.push_back(std::ssize(values_));
       }
+    } else if (found != nullptr && !found->numbers.empty()) {
+      const auto begin = values_.size();
+      values_.resize(begin + found->numbers.size());
+      swap_copy(&values_[begin], found->numbers.data(), found->numbers.size() / size_, size_);
     }
-    offsets[event + 1] = std::ssize(ends) - 1;
+    ends_.push_back(key_.type.is_text() ? std::ssize(text_ends_) - 1
+                                        : static_cast<std::int64_t>(values_.size() / size_));
   }
-  copy(ends, into.resize_offsets(ends.size() - 1, 1));
-  std::memcpy(into.resize_values(characters.size()), characters.data(), characters.size());
-}
+
+  void take(Column& into) const {
+    copy(ends_, into.resize_offsets(ends_.size() - 1));
+    if (key_.type.is_text()) {
+      copy(text_ends_, into.resize_offsets(text_ends_.size() - 1, 1));
+    }
+    std::ranges::copy(values_, into.resize_values(values_.size() / size_));
+  }
+
+ private:
+  const ColumnKey& key_;
+  std::size_t size_;
+  std::vector<std::byte> values_;
+  std::vector<std::int64_t> ends_{0}, text_ends_{0};
+};
 
 void fill_parameters_of(EventBlock& events, const ColumnKey& key, Column& into) {
-  std::vector<Parameters> all(events.size());
-  std::vector<const Parameter*> found;
-  for (std::size_t event = 0; event < events.size(); ++event) {
-    const auto is_of_event = key.origin == ColumnOrigin::event_parameter;
-    if (!is_of_event) {
-      all[event] = events.parameters(key.collection, event);
+  ParameterValues values{key};
+  if (key.origin == ColumnOrigin::run_parameter) {
+    const Parameters nothing;
+    for (std::size_t event = 0; event < events.size(); ++event) {
+      const auto* run = events.run_header(event);
+      values.add(run != nullptr ? run->parameters : nothing);
     }
-    const auto& among = is_of_event ? events.header(event).parameters : all[event];
-    found.push_back(find_parameter(among, key.member, key.type.element));
+  } else if (key.origin == ColumnOrigin::event_parameter) {
+    for (std::size_t event = 0; event < events.size(); ++event) {
+      values.add(events.header(event).parameters);
+    }
+  } else {
+    events.parameters(key.collection, [&](const Parameters& among) { values.add(among); });
   }
-  key.type.is_text() ? fill_texts(found, into) : fill_parameters(found, into);
+  values.take(into);
 }
 
 /// Offsets of the events' objects and of their lists.
@@ -103,6 +110,9 @@ void fill_offsets(const Objects& objects, const Member& member, Column& into) {
   }
   copy(events, into.resize_offsets(events.size() - 1));
   const auto inner = into.resize_offsets(ends.size() - 1, 1);
+  if (member.n_in_item == 1) {
+    return copy(ends, inner);
+  }
   std::ranges::transform(ends, inner.begin(), [&](auto end) { return end * member.n_in_item; });
 }
 
@@ -115,12 +125,28 @@ void fill_values(const Objects& objects, std::size_t member, Column& into) {
   }
 }
 
+}  // namespace
+
 void fill_empty(std::size_t n_events, Column& into) {
   std::ranges::fill(into.resize_offsets(n_events), 0);
   if (into.type().shape == Shape::doubly_jagged) {
     into.resize_offsets(0, 1)[0] = 0;
   }
   (void)into.resize_values(0);
+}
+
+namespace {
+
+/// What pointers of an event lead to. `from`, `to`: `n` of 4 bytes.
+template <typename T>
+void look_up(std::span<const Target> targets, const std::byte* from, std::size_t n, std::byte* to,
+             T Target::* part) {
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t number = 0;
+    std::memcpy(&number, from + 4 * i, sizeof(number));
+    const auto value = (number < targets.size() ? targets[number] : Target{}).*part;
+    std::memcpy(to + 4 * i, &value, sizeof(value));
+  }
 }
 
 /// What the numbers of a pointer mean: index or collection.
@@ -132,6 +158,8 @@ void fill_pointers(EventBlock& events, const Objects& objects, std::size_t membe
   const auto numbers = objects.values(member).view();
   const auto n = numbers.size() / 4;
   auto* to = into.resize_values(n);
+  const auto* from = numbers.data();
+  const auto is_collection = key.origin == ColumnOrigin::pointer_collection;
   std::size_t at = 0;
   for (std::size_t event = 0; event < events.size(); ++event) {
     const auto object = static_cast<std::size_t>(objects.events()[event + 1]);
@@ -139,15 +167,11 @@ void fill_pointers(EventBlock& events, const Objects& objects, std::size_t membe
         of.list < 0
             ? object
             : static_cast<std::size_t>(objects.ends(static_cast<std::size_t>(of.list))[object]);
-    for (; at < end; ++at) {
-      std::uint32_t number = 0;
-      std::memcpy(&number, &numbers[4 * at], sizeof(number));
-      const auto target = events.target(event, number);
-      const auto value = key.origin == ColumnOrigin::pointer_collection
-                             ? target.collection
-                             : static_cast<std::uint32_t>(target.index);
-      std::memcpy(to + 4 * at, &value, sizeof(value));
-    }
+    const auto n_here = end - std::exchange(at, end);
+    is_collection ? look_up(events.targets(event), from, n_here, to, &Target::collection)
+                  : look_up(events.targets(event), from, n_here, to, &Target::index);
+    from += 4 * n_here;
+    to += 4 * n_here;
   }
 }
 
@@ -217,6 +241,8 @@ void fill(EventBlock& events, const ColumnKey& key, Column& into) {
     case ColumnOrigin::weight:
       return fill_scalars<double>(events, into, [&](auto i) { return header(i).weight(); });
     case ColumnOrigin::detector: return fill_detectors(events, into);
+    case ColumnOrigin::particle_id: return fill_particle_ids(events, key, into);
+    case ColumnOrigin::run_parameter:
     case ColumnOrigin::event_parameter:
     case ColumnOrigin::collection_parameter: return fill_parameters_of(events, key, into);
     default: return fill_members(events, key, into);

@@ -4,12 +4,14 @@
 #include <charconv>
 #include <utility>
 
+#include <forkrun/formats/lcio/particle_ids.hpp>
+
 namespace forkrun::lcio {
 
 namespace {
 
 constexpr std::string_view id_suffix = "_collectionID", id_name = "collectionID",
-                           parameters_of = "parameters.", per_lumi = "event/";
+                           parameters_of = "parameters.", pid = "pid.", per_lumi = "event/";
 
 constexpr ColumnType one_of(ElementType element) { return {element, Shape::scalar}; }
 constexpr ColumnType text{ElementType::character, Shape::jagged};
@@ -112,6 +114,9 @@ ColumnKey column_key(const ColumnDescription& column) {
       return key;
     }
   }
+  if (name.starts_with(parameters_of_run)) {
+    return {ColumnOrigin::run_parameter, "", name.substr(parameters_of_run.size()), type};
+  }
   const auto dot = name.find('.');
   if (dot == std::string::npos) {
     throw InputError("unknown column \"" + name + "\"");
@@ -124,7 +129,18 @@ ColumnKey column_key(const ColumnDescription& column) {
     const auto key = rest.substr(parameters_of.size());
     return {ColumnOrigin::collection_parameter, name.substr(0, dot), key, type};
   }
+  if (rest.starts_with(pid)) {
+    return {ColumnOrigin::particle_id, name.substr(0, dot), rest.substr(pid.size()), type};
+  }
   return key_of_member(name.substr(0, dot), rest, type);
+}
+
+std::vector<std::string> members_for(const ColumnKey& key) {
+  if (key.collection.empty() || key.origin == ColumnOrigin::collection_parameter) {
+    return {};
+  }
+  return key.origin == ColumnOrigin::particle_id ? members_for_particle_id(key.member)
+                                                 : std::vector{key.member};
 }
 
 EventId id_of(const EventHeader& header, std::uint32_t events_per_lumi) {

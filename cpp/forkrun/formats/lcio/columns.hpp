@@ -20,6 +20,8 @@ enum class ColumnOrigin : std::uint8_t {
   detector,
   weight,
   event_parameter,       ///< "parameters.Thrust"
+  run_parameter,         ///< "RunHeader.parameters.Generator"
+  particle_id,           ///< "PFOs.pid.LikelihoodPID.pdg"; the member is behind "pid."
   collection_parameter,  ///< "ECAL.parameters.CellIDEncoding"
   member,                ///< "MCParticle.pdg"; of a pointer: the index in its collection
   pointer_collection,    ///< "MCParticle.parents_collectionID"
@@ -35,6 +37,11 @@ struct ColumnKey {
   std::uint32_t events_per_lumi{};
 };
 
+/// The members from which a column is made.
+[[nodiscard]] std::vector<std::string> members_for(const ColumnKey& key);
+
+constexpr std::string_view parameters_of_run = "RunHeader.parameters.";
+
 /// Finds out what a column's name means. \throws InputError if it is none
 [[nodiscard]] ColumnKey column_key(const ColumnDescription& column);
 
@@ -43,6 +50,9 @@ struct ColumnKey {
 /// Those that the objects of a collection have.
 [[nodiscard]] std::vector<ColumnDescription> collection_columns(std::string_view collection,
                                                                 ObjectType type);
+/// What the algorithms of particle identification say that the parameters of a collection name.
+[[nodiscard]] std::vector<ColumnDescription> particle_id_columns(std::string_view collection,
+                                                                 const Parameters& parameters);
 /// One item for each object, or a list of them. Arrays in lists lie one after the other.
 [[nodiscard]] ColumnType type_of_member(const Member& member);
 /// "float32[]" of a parameter.

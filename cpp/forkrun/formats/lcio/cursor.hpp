@@ -23,6 +23,8 @@ class Cursor {
   [[nodiscard]] std::size_t n_left() const { return static_cast<std::size_t>(end_ - at_); }
   [[nodiscard]] bool is_at_end() const { return at_ == end_; }
 
+  [[nodiscard]] const std::byte* next_bytes() const { return at_; }
+
   /// What is next, and steps over it.
   const std::byte* take(std::size_t n) {
     if (n > n_left()) [[unlikely]] {

@@ -13,18 +13,57 @@ namespace {
 
 constexpr std::size_t n_together = 2;  // events that are inflated in turns
 
-/// Where the content of a collection's block has its objects: behind its flag and parameters.
-struct CollectionHead {
-  std::uint32_t flag{};
-  Parameters parameters;
-};
-
-CollectionHead collection_head(Cursor& from, std::uint32_t version) {
-  const auto flag = from.word();
-  return {flag, read_parameters(from, version)};
+/// The one of this name. `guess`: where it was in the event before.
+template <typename All>
+auto* named(All& all, std::string_view name, std::size_t& guess) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto at = (guess + i) % all.size();
+    if (all[at].name == name) {
+      guess = at;
+      return &all[at];
+    }
+  }
+  return static_cast<decltype(all.data())>(nullptr);
 }
 
 }  // namespace
+
+/// What is before the objects of a collection: its flag, and parameters, which mostly have the same
+/// bytes in all events.
+class EventBlock::Heads {
+ public:
+  explicit Heads(std::string_view collection) : collection_{collection} {}
+
+  /// Steps over them. Gives the flag.
+  std::uint32_t read(Cursor& from, std::uint32_t version) {
+    const auto flag = from.word();
+    const auto n = bytes_.size();
+    if (n == 0 || version != version_ || from.n_left() < n ||
+        std::memcmp(from.next_bytes(), bytes_.data(), n) != 0) {
+      const auto* begin = from.next_bytes();
+      parameters_ = read_parameters(from, version);
+      bytes_ = {begin, from.next_bytes()};
+      version_ = version;
+    } else {
+      (void)from.take(n);
+    }
+    return flag;
+  }
+  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
+
+  const CollectionName* name_in(const Event& event) {
+    return named(event.header.collections, collection_, name_at_);
+  }
+  const Block* block_in(const Event& event) { return named(event.blocks, collection_, block_at_); }
+  [[nodiscard]] std::string_view collection() const { return collection_; }
+
+ private:
+  std::string_view collection_;
+  std::size_t name_at_{}, block_at_{};
+  std::span<const std::byte> bytes_;
+  std::uint32_t version_{};
+  Parameters parameters_;
+};
 
 std::string EventBlock::where(std::size_t event) const {
   const auto& of = events_[event];
@@ -144,8 +183,10 @@ void EventBlock::restore_headers() {
 
 void EventBlock::find_names() {
   for (const auto& event : events_) {
-    for (const auto& collection : event.header.collections) {
-      if (std::ranges::find(names_, collection.name) == names_.end()) {
+    for (std::size_t i = 0; const auto& collection : event.header.collections) {
+      const auto is_at_same_place = i < names_.size() && names_[i] == collection.name;
+      ++i;
+      if (!is_at_same_place && std::ranges::find(names_, collection.name) == names_.end()) {
         names_.push_back(collection.name);
       }
     }
@@ -303,10 +344,11 @@ ObjectType EventBlock::type_of(std::string_view collection) const {
 }
 
 void EventBlock::decode(std::string_view collection, Objects& into) {
+  Heads heads{collection};
   for (std::size_t event = 0; event < events_.size(); ++event) {
     in_event(event, [&] {
       try {
-        decode_event(event, collection, into);
+        decode_event(events_[event], heads, into);
       } catch (...) {
         rethrow_with_context("collection \"" + std::string{collection} + '"');
       }
@@ -314,10 +356,9 @@ void EventBlock::decode(std::string_view collection, Objects& into) {
   }
 }
 
-void EventBlock::decode_event(std::size_t event, std::string_view collection, Objects& into) {
-  const auto& held = events_[event].header.collections;
-  const auto found = std::ranges::find(held, collection, &CollectionName::name);
-  if (found == held.end()) {
+void EventBlock::decode_event(const Event& event, Heads& heads, Objects& into) {
+  const auto* found = heads.name_in(event);
+  if (found == nullptr) {
     return into.add_nothing();
   }
   const auto type = found->is_subset ? ObjectType::reference : object_type(found->type);
@@ -325,31 +366,30 @@ void EventBlock::decode_event(std::size_t event, std::string_view collection, Ob
     throw InputError("it is of type " + std::string{found->type} +
                      (found->is_subset ? " (a subset)" : "") + ", and of another in other events");
   }
-  const auto* block = block_of(event, collection);
+  const auto* block = heads.block_in(event);
   if (block == nullptr) {
     throw InputError("the header of the event names it, but the event does not have it");
   }
   Cursor from{block->content};
-  const auto head = collection_head(from, block->version);
-  into.add_event(from, block->version, head.flag);
+  const auto flag = heads.read(from, block->version);
+  into.add_event(from, block->version, flag);
 }
 
-const Block* EventBlock::block_of(std::size_t event, std::string_view collection) const {
-  const auto& blocks = events_[event].blocks;
-  const auto found = std::ranges::find(blocks, collection, &Block::name);
-  return found == blocks.end() ? nullptr : &*found;
-}
-
-Parameters EventBlock::parameters(std::string_view collection, std::size_t event) {
+void EventBlock::parameters(std::string_view collection, const UseParameters& use) {
   inflate_all();
-  Parameters found;
-  in_event(event, [&] {
-    if (const auto* block = block_of(event, collection)) {
+  Heads heads{collection};
+  const Parameters nothing;
+  for (std::size_t event = 0; event < events_.size(); ++event) {
+    in_event(event, [&] {
+      const auto* block = heads.block_in(events_[event]);
+      if (block == nullptr) {
+        return use(nothing);
+      }
       Cursor from{block->content};
-      found = collection_head(from, block->version).parameters;
-    }
-  });
-  return found;
+      (void)heads.read(from, block->version);
+      use(heads.parameters());
+    });
+  }
 }
 
 }  // namespace forkrun::lcio

@@ -53,6 +53,10 @@ class EventBlock {
 
   [[nodiscard]] std::size_t size() const { return events_.size(); }
   [[nodiscard]] const EventHeader& header(std::size_t event) const { return events_[event].header; }
+  /// What its file says of its run; nullptr: nothing.
+  [[nodiscard]] const RunHeader* run_header(std::size_t event) const {
+    return events_[event].file->run_header(events_[event].header.run);
+  }
   /// "FILE: event 7 of run 1 (entry 6, at byte 1234)".
   [[nodiscard]] std::string where(std::size_t event) const;
 
@@ -61,14 +65,24 @@ class EventBlock {
   /// With the members that are wanted, and `needed`, if that is not "". Events without the
   /// collection have no objects; without any event that has it: nullptr.
   const Objects* objects(std::string_view collection, std::string_view needed);
-  /// Parameters of a collection in an event. \throws InputError
-  [[nodiscard]] Parameters parameters(std::string_view collection, std::size_t event);
+  using UseParameters = std::function<void(const Parameters&)>;
+  /// Parameters of a collection, of one event after the other; none where it does not have it.
+  /// \throws InputError
+  void parameters(std::string_view collection, const UseParameters& use);
   /// Names of all collections of the events.
   [[nodiscard]] const std::vector<std::string_view>& collections() const { return names_; }
   /// Finds out which objects the numbers of pointers mean.
   void find_targets();
-  /// What objects of an event point at by this number. Needs `find_targets`.
-  [[nodiscard]] Target target(std::size_t event, std::uint32_t number);
+  /// What objects of an event point at, by number: what is beyond them is nothing. Needs
+  /// `find_targets`.
+  [[nodiscard]] std::span<const Target> targets(std::size_t event) const {
+    return std::span{targets_}.subspan(targets_begin_[event],
+                                       targets_begin_[event + 1] - targets_begin_[event]);
+  }
+  [[nodiscard]] Target target(std::size_t event, std::uint32_t number) const {
+    const auto of_event = targets(event);
+    return number < of_event.size() ? of_event[number] : Target{};
+  }
   [[nodiscard]] const ReadAccount& account() const { return account_; }
 
  private:
@@ -82,6 +96,7 @@ class EventBlock {
     EventHeader header;
     std::vector<Block> blocks{};
   };
+  class Heads;
   /// A collection, taken apart for what was asked for first, and then for everything.
   struct Decoded {
     std::mutex mutex;
@@ -101,8 +116,7 @@ class EventBlock {
   [[nodiscard]] ObjectType type_of(std::string_view collection) const;
   [[nodiscard]] std::vector<bool> mask(std::string_view collection, const Members& members) const;
   void decode(std::string_view collection, Objects& into);
-  void decode_event(std::size_t event, std::string_view collection, Objects& into);
-  [[nodiscard]] const Block* block_of(std::size_t event, std::string_view collection) const;
+  static void decode_event(const Event& event, Heads& heads, Objects& into);
   void add_targets(std::size_t event,
                    const std::vector<std::pair<std::uint32_t, const Objects*>>& all);
   template <typename Act>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include <forkrun/core/data/error_context.hpp>
 
@@ -11,6 +12,47 @@ namespace forkrun::lcio {
 namespace {
 
 constexpr std::int64_t no_header = -1;
+constexpr std::int64_t n_access_record = 136;
+
+/// The block of the record of this name at a place; empty: another one is there.
+std::vector<std::byte> record_at(const EventFile& file, std::int64_t place, std::string_view name) {
+  const auto head = file.head_at(place);
+  return head.name == name ? file.restored(head) : std::vector<std::byte>{};
+}
+
+/// Places of run headers and events, as the newest index at the end of a file has them; none: it
+/// has no index, or none that can be read.
+std::vector<std::int64_t> places_in_index(const EventFile& file) {
+  constexpr std::size_t at_index = 28, at_next = 44, n_head_of_block = 32;
+  constexpr std::uint32_t has_one_run = 1, has_long_offsets = 2;
+  std::vector<std::int64_t> places;
+  try {
+    const auto last = record_at(file, file.n_bytes() - n_access_record, "LCIORandomAccess");
+    const auto part = record_at(file, big_endian<std::int64_t>(&last.at(n_head_of_block + at_next)),
+                                "LCIORandomAccess");
+    const auto data = record_at(
+        file, big_endian<std::int64_t>(&part.at(n_head_of_block + at_index)), "LCIOIndex");
+    for_each_block(data, [&](const Block& block) {
+      Cursor from{block.content};
+      const auto control = from.word();
+      (void)from.word();
+      const auto base = from.next<std::int64_t>();
+      const auto n = from.count();
+      for (std::size_t i = 0; i < n; ++i) {
+        (void)from.take((control & has_one_run) != 0 ? 4 : 8);
+        places.push_back(base + ((control & has_long_offsets) != 0 ? from.next<std::int64_t>()
+                                                                   : from.next<std::int32_t>()));
+      }
+    });
+  } catch (const UnreadBytes&) {
+    throw;
+  } catch (const std::exception&) {
+    places.clear();
+  }
+  std::erase_if(places, [&](auto place) { return place < 0 || place >= file.n_bytes(); });
+  std::ranges::sort(places);
+  return places;
+}
 
 }  // namespace
 
@@ -41,7 +83,30 @@ std::vector<std::byte> EventFile::restored(const RecordHead& head) const {
   return data;
 }
 
+const RunHeader* EventFile::run_header(std::int32_t run) const {
+  const auto found = std::ranges::find(runs_, run, [](const Run& of) { return of.header.run; });
+  return found == runs_.end() ? nullptr : &found->header;
+}
+
+/// Says which bytes will be read: of a file on a server, the beginnings of events come together.
+/// Where the file has no index of events all of it is expected.
+void EventFile::expect_records() const {
+  constexpr std::int64_t n_beginning = 2048;
+  std::vector<ByteRange> ranges;
+  for (const auto place : places_in_index(*this)) {
+    ranges.push_back({place, std::min(n_beginning, n_bytes() - place)});
+  }
+  if (ranges.empty()) {
+    ranges.push_back({0, n_bytes()});
+  }
+  ReadAccount account;
+  bytes_->expect(ranges, account);
+}
+
 void EventFile::find_records() {
+  if (path_.find("://") != std::string::npos) {
+    expect_records();
+  }
   std::int64_t place = 0;
   auto header = no_header;
   while (place < n_bytes()) {
@@ -62,7 +127,9 @@ void EventFile::find_records() {
 /// `header`: place of the header of an event whose own record is to come, or none.
 void EventFile::note(const RecordHead& head, std::int64_t& header) {
   if (head.name == "LCRunHeader") {
-    runs_.push_back(head);
+    Run run{head, restored(head), {}};
+    run.header = lcio::run_header(run.data);
+    runs_.push_back(std::move(run));
   } else if (head.name == "LCEventHeader") {
     if (header != no_header) {
       throw InputError("the event before has no record LCEvent");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
-#include <forkrun/formats/lcio/record.hpp>
+#include <forkrun/formats/lcio/event_header.hpp>
 
 namespace forkrun::lcio {
 
@@ -31,8 +31,15 @@ class EventFile {
   [[nodiscard]] std::int64_t n_bytes() const { return bytes_->n_bytes(); }
   [[nodiscard]] std::int64_t modified_ns() const { return bytes_->modified_ns(); }
   [[nodiscard]] const std::vector<StoredEvent>& events() const { return events_; }
-  /// The records of run headers.
-  [[nodiscard]] const std::vector<RecordHead>& runs() const { return runs_; }
+  /// The records of run headers, and what they say.
+  struct Run {
+    RecordHead head;
+    std::vector<std::byte> data;  ///< to which the header refers
+    RunHeader header;
+  };
+  [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
+  /// The first of this run; nullptr: there is none.
+  [[nodiscard]] const RunHeader* run_header(std::int32_t run) const;
   /// The record at this place, which is one of those that were found. \throws InputError
   [[nodiscard]] RecordHead head_at(std::int64_t place) const;
   /// The data of a record. \throws InputError
@@ -43,11 +50,12 @@ class EventFile {
  private:
   void find_records();
   void note(const RecordHead& head, std::int64_t& header);
+  void expect_records() const;
 
   std::string path_;
   std::shared_ptr<ByteSource> bytes_;
   std::vector<StoredEvent> events_;
-  std::vector<RecordHead> runs_;
+  std::vector<Run> runs_;
 };
 
 /// Whether a file begins as one of LCIO does. `bytes`: its first eight.

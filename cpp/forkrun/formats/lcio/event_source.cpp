@@ -24,8 +24,8 @@ WantedMembers members_of_columns(const std::vector<ColumnDescription>& columns,
   for (const auto& column : columns) {
     if (std::ranges::find(names, column.name) != names.end()) {
       const auto key = column_key(column);
-      if (!key.collection.empty() && key.origin != ColumnOrigin::collection_parameter) {
-        wanted[key.collection].push_back(key.member);
+      for (auto& member : members_for(key)) {
+        wanted[key.collection].push_back(std::move(member));
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/is_text.hpp>
 #include <forkrun/formats/lcio/columns.hpp>
 
 namespace forkrun::lcio {
@@ -18,9 +19,14 @@ constexpr std::int64_t cluster_bytes = 1 << 20;
 /// The columns of events that come one after the other.
 class ColumnsFound {
  public:
-  ColumnsFound() {
+  explicit ColumnsFound(const EventFile& file) {
     for (auto& column : event_columns()) {
       add(std::move(column));
+    }
+    for (const auto& run : file.runs()) {
+      for (const auto& parameter : run.header.parameters) {
+        add({std::string{parameters_of_run} + std::string{parameter.name}, type_of(parameter)});
+      }
     }
   }
 
@@ -57,14 +63,21 @@ class ColumnsFound {
       events_.load({{borrowed, first, first + 1}});
       loaded_ = event;
     }
-    for (const auto& parameter : events_.parameters(name, 0)) {
-      add({std::string{name} + ".parameters." + std::string{parameter.name}, type_of(parameter)});
-    }
+    events_.parameters(name, [&](const Parameters& parameters) {
+      for (const auto& parameter : parameters) {
+        add({std::string{name} + ".parameters." + std::string{parameter.name}, type_of(parameter)});
+      }
+      if (members_of(type).find("particleIDs.pdg") >= 0) {
+        for (auto& column : particle_id_columns(name, parameters)) {
+          add(std::move(column));
+        }
+      }
+    });
   }
 
-  /// Of two with one name the first.
+  /// Of two with one name the first. Names that are no text are no columns.
   void add(ColumnDescription column) {
-    if (names_.insert(column.name).second) {
+    if (is_text(column.name) && names_.insert(column.name).second) {
       columns_.push_back(std::move(column));
     }
   }
@@ -96,7 +109,7 @@ std::vector<std::int64_t> clusters_of(const std::vector<StoredEvent>& events) {
 
 FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi) {
   FileIndex index;
-  ColumnsFound found;
+  ColumnsFound found{file};
   ContentDigest digest;
   digest.add(static_cast<std::uint64_t>(file.n_bytes()));
   for (std::size_t event = 0; event < file.events().size(); ++event) {
@@ -117,7 +130,7 @@ FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi) {
     }
   }
   for (const auto& run : file.runs()) {
-    index.runs.push_back({run_header(file.restored(run)).run, run.place, run.end()});
+    index.runs.push_back({run.header.run, run.head.place, run.head.end()});
   }
   index.identity = digest.value();
   index.clusters = clusters_of(file.events());

@@ -50,7 +50,13 @@ struct Action {
 /// How objects of a collection are stored: type, version and flag decide.
 struct Layout {
   std::vector<Action> actions;
-  std::size_t n_fixed{};   ///< bytes of each object, if that is the same for all; else 0
+  std::size_t n_fixed{};  ///< bytes of each object, if that is the same for all; else 0
+  /// Lists in lists: the member that is in them, and their list.
+  struct InnerList {
+    std::int32_t member{};
+    std::size_t list{};
+  };
+  std::vector<InnerList> inner_lists;
   std::size_t n_rooms{};   ///< so many rooms, in lists and outside
   bool has_head_counts{};  ///< the three counts are before the objects
 };

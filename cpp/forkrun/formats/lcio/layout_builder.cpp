@@ -165,6 +165,11 @@ LayoutBuilder& LayoutBuilder::three_lists(bool are_before_objects) {
 
 Layout LayoutBuilder::finish() {
   const auto& actions = layout_.actions;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (actions[i].step == Step::inner_list) {  // its number is behind the room for it
+      layout_.inner_lists.push_back({actions[i + 2].which, actions[i].n});
+    }
+  }
   const auto is_fixed = std::ranges::all_of(actions, [](const auto& action) {
     return action.step <= Step::doubles || action.step == Step::kept_word ||
            action.step == Step::tag;

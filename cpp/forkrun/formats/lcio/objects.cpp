@@ -80,6 +80,8 @@ class ObjectDecoder {
   void read_list(const Action& action, std::span<const Action> of_item);
   void read_inner_list(const Action& action, std::span<const Action> of_item);
   void read_items(std::size_t n, std::span<const Action> of_item);
+  void read_rooms(std::size_t n, const Action& room);
+  [[noreturn]] void throw_too_many(std::size_t n) const;
   void read_shorts(const Action& action);
   void read_texts(const Action& action);
   void keep_words(const Action& action, const std::byte* from);
@@ -132,13 +134,9 @@ void ObjectDecoder::find_parts(std::span<const Action> actions) {
   for (auto& places : to_.parts_) {
     places.clear();
   }
-  const auto has_inner_list = std::ranges::any_of(
-      actions, [](const auto& action) { return action.step == Step::inner_list; });
   for (std::size_t i = 0; i < n_objects_; ++i) {
     run(actions);
-    if (has_inner_list) {
-      end_object();
-    }
+    end_object();
   }
 }
 
@@ -254,13 +252,15 @@ void ObjectDecoder::read_list(const Action& action, std::span<const Action> of_i
 
 /// Items that are one number each are taken together.
 void ObjectDecoder::read_items(std::size_t n, std::span<const Action> of_item) {
+  if (n == 0) {
+    return;
+  }
   const auto is_number = of_item.size() == 2 && of_item[1].n == 1 &&
                          (of_item[1].step == Step::words || of_item[1].step == Step::doubles);
   if (is_number) {
     const std::size_t width = of_item[0].n;
     if (n > from_.n_left() / width) {
-      throw InputError("it says that " + std::to_string(n) + " numbers follow, for which " +
-                       std::to_string(from_.n_left()) + " bytes are left");
+      throw_too_many(n);
     }
     const auto* at = from_.take(n * width);
     if (of_item[1].which >= 0) {
@@ -269,9 +269,29 @@ void ObjectDecoder::read_items(std::size_t n, std::span<const Action> of_item) {
     }
     return;
   }
+  if (of_item[0].step == Step::room && of_item[0].n_steps + 1U == of_item.size()) {
+    return read_rooms(n, of_item[0]);
+  }
   for (std::size_t i = 0; i < n; ++i) {
     run(of_item);
   }
+}
+
+/// Items that are all of one size.
+void ObjectDecoder::read_rooms(std::size_t n, const Action& room) {
+  if (n > from_.n_left() / room.n) {
+    throw_too_many(n);
+  }
+  const auto* at = from_.take(n * room.n);
+  auto& places = to_.parts_[static_cast<std::size_t>(room.which)];
+  for (std::size_t i = 0; i < n; ++i) {
+    places.push_back(at + i * room.n);
+  }
+}
+
+void ObjectDecoder::throw_too_many(std::size_t n) const {
+  throw InputError("it says that " + std::to_string(n) + " items follow, for which " +
+                   std::to_string(from_.n_left()) + " bytes are left");
 }
 
 void ObjectDecoder::read_inner_list(const Action& action, std::span<const Action> of_item) {
@@ -322,16 +342,12 @@ void ObjectDecoder::pass_over(std::span<const Action> actions) {
 
 /// The lists of lists of numbers end with the object.
 void ObjectDecoder::end_object() {
-  for (const auto& action : to_.layout_.actions) {
-    if (action.step != Step::inner_list) {
-      continue;
-    }
-    const auto* number = &action + 2;  // behind the room for it
-    const auto member = number->which;
-    auto& ends = to_.lists_[action.n];
-    ends.push_back(member < 0 ? ends.back()
-                              : static_cast<std::int64_t>(
-                                    to_.values_[static_cast<std::size_t>(member)].size() / 4));
+  for (const auto& [member, list] : to_.layout_.inner_lists) {
+    auto& ends = to_.lists_[list];
+    const auto is_wanted = member >= 0 && to_.wanted_[static_cast<std::size_t>(member)];
+    ends.push_back(is_wanted ? static_cast<std::int64_t>(
+                                   to_.values_[static_cast<std::size_t>(member)].size() / 4)
+                             : ends.back());
   }
 }
 
@@ -375,6 +391,15 @@ Objects::Objects(ObjectType type, const std::vector<bool>& wanted)
       values_(members_->members.size()),
       lists_(members_->n_lists, {0}) {
   wanted_.resize(members_->members.size());
+}
+
+std::size_t Objects::wanted_member(std::string_view name) const {
+  const auto number = members_->find(name);
+  if (number < 0 || !has(static_cast<std::size_t>(number))) {
+    throw InputError("the objects have no member \"" + std::string{name} +
+                     "\", or it was not among those that are wanted");
+  }
+  return static_cast<std::size_t>(number);
 }
 
 void Objects::clear() {

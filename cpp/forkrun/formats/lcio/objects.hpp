@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include <forkrun/formats/lcio/layout.hpp>
@@ -35,6 +37,12 @@ class Objects {
     return lists_[list];
   }
   [[nodiscard]] const Values& values(std::size_t member) const { return values_[member]; }
+  /// The same by name, as numbers of their type. \throws InputError if it was not wanted
+  template <typename T>
+  [[nodiscard]] std::span<const T> as(std::string_view name) const {
+    const auto bytes = values(wanted_member(name)).view();
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
   [[nodiscard]] Values& values(std::size_t member) { return values_[member]; }
   /// Of texts: where each ends; begins with 0.
   [[nodiscard]] const std::vector<std::int64_t>& text_ends() const { return text_ends_; }
@@ -54,6 +62,7 @@ class Objects {
 
  private:
   friend class ObjectDecoder;
+  [[nodiscard]] std::size_t wanted_member(std::string_view name) const;
 
   ObjectType type_;
   const Members* members_;

@@ -33,12 +33,6 @@ std::uint32_t id_of(std::string_view collection) {
   return hash ^ hash >> 16U;
 }
 
-Target EventBlock::target(std::size_t event, std::uint32_t number) {
-  const auto begin = targets_begin_[event];
-  const auto n = targets_begin_[event + 1] - begin;
-  return number < n ? targets_[begin + number] : Target{};
-}
-
 void EventBlock::find_targets() {
   const std::lock_guard lock{targets_mutex_};
   if (has_targets_) {
@@ -69,29 +63,30 @@ void EventBlock::add_targets(std::size_t event,
                              const std::vector<std::pair<std::uint32_t, const Objects*>>& all) {
   const auto begin = targets_.size();
   const auto most = events_[event].data.size() / 4;
-  const auto add = [&](std::uint32_t tag, std::uint32_t collection, std::int64_t index) {
+  const auto add = [&](std::uint32_t tag, Target target) {
     if (tag == no_tag || tag == 0) {
       return;
     }
-    if (tag > most) {
-      throw InputError("an object has the number " + std::to_string(tag) +
-                       ", more than the event can have objects");
-    }
-    if (targets_.size() <= begin + tag) {
+    if (tag >= targets_.size() - begin) {
+      if (tag > most) {
+        throw InputError("an object has the number " + std::to_string(tag) +
+                         ", more than the event can have objects");
+      }
       targets_.resize(begin + tag + 1);
     }
-    if (auto& target = targets_[begin + tag]; target.index < 0) {
-      target = {collection, static_cast<std::int32_t>(index)};
+    if (auto& known = targets_[begin + tag]; known.index < 0) {
+      known = target;
     }
   };
   for (const auto& [id, objects] : all) {
-    const auto first = objects->events()[event];
-    const auto last = objects->events()[event + 1];
-    for (auto i = first; i < last; ++i) {
-      add(objects->tags()[static_cast<std::size_t>(i)], id, i - first);
+    const auto first = static_cast<std::size_t>(objects->events()[event]);
+    const auto n = static_cast<std::size_t>(objects->events()[event + 1]) - first;
+    const auto tags = std::span{objects->tags()}.subspan(first, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      add(tags[i], {id, static_cast<std::int32_t>(i)});
     }
     for (const auto& inner : objects->inner_tags(event)) {
-      add(inner.tag, id, inner.index);
+      add(inner.tag, {id, static_cast<std::int32_t>(inner.index)});
     }
   }
 }

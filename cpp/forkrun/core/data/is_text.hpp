@@ -2,9 +2,9 @@
 
 #include <string_view>
 
-namespace forkrun::root_io {
+namespace forkrun {
 
 /// Whether a name is UTF-8 without control characters: one of a damaged file may be anything.
 [[nodiscard]] bool is_text(std::string_view name);
 
-}  // namespace forkrun::root_io
+}  // namespace forkrun

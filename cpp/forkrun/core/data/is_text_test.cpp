@@ -1,10 +1,10 @@
-#include <forkrun/formats/ttree/layout/is_text.hpp>
+#include <forkrun/core/data/is_text.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string_view>
 
-namespace forkrun::root_io {
+namespace forkrun {
 namespace {
 
 TEST(IsText, NamesInAnyLanguageAre) {
@@ -24,4 +24,4 @@ TEST(IsText, ControlCharactersAndBrokenUtf8AreNot) {
 }
 
 }  // namespace
-}  // namespace forkrun::root_io
+}  // namespace forkrun

@@ -1,8 +1,8 @@
-#include <forkrun/formats/ttree/layout/is_text.hpp>
+#include <forkrun/core/data/is_text.hpp>
 
 #include <cstddef>
 
-namespace forkrun::root_io {
+namespace forkrun {
 
 namespace {
 
@@ -47,4 +47,4 @@ bool is_text(std::string_view name) {
   return true;
 }
 
-}  // namespace forkrun::root_io
+}  // namespace forkrun
