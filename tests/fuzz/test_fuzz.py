@@ -10,7 +10,7 @@ import pytest
 from forkrun import _core
 from tests.fuzz.fuzz import is_fault, prepare, run_trials
 from tests.fuzz.mutations import Original
-from tests.fuzz.originals import made, ntuples, originals, with_large_clusters
+from tests.fuzz.originals import lcio, made, ntuples, originals, with_large_clusters
 from tests.fuzz.trial import STEPS, Source, try_file
 
 IDS = ("run", "luminosityBlock", "event")
@@ -36,6 +36,16 @@ def test_damage_is_refused_with_the_name_of_the_file_or_does_no_harm(tmp_path: P
     assert [(t.file, t.seed, t.faults) for t in trials if t.faults] == []
     steps = [how for trial in trials for how in trial.outcome.steps.values()]
     assert steps.count("refused") >= len(trials) / 2  # the damage is not harmless
+
+
+def test_damaged_files_of_lcio_are_refused_or_do_no_harm(tmp_path: Path) -> None:
+    prepared = prepare([file for file in lcio(tmp_path) if file.parent == tmp_path])
+    for _, source in prepared:
+        assert {*try_file(source, source.path, 60).steps.values()} == {"same"}
+    trials = list(run_trials(prepared, range(1, 49), tmp_path, 60))
+    assert [(t.file, t.seed, t.faults) for t in trials if t.faults] == []
+    steps = [how for trial in trials for how in trial.outcome.steps.values()]
+    assert steps.count("refused") >= len(trials) / 2
 
 
 def test_damage_in_baskets_that_are_copied_as_they_are_is_refused(tmp_path: Path) -> None:
