@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 LIBRARIES = (
     "Core", "RIO", "Net", "Hist", "Graf", "Tree", "TreePlayer", "MathCore", "Thread", "Imt",
-    "MultiProc", "ROOTDataFrame", "ROOTVecOps",
+    "MultiProc", "ROOTDataFrame", "ROOTNTuple", "ROOTVecOps",
 )  # fmt: skip
 
 

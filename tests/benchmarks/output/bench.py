@@ -1,6 +1,6 @@
 """`make bench-output`: skims that keep all branches, whole commands with default settings
 (compression "auto"), next to compiled RDataFrame at zstd:5; and how long the outputs take to be
-read again."""
+read again. Of RNTuples also merges of many files, and reading columns."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import uproot
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+import columns  # noqa: E402
 import merging  # noqa: E402
 from command_line import report  # noqa: E402
 from compile import compile_program  # noqa: E402
@@ -45,10 +46,14 @@ def main() -> None:
         keep.mkdir(parents=True, exist_ok=True)
         if args.format == "rntuple":
             results.append(_merge(args.repeats, Path(name)))
+            results += columns.run_objects(keep, args.programs, args.repeats)
             print(format_table(results), flush=True)
         for what, file in _inputs(args, keep):
             if args.format == "rntuple":
                 file = _as_rntuple(file)
+                if what.startswith("real"):
+                    results += columns.run(file, Path(name), args.programs, args.repeats)
+                    print(format_table(results), flush=True)
             for kept in args.kept:
                 for n_processes in (1, 2):
                     case = _Case(what, file, kept, n_processes, args, Path(name))

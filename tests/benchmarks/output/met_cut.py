@@ -1,6 +1,8 @@
-"""Keeps events by one column: what the benchmark of outputs selects with."""
+"""Keeps events by one column, or reads some: what the benchmark of outputs selects with."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,3 +21,13 @@ class AtLeast(forkrun.Filter):
         """The column is float32, and so is what it is compared with."""
         accept: npt.NDArray[np.bool_] = block[self.column] >= self.least
         return accept
+
+
+class Reads(forkrun.Analyzer):
+    """Has columns read before it is called."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.consumes = tuple(columns)
+
+    def analyze(self, block: forkrun.EventBlock) -> None:
+        """Nothing."""
