@@ -14,7 +14,7 @@ import uproot
 from forkrun import merge_files
 from forkrun.errors import InputError
 from tests.support.jobs import forkrun
-from tests.support.rntuple_by_root import write_kinds
+from tests.support.rntuple_by_root import said_by_variants, write_kinds, write_variants
 from tests.support.rntuple_files import by_forkrun
 from tests.support.rntuple_pages import fields_of, pages_of
 from tests.support.rntuple_pair import events, write_pair
@@ -57,6 +57,26 @@ def test_pages_of_files_are_joined_in_their_order(tmp_path: Path) -> None:
     again = tmp_path / "again.root"
     merge_files(files, again)
     assert hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256(out.read_bytes()).digest()
+
+
+def test_variants_are_merged_cluster_by_cluster(tmp_path: Path) -> None:
+    files = [write_variants(tmp_path / f"{n}.root", 100 * n, 100) for n in (0, 1)]
+    out = tmp_path / "out.root"
+    assert merge_files(files, out, verify=True) == {"variants": 200}
+    assert pages_of(out, "variants") == [
+        cluster for file in files for cluster in pages_of(file, "variants")
+    ]
+    said = [said_by_variants(path) for path in (*files, out)]
+    assert said[2] == said[0] + said[1]
+    assert said[2][100:104] == [
+        "1:100",
+        "2:101,;0:50.5",
+        "0:102;0:51;1:-1",
+        "1:103;0:51.5;1:-1;0:51.5",
+    ]
+    with pytest.raises(InputError, match=r'field "either" is a variant: its pages are copied'):
+        merge_files(files, tmp_path / "zlib.root", compression="zlib:1")
+    assert not (tmp_path / "zlib.root").exists()
 
 
 def test_trees_and_histograms_beside_rntuples_are_merged(tmp_path: Path) -> None:

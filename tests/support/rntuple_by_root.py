@@ -64,6 +64,45 @@ void write_kinds(const char* path, int n_entries, int compression) {
     writer->Fill();
     if (i % 300 == 299) writer->CommitCluster();
   }
+}
+void write_variants(const char* path, int first, int n_entries) {
+  auto model = ROOT::RNTupleModel::Create();
+  auto number = model->MakeField<int>("number");
+  auto either = model->MakeField<std::variant<int, std::string, std::vector<float>>>("either");
+  auto all = model->MakeField<std::vector<std::variant<float, short>>>("all");
+  auto writer = ROOT::RNTupleWriter::Recreate(std::move(model), "variants", path);
+  for (int i = first; i < first + n_entries; ++i) {
+    *number = i;
+    if (i % 3 == 0) *either = i;
+    if (i % 3 == 1) *either = std::to_string(i);
+    if (i % 3 == 2) *either = std::vector<float>(i % 4, i);
+    all->clear();
+    for (int j = 0; j < i % 4; ++j) {
+      if (j % 2 == 0) all->emplace_back(0.5f * i);
+      else all->emplace_back(static_cast<short>(-j));
+    }
+    writer->Fill();
+    if (i % 40 == 39) writer->CommitCluster();
+  }
+}
+std::string said_by_variants(const char* path) {
+  auto reader = ROOT::RNTupleReader::Open("variants", path);
+  auto either = reader->GetView<std::variant<int, std::string, std::vector<float>>>("either");
+  auto all = reader->GetView<std::vector<std::variant<float, short>>>("all");
+  std::ostringstream said;
+  for (const auto i : reader->GetEntryRange()) {
+    const auto& value = either(i);
+    said << value.index() << ":";
+    if (value.index() == 0) said << std::get<0>(value);
+    if (value.index() == 1) said << std::get<1>(value);
+    if (value.index() == 2) for (const auto x : std::get<2>(value)) said << x << ",";
+    for (const auto& each : all(i)) {
+      said << ";" << each.index() << ":";
+      std::visit([&](const auto x) { said << x; }, each);
+    }
+    said << "\\n";
+  }
+  return said.str();
 }"""
 
 
@@ -73,8 +112,33 @@ def write_kinds(path: Path, n_entries: int, compression: int) -> str:
     return str(path)
 
 
+def write_variants(path: Path, first: int, n_entries: int) -> str:
+    """`first`: number of the first entry."""
+    call_root(_write_variants, str(path), first, n_entries)
+    return str(path)
+
+
+def said_by_variants(path: Path | str) -> list[str]:
+    """What ROOT reads of these: a line for each entry, of which alternative each value is."""
+    return str(call_root(_said_by_variants, str(path))).splitlines()
+
+
 def _write(path: str, n_entries: int, compression: int) -> None:
     import ROOT
 
     declare(_WRITE)
     ROOT.write_kinds(path, n_entries, compression)
+
+
+def _write_variants(path: str, first: int, n_entries: int) -> None:
+    import ROOT
+
+    declare(_WRITE)
+    ROOT.write_variants(path, first, n_entries)
+
+
+def _said_by_variants(path: str) -> str:
+    import ROOT
+
+    declare(_WRITE)
+    return str(ROOT.said_by_variants(path))

@@ -77,11 +77,7 @@ class NtupleTable::Reader final : public ColumnReader {
       stretch = values_in(stretch, column_.type->n_in_item());
       values_->require(stretch);  // before memory is taken
     }
-    auto* to = into.resize_values(n_values_of(stretches));
-    for (const auto& stretch : stretches) {
-      values_->read(stretch, to);
-      to += (stretch.last - stretch.first) * size_of(column_.type->element);
-    }
+    values_->read(stretches, into.resize_values(n_values_of(stretches)));
   }
 
   void add_parts(std::int64_t first, std::int64_t last,

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/page_values.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>
 
 namespace forkrun::rntuple {
@@ -15,11 +16,10 @@ namespace {
 
 constexpr auto none = static_cast<std::size_t>(-1);
 
-/// What a page is on its way to values.
-struct PageMemory {
-  Bytes stored;
-  Bytes unpacked;
-};
+std::size_t n_places(std::span<const PlacesInPage> places) {
+  return std::accumulate(places.begin(), places.end(), std::size_t{},
+                         [](auto n, const auto& each) { return n + each.last - each.first; });
+}
 
 }  // namespace
 
@@ -115,37 +115,71 @@ void PageReader::require(const Stretch& stretch) {
   }
 }
 
-void PageReader::read(const Stretch& stretch, std::byte* into) {
-  require(stretch);
-  const auto& of_cluster = part_;
-  const auto zeros_end = std::clamp(of_cluster.n_zeros, stretch.first, stretch.last);
-  std::fill_n(into, (zeros_end - stretch.first) * size_, std::byte{});
-  if (zeros_end == stretch.last) {
-    return;
+void PageReader::read(std::span<const Stretch> stretches, std::byte* into) {
+  Wanted wanted{none, {}, into};
+  for (const auto& stretch : stretches) {
+    if (stretch.cluster != cluster_) {
+      decode_wanted(wanted);
+    }
+    require(stretch);
+    read(stretch, wanted);
   }
-  const auto beyond = std::ranges::upper_bound(of_cluster.begins, zeros_end);
-  auto page = static_cast<std::size_t>(beyond - of_cluster.begins.begin()) - 1;
-  for (; page + 1 < of_cluster.begins.size() && of_cluster.begins[page] < stretch.last; ++page) {
-    read_page(page, stretch, into);
+  decode_wanted(wanted);
+}
+
+void PageReader::read(const Stretch& stretch, Wanted& wanted) {
+  const auto& begins = part_.begins;
+  auto first = stretch.first;
+  if (first < part_.n_zeros) {
+    decode_wanted(wanted);
+    const auto zeros_end = std::min(part_.n_zeros, stretch.last);
+    wanted.into = std::fill_n(wanted.into, (zeros_end - first) * size_, std::byte{});
+    first = zeros_end;
+  }
+  while (first < stretch.last) {
+    if (wanted.page == none || first < begins[wanted.page] || first >= begins[wanted.page + 1]) {
+      decode_wanted(wanted);
+      wanted.page =
+          static_cast<std::size_t>(std::ranges::upper_bound(begins, first) - begins.begin()) - 1;
+    }
+    const auto begin = begins[wanted.page];
+    const auto last = std::min(stretch.last, begins[wanted.page + 1]);
+    wanted.places.push_back({first - begin, last - begin});
+    first = last;
   }
 }
 
-void PageReader::read_page(std::size_t number, const Stretch& stretch, std::byte* into) {
-  const auto begin = part_.begins[number];
-  const auto end = part_.begins[number + 1];
-  if (kept_ != number && stretch.first <= begin && end <= stretch.last) {
-    return decode(number, into + (begin - stretch.first) * size_);
+/// A page of which not all is wanted is kept: the next values may be in it, too. Its values are
+/// made when they are wanted, where that can be done for each by itself.
+void PageReader::decode_wanted(Wanted& wanted) {
+  const auto number = std::exchange(wanted.page, none);
+  const auto places = std::exchange(wanted.places, {});
+  if (number == none) {
+    return;
   }
+  const auto n_in_page = part_.begins[number + 1] - part_.begins[number];
+  const auto n = n_places(places);
+  auto* into = std::exchange(wanted.into, wanted.into + n * size_);
+  if (kept_ != number && n == n_in_page) {
+    return decode(number, into);
+  }
+  const bool apart = are_apart(of_.ntuple.schema().columns[part_.column].encoding);
   if (kept_ != number) {
     kept_ = none;
     require_possible(number);  // before memory is taken
-    decode(number, values_.resize((end - begin) * size_).data());
+    if (apart) {
+      packed_ = packed(number, memory_);
+    } else {
+      decode(number, memory_.resize(n_in_page * size_).data());
+    }
     kept_ = number;
   }
-  const auto first = std::max(begin, stretch.first);
-  const auto last = std::min(end, stretch.last);
-  std::copy_n(values_.view().data() + (first - begin) * size_, (last - first) * size_,
-              into + (first - stretch.first) * size_);
+  if (apart) {
+    return decode({packed_, n_in_page, places}, into);
+  }
+  for (const auto& [first, last] : places) {
+    into = std::copy_n(memory_.view().data() + first * size_, (last - first) * size_, into);
+  }
 }
 
 void PageReader::require_possible(std::size_t number) const {
@@ -156,23 +190,34 @@ void PageReader::require_possible(std::size_t number) const {
   }
 }
 
-void PageReader::decode(std::size_t number, std::byte* into) {
-  require_possible(number);
-  const auto& column = of_.ntuple.schema().columns[part_.column];
+/// The bytes of a page, uncompressed. They are in `memory`.
+std::span<const std::byte> PageReader::packed(std::size_t number, Bytes& memory) const {
   const auto& page = part_.pages->pages[number];
-  const auto n_packed = packed_bytes(column, page.n_values);
+  const auto n_packed = packed_bytes(of_.ntuple.schema().columns[part_.column], page.n_values);
   // One for each thread: all of a table's thousand readers would hold more than the pages they
   // keep.
-  thread_local PageMemory memory;
-  const auto packed = of_.file.reading_again(range_of(page), [&] {
-    const auto content = stored(page, number, memory.stored);
-    return content.size() < n_packed ? unpacked(content, n_packed, number, memory.unpacked)
-                                     : content;
+  thread_local Bytes compressed;
+  return of_.file.reading_again(range_of(page), [&] {
+    const bool is_compressed = page.where.n_bytes < n_packed;
+    const auto content = stored(page, number, is_compressed ? compressed : memory);
+    return is_compressed ? unpacked(content, n_packed, number, memory) : content;
   });
+}
+
+void PageReader::decode(std::size_t number, std::byte* into) {
+  require_possible(number);
+  thread_local Bytes memory;
+  const auto bytes = packed(number, memory);
+  const PlacesInPage all{0, part_.pages->pages[number].n_values};
+  decode({bytes, all.last, {&all, 1}}, into);
+}
+
+void PageReader::decode(const PackedPage& page, std::byte* into) const {
+  const auto& column = of_.ntuple.schema().columns[part_.column];
   if (wanted_ && column.is_packed_as(*wanted_)) {
-    decode_stored(column, packed, page.n_values, into);
+    decode_stored(column, page, into);
   } else {
-    decode_page(column, element_, packed, page.n_values, into);
+    decode_page(column, element_, page, into);
   }
 }
 
@@ -198,7 +243,7 @@ std::span<const std::byte> PageReader::sealed(std::size_t number) {
 void PageReader::unpack(std::size_t number) {
   require_possible(number);
   kept_ = none;
-  decode(number, values_.resize(part_.pages->pages[number].n_values * size_).data());
+  static_cast<void>(packed(number, memory_));
 }
 
 void PageReader::add_parts(const Stretch& entries, std::vector<StoredPart>& to) const {
@@ -224,7 +269,7 @@ void PageReader::add_parts(const Stretch& entries, std::vector<StoredPart>& to) 
 
 void PageReader::forget() {
   kept_ = none;
-  values_ = {};
+  memory_ = {};
   raw_ = {};
 }
 

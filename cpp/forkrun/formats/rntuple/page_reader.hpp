@@ -12,6 +12,7 @@
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/rntuple/cluster_bytes.hpp>
 #include <forkrun/formats/rntuple/ntuple.hpp>
+#include <forkrun/formats/rntuple/page_values.hpp>
 #include <forkrun/formats/table/table.hpp>
 
 namespace forkrun::rntuple {
@@ -50,8 +51,9 @@ class PageReader {
   [[nodiscard]] std::string path() const { return "field \"" + std::string{of_.path} + '"'; }
   /// \throws Error unless the cluster has these values
   void require(const Stretch& stretch);
-  /// \throws Error naming the page that is damaged
-  void read(const Stretch& stretch, std::byte* into);
+  /// Of one behind the other. \throws Error naming the page that is damaged
+  void read(std::span<const Stretch> stretches, std::byte* into);
+  void read(const Stretch& stretch, std::byte* into) { read({&stretch, 1}, into); }
   /// Of a cluster.
   [[nodiscard]] std::uint64_t n_values(std::size_t cluster) { return part(cluster).begins.back(); }
   /// The pages of a cluster, if they hold all of its values as those of `wanted` do; else null.
@@ -79,9 +81,19 @@ class PageReader {
 
   [[nodiscard]] Part part_of(std::size_t cluster) const;
   [[nodiscard]] const Part& part(std::size_t cluster);
-  void read_page(std::size_t number, const Stretch& stretch, std::byte* into);
+  /// What of a page is wanted, until the next one is.
+  struct Wanted {
+    std::size_t page;
+    std::vector<PlacesInPage> places;
+    std::byte* into;
+  };
+
+  void read(const Stretch& stretch, Wanted& wanted);
+  void decode_wanted(Wanted& wanted);
   void require_possible(std::size_t number) const;
   void decode(std::size_t number, std::byte* into);
+  void decode(const PackedPage& page, std::byte* into) const;
+  [[nodiscard]] std::span<const std::byte> packed(std::size_t number, Bytes& memory) const;
   [[nodiscard]] std::span<const std::byte> stored(const Page& page, std::size_t number,
                                                   Bytes& memory) const;
   [[nodiscard]] std::span<const std::byte> unpacked(std::span<const std::byte> content,
@@ -95,8 +107,9 @@ class PageReader {
   std::size_t size_;
   std::size_t cluster_ = static_cast<std::size_t>(-1);  ///< that `part_` is of
   Part part_;
-  std::size_t kept_ = static_cast<std::size_t>(-1);  ///< number of the page in `values_`
-  Bytes values_;
+  std::size_t kept_ = static_cast<std::size_t>(-1);  ///< number of the page that is kept
+  std::span<const std::byte> packed_;  ///< of it, in `memory_`; unless its values are there
+  Bytes memory_;
   Bytes raw_;  ///< of `sealed`
 };
 

@@ -38,43 +38,96 @@ U zigzag_value(U stored) {
 }
 
 template <typename T, typename Value>
-void fill(std::byte* into, std::size_t n, Value value) {
+void fill(std::byte* into, const PackedPage& page, Value value) {
   auto* __restrict to = reinterpret_cast<T*>(into);
-  for (std::size_t i = 0; i < n; ++i) {
-    to[i] = static_cast<T>(value(i));
+  for (const auto& [first, last] : page.wanted) {
+    for (std::size_t i = 0; i < last - first; ++i) {
+      to[i] = static_cast<T>(value(first + i));
+    }
+    to += last - first;
   }
 }
 
 template <typename U>
-void unsplit(Packed from, std::size_t n, std::byte* into) {
-  fill<U>(into, n, [=](std::size_t i) { return split_value<U>(from, n, i); });
+void unsplit(const PackedPage& page, std::byte* into) {
+  const auto* from = page.bytes.data();
+  fill<U>(into, page, [=, n = page.n_values](std::size_t i) { return split_value<U>(from, n, i); });
 }
 
 template <typename U>
-void unsplit_signed(Packed from, std::size_t n, std::byte* into) {
-  fill<U>(into, n, [=](std::size_t i) { return zigzag_value(split_value<U>(from, n, i)); });
+void unsplit_signed(const PackedPage& page, std::byte* into) {
+  const auto* from = page.bytes.data();
+  fill<U>(into, page, [=, n = page.n_values](std::size_t i) {
+    return zigzag_value(split_value<U>(from, n, i));
+  });
 }
 
-/// Numbers of places: each is stored as what is added to the one before it.
+/// As they are, of so many bytes each.
+void copy_values(const PackedPage& page, std::size_t n_bytes, std::byte* into) {
+  for (const auto& [first, last] : page.wanted) {
+    std::memcpy(into, page.bytes.data() + first * n_bytes, (last - first) * n_bytes);
+    into += (last - first) * n_bytes;
+  }
+}
+
+/// How many of the bytes of n split values are not 0 in all of them; 1 at least.
 template <typename U>
-void sum_up(Packed from, std::size_t n, std::byte* into) {
-  fill<std::int64_t>(into, n, [=](std::size_t i) { return split_value<U>(from, n, i); });
+std::size_t n_used_bytes(Packed from, std::size_t n) {
+  auto n_used = sizeof(U);
+  for (; n_used > 1; --n_used) {
+    unsigned any = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      any |= std::to_integer<unsigned>(from[(n_used - 1) * n + i]);
+    }
+    if (any != 0) {
+      break;
+    }
+  }
+  return n_used;
+}
+
+template <typename U, typename Value>
+void add_up(std::size_t n, std::byte* into, Value value) {
   auto* to = reinterpret_cast<std::int64_t*>(into);
   U sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    sum = static_cast<U>(sum + static_cast<U>(to[i]));
+    sum = static_cast<U>(sum + static_cast<U>(value(i)));
     to[i] = static_cast<std::int64_t>(sum);
   }
 }
 
+/// Numbers of places: each is stored as what is added to the one before it, which is rarely more
+/// than a byte can say.
+template <typename U>
+void sum_up(Packed from, std::size_t n, std::byte* into) {
+  switch (n_used_bytes<U>(from, n)) {
+    case 1: return add_up<U>(n, into, [=](std::size_t i) { return from[i]; });
+    case 2:
+      return add_up<U>(n, into,
+                       [=](std::size_t i) { return split_value<std::uint16_t>(from, n, i); });
+    default: return add_up<U>(n, into, [=](std::size_t i) { return split_value<U>(from, n, i); });
+  }
+}
+
 /// Eight values at a time: each bit of a byte becomes a byte of its own.
-void unpack_bits(Packed from, std::size_t n, std::byte* into) {
+void unpack_bytes_of_bits(Packed from, std::size_t n, std::byte* into) {
   constexpr std::uint64_t each_byte = 0x0101010101010101, bit_of_byte = 0x8040201008040201;
   constexpr std::size_t in_byte = 8;
   for (std::size_t i = 0; i < n; i += in_byte) {
     const auto bits = std::to_integer<std::uint64_t>(from[i / in_byte]) * each_byte & bit_of_byte;
     const auto values = ((bits + 0x7f * each_byte) >> (in_byte - 1)) & each_byte;
     std::memcpy(into + i, &values, std::min(in_byte, n - i));
+  }
+}
+
+void unpack_bits(const PackedPage& page, std::byte* into) {
+  constexpr std::size_t in_byte = 8;
+  for (auto [first, last] : page.wanted) {
+    for (; first < last && first % in_byte != 0; ++first) {
+      *into++ = page.bytes[first / in_byte] >> (first % in_byte) & std::byte{1};
+    }
+    unpack_bytes_of_bits(page.bytes.data() + first / in_byte, last - first, into);
+    into += last - first;
   }
 }
 
@@ -101,44 +154,42 @@ std::uint64_t bits_at(std::span<const std::byte> packed, std::size_t i, std::siz
   return (word >> (bit % 8)) & ((std::uint64_t{1} << n_bits) - 1);
 }
 
-void unpack_numbers(std::span<const std::byte> packed, std::size_t n, std::size_t n_bits,
-                    std::byte* into) {
-  fill<std::uint32_t>(into, n, [=](std::size_t i) { return bits_at(packed, i, n_bits); });
+void unpack_numbers(const PackedPage& page, std::size_t n_bits, std::byte* into) {
+  fill<std::uint32_t>(into, page, [&](std::size_t i) { return bits_at(page.bytes, i, n_bits); });
 }
 
 /// As ROOT computes it, rounding included.
 template <typename T>
-void unquantise(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
-                std::byte* into) {
+void unquantise(const StoredColumn& column, const PackedPage& page, std::byte* into) {
   const auto [least, most] = column.range;
   const std::size_t n_bits = column.n_bits;
   const auto step = (most - least) / static_cast<double>((std::uint64_t{1} << n_bits) - 1);
-  fill<T>(into, n, [=](std::size_t i) {
-    return static_cast<T>(static_cast<double>(bits_at(packed, i, n_bits)) * step + least);
+  fill<T>(into, page, [&](std::size_t i) {
+    return static_cast<T>(static_cast<double>(bits_at(page.bytes, i, n_bits)) * step + least);
   });
 }
 
 template <typename T>
-void decode_reals(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
-                  std::byte* into) {
-  const auto* from = packed.data();
+void decode_reals(const StoredColumn& column, const PackedPage& page, std::byte* into) {
+  const auto* from = page.bytes.data();
+  const auto n = page.n_values;
   switch (column.encoding) {
     case Encoding::real16:
-      return fill<T>(into, n, [=](std::size_t i) {
+      return fill<T>(into, page, [=](std::size_t i) {
         return real_of_half(packed_value<std::uint16_t>(from, i));
       });
     case Encoding::real32:
-      return fill<T>(into, n, [=](std::size_t i) { return packed_value<float>(from, i); });
+      return fill<T>(into, page, [=](std::size_t i) { return packed_value<float>(from, i); });
     case Encoding::split_real32:
-      return fill<T>(into, n, [=](std::size_t i) {
+      return fill<T>(into, page, [=](std::size_t i) {
         return std::bit_cast<float>(split_value<std::uint32_t>(from, n, i));
       });
     case Encoding::real32_truncated:
-      return fill<T>(into, n, [&](std::size_t i) {
-        const auto bits = bits_at(packed, i, column.n_bits) << (32U - column.n_bits);
+      return fill<T>(into, page, [&](std::size_t i) {
+        const auto bits = bits_at(page.bytes, i, column.n_bits) << (32U - column.n_bits);
         return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
       });
-    default: return unquantise<T>(column, packed, n, into);
+    default: return unquantise<T>(column, page, into);
   }
 }
 
@@ -188,33 +239,43 @@ bool can_be_read_as(const StoredColumn& column, ElementType element) {
           (own == ElementType::character && element == ElementType::int8));
 }
 
-void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
-                 std::size_t n, std::byte* into) {
+bool are_apart(Encoding encoding) {
+  return encoding != Encoding::split_index32 && encoding != Encoding::split_index64;
+}
+
+void decode_page(const StoredColumn& column, ElementType element, const PackedPage& page,
+                 std::byte* into) {
   using enum Encoding;
-  const auto* from = packed.data();
+  const auto* from = page.bytes.data();
   switch (column.encoding) {
-    case bit: return unpack_bits(from, n, into);
+    case bit: return unpack_bits(page, into);
     case index32:
       return fill<std::int64_t>(
-          into, n, [=](std::size_t i) { return packed_value<std::uint32_t>(from, i); });
-    case split_index32: return sum_up<std::uint32_t>(from, n, into);
-    case split_index64: return sum_up<std::uint64_t>(from, n, into);
-    case split_int16: return unsplit_signed<std::uint16_t>(from, n, into);
-    case split_int32: return unsplit_signed<std::uint32_t>(from, n, into);
-    case split_int64: return unsplit_signed<std::uint64_t>(from, n, into);
-    case split_uint16: return unsplit<std::uint16_t>(from, n, into);
-    case split_uint32: return unsplit<std::uint32_t>(from, n, into);
+          into, page, [=](std::size_t i) { return packed_value<std::uint32_t>(from, i); });
+    case split_index32: return sum_up<std::uint32_t>(from, page.n_values, into);
+    case split_index64: return sum_up<std::uint64_t>(from, page.n_values, into);
+    case split_int16: return unsplit_signed<std::uint16_t>(page, into);
+    case split_int32: return unsplit_signed<std::uint32_t>(page, into);
+    case split_int64: return unsplit_signed<std::uint64_t>(page, into);
+    case split_uint16: return unsplit<std::uint16_t>(page, into);
+    case split_uint32: return unsplit<std::uint32_t>(page, into);
     case split_uint64:
-    case split_real64: return unsplit<std::uint64_t>(from, n, into);
+    case split_real64: return unsplit<std::uint64_t>(page, into);
     case real16:
     case real32:
     case split_real32:
     case real32_truncated:
     case real32_quantised:
-      return element == ElementType::float64 ? decode_reals<double>(column, packed, n, into)
-                                             : decode_reals<float>(column, packed, n, into);
-    default: std::memcpy(into, from, packed.size());
+      return element == ElementType::float64 ? decode_reals<double>(column, page, into)
+                                             : decode_reals<float>(column, page, into);
+    default: copy_values(page, column.n_bits / 8, into);
   }
+}
+
+void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
+                 std::size_t n, std::byte* into) {
+  const PlacesInPage all{0, n};
+  decode_page(column, element, {packed, n, {&all, 1}}, into);
 }
 
 ElementType stored_element(const StoredColumn& column) {
@@ -224,16 +285,20 @@ ElementType stored_element(const StoredColumn& column) {
   return column.encoding == Encoding::real16 ? ElementType::uint16 : element_of(column.encoding);
 }
 
-void decode_stored(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
-                   std::byte* into) {
+void decode_stored(const StoredColumn& column, const PackedPage& page, std::byte* into) {
   if (has_fewer_bits(column.encoding)) {
-    return unpack_numbers(packed, n, column.n_bits, into);
+    return unpack_numbers(page, column.n_bits, into);
   }
   if (column.encoding == Encoding::real16) {
-    std::ranges::copy(packed, into);
-    return;
+    return copy_values(page, sizeof(std::uint16_t), into);
   }
-  decode_page(column, stored_element(column), packed, n, into);
+  decode_page(column, stored_element(column), page, into);
+}
+
+void decode_stored(const StoredColumn& column, std::span<const std::byte> packed, std::size_t n,
+                   std::byte* into) {
+  const PlacesInPage all{0, n};
+  decode_stored(column, {packed, n, {&all, 1}}, into);
 }
 
 }  // namespace forkrun::rntuple

@@ -19,10 +19,29 @@ namespace forkrun::rntuple {
 /// of places in lists as int64 alone.
 [[nodiscard]] bool can_be_read_as(const StoredColumn& column, ElementType element);
 
+/// Values [first, last) of a page.
+struct PlacesInPage {
+  std::size_t first{};
+  std::size_t last{};
+};
+
+/// A page, uncompressed, and which of its values are wanted.
+struct PackedPage {
+  std::span<const std::byte> bytes;
+  std::size_t n_values{};
+  std::span<const PlacesInPage> wanted;
+};
+
+/// Whether each value of a page can be decoded by itself; where lists end, none can.
+[[nodiscard]] bool are_apart(Encoding encoding);
+
 /// Decodes the values of a page, whose uncompressed bytes are `packed`, to `into`, which has room
 /// for n of them.
 void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
                  std::size_t n_values, std::byte* into);
+/// Decodes those that are wanted, one behind the other: they are apart.
+void decode_page(const StoredColumn& column, ElementType element, const PackedPage& page,
+                 std::byte* into);
 
 /// What values are that are written as they were stored: of reals of fewer bits these bits, of
 /// places in lists int64, else the values themselves.
@@ -31,5 +50,7 @@ void decode_page(const StoredColumn& column, ElementType element, std::span<cons
 /// Decodes the values of a page to `stored_element`s: nothing is rounded.
 void decode_stored(const StoredColumn& column, std::span<const std::byte> packed,
                    std::size_t n_values, std::byte* into);
+/// The same of those that are wanted, which are apart.
+void decode_stored(const StoredColumn& column, const PackedPage& page, std::byte* into);
 
 }  // namespace forkrun::rntuple

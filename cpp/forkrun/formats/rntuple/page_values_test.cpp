@@ -114,4 +114,63 @@ TEST(PageValues, RealNumbersOf32BitsAreAlsoReadAsFloat64AndOthersAreNot) {
   EXPECT_FALSE(can_be_read_as({Encoding::switched, 96}, ElementType::int64));
 }
 
+TEST(PageValues, SomeOfAPageAreThoseOfTheWhole) {
+  using enum Encoding;
+  const std::vector<StoredColumn> columns{{bit, 1},
+                                          {uint8, 8},
+                                          {int16, 16},
+                                          {real64, 64},
+                                          {index32, 32},
+                                          {index64, 64},
+                                          {split_int16, 16},
+                                          {split_int32, 32},
+                                          {split_int64, 64},
+                                          {split_uint16, 16},
+                                          {split_uint32, 32},
+                                          {split_uint64, 64},
+                                          {split_real32, 32},
+                                          {split_real64, 64},
+                                          {real16, 16},
+                                          {real32_truncated, 11},
+                                          {real32_quantised, 13}};
+  constexpr std::size_t n = 93;
+  const std::vector<PlacesInPage> places{{0, 1}, {3, 5}, {5, 6}, {17, 60}, {64, 88}, {92, 93}};
+  for (const auto& column : columns) {
+    ASSERT_TRUE(are_apart(column.encoding));
+    Packed page(packed_bytes(column, n));
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      page[i] = static_cast<std::byte>(7 * i * i + 13 * i + 5);
+    }
+    const auto compare = [&](ElementType element, auto decode) {
+      const auto size = size_of(element);
+      std::vector<std::byte> all(n * size), some(n * size), wanted;
+      const PlacesInPage whole{0, n};
+      decode(PackedPage{page, n, {&whole, 1}}, all.data());
+      decode(PackedPage{page, n, places}, some.data());
+      for (const auto& [first, last] : places) {
+        wanted.insert(wanted.end(), &all[first * size], &all[first * size] + (last - first) * size);
+      }
+      some.resize(wanted.size());
+      EXPECT_EQ(some, wanted) << static_cast<int>(column.encoding);
+    };
+    compare(element_of(column.encoding), [&](const PackedPage& from, std::byte* into) {
+      decode_page(column, element_of(column.encoding), from, into);
+    });
+    compare(stored_element(column),
+            [&](const PackedPage& from, std::byte* into) { decode_stored(column, from, into); });
+  }
+}
+
+TEST(PageValues, PlacesInListsAreAddedUpWhateverTheirSize) {
+  const StoredColumn column{Encoding::split_index64, 64};
+  for (const std::int64_t step : {1, 255, 256, 65535, 65536, 1 << 30}) {
+    Packed page(5 * sizeof(std::int64_t));
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      page[i] = static_cast<std::byte>(step >> (8 * (i / 5)));
+    }
+    EXPECT_EQ(decoded<std::int64_t>(column, page, 5),
+              (std::vector<std::int64_t>{step, 2 * step, 3 * step, 4 * step, 5 * step}));
+  }
+}
+
 }  // namespace forkrun::rntuple

@@ -83,7 +83,7 @@ void KeptFields::open(std::shared_ptr<const OpenTable> file) {
       auto& stored = stored_[i];
       PageReader::Of of{table_->ntuple(), table_->file(), stored.path, columns_->columns[i], {},
                         &bytes_};
-      if (!stored.owner.ends) {
+      if (!stored.owner.ends && !stored.owner.is_alternative) {
         of.n_in_entry = stored.owner.n_in_item;
       }
       stored.lists = is_ends(i) ? std::make_unique<ListReader>(of) : nullptr;
@@ -239,34 +239,65 @@ void KeptFields::take(std::size_t column, PendingColumn& to) {
   auto& reader = *stored_[column].pages;
   const auto& owner = stored_[column].owner;
   if (whole_) {
+    if (schema_.columns[column].encoding == Encoding::switched) {
+      throw InputError(path() + ": " + reader.path() +
+                       " is a variant: its pages are copied as they are, and can be neither "
+                       "compressed anew nor stored in another way");
+    }
     const auto n = reader.n_values(*whole_);
     reader.read({*whole_, 0, n}, to.extend(n));
   } else if (!is_ends(column)) {
-    for (const auto& items : noted_[place_of(owner)]) {
-      take(values_in(items, owner.n_in_item), column, to);
-    }
+    const auto& items = noted_[place_of(owner)];
+    owner.n_in_item == 1 ? take(items, column, to)
+                         : take(values_of(items, owner.n_in_item), column, to);
   }
   reader.forget();
 }
 
-void KeptFields::take(const Stretch& stretch, std::size_t column, PendingColumn& to) {
+/// Stretches of which the pages are neither copied nor compared are read at once.
+void KeptFields::take(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to) {
+  auto first = stretches.begin();
+  for (auto each = first; each != stretches.end(); ++each) {
+    if (const auto* pages = pages_of_whole(*each, column)) {
+      read({first, each}, column, to);
+      take_whole(*each, *pages, column, to);
+      first = each + 1;
+    }
+  }
+  read({first, stretches.end()}, column, to);
+}
+
+void KeptFields::read(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to) {
+  std::uint64_t n = 0;
+  for (const auto& each : stretches) {
+    stored_[column].pages->require(each);  // before memory is taken
+    n += each.last - each.first;
+  }
+  if (n > 0) {
+    stored_[column].pages->read(stretches, to.extend(n));
+    stored_[column].last_page.clear();
+  }
+}
+
+/// The pages that may be copied of a cluster, if these are all of its values; else null.
+const PagesOfColumn* KeptFields::pages_of_whole(const Stretch& stretch, std::size_t column) const {
+  const auto n_values = stored_[column].pages->n_values(stretch.cluster);
+  return stretch.last - stretch.first == n_values ? pages_to_copy(column, stretch.cluster)
+                                                  : nullptr;
+}
+
+void KeptFields::take_whole(const Stretch& stretch, const PagesOfColumn& pages, std::size_t column,
+                            PendingColumn& to) {
   auto& stored = stored_[column];
-  auto& reader = *stored.pages;
-  const auto n = stretch.last - stretch.first;
-  const auto* pages =
-      n == reader.n_values(stretch.cluster) ? pages_to_copy(column, stretch.cluster) : nullptr;
-  if (pages != nullptr && is_worth_copying(*pages, to)) {
-    for_each_sealed(column, *pages, [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
+  if (is_worth_copying(pages, to)) {
+    for_each_sealed(column, pages, [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
       to.add_page(n_values, sealed);
     });
     stored.last_page.clear();
-  } else if (pages != nullptr && pages->pages.size() == 1 &&
-             pages->pages[0].where.n_bytes < least_behind_values) {
+  } else if (pages.pages.size() == 1 && pages.pages[0].where.n_bytes < least_behind_values) {
     take_small(stretch, stored, to);
   } else {
-    reader.require(stretch);  // before memory is taken
-    reader.read(stretch, to.extend(n));
-    stored.last_page.clear();
+    read({&stretch, 1}, column, to);
   }
 }
 

@@ -95,7 +95,12 @@ class KeptFields {
   void note(std::size_t place, std::span<const Stretch> items);
   [[nodiscard]] const PagesOfColumn* pages_to_copy(std::size_t column, std::size_t cluster) const;
   [[nodiscard]] bool is_worth_copying(const PagesOfColumn& pages, const PendingColumn& to) const;
-  void take(const Stretch& stretch, std::size_t column, PendingColumn& to);
+  [[nodiscard]] const PagesOfColumn* pages_of_whole(const Stretch& stretch,
+                                                    std::size_t column) const;
+  void take(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to);
+  void take_whole(const Stretch& stretch, const PagesOfColumn& pages, std::size_t column,
+                  PendingColumn& to);
+  void read(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to);
   void take_small(const Stretch& stretch, Stored& stored, PendingColumn& to);
   template <typename TakePage>
   void for_each_sealed(std::size_t column, const PagesOfColumn& pages, TakePage take_page);

@@ -262,6 +262,16 @@ class Comparison {
   std::vector<Representations> columns_;
 };
 
+/// Whether it is one of the alternatives of a variant, or within one.
+bool is_alternative(const Schema& schema, std::uint32_t number) {
+  for (; schema.fields[number].parent != number; number = schema.fields[number].parent) {
+    if (schema.fields[schema.fields[number].parent].role == FieldRole::variant) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Schema kept_schema(const Schema& from, std::span<const FieldColumn* const> columns,
@@ -326,6 +336,7 @@ std::string path_of(const Schema& schema, std::uint32_t field) {
 Owner owner_of(const Schema& schema, std::uint32_t column) {
   auto number = schema.columns[column].field;
   Owner owner;
+  owner.is_alternative = is_alternative(schema, number);
   if (const auto first = schema.fields[number].columns.front();
       first != column && is_index(schema.columns[first].encoding)) {
     owner.ends = first;  // of characters

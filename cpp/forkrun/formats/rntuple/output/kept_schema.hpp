@@ -37,6 +37,7 @@ void require_no_others(const Schema& kept, const Schema& of_file);
 struct Owner {
   std::optional<std::uint32_t> ends;  ///< the column where its lists end; none: the entries do
   std::uint64_t n_in_item{1};
+  bool is_alternative{};  ///< of a variant: no more is known than that its values are in clusters
 };
 [[nodiscard]] Owner owner_of(const Schema& schema, std::uint32_t column);
 
