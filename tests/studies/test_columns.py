@@ -42,16 +42,24 @@ def test_each_column_is_read_and_unzipped_once(file: Path) -> None:
     assert all(cost.time_s > 0 for cost in costs.values())
 
 
-def test_threads_of_one_child_read_what_one_thread_reads(tmp_path: Path, file: Path) -> None:
+def test_parts_of_a_file_end_with_clusters(file: Path) -> None:
+    opened = OpenedFile.of(str(file), "Events", NAMES)
+    small = opened.blocks(50)
+    assert halves(opened, small, 2) == [small[:2], small[2:]]
+    assert alternate(small, 2) == [small[::2], small[1::2]]
+    assert {*read_apart(opened, halves(opened, small, 2)).columns_s} >= {*NAMES}
+
+
+def test_lanes_of_a_child_unzip_no_basket_twice(file: Path) -> None:
+    """Where blocks end within baskets; lanes that know nothing of each other do."""
     opened = OpenedFile.of(str(file), "Events", NAMES)
     once = stored_bytes(file, *{*NAMES, *IDS})
-    small = opened.blocks(50)
-    assert read_together(opened, small, 1, 1).read_bytes >= once
-    apart = read_apart(opened, alternate(small, 2))
-    assert apart.read_bytes == 2 * read_together(opened, small, 1, 1).read_bytes
-    assert {*apart.columns_s} >= {*NAMES}
-    assert halves(opened, small, 2) == [small[:2], small[2:]]  # cut between clusters
-    assert alternate(small, 2) == [small[::2], small[1::2]]
+    for n_lanes in (2, 4):
+        shared = read_together(opened, n_lanes, n_lanes, block_size=7)
+        assert (shared.read_calls, shared.read_bytes) == (3 * 4, once)
+    alone = read_together(opened, 1, 1)
+    twice = read_apart(opened, alternate(opened.blocks(30), 2))
+    assert twice.read_bytes == 2 * alone.read_bytes
 
 
 def test_a_study_of_columns_has_all_published_figures_beside(file: Path) -> None:

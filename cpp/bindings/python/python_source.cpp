@@ -53,7 +53,7 @@ class PythonSource final : public Source {
 
   void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override {
     const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
-    join_into_blocks(unit.ranges, clusters_, size, blocks);
+    join_into_blocks(unit.ranges, clusters_, {size, size}, blocks);
   }
 
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;

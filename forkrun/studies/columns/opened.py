@@ -70,9 +70,8 @@ class OpenedFile(Struct, frozen=True):
         )  # fmt: skip
         return format_named(self.index.format).source(events)
 
-    def unit(self, blocks: Blocks) -> _core.UnitToDo:
-        """These blocks as one unit of work, cut again where they were; entries in another
-        order than that of the file are gathered into blocks of the usual size."""
+    def unit(self, blocks: Blocks, block_size: int = 0) -> _core.UnitToDo:
+        """These ranges as one unit of work. `block_size`: 0, as the source chooses."""
         of_lumis = [
             (of.run, of.lumi, min(of.last, last) - max(of.first, first))
             for first, last in blocks
@@ -82,7 +81,5 @@ class OpenedFile(Struct, frozen=True):
         runs, lumis, counts = (np.array(each, np.int64) for each in zip(*of_lumis, strict=True))
         several = (runs, lumis, np.cumsum(counts)) if len(of_lumis) > 1 else None
         ranges = [(0, first, last) for first, last in blocks]
-        least = BLOCK_SIZE if self.n_kept_bytes else 0
-        size = max(least, *(last - first for first, last in blocks))
         first = int(runs[0]), int(lumis[0])
-        return _core.UnitToDo(0, *first, ranges, {}, lumis=several, block_size=size)
+        return _core.UnitToDo(0, *first, ranges, {}, lumis=several, block_size=block_size)

@@ -51,9 +51,9 @@ def measure_columns(
         return {"time_s": passes[name][-1].time_s}
 
     ways = {
-        ONE: partial(read_together, file, blocks, 1, 1),
-        COLUMNS_: partial(read_together, file, blocks, n_threads, 1),
-        TOGETHER: partial(read_together, file, blocks, n_threads, n_threads),
+        ONE: partial(read_together, file, 1, 1),
+        COLUMNS_: partial(read_together, file, n_threads, 1),
+        TOGETHER: partial(read_together, file, n_threads, n_threads),
         ALTERNATE: partial(read_apart, file, alternate(blocks, n_threads)),
         HALVES: partial(read_apart, file, halves(file, blocks, n_threads)),
     }

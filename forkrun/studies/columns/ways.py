@@ -31,15 +31,18 @@ class _Asks:
         """Does nothing with them."""
 
 
-def read_together(file: OpenedFile, blocks: Blocks, n_threads: int, n_blocks: int) -> Pass:
-    """One child: so many threads, with so many blocks in flight."""
-    return _read(file, [blocks], n_threads, n_blocks)
+def read_together(file: OpenedFile, n_threads: int, n_blocks: int, block_size: int = 0) -> Pass:
+    """One child: so many threads, with so many blocks in flight, which are cut as those of jobs."""
+    whole = file.unit([(0, file.index.n_entries)], block_size)
+    return _read(file, [whole], n_threads, n_blocks)
 
 
 def read_apart(file: OpenedFile, parts: Sequence[Blocks]) -> Pass:
     """A thread for each part of the blocks, which has its own files and baskets and knows nothing
     of the others."""
-    return _read(file, [part for part in parts if part], 1, 1)
+    sizes = [max((last - first for first, last in part), default=0) for part in parts]
+    units = [file.unit(part, size) for part, size in zip(parts, sizes, strict=True) if part]
+    return _read(file, units, 1, 1)
 
 
 def halves(file: OpenedFile, blocks: Blocks, n_parts: int) -> list[Blocks]:
@@ -55,14 +58,19 @@ def halves(file: OpenedFile, blocks: Blocks, n_parts: int) -> list[Blocks]:
     return parts
 
 
+def read_in_order(file: OpenedFile, entries: Blocks) -> Pass:
+    """One thread, in another order than that of the file."""
+    return _read(file, [file.unit(entries)], 1, 1)
+
+
 def alternate(blocks: Blocks, n_parts: int) -> list[Blocks]:
     """Even and odd blocks, for two parts."""
     return [blocks[part::n_parts] for part in range(n_parts)]
 
 
-def _read(file: OpenedFile, parts: Sequence[Blocks], n_threads: int, n_blocks: int) -> Pass:
-    """A processor for each part, all at the same time."""
-    readers = [_Reader(file, part, n_threads, n_blocks) for part in parts]
+def _read(file: OpenedFile, units: Sequence[_core.UnitToDo], n_threads: int, n_blocks: int) -> Pass:
+    """A processor for each unit, all at the same time."""
+    readers = [_Reader(file, unit, n_threads, n_blocks) for unit in units]
     begin_s = time.perf_counter()
     if len(readers) == 1:
         readers[0].run()
@@ -88,7 +96,9 @@ class _Reader:
 
     result: _core.UnitResult
 
-    def __init__(self, file: OpenedFile, blocks: Blocks, n_threads: int, n_blocks: int) -> None:
+    def __init__(
+        self, file: OpenedFile, unit: _core.UnitToDo, n_threads: int, n_blocks: int
+    ) -> None:
         names = [name for name, _ in file.columns]
         builder = _core.ScheduleBuilder(list(file.columns))
         builder.add_python_module("asks", "analyzer", _Asks(), names, {})
@@ -100,7 +110,7 @@ class _Reader:
         )  # fmt: skip
         self._schedule.begin_job()
         self._processor = _core.Processor(self._schedule, self._source, settings)
-        self._units = iter([file.unit(blocks)])
+        self._units = iter([unit])
 
     def run(self) -> None:
         """Reads all blocks."""

@@ -16,7 +16,7 @@ _COLOURS = (*(shades[0] for shades in RUN_SHADES), "#b33f62", "#5b6b3a")
 def write_plot(plot: Plot, file: Path, *, is_conclusive: bool = True) -> None:
     """PNG, SVG or PDF, as the name says. Raises OutputError."""
     marked = plot.subtitle if is_conclusive else f"{plot.subtitle} (busy machine: not conclusive)"
-    figure, axes = new_figure(7, 3.8, plot.title, marked)
+    figure, axes = new_figure(6.6, 3.5, plot.title, marked)
     ours = theirs = 0
     for curve in plot.curves:
         turn = theirs if curve.theirs else ours

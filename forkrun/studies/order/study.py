@@ -13,7 +13,7 @@ from forkrun.config import IdBranches
 from forkrun.formats.registry import format_named
 from forkrun.index import FileIndex, index_files
 from forkrun.studies.columns.opened import OpenedFile
-from forkrun.studies.columns.ways import Pass, read_together
+from forkrun.studies.columns.ways import Pass, read_in_order
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
 from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
@@ -93,7 +93,7 @@ def _play_here(
     """The same by forkrun, as with source.order = "lumi"."""
     types = tuple((branch.name, branch.type) for branch in index.branches)
     file = OpenedFile(index, ids, types, _KEPT_BYTES)
-    found: Pass = read_together(file, [piece for pieces in lumis for piece in pieces], 1, 1)
+    found: Pass = read_in_order(file, [piece for pieces in lumis for piece in pieces])
     return {"time_s": found.time_s, "calls": found.read_calls, "bytes": found.read_bytes}
 
 

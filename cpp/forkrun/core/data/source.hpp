@@ -75,8 +75,8 @@ class Source {
   [[nodiscard]] virtual std::span<const ColumnDescription> columns() const = 0;
 
   /// Cuts a unit into blocks of at most `block_size` events, in entry order, and adds them to
-  /// `blocks`. Depends on the unit and the input alone. Blocks end at cluster boundaries of the
-  /// input where that costs little. `block_size` 0: the source chooses.
+  /// `blocks`. Depends on the unit, the input and the number of lanes alone. Blocks end at cluster
+  /// boundaries of the input where that costs little. `block_size` 0: the source chooses.
   virtual void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const = 0;
 
   /// Called in the child, once per concurrent block. Opens nothing until the first `load`.

@@ -50,6 +50,8 @@ BranchReader::BranchReader(StoredBranch branch, TreeFile& file)
   }
   if (auto* room = file_.unpacked_room(); room != nullptr && !branch_.baskets.empty()) {
     kept_ = room->of(name_of_kept());
+  } else if (auto* shared = file_.lane_baskets(); shared != nullptr && !branch_.baskets.empty()) {
+    lanes_ = &shared->of(name_of_kept());
   }
 }
 
@@ -106,7 +108,16 @@ void BranchReader::forget() {
 
 void BranchReader::load(std::size_t number) {
   basket_ = nullptr;
+  if (is_of_other_blocks(number)) {
+    shared_ = lanes_->get(number, [&] {
+      unpack(number);
+      return std::exchange(own_, {});
+    });
+    basket_ = &shared_->basket;
+    return;
+  }
   if (!kept_) {
+    shared_ = {};
     unpack(number);
     basket_ = &own_.basket;
     return;
@@ -116,6 +127,12 @@ void BranchReader::load(std::size_t number) {
     return ranks_ ? only(*ranks_, own_) : std::exchange(own_, {});
   });
   basket_ = &shared_->basket;
+}
+
+/// Whether another lane may need this basket as well: it does not lie within what is being read.
+bool BranchReader::is_of_other_blocks(std::size_t number) const {
+  return lanes_ != nullptr && !ranks_ && wanted_end_ > 0 &&
+         (starts_[number] < wanted_first_ || starts_[number + 1] > wanted_end_);
 }
 
 void BranchReader::unpack(std::size_t number) {
@@ -164,7 +181,8 @@ void BranchReader::load_from_file(std::size_t number) {
 bool BranchReader::load_two(std::size_t number) {
   const auto next = number + 1;
   if (kept_ || next >= branch_.baskets.size() || starts_[next] >= wanted_end_ ||
-      branch_.baskets[next].seek == 0 || !is_zlib_basket(record_.view())) {
+      branch_.baskets[next].seek == 0 || is_of_other_blocks(next) ||
+      !is_zlib_basket(record_.view())) {
     return false;
   }
   n_of_next_ = 0;
@@ -232,6 +250,7 @@ void BranchReader::make_offsets(const StoredBasket& stored) {
 void BranchReader::for_each_basket(
     std::int64_t first, std::int64_t last,
     const std::function<void(const Basket&, std::int64_t, std::int64_t)>& use) {
+  wanted_first_ = first;
   wanted_end_ = last;
   while (first < last) {
     const Basket& basket = basket_at(first);

@@ -62,6 +62,7 @@ class BranchReader final : public ColumnReader {
   [[nodiscard]] std::string name_of_kept() const;
   [[nodiscard]] std::size_t find(std::int64_t entry) const;
   void load(std::size_t number);
+  [[nodiscard]] bool is_of_other_blocks(std::size_t number) const;
   void unpack(std::size_t number);
   void unpack(std::size_t number, const StoredBasket& stored);
   void load_from_file(std::size_t number);
@@ -83,13 +84,15 @@ class BranchReader final : public ColumnReader {
   StoredBranch branch_;
   TreeFile& file_;
   std::vector<std::int64_t> starts_;  ///< first entry of each basket, then the number of entries
-  std::int64_t wanted_end_ = 0;       ///< of the entries that are being read
+  std::int64_t wanted_first_ = 0;     ///< of the entries that are being read
+  std::int64_t wanted_end_ = 0;
   Bytes record_;
   Bytes values_;
   NestedValues nested_;
   FormValues form_values_;
   std::optional<FixedPlace> place_;       ///< of what is taken apart, if it is the same in all
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored
+  BasketsOfBranch* lanes_ = nullptr;      ///< null: no other lane needs what this one reads
   std::shared_ptr<UnpackedBranch> kept_;  ///< null: entries are read as they are stored
   std::shared_ptr<const EntryRanks> ranks_;  ///< null: all entries are kept
   UnpackedBasket own_;

@@ -24,6 +24,7 @@ void SourceFile::open() {
     file_->check_identity(config_.identities.at(number_));
   }
   file_->keep_unpacked(config_.unpacked_room);
+  file_->share_baskets(config_.lane_baskets->of_file(file_->path()));
   naming_file(file_->path(), [&] {
     table_ = event_table(*file_, config_.tree_of(number_));
     if (table_->n_entries() > 0) {  // without entries it may lack their branches

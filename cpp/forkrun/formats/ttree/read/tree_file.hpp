@@ -15,6 +15,7 @@ class TTree;
 
 namespace forkrun::root_io {
 
+class BasketsOfFile;
 class InputTree;
 class UnpackedRoom;
 
@@ -53,12 +54,16 @@ class TreeFile : public InputFile {
   /// Where its baskets stay unpacked; null: nowhere.
   [[nodiscard]] UnpackedRoom* unpacked_room() const { return unpacked_room_.get(); }
   void keep_unpacked(std::shared_ptr<UnpackedRoom> room) { unpacked_room_ = std::move(room); }
+  /// Baskets that other lanes may need as well; null: there are none.
+  [[nodiscard]] BasketsOfFile* lane_baskets() const { return lane_baskets_.get(); }
+  void share_baskets(std::shared_ptr<BasketsOfFile> baskets) { lane_baskets_ = std::move(baskets); }
 
  private:
   TreeFile(const std::string& path, WithoutRoot tag);
   [[nodiscard]] std::unique_ptr<InputTree> tree_without_root(const std::string& name) const;
 
   std::shared_ptr<UnpackedRoom> unpacked_room_;
+  std::shared_ptr<BasketsOfFile> lane_baskets_;
   mutable std::map<std::string, TTree*> of_root_;  ///< by path; the file owns them
   std::map<std::string, std::unique_ptr<InputTree>> trees_;
 };

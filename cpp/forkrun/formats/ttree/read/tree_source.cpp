@@ -176,12 +176,18 @@ SourceLane::Statistics TreeLane::statistics() const {
 
 TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}
 
-std::unique_ptr<SourceLane> TreeSource::make_lane() { return std::make_unique<TreeLane>(config_); }
+std::unique_ptr<SourceLane> TreeSource::make_lane() {
+  config_.lane_baskets->add_lane();
+  return std::make_unique<TreeLane>(config_);
+}
 
 void TreeSource::cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const {
   config_.ahead->begin(unit.ranges);
-  const auto size = static_cast<std::int64_t>(block_size == 0 ? default_block_size : block_size);
-  join_into_blocks(unit.ranges, config_.clusters, size, blocks);
+  const bool chooses = block_size == 0;
+  const bool shares = chooses && config_.lane_baskets->has_several_lanes();
+  const auto size = static_cast<std::int64_t>(chooses ? default_block_size : block_size);
+  const auto most = shares ? static_cast<std::int64_t>(most_of_cluster) : size;
+  join_into_blocks(unit.ranges, config_.clusters, {size, most}, blocks);
 }
 
 }  // namespace forkrun::root_io

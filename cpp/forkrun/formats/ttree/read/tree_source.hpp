@@ -11,10 +11,9 @@
 #include <forkrun/formats/ttree/read/filled_column.hpp>
 #include <forkrun/formats/ttree/read/reading_order.hpp>
 #include <forkrun/formats/ttree/read/source_file.hpp>
+#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 
 namespace forkrun::root_io {
-
-class UnpackedRoom;
 
 /// What the process that reads a source will read of it: the units that it has begun.
 class EntriesAhead {
@@ -45,6 +44,7 @@ struct TreeSourceConfig {
   std::vector<std::string> trees{};               ///< per file; none: all have `tree`
   std::vector<std::size_t> expected{};            ///< columns that modules will ask for
   std::shared_ptr<EntriesAhead> ahead = std::make_shared<EntriesAhead>();
+  std::shared_ptr<LaneBaskets> lane_baskets = std::make_shared<LaneBaskets>();
 
   /// Files that who makes outputs has open at a time: one, or a few where files take turns.
   [[nodiscard]] std::size_t most_open() const {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -133,5 +135,95 @@ inline void UnpackedBranch::keep(const Kept& basket, Kept& place) {
     place = basket;
   }
 }
+
+// Blocks end within baskets where clusters are larger than blocks, or baskets do not end with
+// clusters. Each lane would unpack such a basket for its own block. So the lanes of a source share
+// them: who asks first unpacks, who asks meanwhile waits, and the last few stay for those that are
+// late. A basket within one block stays with its lane, in memory that is used again.
+
+/// Baskets of one branch of a file that blocks of several lanes need. Any thread.
+class BasketsOfBranch {
+ public:
+  explicit BasketsOfBranch(std::size_t n_kept) : n_kept_{n_kept} {}
+
+  /// The basket with this number, which `unpack` makes if it is not here.
+  template <typename Unpack>
+  std::shared_ptr<const UnpackedBasket> get(std::size_t number, const Unpack& unpack) {
+    const auto place = place_of(number);
+    const std::lock_guard lock{place->mutex};
+    if (!place->basket) {
+      place->basket = std::make_shared<const UnpackedBasket>(unpack());
+    }
+    return place->basket;
+  }
+
+ private:
+  struct Place {
+    explicit Place(std::size_t of) : number{of} {}
+    std::size_t number;
+    std::mutex mutex;
+    std::shared_ptr<const UnpackedBasket> basket;  ///< null: not unpacked yet
+  };
+
+  std::shared_ptr<Place> place_of(std::size_t number) {
+    const std::lock_guard lock{mutex_};
+    const auto known = std::ranges::find(places_, number, [](const auto& p) { return p->number; });
+    if (known != places_.end()) {
+      return *known;
+    }
+    if (places_.size() == n_kept_) {
+      places_.pop_front();
+    }
+    return places_.emplace_back(std::make_shared<Place>(number));
+  }
+
+  std::size_t n_kept_;
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<Place>> places_;  ///< the newest last
+};
+
+/// Those of one file, for as long as a lane has it open.
+class BasketsOfFile {
+ public:
+  explicit BasketsOfFile(std::size_t n_kept) : n_kept_{n_kept} {}
+
+  /// Of a branch, by a name that no other has.
+  BasketsOfBranch& of(const std::string& branch) {
+    const std::lock_guard lock{mutex_};
+    return branches_.try_emplace(branch, n_kept_).first->second;
+  }
+
+ private:
+  std::size_t n_kept_;
+  std::mutex mutex_;
+  std::map<std::string, BasketsOfBranch> branches_;
+};
+
+/// Those of a source.
+class LaneBaskets {
+ public:
+  void add_lane() { ++n_lanes_; }
+  [[nodiscard]] bool has_several_lanes() const { return n_lanes_ > 1; }
+  /// nullptr: there is one lane, which has nobody to share with.
+  std::shared_ptr<BasketsOfFile> of_file(const std::string& path) {
+    if (!has_several_lanes()) {
+      return nullptr;
+    }
+    const std::lock_guard lock{mutex_};
+    std::erase_if(files_, [](const auto& file) { return file.second.expired(); });
+    auto& known = files_[path];
+    auto held = known.lock();
+    if (!held) {
+      held = std::make_shared<BasketsOfFile>(n_lanes_ + 1);
+      known = held;
+    }
+    return held;
+  }
+
+ private:
+  std::atomic<std::size_t> n_lanes_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<BasketsOfFile>> files_;  ///< by path
+};
 
 }  // namespace forkrun::root_io
