@@ -18,7 +18,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -150,6 +150,9 @@ bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 
 bench-sampling: build ## how much memory is shared, what looking at it costs, and how long that stops a child
 	$(BIN)/python tests/benchmarks/bench_sampling.py $(BENCH_ARGS)
 	$(BIN)/forkrun measure memory --reference arrays
+
+published: build ## all published figures, measured again: docs/published.md, in half an hour; some: PUBLISHED_ARGS="--only io"
+	$(BIN)/python -m tests.published $(PUBLISHED_ARGS)
 
 bench-recovery: build ## what killed children and a killed parent cost beyond lost work: a quarter of an hour
 	$(BIN)/python tests/benchmarks/recovery.py $(BENCH_ARGS)

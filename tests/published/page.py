@@ -1,0 +1,70 @@
+"""docs/published.md, from the results of the commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forkrun.studies.frame.published import WORKS
+from tests.published.lines import LINES, Line
+from tests.published.results import MissingError, Results
+
+_HEAD = """# Published figures, measured again
+
+What five works report, and the same measured with forkrun. `make published` runs all commands, in
+half an hour, and writes this page; [studies](studies.md) says what those of `measure` do. Run it on
+a machine that does nothing else.
+"""
+_TABLE = "| | then | command | ours | ratio | why it differs |\n|" + " --- |" * 6
+_PICTURES = """
+## Plots
+
+Blue is this machine, grey with open marks is what was published.
+
+![Mean size of a read](images/published-io.png)
+
+![Processing time of the children](images/published-distribution.png)
+
+![Reading columns with several threads](images/published-columns.png)
+
+![Reading a merged file lumi by lumi](images/published-order.png)
+"""
+
+
+def write_page(found: Mapping[str, Any]) -> str:
+    """The page as Markdown. `found`: by step; and "host"."""
+    parts = [_HEAD, _machine(found)]
+    for work, title in WORKS.items():
+        parts.append(f"## {work}: {title[0].upper()}{title[1:]}\n\n{_TABLE}")
+        lines = [line for line in LINES if line.number.partition(".")[0] == work]
+        parts[-1] += "".join(f"\n{row}" for row in _rows(lines, Results(found))) + "\n"
+    return "\n".join([*parts, _PICTURES.lstrip()])
+
+
+def _machine(found: Mapping[str, Any]) -> str:
+    host = found.get("host", {})
+    busy = [name for name, each in found.items() if each.get("is_conclusive") is False]
+    versions = host.get("versions", {})
+    lines = [
+        f"Here: {host.get('cpu', 'not measured')}, {host.get('n_cpus', 0)} CPUs,"
+        f" {host.get('kernel', '')}; Python {versions.get('python', '')}, ROOT"
+        f" {versions.get('root', '')}. A ratio is ours over theirs; a dash: no number was"
+        " published, or none was measured here."
+    ]
+    if busy:
+        lines.append(
+            f"\n**Not conclusive**: other programs used the machine during {', '.join(busy)}."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _rows(lines: list[Line], results: Results) -> Iterator[str]:
+    for line in lines:
+        try:
+            ours, ratio = line.ours(results)
+        except MissingError:
+            ours, ratio = "not measured here", "–"
+        yield (
+            f"| {line.number} | {line.then} | `forkrun {line.command}` | {ours} | {ratio}"
+            f" | {line.why} |"
+        )
