@@ -43,7 +43,7 @@ def write_page(found: Mapping[str, Any]) -> str:
 
 def _machine(found: Mapping[str, Any]) -> str:
     host = found.get("host", {})
-    busy = [name for name, each in found.items() if each.get("is_conclusive") is False]
+    busy = [name for name, each in sorted(found.items()) if each.get("is_conclusive") is False]
     versions = host.get("versions", {})
     lines = [
         f"Here: {host.get('cpu', 'not measured')}, {host.get('n_cpus', 0)} CPUs,"

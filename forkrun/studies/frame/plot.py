@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullLocator
 
 from forkrun.monitoring.report.plots.style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
 from forkrun.studies.frame.study import Curve, Plot
@@ -53,6 +54,9 @@ def _axes(axes: Axes, plot: Plot) -> None:
         axes.minorticks_off()
     if plot.y_log:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
     else:
         axes.set_ylim(0, None)
     if plot.ideal is not None:
