@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -106,16 +107,20 @@ class RunRecords(Struct, frozen=True):
         known = [each[-1].time_s for each in (self.timeline, self.samples) if each]
         return max([*known, *(unit.end_s for unit in self.ledger)], default=0.0)
 
-    def last_session(self) -> RunRecords:
-        """Records since the job was last resumed; all of them if it never was."""
-        starts = self.times("job_start")
+    def sessions(self) -> tuple[RunRecords, ...]:
+        """Records of each session in order: a job that was resumed has several."""
+        starts = sorted(set(self.times("job_start")))
         if len(starts) < 2:
-            return self
+            return (self,)
+        bounds = [*zip([-math.inf, *starts[1:]], [*starts[1:], math.inf], strict=True)]
+        return tuple(self._between(first_s, end_s) for first_s, end_s in bounds)
+
+    def _between(self, first_s: float, end_s: float) -> RunRecords:
         return replace(
             self,
-            ledger=tuple(line for line in self.ledger if line.start_s >= starts[-1]),
-            samples=tuple(sample for sample in self.samples if sample.time_s >= starts[-1]),
-            timeline=tuple(line for line in self.timeline if line.time_s >= starts[-1]),
+            ledger=tuple(line for line in self.ledger if first_s <= line.start_s < end_s),
+            samples=tuple(sample for sample in self.samples if first_s <= sample.time_s < end_s),
+            timeline=tuple(line for line in self.timeline if first_s <= line.time_s < end_s),
         )
 
     def times(self, event: str) -> list[float]:

@@ -5,9 +5,9 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/remote_file.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/root_histograms/histogram_file.hpp>
@@ -146,11 +146,11 @@ py::dict read_columns(const std::string& path, const std::string& tree, const St
 
 /// Number, bytes and seconds of this thread's reads and of what it unpacked.
 py::dict costs_of_thread() {
+  const auto& mine = InputCosts::of_this_thread().own;
+  const auto seconds = [](std::int64_t ns) { return 1e-9 * static_cast<double>(ns); };
   py::dict costs;
-  const auto& [read, unzip] = byte_costs();
-  for (const auto& [name, kind] : {std::pair{"read", read}, std::pair{"unzip", unzip}}) {
-    costs[name] = py::make_tuple(kind.n, kind.n_bytes, 1e-9 * static_cast<double>(kind.ns));
-  }
+  costs["read"] = py::make_tuple(mine.read_calls, mine.read_bytes, seconds(mine.read_ns));
+  costs["unzip"] = py::make_tuple(mine.n_unpacked, mine.unpacked_bytes, seconds(mine.unpack_ns));
   return costs;
 }
 

@@ -49,6 +49,51 @@ std::vector<std::pair<double, std::uint64_t>> bins_of(const Recorder::NodeStatis
   return bins;
 }
 
+py::dict input_of(const InputCost& cost) {
+  py::dict input;
+  input["read_calls"] = cost.read_calls;
+  input["read_bytes"] = cost.read_bytes;
+  input["read_s"] = 1e-9 * static_cast<double>(cost.read_ns);
+  input["packed_bytes"] = cost.packed_bytes;
+  input["unpacked_bytes"] = cost.unpacked_bytes;
+  input["unpack_s"] = 1e-9 * static_cast<double>(cost.unpack_ns);
+  return input;
+}
+
+py::dict loading_of(const Recorder::Loading& loading) {
+  auto dict = input_of(loading.input);
+  dict["count"] = loading.n_calls;
+  dict["total_s"] = 1e-9 * static_cast<double>(loading.total_ns);
+  return dict;
+}
+
+/// Of each piece the time of a kind [us].
+py::list of_kind(const Recorder::OfTime& thread, Activity::Kind kind) {
+  py::list values;
+  for (const auto& piece : thread.pieces) {
+    values.append(std::max<std::int64_t>(piece[static_cast<std::size_t>(kind)], 0) / 1000);
+  }
+  return values;
+}
+
+py::dict course_of(const Recorder::Course& course) {
+  py::list threads;
+  for (const auto& thread : course.threads) {
+    py::dict of_thread;
+    of_thread["name"] = thread.name;
+    of_thread["reading"] = of_kind(thread, Activity::Kind::reading);
+    of_thread["unpacking"] = of_kind(thread, Activity::Kind::unpacking);
+    of_thread["processing"] = of_kind(thread, Activity::Kind::processing);
+    of_thread["committing"] = of_kind(thread, Activity::Kind::committing);
+    threads.append(of_thread);
+  }
+  py::dict dict;
+  dict["start_s"] = 1e-9 * static_cast<double>(course.origin_ns);
+  dict["piece_s"] = 1e-9 * static_cast<double>(course.piece_ns);
+  dict["threads"] = threads;
+  return dict;
+}
+
 py::dict module_of(const Graph& graph, const Node& node,
                    const Recorder::NodeStatistics& statistics) {
   py::dict module;
@@ -66,6 +111,10 @@ py::dict module_of(const Graph& graph, const Node& node,
   module["wait_inputs_s"] = 1e-9 * static_cast<double>(statistics.wait_inputs_ns);
   module["wait_queue_s"] = 1e-9 * static_cast<double>(statistics.wait_queue_ns);
   module["bins"] = bins_of(statistics);
+  if (node.kind == NodeKind::source_column) {
+    module["input"] = input_of(statistics.input);
+    module["input"]["shared_s"] = 1e-9 * static_cast<double>(statistics.shared_ns);
+  }
   return module;
 }
 
@@ -89,6 +138,8 @@ py::dict timing_of(const Graph& graph, const Recorder& recorder) {
   timing["modules"] = modules;
   timing["stalls"] = stalls;
   timing["n_not_traced"] = recorder.n_not_traced();
+  timing["loading"] = loading_of(recorder.loading_statistics());
+  timing["activity"] = course_of(recorder.course());
   return timing;
 }
 

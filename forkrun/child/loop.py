@@ -83,7 +83,9 @@ def _end(work: Work, child: int, processor: _core.Processor) -> None:
     work.shared.board.set_state(child, "finishing")
     processor.finish()
     if work.job.config.monitoring.timing or work.job.config.monitoring.trace:
-        write_timing(processor, work.files.run.path, child, work.job.config.monitoring.trace)
+        trace = work.job.config.monitoring.trace
+        asked = {label: module.asked for label, module in work.job.schedule.modules.items()}
+        write_timing(processor, work.files.run.path, child, trace=trace, asked=asked)
     work.job.schedule.core.end_job()
     work.guard.check()
     work.shared.board.set_state(child, "done")

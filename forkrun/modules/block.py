@@ -46,8 +46,10 @@ class EventBlock:
         core: _core.Block,
         columns: Reader | None = None,
         conditions: ModuleConditions | None = None,
+        asked: set[str] | None = None,
     ) -> None:
         self._core = core
+        self._asked = set() if asked is None else asked
         self._conditions = conditions
         self._reader = columns or ModuleColumns.of_names(())
         self._objects: dict[str, ak.Array] = {}
@@ -92,6 +94,7 @@ class EventBlock:
 
     def plain(self, column: str) -> Any:
         """Values, or (offsets, values) of a jagged column; see forkrun.modules.columns."""
+        self._asked.add(column)
         try:
             return self._core.column(column)
         except KeyError as error:

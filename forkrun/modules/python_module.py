@@ -66,6 +66,8 @@ class PythonModule:
         self.produces = dict(produces or {})
         self.columns: Reader = ModuleColumns.of_names(self.consumes)
         self.replaces = list(module.replaces) if isinstance(module, Producer) else []
+        self.asked = set(self.replaces)
+        """Columns for which it has asked in this process, or in those that it was forked from."""
         self.variations = variations_of(module)
         self.only_variation = module.only_variation if isinstance(module, Producer) else ""
         self.variation = self.only_variation or NOMINAL
@@ -98,7 +100,7 @@ class PythonModule:
 
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
-        events = EventBlock(block, self.columns, self._conditions)
+        events = EventBlock(block, self.columns, self._conditions, self.asked)
         events.variation = self.variation
         events.dataset = self._dataset(block)
         try:

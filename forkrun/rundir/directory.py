@@ -227,6 +227,14 @@ class RunDirectory(Struct, frozen=True):
         """Timing files of all children's processes."""
         return sorted(self.monitoring.glob("timing-*.json"))
 
+    def child_course(self, child: int) -> Path:
+        """How threads of a process that is the first to be this child spent their time."""
+        return self.monitoring / f"course-{child:03d}.json"
+
+    def child_courses(self) -> list[Path]:
+        """Files of all children's processes that say how their threads spent their time."""
+        return sorted(self.monitoring.glob("course-*.json"))
+
     def child_trace(self, child: int) -> Path:
         """Calls one by one of a process that is the first to be this child."""
         return self.monitoring / f"trace-{child:03d}.npy"

@@ -36,12 +36,13 @@ class Spread(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """Repeats of one job. `figures`, `modules`: by name; `same_outputs`: by label whether the
-    events are those of the first column, None where that is not known."""
+    """Repeats of one job. `figures`, `modules`, `columns`: by name; `same_outputs`: by label
+    whether the events are those of the first column, None where that is not known."""
 
     runs: tuple[Run, ...]
     figures: dict[str, Spread]
     modules: dict[str, Spread]
+    columns: dict[str, Spread]
     same_outputs: dict[str, bool | None]
 
 
@@ -93,6 +94,7 @@ def _column(runs: Sequence[Run], first: Sequence[Run]) -> Column:
         tuple(runs),
         _spreads([run.figures for run in runs], [run.figures for run in first]),
         _spreads([run.modules for run in runs], [run.modules for run in first]),
+        _spreads([run.columns for run in runs], [run.columns for run in first]),
         _same_outputs(runs, first),
     )
 

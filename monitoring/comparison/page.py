@@ -15,7 +15,8 @@ from forkrun.monitoring.report.page.write import page_of
 def comparison_page(columns: Sequence[Column]) -> str:
     """One file that needs no network."""
     figures = [
-        {"name": name, "text": figure.text, "form": figure.form} for name, figure in FIGURES.items()
+        {"name": name, "text": figure.text, "form": figure.form, "word": figure.word}
+        for name, figure in FIGURES.items()
     ]
     content = {"columns": to_builtins(columns), "figures": figures, "words": WORDS}
     names = ", ".join(column.runs[0].name for column in columns)

@@ -25,11 +25,13 @@ _WRITERS: dict[str, Callable[[float], str]] = {
 
 
 class Figure(Struct, frozen=True):
-    """Value of a report. `place`: keys in report.json; `form`: how people read it."""
+    """Value of a report. `place`: keys in report.json; `form`: how people read it; `word`: of the
+    page that explains it."""
 
     place: tuple[str, ...]
     text: str
     form: str
+    word: str
 
     def write(self, value: float) -> str:
         """The value with its unit."""
@@ -37,30 +39,48 @@ class Figure(Struct, frozen=True):
 
 
 FIGURES = {
-    "rate": Figure(("totals", "rate_events_per_s"), "events of the whole job", "rate"),
-    "loop_rate": Figure(
-        ("totals", "event_loop_rate_events_per_s"), "events in the event loops", "rate"
-    ),
-    "wall": Figure(("phases", "wall_s"), "time of the whole job", "time"),
-    "startup": Figure(("phases", "startup_s"), "start-up", "time"),
-    "merge": Figure(("phases", "merge_s"), "merge", "time"),
-    "cpu": Figure(("totals", "cpu_s"), "CPU time of the event loops", "time"),
-    "cpu_efficiency": Figure(("totals", "cpu_efficiency"), "CPU efficiency", "share"),
-    "utilization": Figure(("balance", "utilization"), "utilization", "share"),
-    "memory": Figure(("memory", "peak", "pss_bytes"), "memory at its peak (PSS)", "size"),
-    "private": Figure(("memory", "peak", "private_bytes"), "private memory at the peak", "size"),
-    "shared": Figure(("memory", "peak", "shared_bytes"), "shared memory at the peak", "size"),
-    "read": Figure(("totals", "read_bytes"), "bytes read by the event loops", "size"),
-    "read_calls": Figure(("totals", "read_calls"), "reads by the event loops", "count"),
-    "output": Figure(("output",), "size of all outputs", "size"),
+    name: Figure(tuple(place.split("/")), text, form, word)
+    for name, place, text, form, word in (
+        ("rate", "totals/rate_events_per_s", "events of the whole job", "rate", "rate"),
+        (
+            "loop_rate",
+            "totals/event_loop_rate_events_per_s",
+            "events in the event loops",
+            "rate",
+            "rate",
+        ),
+        ("wall", "phases/wall_s", "time of the whole job", "time", "of the job"),
+        ("startup", "phases/startup_s", "start-up", "time", "start-up"),
+        ("merge", "phases/merge_s", "merge", "time", "merge"),
+        ("cpu", "totals/cpu_s", "CPU time of the event loops", "time", "CPU efficiency"),
+        ("cpu_efficiency", "totals/cpu_efficiency", "CPU efficiency", "share", "CPU efficiency"),
+        ("utilization", "balance/utilization", "utilization", "share", "utilization"),
+        ("reading", "spent/reading_s", "threads reading", "time", "reading"),
+        ("unpacking", "spent/unpacking_s", "threads unpacking", "time", "unpacking"),
+        ("processing", "spent/processing_s", "threads processing", "time", "processing"),
+        ("committing", "spent/committing_s", "threads committing", "time", "committing"),
+        ("memory", "memory/peak/pss_bytes", "memory at its peak (PSS)", "size", "peak memory"),
+        (
+            "private",
+            "memory/peak/private_bytes",
+            "private memory at the peak",
+            "size",
+            "private",
+        ),
+        ("shared", "memory/peak/shared_bytes", "shared memory at the peak", "size", "shared"),
+        ("read", "totals/read_bytes", "bytes read by the event loops", "size", "read"),
+        ("read_calls", "totals/read_calls", "reads by the event loops", "count", "read calls"),
+        ("output", "output", "size of all outputs", "size", "outputs"),
+    )
 }
 """Figures by the names that `--fail-if` knows."""
 
 
 class Run(Struct, frozen=True):
     """`kind`: equal for repeats: configuration, build of forkrun, machine. `figures`: by name,
-    those that are known; `modules`: time per event, summed over threads [s]; `digests`: of the
-    events of each output, None of one that is not merged or has no ids; `threads`: of a child."""
+    those that are known; `modules`: time per event, summed over threads [s]; `columns`: of the
+    input, bytes that were read per event; `digests`: of the events of each output,
+    None of one that is not merged or has no ids; `threads`: of a child."""
 
     name: str
     kind: tuple[str, str, str]
@@ -70,6 +90,7 @@ class Run(Struct, frozen=True):
     n_events: int
     figures: dict[str, float]
     modules: dict[str, float]
+    columns: dict[str, float]
     digests: dict[str, str | None]
 
 
@@ -92,6 +113,7 @@ def read_run(path: Path) -> Run:
             n_events=report["events"]["n_events_read"],
             figures={name: value for name, value in known.items() if value is not None},
             modules=_modules(path),
+            columns=_columns(report),
             digests={output["label"]: output["digest_merged"] for output in outputs},
         )
     except (AttributeError, LookupError, TypeError) as error:
@@ -122,7 +144,7 @@ def _value(report: Mapping[str, Any], place: tuple[str, ...]) -> float | None:
     for key in place:
         if value is None:
             return None
-        value = value[key]
+        value = value.get(key)
     return None if value is None else float(value)
 
 
@@ -133,3 +155,9 @@ def _modules(path: Path) -> dict[str, float]:
         return {}
     n_events = timing.n_events or 1
     return {module.label: module.total_s / n_events for module in timing.modules if module.count}
+
+
+def _columns(report: Mapping[str, Any]) -> dict[str, float]:
+    costs = report.get("input") or {"columns": ()}
+    n_events = report["events"]["n_events_read"] or 1
+    return {cost["column"]: cost["read_bytes"] / n_events for cost in costs["columns"]}

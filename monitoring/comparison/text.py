@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from forkrun.base.quantities import DASH, duration, plural
+from forkrun.base.quantities import DASH, duration, plural, size
 from forkrun.monitoring.comparison.compare import Column, Spread
 from forkrun.monitoring.comparison.runs import FIGURES
 from forkrun.monitoring.report.tables import format_table
 
-_MOST_MODULES = 12
+_MOST_ROWS = 12
 _SAME = {True: "the same", False: "DIFFER", None: "not known"}
 
 
@@ -20,8 +20,10 @@ def format_comparison(columns: Sequence[Column]) -> str:
     head = ("", *names)
     figures = [(FIGURES[name].text, *cells) for name, cells in _figures(columns)]
     tables = [[head, *figures]]
-    if modules := list(_modules(columns)):
+    if modules := list(_rows(columns, "modules", duration)):
         tables.append([("time per event", *names), *modules])
+    if columns_read := list(_rows(columns, "columns", _bytes)):
+        tables.append([("bytes read per event", *names), *columns_read])
     if outputs := list(_outputs(columns)):
         tables.append([("events of output", *names), *outputs])
     texts = ["\n".join(format_table(rows, left={0})) for rows in tables]
@@ -54,15 +56,22 @@ def _cell(spread: Spread | None, write: Callable[[float], str], is_compared: boo
     return f"{write(spread.value)}{noise}{ratio}"
 
 
-def _modules(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:
-    """Those that take most in any column."""
+def _rows(
+    columns: Sequence[Column], what: str, write: Callable[[float], str]
+) -> Iterator[tuple[str, ...]]:
+    """Modules or columns of the input: those that take most in any column of the table."""
+    spreads: list[dict[str, Spread]] = [getattr(column, what) for column in columns]
     most: dict[str, float] = {}
-    for column in columns:
-        for label, spread in column.modules.items():
+    for of_column in spreads:
+        for label, spread in of_column.items():
             most[label] = max(spread.value, most.get(label, 0.0))
-    for label in sorted(most, key=lambda label: -most[label])[:_MOST_MODULES]:
-        spreads = [column.modules.get(label) for column in columns]
-        yield label, *(_cell(spread, duration, n > 0) for n, spread in enumerate(spreads))
+    for label in sorted(most, key=lambda label: -most[label])[:_MOST_ROWS]:
+        cells = [each.get(label) for each in spreads]
+        yield label, *(_cell(spread, write, n > 0) for n, spread in enumerate(cells))
+
+
+def _bytes(value: float) -> str:
+    return f"{value:.2f} B" if value < 10 else size(value)
 
 
 def _outputs(columns: Sequence[Column]) -> Iterator[tuple[str, ...]]:

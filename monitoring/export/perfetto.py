@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from msgspec import Struct
 
 from forkrun.base.regular_file import read_regular
-from forkrun.monitoring.export.protobuf import message, number, text
+from forkrun.monitoring.export.protobuf import message, number, real, text
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.page.series import parent_bars
+from forkrun.monitoring.timing.course import KINDS, ChildCourses, read_courses
 from forkrun.monitoring.timing.trace import Call, calls_of, first_call_ns
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -22,17 +24,17 @@ _PACKET = 1
 _TIMESTAMP, _SEQUENCE, _EVENT, _INTERNED, _FLAGS, _TRACK = 8, 10, 11, 12, 13, 60
 _UUID, _TRACK_NAME, _PROCESS, _THREAD, _PARENT, _COUNTER = 1, 2, 3, 4, 5, 8
 _PID, _PROCESS_NAME, _TID, _THREAD_NAME = 1, 6, 2, 5
-_ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _VALUE = 4, 9, 10, 11, 30
+_ANNOTATIONS, _TYPE, _NAME_IID, _TRACK_UUID, _VALUE, _REAL_VALUE = 4, 9, 10, 11, 30, 44
 _EVENT_NAMES, _ANNOTATION_NAMES = 2, 3
 _ANNOTATION_IID, _ANNOTATION_INT = 1, 4
-_UNIT, _BYTES = 3, 3
+_UNIT, _COUNT_UNIT, _BYTES = 3, 2, 3
 _BEGIN, _END, _COUNT = 1, 2, 4
 _CLEARED, _NEEDED = 1, 2
 
 _SEQUENCE_ID = 1
 _PARENT_PROCESS = 1
 """Number of the parent's process in the trace; children are 2, 3, …"""
-_COMMITS, _MEMORY, _FIRST_THREAD = 1, 2, 16
+_COMMITS, _MEMORY, _KINDS, _FIRST_THREAD = 1, 2, 8, 16
 """Tracks of a process."""
 
 
@@ -47,8 +49,7 @@ class _Slice(Struct, frozen=True):
 
 
 def perfetto_trace(run: Path, records: RunRecords) -> bytes:
-    """A trace of all sessions. Calls of modules are in it where the job ran with --trace: their
-    clock is set by the first commit, which is right within some milliseconds."""
+    """A trace of all sessions. Calls of modules are in it where the job ran with --trace."""
     start_s = records.start_s
     writer = _Writer()
     writer.process(_PARENT_PROCESS, "parent")
@@ -59,6 +60,7 @@ def perfetto_trace(run: Path, records: RunRecords) -> bytes:
     writer.slices(_parent(records, start_s))
     writer.slices(_commit(line, start_s) for line in records.ledger)
     _write_calls(writer, run, records, start_s)
+    _write_kinds(writer, run, start_s)
     _write_memory(writer, records, start_s)
     return writer.content()
 
@@ -88,16 +90,25 @@ def _commit(line: Commit, start_s: float) -> _Slice:
 
 
 def _write_calls(writer: _Writer, run: Path, records: RunRecords, start_s: float) -> None:
-    first_s = min((line.start_s for line in records.ledger), default=start_s)
-    first_ns = first_call_ns(run) - _ns(first_s - start_s)
-    threads: set[int] = set()
-    for call in _all_calls(RunDirectory(run)):
+    """Calls of modules, loading and committing, on the threads that did it."""
+    folder, threads = RunDirectory(run), set[int]()
+    clocks_s = {course.child: course.clock_s for course in read_courses(folder)}
+    otherwise_s = _clock_by_commits(folder, records)
+    for call in _all_calls(folder):
         process, thread = _of_child(call.child), _FIRST_THREAD + call.thread
         track = _uuid(process, thread)
         if track not in threads:
             threads.add(track)
             writer.thread(process, thread, f"thread {call.thread}")
-        writer.slices([_call(call, track, first_ns)])
+        clock_s = clocks_s.get(call.child, otherwise_s)
+        writer.slices([_call(call, track, round((clock_s - start_s) * 1e9))])
+
+
+def _clock_by_commits(folder: RunDirectory, records: RunRecords) -> float:
+    """Zero of the clock of calls of a child that has not noted it: by the first commit, which is
+    right within some milliseconds [s since the epoch]."""
+    first_ns = min(map(first_call_ns, folder.child_traces()), default=0)
+    return min((line.start_s for line in records.ledger), default=0.0) - first_ns * 1e-9
 
 
 def _all_calls(folder: RunDirectory) -> Iterator[Call]:
@@ -108,13 +119,31 @@ def _all_calls(folder: RunDirectory) -> Iterator[Call]:
     modules = json.loads(read_regular(timings[0]))["modules"]
     labels = [str(module["label"]) for module in modules]
     for file in folder.child_traces():
-        yield from calls_of(file, labels)
+        yield from calls_of(file, labels, others=True)
 
 
-def _call(call: Call, track: int, first_ns: int) -> _Slice:
+def _call(call: Call, track: int, offset_ns: int) -> _Slice:
     numbers = {"run": call.run, "lumi": call.lumi, "block": call.block, "lane": call.lane}
-    begin_ns, end_ns = call.start_ns - first_ns, call.end_ns - first_ns
+    begin_ns, end_ns = call.start_ns + offset_ns, call.end_ns + offset_ns
     return _Slice(track, call.label, max(begin_ns, 0), max(end_ns, 0), numbers)
+
+
+def _write_kinds(writer: _Writer, run: Path, start_s: float) -> None:
+    """What the threads of each child did, without a trace as well: how many do so at a time, as
+    counters against time."""
+    for course in read_courses(RunDirectory(run)):
+        process = _of_child(course.child)
+        for n, kind in enumerate(KINDS):
+            track = _uuid(process, _KINDS + n)
+            writer.counter(process, _KINDS + n, f"threads {kind}", _COUNT_UNIT)
+            for piece, value in enumerate(_sum_over_threads(course, kind)):
+                time_ns = _ns(course.start_s + piece * course.piece_s - start_s)
+                writer.share(track, time_ns, value / course.piece_s * 1e-6)
+
+
+def _sum_over_threads(course: ChildCourses, kind: str) -> list[int]:
+    pieces = [getattr(thread, kind) for thread in course.threads]
+    return [sum(values) for values in zip_longest(*pieces, fillvalue=0)]
 
 
 def _write_memory(writer: _Writer, records: RunRecords, start_s: float) -> None:
@@ -161,12 +190,12 @@ class _Writer:
         )
         self._describe(number(_UUID, _uuid(process, thread)), described)
 
-    def counter(self, process: int, track: int, name: str) -> None:
+    def counter(self, process: int, track: int, name: str, unit: int = _BYTES) -> None:
         self._describe(
             number(_UUID, _uuid(process, track)),
             text(_TRACK_NAME, name),
             number(_PARENT, _uuid(process, 0)),
-            message(_COUNTER, number(_UNIT, _BYTES)),
+            message(_COUNTER, number(_UNIT, unit)),
         )
 
     def slices(self, slices: Iterable[_Slice]) -> None:
@@ -185,6 +214,10 @@ class _Writer:
 
     def count(self, track: int, time_ns: int, value: int) -> None:
         event = (number(_TYPE, _COUNT), number(_TRACK_UUID, track), number(_VALUE, value))
+        self._add(number(_TIMESTAMP, time_ns), message(_EVENT, *event))
+
+    def share(self, track: int, time_ns: int, value: float) -> None:
+        event = (number(_TYPE, _COUNT), number(_TRACK_UUID, track), real(_REAL_VALUE, value))
         self._add(number(_TIMESTAMP, time_ns), message(_EVENT, *event))
 
     def _number(self, new: list[bytes], name: str, value: int) -> bytes:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import struct
+
 
 def varint(value: int) -> bytes:
     """A number of 64 bits in groups of seven, the lowest first."""
@@ -29,3 +31,8 @@ def message(field: int, *parts: bytes) -> bytes:
 def text(field: int, value: str) -> bytes:
     """A field of a string."""
     return message(field, value.encode("utf-8", "replace"))
+
+
+def real(field: int, value: float) -> bytes:
+    """A field of a double."""
+    return varint(field << 3 | 1) + struct.pack("<d", value)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from forkrun.base.quantities import duration, percent, plural, seconds, size
 from forkrun.monitoring.report.children import ChildSummary
-from forkrun.monitoring.report.summary import Summary
+from forkrun.monitoring.report.summary import Summary, shares_of_threads
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 _LEAST_S = 5.0
@@ -17,6 +17,10 @@ _UNBALANCED = 0.85
 _WAITING = 0.6
 _MOST_OF_MODULES = 0.5
 _QUEUE = 0.2
+_READING = 0.1
+"""Share of the threads' time that they may wait for the input unnoticed."""
+_COMMITTING = 0.25
+_FEW = 3
 _LONG = 0.4
 """Share of a job that start-up or merge may take unnoticed."""
 
@@ -32,7 +36,7 @@ class Advice(Struct, frozen=True):
 def advise(summary: Summary, timing: Timing | None) -> tuple[Advice, ...]:
     """Advice on a job, the most useful first; none if nothing stands out."""
     found = [*_balance(summary), *_waiting(summary), *_memory(summary), *_phases(summary)]
-    return (*found, *(_modules(timing) if timing else ()))
+    return (*found, *(_modules(timing) if timing else ()), *_input(summary))
 
 
 def _balance(summary: Summary) -> Iterator[Advice]:
@@ -61,8 +65,19 @@ def _rate(*children: ChildSummary) -> str:
 
 def _waiting(summary: Summary) -> Iterator[Advice]:
     totals, threads = summary.totals, summary.job.threads_per_child
-    used = totals.cpu_efficiency
-    if used is None or used >= _WAITING or totals.processing_s < _LEAST_S:
+    used, shares = totals.cpu_efficiency, shares_of_threads(summary)
+    if totals.processing_s < _LEAST_S:
+        return
+    if shares.get("reading", 0.0) >= _READING:
+        yield _reading(summary, shares["reading"])
+    elif shares.get("committing", 0.0) >= _COMMITTING:
+        yield Advice(
+            "Children write what is selected for much of their time: a faster disk for the run"
+            " directory (-o), or batch.scratch on nodes, shortens it.",
+            f"{percent(shares['committing'])} of their threads' time",
+            "activity",
+        )
+    if used is None or used >= _WAITING or shares.get("reading", 0.0) >= _READING:
         return
     n_cpus = (summary.job.host or {}).get("n_cpus", 0)
     if 0 < n_cpus < summary.job.children * threads:
@@ -72,6 +87,40 @@ def _waiting(summary: Summary) -> Iterator[Advice]:
     else:
         what = "Children waited for their input, or for CPUs that other programs used"
     yield Advice(f"{what}.", f"CPU efficiency {percent(used)}", "children")
+
+
+def _reading(summary: Summary, share: float) -> Advice:
+    costs = summary.input.columns if summary.input else ()
+    most = max(costs, key=lambda cost: cost.read_s, default=None)
+    column = f", most for {most.column} ({duration(most.read_s)})" if most else ""
+    return Advice(
+        f"Children wait for the input {percent(share, 0)} of the time{column}: the disk or"
+        " server that has it is what limits, unless fewer columns are read.",
+        f"{duration(share * summary.totals.processing_s * summary.job.threads_per_child)} of"
+        " waiting",
+        "input",
+    )
+
+
+def _input(summary: Summary) -> Iterator[Advice]:
+    """Columns that cost time and serve nobody, or most of the time."""
+    if summary.input is None:
+        return
+    unused = summary.input.not_read
+    if unused and summary.events.n_events_read:
+        names = ", ".join(unused[:_FEW]) + (
+            f" and {len(unused) - _FEW} more" * (len(unused) > _FEW)
+        )
+        verb = "is" if len(unused) == 1 else "are"
+        cost = [each for each in summary.input.columns if each.column in unused]
+        total_s = sum(each.total_s for each in summary.input.columns)
+        yield Advice(
+            f"{names} {verb} read by nobody: modules have it in `consumes`, and never ask for it.",
+            f"{size(sum(each.read_bytes for each in cost))} and"
+            f" {percent(sum(each.total_s for each in cost) / total_s if total_s else None)} of the"
+            " time of columns",
+            "input",
+        )
 
 
 def _memory(summary: Summary) -> Iterator[Advice]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -62,28 +63,35 @@ class Balance(Struct, frozen=True):
     end_times: Spread | None
 
 
-def summarize_children(records: RunRecords) -> tuple[ChildSummary, ...]:
-    """One summary per child of the job, also of those that had nothing to do."""
-    seen = _group(records)
+def summarize_children(
+    records: RunRecords, last: RunRecords | None = None
+) -> tuple[ChildSummary, ...]:
+    """One summary per child of the job, also of those that had nothing to do. `last`: records of
+    the last session, of a job that was resumed; a child of that number may have been a process of
+    each."""
+    seen = _group(records, records if last is None else last)
     start_s = min(records.times("job_start"), default=min(seen.first_s.values(), default=0.0))
     children = sorted({*range(records.n_children), *seen.units})
     return tuple(_summarize(records, seen, child, start_s) for child in children)
 
 
 class _ByChild(Struct, frozen=True):
-    """Records of each child; a job on many nodes has thousands. Times since the epoch. `n_planned`:
+    """Records of each child; a job on many nodes has thousands. Times since the epoch.
+    `last_exits`, `has_ended`: of the last session. `n_planned`:
     units, None if they go to any idle child; `samples` of a job without children: of the parent,
     which does its work."""
 
     units: Mapping[int, Sequence[Commit]]
     samples: Mapping[int, Sequence[Sample]]
     exits: Mapping[int | None, TimelineLine]
+    last_exits: Mapping[int | None, TimelineLine]
+    has_ended: bool
     n_planned: Mapping[int, int] | None
     first_s: Mapping[int, float]
     last_s: Mapping[int, float]
 
 
-def _group(records: RunRecords) -> _ByChild:
+def _group(records: RunRecords, last: RunRecords) -> _ByChild:
     units: dict[int, list[Commit]] = {}
     for unit in records.ledger:
         units.setdefault(unit.child, []).append(unit)
@@ -93,24 +101,42 @@ def _group(records: RunRecords) -> _ByChild:
         child = 0 if without_children and sample.child is None else sample.child
         if child is not None:
             samples.setdefault(child, []).append(sample)
-    exits = {line.child: line for line in records.timeline if line.event == "child_exit"}
     of_units = np.array(records.plan.get("units", {}).get("child", []), dtype=np.int64)
     is_fixed = bool((of_units >= 0).all())
     return _ByChild(
         units,
         samples,
-        exits,
+        _exits(records),
+        _exits(last),
+        last.last("job_end") is not None,
         Counter(of_units.tolist()) if is_fixed else None,
         first_events(records),
         last_commits(records),
     )
 
 
-def measure_balance(children: Sequence[ChildSummary]) -> Balance:
-    """utilization = (sum of processing times) / (longest) / (number of children)."""
-    times = [child.processing_s for child in children]
-    ends = [child.end_s for child in children if child.end_s is not None]
-    return Balance(utilization(times), spread(times) if any(times) else None, spread(ends))
+def _exits(records: RunRecords) -> dict[int | None, TimelineLine]:
+    return {line.child: line for line in records.timeline if line.event == "child_exit"}
+
+
+def measure_balance(sessions: Sequence[Sequence[ChildSummary]]) -> Balance:
+    """utilization = (sum of processing times) / (longest) / (number of children); of several
+    sessions the mean, weighted with the longest time of each. Times at which children ended are
+    those of the last one."""
+    shares = [(utilization(times), max(times, default=0.0)) for times in map(_times, sessions)]
+    known = [(share, longest_s) for share, longest_s in shares if share is not None]
+    all_s = sum(longest_s for _, longest_s in known)
+    times = [sum(of_child) for of_child in zip_longest(*map(_times, sessions), fillvalue=0.0)]
+    ends = [child.end_s for child in sessions[-1] if child.end_s is not None]
+    return Balance(
+        sum(share * longest_s for share, longest_s in known) / all_s if known else None,
+        spread(times) if any(times) else None,
+        spread(ends),
+    )
+
+
+def _times(children: Sequence[ChildSummary]) -> list[float]:
+    return [child.processing_s for child in children]
 
 
 def utilization(processing_s: Sequence[float]) -> float | None:
@@ -134,7 +160,7 @@ def _summarize(records: RunRecords, seen: _ByChild, child: int, start_s: float) 
     cpu_s = math.fsum(unit.cpu_s for unit in units)
     threads = int(records.config.get("threads", {}).get("per_child", 1))
     n_events = sum(unit.n_events for unit in units)
-    status, failed = _status(records, seen.exits.get(child))
+    status, failed = _status(seen, child)
     return ChildSummary(
         child=child,
         pids=tuple(dict.fromkeys([*(u.pid for u in units), *(s.pid for s in samples)])),
@@ -167,10 +193,18 @@ def _memory(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def _status(records: RunRecords, end: TimelineLine | None) -> tuple[str, bool]:
-    """Words, and whether they are bad news. `end`: how the child ended at last."""
-    if end is None:
-        return ("-" if records.last("job_end") else "running", False)
+def _status(seen: _ByChild, child: int) -> tuple[str, bool]:
+    """Words, and whether they are bad news: of a session before the last one they are not."""
+    end = seen.last_exits.get(child)
+    if end is not None:
+        return _ended(end)
+    if not seen.has_ended:
+        return "running", False
+    before = seen.exits.get(child)
+    return ("-" if before is None else f"{_ended(before)[0]}, in an earlier session", False)
+
+
+def _ended(end: TimelineLine) -> tuple[str, bool]:
     code = end.details.get("exit_code", 0)
     status = end.details.get("status")
     failed = bool(end.details.get("failed", code != 0))

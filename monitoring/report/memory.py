@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.monitoring.records import RunRecords, Sample
 
@@ -24,13 +25,15 @@ class MemoryTotals(Struct, frozen=True):
 
 class MemorySummary(Struct, frozen=True):
     """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: what as many separate processes would
-    need in addition if they shared nothing."""
+    need in addition if they shared nothing. `node`: the one with the highest peak, of a job on
+    many nodes."""
 
     peak: MemoryTotals
     end: MemoryTotals
     saving_bytes: int
     saving_fraction: float
     parent_peak_pss_bytes: int
+    node: int | None = None
 
 
 def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
@@ -61,8 +64,19 @@ def add_up(samples: Sequence[Sample]) -> MemoryTotals:
     )
 
 
+def memory_of_sessions(parts: Sequence[RunRecords]) -> MemorySummary | None:
+    """Peak of all sessions of a job, and the end of the last one that was sampled."""
+    known = [memory for memory in map(summarize_memory, parts) if memory is not None]
+    if not known:
+        return None
+    highest = max(known, key=lambda memory: memory.peak.pss_bytes)
+    parents = max(memory.parent_peak_pss_bytes for memory in known)
+    return replace(highest, end=known[-1].end, parent_peak_pss_bytes=parents)
+
+
 def summarize_memory(records: RunRecords) -> MemorySummary | None:
-    """None if nothing was sampled. "End" is the last complete sample while a child was alive."""
+    """Memory of one session; None if nothing was sampled. "End" is the last complete sample while
+    a child was alive."""
     totals = memory_against_time(records.samples)
     if not totals:
         return None
@@ -75,5 +89,5 @@ def summarize_memory(records: RunRecords) -> MemorySummary | None:
         end=(with_children or totals)[-1],
         saving_bytes=saving,
         saving_fraction=saving / peak.rss_bytes,
-        parent_peak_pss_bytes=max(parents),
+        parent_peak_pss_bytes=max(parents, default=0),
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.report.sessions import Session, describe_sessions, gaps_between
 
 
 class Phases(Struct, frozen=True):
@@ -28,10 +32,48 @@ class Phases(Struct, frozen=True):
     merge_s: float | None
     event_loop_s: float | None
     """Time from the first event of any child to the end of the last one."""
+    gaps_s: float = 0.0
+    """Time between sessions, in which nothing ran: no part of any other."""
+
+
+def phases_of_sessions(parts: Sequence[RunRecords]) -> Phases:
+    """Sums over the sessions of a job. `parts`: records of each."""
+    phases = [measure_phases(part) for part in parts]
+    gaps_s = sum(end_s - begin_s for begin_s, end_s in gaps_between(describe_sessions(parts)))
+    names = [name for name in Phases.__struct_fields__ if name not in ("start_s", "gaps_s")]
+    sums = {name: _sum_of_known([getattr(each, name) for each in phases]) for name in names}
+    return Phases(start_s=phases[0].start_s, gaps_s=gaps_s, **sums)
+
+
+def phases_of_nodes(records: RunRecords, sessions: Sequence[Session]) -> Phases:
+    """Phases of a job on many nodes, whose sessions overlap. Where none ran, before the job was
+    collected as well, is a gap."""
+    phases = measure_phases(records)
+    merge = [line.time_s for line in records.timeline if line.event == "merge_start"]
+    own = [Session(merge[-1], _end(records) or merge[-1], 0, 0, None)] if merge else []
+    gaps = list(gaps_between([*sessions, *own]))
+    last_s = max((session.end_s for session in sessions), default=0.0)
+    in_loops_s = sum(end_s - begin_s for begin_s, end_s in gaps if end_s <= last_s)
+    return replace(
+        phases,
+        gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps),
+        wall_s=_less(phases.wall_s, sum(end_s - begin_s for begin_s, end_s in gaps)),
+        event_loop_s=_less(phases.event_loop_s, in_loops_s),
+        shutdown_s=_less(phases.shutdown_s, sum(e - b for b, e in gaps if e > last_s)),
+    )
+
+
+def _less(time_s: float | None, gaps_s: float) -> float | None:
+    return None if time_s is None else max(time_s - gaps_s, 0.0)
+
+
+def _sum_of_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def measure_phases(records: RunRecords) -> Phases:
-    """Phases from the timeline, and from the ledger for first and last events."""
+    """Phases of one session: from the timeline, and from the ledger for first and last events."""
     start = _first(records, "job_start")
     end = _end(records)
     index, modules = _first(records, "index_done"), _first(records, "modules_built")

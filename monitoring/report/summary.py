@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from forkrun.base.destinations import datasets_in
 from forkrun.base.quantities import plural
@@ -20,8 +20,11 @@ from forkrun.monitoring.report.children import (
 from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
 from forkrun.monitoring.report.datasets import DatasetCounts, count_datasets, no_sum_over
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
-from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
-from forkrun.monitoring.report.phases import Phases, measure_phases
+from forkrun.monitoring.report.memory import MemorySummary, memory_of_sessions
+from forkrun.monitoring.report.nodes import NodeReports, NodeSummary
+from forkrun.monitoring.report.phases import Phases, phases_of_nodes, phases_of_sessions
+from forkrun.monitoring.report.sessions import Session, describe_sessions
+from forkrun.monitoring.timing.model import InputCosts, SpentTime, Timing
 from forkrun.rundir.ledger import Commit, units_by_build
 
 SCHEMA_VERSION = 1
@@ -105,39 +108,78 @@ class Summary(Struct, frozen=True):
     """What is silently lost, slow, or hardly meant; each once."""
     damaged: tuple[str, ...]
     """Records that could not be read and are left out, in words."""
+    sessions: tuple[Session, ...] = ()
+    """All of the job, in order: a parent each, on many nodes those of each node."""
+    nodes: tuple[NodeSummary, ...] = ()
+    input: InputCosts | None = None
+    """What reading took, by column; None: calls of modules were not timed."""
+    spent: SpentTime | None = None
+    """What the children's threads did with their time; None: likewise."""
 
     def to_json(self) -> dict[str, Any]:
         """Content of `report.json`, as documented in docs/monitoring.md."""
         return {"schema_version": SCHEMA_VERSION, **to_builtins(self)}
 
 
-def summarize(records: RunRecords) -> Summary:
-    """Turns a run directory's records into the values of a report."""
-    events, warnings = count_events(records), _warnings(records)
+def summarize(
+    records: RunRecords, timing: Timing | None = None, on_nodes: NodeReports | None = None
+) -> Summary:
+    """Turns a run directory's records into the values of a report, of all sessions. `on_nodes`:
+    what the nodes of the job have reported."""
+    nodes = on_nodes or NodeReports()
+    events = count_events(records)
+    warnings = tuple(dict.fromkeys([*_warnings(records), *nodes.warnings]))
     names = {n: dataset.name for n, dataset in datasets_in(records.config).items()}
     cutflow = summarize_cutflow(records.ledger, names, no_sum_over(records))
     datasets = count_datasets(records)
-    records = records.last_session()
-    phases, children = measure_phases(records), summarize_children(records)
+    parts = (records,) if on_nodes else records.sessions()
+    children = summarize_children(records, parts[-1])
+    each = [children] if len(parts) == 1 else [*map(summarize_children, parts)]
+    phases = phases_of_nodes(records, nodes.sessions) if on_nodes else phases_of_sessions(parts)
     return Summary(
-        job=_job_facts(records, events, children),
+        job=_job_facts(records, parts[-1], events, children),
         events=events,
         phases=phases,
         totals=_totals(records, phases, children),
-        balance=measure_balance(children),
-        memory=summarize_memory(records),
+        balance=measure_balance(each),
+        memory=nodes.memory if on_nodes else memory_of_sessions(parts),
         children=children,
-        recovery=tuple(
-            Recovered(line.time_s, line.child, line.details.get("unit"), _text(line))
-            for line in records.timeline
-            if line.event == "recovery"
-        ),
+        recovery=_recovered(records, nodes),
         datasets=datasets,
         cutflow=cutflow,
         notes=tuple(records.plan.get("notes", ())),
         warnings=warnings,
         damaged=records.damaged,
+        sessions=nodes.sessions if on_nodes else describe_sessions(parts),
+        nodes=nodes.nodes,
+        input=timing.input if timing else None,
+        spent=timing.spent if timing else None,
     )
+
+
+def _recovered(records: RunRecords, nodes: NodeReports) -> tuple[Recovered, ...]:
+    own = (
+        Recovered(line.time_s, line.child, line.details.get("unit"), _text(line))
+        for line in records.timeline
+        if line.event == "recovery"
+    )
+    return (*own, *(convert(line, Recovered) for line in nodes.recovery))
+
+
+def shares_of_threads(summary: Summary) -> dict[str, float]:
+    """What the children's threads did while their children had units, as shares of that time; the
+    rest is waiting. Empty where it was not measured."""
+    thread_s = summary.totals.processing_s * summary.job.threads_per_child
+    if summary.spent is None or not thread_s:
+        return {}
+    spent = summary.spent
+    shares = {
+        "reading": spent.reading_s / thread_s,
+        "unpacking": spent.unpacking_s / thread_s,
+        "processing": spent.processing_s / thread_s,
+        "committing": spent.committing_s / thread_s,
+    }
+    return {**shares, "waiting": max(1.0 - sum(shares.values()), 0.0)}
 
 
 def _warnings(records: RunRecords) -> tuple[str, ...]:
@@ -159,11 +201,15 @@ def _text(line: TimelineLine) -> str:
 
 
 def _job_facts(
-    records: RunRecords, events: EventCounts, children: tuple[ChildSummary, ...]
+    records: RunRecords,
+    last: RunRecords,
+    events: EventCounts,
+    children: tuple[ChildSummary, ...],
 ) -> JobFacts:
+    """`last`: records of the last session."""
     config = records.config
     threads = config.get("threads", {})
-    outcome, problem = _outcome(records, events, children)
+    outcome, problem = _outcome(last, events, children)
     return JobFacts(
         name=config.get("job", {}).get("name", "job"),
         outcome=outcome,

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
+from textwrap import shorten, wrap
 from typing import Any
 
-from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
+from forkrun.base.quantities import DASH, bar, count, duration, percent, plural, seconds, size
 from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.cutflow import PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
 from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts
 from forkrun.monitoring.report.memory import MemorySummary
 from forkrun.monitoring.report.phases import Phases
-from forkrun.monitoring.report.summary import JobFacts, Outcome, Recovered, Summary, Totals
+from forkrun.monitoring.report.summary import (
+    JobFacts,
+    Outcome,
+    Recovered,
+    Summary,
+    Totals,
+    shares_of_threads,
+)
 from forkrun.monitoring.report.tables import MAX_PATHS, cutflow_tables, dataset_rows, format_table
+from forkrun.monitoring.timing.model import ColumnCost, InputCosts
 
 WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
@@ -35,8 +43,11 @@ def format_text(summary: Summary) -> str:
         _warnings(summary.warnings),
         [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
         _children(summary.children, summary.balance),
+        _sessions(summary),
         _recovery(summary.recovery),
         _memory(summary.memory, summary.totals),
+        _spent(summary),
+        _input(summary.input),
         _damaged(summary.damaged),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -265,6 +276,63 @@ def _damaged(damaged: Sequence[str]) -> list[str]:
     return [_row("" if n else "Damaged", text) for n, text in enumerate(texts)]
 
 
+MAX_COLUMNS_SHOWN = 12
+MAX_SESSIONS_SHOWN = 8
+COLUMNS_HEAD = ("column", "reads", "bytes", "reading", "unzipping", "decoding", "time", "share")
+
+
+def _input(costs: InputCosts | None) -> list[str]:
+    """Columns that took most, and what they have in common."""
+    if costs is None or not (costs.columns or costs.common):
+        return []
+    common = (costs.common,) if costs.common else ()
+    by_time = sorted([*costs.columns, *common], key=lambda cost: -cost.total_s)
+    total_s = sum(cost.total_s for cost in by_time)
+    rows = [COLUMNS_HEAD, *(_column(cost, total_s) for cost in by_time[:MAX_COLUMNS_SHOWN])]
+    lines = ["Input", *format_table(rows, left={0})]
+    if len(by_time) > MAX_COLUMNS_SHOWN:
+        lines.append(f"  … {len(by_time) - MAX_COLUMNS_SHOWN} more in report.json")
+    unused = f"  read by nobody, though modules name them: {', '.join(costs.not_read)}"
+    return [*lines, *(wrap(unused, WIDTH, subsequent_indent="  ") if costs.not_read else [])]
+
+
+def _column(cost: ColumnCost, total_s: float) -> tuple[str, ...]:
+    times = (cost.read_s, cost.unpack_s, cost.decode_s, cost.total_s)
+    return (
+        cost.column or "(common)",
+        count(cost.read_calls),
+        size(cost.read_bytes),
+        *map(duration, times),
+        percent(cost.total_s / total_s if total_s else None),
+    )
+
+
+def _spent(summary: Summary) -> list[str]:
+    shares = shares_of_threads(summary)
+    if not shares:
+        return []
+    texts = [f"{what} {percent(share)}" for what, share in shares.items()]
+    return [_row("Threads", " · ".join(texts))]
+
+
+def _sessions(summary: Summary) -> list[str]:
+    """Of a job that was resumed, or that ran on many nodes."""
+    sessions = summary.sessions
+    if len(sessions) < 2:
+        return []
+    first_s = min(session.start_s for session in sessions)
+    texts = [
+        f"{seconds(s.start_s - first_s)} s for {seconds(s.end_s - s.start_s)} s: "
+        f"{count(s.n_events)} events; {s.outcome or 'killed, or runs'}"
+        for s in sessions
+    ]
+    where = [f"node {s.node}, " if s.node is not None else "" for s in sessions]
+    shown = _some([a + b for a, b in zip(where, texts, strict=True)], MAX_SESSIONS_SHOWN)
+    gaps = [f"gaps of {seconds(summary.phases.gaps_s)} s between them count in no time or rate"]
+    lines = [*shown, *(gaps if summary.phases.gaps_s else [])]
+    return [_row("" if n else "Sessions", shorten(line, 200)) for n, line in enumerate(lines)]
+
+
 def _some(texts: Sequence[str], most: int) -> list[str]:
     more = len(texts) - most
     return [*texts[:most], *([f"… {more} more in report.json"] if more > 0 else [])]
@@ -317,6 +385,7 @@ def _memory(memory: MemorySummary | None, totals: Totals) -> list[str]:
     parts = f"{size(peak.shared_bytes)} shared by all + {size(peak.private_bytes)} private"
     saving = f"{size(memory.saving_bytes)}, {percent(memory.saving_fraction, 0)}"
     processes = "1 process" if peak.n_processes == 1 else f"{peak.n_processes} processes"
+    processes += "" if memory.node is None else f" of node {memory.node}, which has most"
     return [
         _row("Memory", f"peak {size(peak.pss_bytes)} (PSS) in {processes}: {parts}"),
         _row("", f"as separate processes {size(peak.rss_bytes)} (RSS): sharing saves {saving}"),

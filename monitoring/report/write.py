@@ -10,6 +10,7 @@ from typing import Any
 from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
+from forkrun.monitoring.report.nodes import NodeReports, read_node_reports
 from forkrun.monitoring.report.page.content import report_page
 from forkrun.monitoring.report.summary import Summary, summarize
 from forkrun.monitoring.report.text import format_text
@@ -18,6 +19,7 @@ from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
+from forkrun.rundir.nodes import is_on_nodes
 from forkrun.rundir.start import check_no_link, remove_abandoned_reports
 
 
@@ -40,9 +42,10 @@ def write_report(
     check_no_link(folder.plots)
     remove_abandoned_reports(folder)
     records = read_records(run_dir, commits, plan)
-    summary, text = _compose(run_dir, records)
+    nodes = _read_nodes(folder)
+    timing, times = _write_timing(run_dir, records, nodes)
+    summary, text = _compose(run_dir, records, timing, nodes)
     report = summary.to_json()
-    timing, times = _write_timing(run_dir, records)
     write_text(folder.report_text, text + times)
     write_text(folder.report_page, report_page(folder, records, summary, timing))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
@@ -56,22 +59,33 @@ def write_report(
 def report_of_now(run_dir: Path) -> tuple[dict[str, Any], str]:
     """What `report.json` and `report.txt` would hold of a run in which another process works;
     nothing is written there. Raises InputError."""
-    summary, text = _compose(run_dir, read_records(run_dir))
+    nodes = _read_nodes(RunDirectory(run_dir))
+    summary, text = _compose(run_dir, read_records(run_dir), None, nodes)
     return summary.to_json(), text
 
 
-def _compose(run_dir: Path, records: RunRecords) -> tuple[Summary, str]:
+def _read_nodes(folder: RunDirectory) -> NodeReports | None:
+    """None of a job that is not on many nodes."""
+    return read_node_reports(folder) if is_on_nodes(folder) else None
+
+
+def _compose(
+    run_dir: Path, records: RunRecords, timing: Timing | None, nodes: NodeReports | None
+) -> tuple[Summary, str]:
     try:
-        summary = summarize(records)
+        summary = summarize(records, timing, nodes)
         return summary, format_text(summary)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error
 
 
-def _write_timing(run_dir: Path, records: RunRecords) -> tuple[Timing | None, str]:
+def _write_timing(
+    run_dir: Path, records: RunRecords, nodes: NodeReports | None
+) -> tuple[Timing | None, str]:
     """Writes the times of modules; returns them and what the text says of them."""
+    timings = nodes.timings if nodes else ()
     try:
-        timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}))
+        timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}), timings)
         return timing, "\n" + format_timing(timing) if timing is not None else ""
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
         text = f"\n  Times of modules are left out: their records cannot be read ({error})\n"

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Protocol
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from forkrun.base.durable import write_json
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
-from forkrun.monitoring.timing.model import ModuleTiming, Stall, Timing
+from forkrun.monitoring.timing.model import (
+    ColumnCost,
+    InputCosts,
+    ModuleTiming,
+    SpentTime,
+    Stall,
+    Timing,
+)
 from forkrun.monitoring.timing.trace import write_trace
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import CUTFLOW_LABEL
@@ -35,17 +43,39 @@ MAX_STALLS = 200
 
 
 def write_run_timing(
-    run: Path, commits: Sequence[Commit], paths: Mapping[str, Sequence[str]]
+    run: Path,
+    commits: Sequence[Commit],
+    paths: Mapping[str, Sequence[str]],
+    of_nodes: Sequence[Mapping[str, Any]] = (),
 ) -> Timing | None:
     """Merges the timings of a run whose children have ended, and writes them; None where nothing
-    was recorded. `commits` : of its ledger."""
-    parts = [json.loads(read_regular(file)) for file in RunDirectory(run).child_timings()]
+    was recorded. `commits` : of its ledger; `of_nodes`: contents of their timing.json."""
+    own = [json.loads(read_regular(file)) for file in RunDirectory(run).child_timings()]
+    parts = [*own, *map(as_part, of_nodes)]
     if not parts:
         return None
     timing = merge_timing(parts, commits, paths)
-    write_json(RunDirectory(run).timing, to_json(timing))
-    write_trace(run, [module["label"] for module in parts[0]["modules"]])
+    write_json(RunDirectory(run).timing, to_json(timing), indent=None)
+    if own:
+        write_trace(run, [module["label"] for module in own[0]["modules"]])
     return timing
+
+
+def as_part(timing: Mapping[str, Any]) -> dict[str, Any]:
+    """A timing.json in the form of what a child leaves, to be merged with others."""
+    costs = {cost["column"]: cost for cost in timing.get("input", {}).get("columns", ())}
+    nothing = dict.fromkeys((*_INPUT, "total_s"), 0)
+    modules = []
+    for module in timing["modules"]:
+        cost = costs.get(module["label"], nothing)
+        shared_s = module["total_s"] - cost["total_s"] if cost is not nothing else 0.0
+        is_column = module["kind"] == "source column" and "input" in timing
+        modules.append({**module, "input": {**cost, "shared_s": shared_s}} if is_column else module)
+    common = timing.get("input", {}).get("common")
+    stalls = [[s["module"], s["waited_for"], s["count"], s["total_s"]] for s in timing["stalls"]]
+    asked = timing.get("input", {}).get("asked", {})
+    part = {**timing, "modules": modules, "stalls": stalls, "asked": asked}
+    return {**part, "loading": {**common, "count": common["n_blocks"]}} if common else part
 
 
 def read_timing(run: Path) -> Timing:
@@ -82,6 +112,8 @@ def merge_timing(
         stalls=_stalls(parts),
         paths={name: tuple(labels) for name, labels in paths.items()},
         n_not_traced=sum(part["n_not_traced"] for part in parts),
+        input=_input(parts),
+        spent=_spent(parts),
     )
 
 
@@ -113,7 +145,73 @@ def _module(parts: Sequence[Mapping[str, Any]]) -> ModuleTiming:
         p50_s=min(quantile(bins, 0.5), longest_s),
         p95_s=min(quantile(bins, 0.95), longest_s),
         max_s=longest_s,
+        bins=tuple(sorted(bins.items())),
         **sums,
+    )
+
+
+_INPUT = ("read_calls", "read_bytes", "read_s", "packed_bytes", "unpacked_bytes", "unpack_s")
+
+
+def _input(parts: Sequence[Mapping[str, Any]]) -> InputCosts:
+    """Of children that measured it: those of earlier versions did not."""
+    columns: dict[str, list[Mapping[str, Any]]] = {}
+    for part in parts:
+        for module in part["modules"]:
+            if "input" in module:
+                cost = {key: module["input"][key] for key in (*_INPUT, "shared_s")}
+                columns.setdefault(module["label"], []).append({**module, **cost})
+    costs = {name: _cost(name, same) for name, same in columns.items()}
+    loading = [part["loading"] for part in parts if "loading" in part]
+    return InputCosts(
+        columns=tuple(cost for cost in costs.values() if cost.n_blocks),
+        common=_cost("", loading) if loading else None,
+        not_read=tuple(_not_read(parts[0]["modules"], costs, asked := _asked(parts))),
+        asked={label: tuple(sorted(columns)) for label, columns in asked.items()},
+    )
+
+
+def _asked(parts: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
+    asked: dict[str, set[str]] = {}
+    for part in parts:
+        for label, columns in part.get("asked", {}).items():
+            asked.setdefault(label, set()).update(columns)
+    return asked
+
+
+def _not_read(
+    modules: Sequence[Mapping[str, Any]],
+    costs: Mapping[str, ColumnCost],
+    asked: Mapping[str, Set[str]],
+) -> Iterator[str]:
+    """Columns that were read for modules in Python alone, none of which has asked for them."""
+    readers: dict[str, list[str]] = {}
+    for module in modules:
+        for column in module["inputs"]:
+            readers.setdefault(column, []).append(module["label"])
+    for name, cost in costs.items():
+        of_column = readers.get(name, [])
+        is_known = cost.n_blocks and of_column and set(of_column) <= asked.keys()
+        if is_known and not any(name in asked[label] for label in of_column):
+            yield name
+
+
+def _cost(column: str, parts: Sequence[Mapping[str, Any]]) -> ColumnCost:
+    sums = {key: sum(part[key] for part in parts) for key in _INPUT}
+    total_s = sum(part["total_s"] - part.get("shared_s", 0.0) for part in parts)
+    return ColumnCost(
+        column=column,
+        n_blocks=sum(part["count"] for part in parts),
+        decode_s=max(total_s - sums["read_s"] - sums["unpack_s"], 0.0),
+        total_s=total_s,
+        **sums,
+    )
+
+
+def _spent(parts: Sequence[Mapping[str, Any]]) -> SpentTime:
+    known = [convert(part["spent"], SpentTime) for part in parts if "spent" in part]
+    return SpentTime(
+        *(math.fsum(getattr(each, name) for each in known) for name in SpentTime.__struct_fields__)
     )
 
 

@@ -26,6 +26,46 @@ class ModuleTiming(Struct, frozen=True):
     cpu_s: float
     wait_inputs_s: float
     wait_queue_s: float
+    bins: tuple[tuple[float, int], ...] = ()
+    """Begin [s] and number of calls, of those that are not empty."""
+
+
+class ColumnCost(Struct, frozen=True):
+    """What reading one column took. `read_calls`, `read_bytes`: that it asked of files; `unpack_s`:
+    of uncompressing; `decode_s`: of all else. `column` is "" of what columns have in common: event
+    ids, and records that hold several columns; `n_blocks` are then those that were loaded."""
+
+    column: str
+    n_blocks: int
+    read_calls: int
+    read_bytes: int
+    read_s: float
+    packed_bytes: int
+    unpacked_bytes: int
+    unpack_s: float
+    decode_s: float
+    total_s: float
+
+
+class InputCosts(Struct, frozen=True):
+    """Costs of the input, summed over children, threads and nodes. `not_read`: columns that modules
+    in Python say they read, so that they were read, and never asked for; `asked`: by module."""
+
+    columns: tuple[ColumnCost, ...] = ()
+    common: ColumnCost | None = None
+    not_read: tuple[str, ...] = ()
+    asked: Mapping[str, tuple[str, ...]] = {}
+
+
+class SpentTime(Struct, frozen=True):
+    """How threads spent their time [s]; of what is left they waited. Threads that read ahead are
+    counted apart: `ahead_s`."""
+
+    reading_s: float = 0.0
+    unpacking_s: float = 0.0
+    processing_s: float = 0.0
+    committing_s: float = 0.0
+    ahead_s: float = 0.0
 
 
 class Stall(Struct, frozen=True):
@@ -49,6 +89,8 @@ class Timing(Struct, frozen=True):
     stalls: tuple[Stall, ...]
     paths: Mapping[str, tuple[str, ...]]
     n_not_traced: int
+    input: InputCosts = InputCosts()
+    spent: SpentTime = SpentTime()
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Timing:

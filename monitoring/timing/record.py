@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 import numpy as np
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from forkrun import _core
 from forkrun.base.durable import open_new, published, write_json
+from forkrun.monitoring.timing.course import ChildCourses
 from forkrun.rundir.directory import RunDirectory, unused
 
 
-def write_timing(processor: _core.Processor, run: Path, child: int, trace: bool) -> None:
+def write_timing(
+    processor: _core.Processor,
+    run: Path,
+    child: int,
+    *,
+    trace: bool,
+    asked: Mapping[str, Set[str]],
+) -> None:
     """Writes, at the end of a child's work, {"modules": [{label, kind, concurrency, inputs, count,
-    total_s, max_s, cpu_s, wait_inputs_s, wait_queue_s, bins: [[start_s, count], …]}], "stalls":
-    [[module, waited_for, count, total_s]], "n_not_traced"}; and the trace as (n,) records, as
-    `_core.Processor.trace` gives them."""
+    total_s, max_s, cpu_s, wait_inputs_s, wait_queue_s, bins: [[start_s, count], …], and of columns
+    input: {read_calls, …}}], "loading", "stalls": [[module, waited_for, count, total_s]],
+    "n_not_traced", "spent", "asked": {module: [column, …]} of modules in Python}; how its threads
+    spent their time in pieces of it; and the trace as (n,) records, as `_core.Processor.trace`
+    gives them."""
     folder = RunDirectory(run)
-    write_json(unused(folder.child_timing(child)), processor.timing(), indent=None)
+    timing = processor.timing()
+    courses = ChildCourses.of(timing.pop("activity"), child)
+    timing["spent"] = asdict(courses.spent())
+    timing["asked"] = {label: sorted(columns) for label, columns in asked.items()}
+    write_json(unused(folder.child_timing(child)), timing, indent=None)
+    write_json(unused(folder.child_course(child)), to_builtins(courses), indent=None)
     if trace:
         with (
             published(unused(folder.child_trace(child))) as temporary,

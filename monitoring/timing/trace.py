@@ -41,7 +41,7 @@ def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
     files = RunDirectory(run).child_traces()
     if not files:
         return None
-    start_ns = first_call_ns(run)
+    start_ns = min((first_call_ns(file, len(labels)) for file in files), default=0)
     path = RunDirectory(run).trace
     with published(path) as temporary, open_new(temporary) as out:
         out.write(b'{"displayTimeUnit": "ns", "traceEvents": [\n')
@@ -53,17 +53,19 @@ def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
     return path
 
 
-def first_call_ns(run: Path) -> int:
-    """When the first call of any child began."""
-    return min(map(_first_ns, RunDirectory(run).child_traces()), default=0)
+OTHERS = ("loading", "committing")
+"""What a child notes beside calls of modules; numbered after them."""
 
 
-def calls_of(file: Path, labels: Sequence[str]) -> Iterator[Call]:
-    """Calls of a child, in the order of their ends; not those that count for the cutflow. Raises
-    InputError."""
+def calls_of(file: Path, modules: Sequence[str], *, others: bool = False) -> Iterator[Call]:
+    """Calls of a child, in the order of their ends; not those that count for the cutflow. With
+    `others`, loading of blocks and commits as well. Raises InputError."""
     records, child = _records(file), _child(file)
+    labels = (*modules, *OTHERS)
     if len(records) and int(records["node"].max()) >= len(labels):
         raise InputError(f"{file}: it has calls of more modules than the job has")
+    if not others:
+        records = records[records["node"] < len(modules)]
     for first in range(0, len(records), _AT_A_TIME):
         for thread, node, *others in records[first : first + _AT_A_TIME].tolist():
             if not labels[node].startswith(CUTFLOW_LABEL):
@@ -74,9 +76,12 @@ def _child(file: Path) -> int:
     return int(file.stem.rpartition("-")[2].split(".")[0])
 
 
-def _first_ns(file: Path) -> int:
-    records = _records(file)
-    return int(records["start_ns"].min()) if len(records) else 2**62
+def first_call_ns(file: Path, n_modules: int | None = None) -> int:
+    """When the first call of a child began; of one of so many modules."""
+    calls = _records(file)
+    if n_modules is not None:
+        calls = calls[calls["node"] < n_modules]
+    return int(calls["start_ns"].min()) if len(calls) else 2**62
 
 
 def _records(file: Path) -> npt.NDArray[np.void]:

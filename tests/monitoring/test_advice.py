@@ -20,7 +20,9 @@ WriteRun = Callable[..., Path]
 
 
 def module(label: str, total_s: float, queued_s: float = 0.0, kind: str = "filter") -> ModuleTiming:
-    times = dict.fromkeys(("mean_s", "p50_s", "p95_s", "max_s", "cpu_s", "wait_inputs_s"), 0.0)
+    times: dict[str, Any] = dict.fromkeys(
+        ("mean_s", "p50_s", "p95_s", "max_s", "cpu_s", "wait_inputs_s"), 0.0
+    )
     return ModuleTiming(label, kind, "unsafe", (), 10, total_s, wait_queue_s=queued_s, **times)
 
 

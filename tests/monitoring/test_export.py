@@ -146,6 +146,40 @@ def test_perfetto_reads_phases_commits_calls_and_memory(traced: Path) -> None:
     assert private == [(5 * 10**9, 10 * MIB), (10 * 10**9, 20 * MIB)]
 
 
+def test_perfetto_has_commits_on_their_threads_and_what_threads_did_against_time(
+    traced: Path,
+) -> None:
+    file = traced / "monitoring" / "trace-000.npy"
+    calls = np.load(file)
+    others = np.zeros(2, dtype=calls.dtype)
+    others[0] = (0, 2, 0, 1, 1, 7, 4_000_000_000, 4_500_000_000)
+    others[1] = (1, 3, 0, 1, 1, 7, 8_500_000_000, 9_000_000_000)
+    np.save(file, np.concatenate([calls, others]))
+    thread = {"name": "thread 0", "reading": [500_000, 0], "unpacking": [0, 250_000]}
+    course = {"child": 0, "clock_s": T0 - 3, "start_s": T0 + 1, "piece_s": 0.5, "threads": [
+        {**thread, "processing": [0, 0], "committing": [0, 0]},
+        {**thread, "name": "thread 1", "processing": [0, 0], "committing": [0, 0]},
+    ]}  # fmt: skip
+    (traced / "monitoring" / "course-000.json").write_text(json.dumps(course))
+    trace = Trace(exported(traced, "perfetto"))
+    assert trace.slices("child 0/thread 0") == [("Muon_pt", 2, 2.5), ("loading", 1, 1.5)]
+    assert trace.slices("child 0/thread 1") == [("dimuon", 3, 5), ("committing", 5.5, 6)]
+    shares = {
+        kind: [
+            (time * 1e-9, event.double_counter_value)
+            for track, time, event in trace.events
+            if track == f"child 0/threads {kind}"
+        ]
+        for kind in ("reading", "unpacking")
+    }
+    assert shares == {"reading": [(1, 2), (1.5, 0)], "unpacking": [(1, 0), (1.5, 1)]}
+    # The trace for people's browsers has calls of modules alone.
+    assert main(["report", str(traced)]) == 0
+    events = json.loads((traced / "trace.json").read_text())["traceEvents"]
+    named = [(event["name"], event["ts"]) for event in events if event["ph"] == "X"]
+    assert named == [("Muon_pt", 0), ("dimuon", 1e6)]
+
+
 @pytest.mark.parametrize(
     ("value", "coded"),
     [(0, "00"), (127, "7f"), (128, "8001"), (300, "ac02"), (-1, "ff" * 9 + "01")],

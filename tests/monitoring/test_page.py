@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from forkrun.monitoring.comparison.runs import FIGURES
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report.page.series import activity_rows
 from forkrun.monitoring.report.page.words import WORDS
@@ -91,12 +92,14 @@ def test_bars_that_could_not_be_seen_apart_are_joined_and_no_event_is_lost(
     assert (row["bars"][0].start_s, row["bars"][-1].end_s) == (2, round(2 + 59_999.9 * 1e-4, 5))
 
 
-def test_every_word_that_the_page_asks_for_is_explained() -> None:
+def test_every_number_of_the_page_is_explained_one_click_away() -> None:
     folder = Path(sys.modules[write_report.__module__].__file__ or "").parent / "page"
     script = "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.js")))
-    asked = set(re.findall(r'\b(?:word|tile)\("([^"]+)"', script))
-    assert asked
-    assert asked <= set(WORDS)
+    named = re.findall(r'\b(?:word|tile|numbers|words)\("([^"]+)"|\bterm: "([^"]+)"', script)
+    asked = {term for pair in named for term in pair if term}
+    assert len(asked) > 60
+    assert asked - set(WORDS) == set()
+    assert {figure.word for figure in FIGURES.values()} <= set(WORDS)
 
 
 def test_a_job_loads_neither_matplotlib_nor_a_template_engine_for_its_page(

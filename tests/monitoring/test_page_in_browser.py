@@ -118,6 +118,85 @@ def test_a_finished_job_is_shown_whole(browser: Any, write_run: WriteRun) -> Non
     assert [shape for shape in shapes if "NaN" in shape] == []
 
 
+def measured(run: Path) -> Path:
+    """With what children 0 and 1 leave of their calls, columns and threads."""
+    cost = {
+        "read_calls": 3, "read_bytes": 6000, "read_s": 0.5, "packed_bytes": 5000,
+        "unpacked_bytes": 10_000, "unpack_s": 0.25, "shared_s": 0.0,
+    }  # fmt: skip
+    column = {
+        "label": "Jet_pt", "kind": "source column", "concurrency": "unsafe", "inputs": [],
+        "count": 6, "total_s": 1.0, "cpu_s": 0.4, "wait_inputs_s": 0, "wait_queue_s": 0,
+        "max_s": 0.5, "bins": [[0.1, 6]],
+    }  # fmt: skip
+    module = {**column, "label": "jets", "kind": "filter", "inputs": ["Jet_pt"], "total_s": 8.0}
+    for child in (0, 1):
+        part = {
+            "modules": [{**column, "input": cost}, module], "stalls": [], "n_not_traced": 0,
+            "loading": {**cost, "count": 6, "total_s": 1.0}, "asked": {"jets": []},
+            "spent": {"reading_s": 1.0, "unpacking_s": 1.0, "processing_s": 8.0,
+                      "committing_s": 2.0, "ahead_s": 0.0},
+        }  # fmt: skip
+        (run / f"monitoring/timing-00{child}.json").write_text(json.dumps(part))
+        half, none = [500_000] * 13, [0] * 13
+        threads = [
+            {"name": "thread 0", "reading": half, "unpacking": none, "processing": half,
+             "committing": none},
+            {"name": "thread 1", "reading": none, "unpacking": none, "processing": none,
+             "committing": half},
+        ]  # fmt: skip
+        course = {"child": child, "clock_s": 0, "start_s": T0 + 2, "piece_s": 1.0}
+        text = json.dumps({**course, "threads": threads})
+        (run / f"monitoring/course-00{child}.json").write_text(text)
+    return run
+
+
+def test_what_threads_did_and_what_columns_took_is_shown(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(lambda: measured(write_run())))
+    spent = {row[0]: row[1:3] for row in page.rows("What the children's threads did")}
+    assert spent["processing"] == ["16", "s"]
+    assert spent["waiting"] == ["30", "s"]  # of 27 s on two threads each
+    rows = page.rows("Columns that were read")
+    assert rows[0] == [
+        "common", "to", "columns", "12", "6", "12.0", "kB", "20.0", "kB", "2.00", "1", "s", "500",
+        "ms", "500", "ms", "2", "s", "50.0", "%",
+    ]  # fmt: skip
+    assert "Jet_pt is read by nobody" in page.texts("#remarks li")[-1]
+    (choice,) = page.select("#colours")
+    choice.send_keys("what threads did")
+    assert page.run("document.getElementById('colours').value") == "kind"
+    fills = page.run(
+        "[...document.querySelectorAll('#activity path')].map(p => p.attributes.fill.value)"
+    )
+    assert len(fills) == 3  # reading, processing, committing
+    assert "white: waiting" in page.texts("#activity .keys li")
+    area = page.select("#activity svg")[0]
+    moves = webdriver.ActionChains(browser)
+    moves.move_to_element_with_offset(area, -200, -38).perform()
+    assert "reading 50 %, unpacking 0 %, processing 50 %" in page.texts(".tip")[0]
+    links = page.run("[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))")
+    assert [
+        name for name in links if not page.run("document.getElementById(arguments[0])", name)
+    ] == []
+    assert page.errors() == []
+
+
+def test_a_resumed_job_is_shown_with_its_sessions(browser: Any, write_run: WriteRun) -> None:
+    resumed = {"time_s": T0 + 40, "event": "job_start", "child": None, "pid": 300}
+    last = {"time_s": T0 + 60, "event": "job_end", "child": None, "pid": 300, "outcome": "ok"}
+    ledger = ledgers()
+    ledger[2][1] = unit_line(5, 2, 45, 48)
+    timeline = [*timeline_lines(), resumed, last]
+    page = Page(browser, reported(write_run, ledger=ledger, timeline=timeline))
+    assert [row[:4] for row in page.rows("Sessions")] == [
+        ["0", "s", "20", "s"],
+        ["40", "s", "20", "s"],
+    ]
+    assert "for 20 s none ran" in page.texts("#sessions .note")[0]
+    assert "resumed" in page.texts("#activity svg text")
+    assert page.errors() == []
+
+
 def test_tables_sort_and_filter(browser: Any, write_run: WriteRun) -> None:
     many = {c: [unit_line(c, c, 2, 3 + (7 * c) % 50, n_events=c + 1)] for c in range(20)}
     page = Page(browser, reported(write_run, ledger=many))

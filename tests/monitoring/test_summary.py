@@ -19,7 +19,7 @@ from forkrun.monitoring.report.write import write_report
 from forkrun.rundir.ledger import Commit
 from tests.batch.synthetic import commit
 
-from .conftest import MIB, T0, ledgers, plan, sample_line, timeline_lines
+from .conftest import MIB, T0, ledgers, plan, sample_line, sample_lines, timeline_lines, unit_line
 
 WriteRun = Callable[..., Path]
 
@@ -213,6 +213,42 @@ def test_report_json_holds_what_write_report_returns(write_run: WriteRun) -> Non
     report = write_report(run, plots=False)
     assert json.loads((run / "report.json").read_text()) == json.loads(json.dumps(report))
     assert not (run / "plots").exists()
+
+
+def test_a_resumed_job_is_described_whole_without_its_gaps(write_run: WriteRun) -> None:
+    """A first session of 20 s, whose child 2 dies; after 20 s another one of 20 s."""
+    died = {"exit_code": -9, "status": "killed by SIGKILL", "failed": True}
+    first = [
+        {**line, **(died if line["event"] == "child_exit" and line["child"] == 2 else {})}
+        for line in timeline_lines()
+    ]
+    first[-1] = {**first[-1], "outcome": "child 2 died"}
+    second = [
+        {**line, "time_s": line["time_s"] + 40} for line in timeline_lines() if line["child"] != 2
+    ]
+    ledger = ledgers()
+    ledger[1][1] = unit_line(4, 1, 44, 46)
+    ledger[2][1] = unit_line(5, 0, 43, 49)
+    samples = [*sample_lines(), *(sample_line(50, c, 60, 80, 4) for c in (None, 0, 1, 2))]
+    report = summarize(
+        read_records(write_run(ledger=ledger, timeline=[*first, *second], samples=samples))
+    )
+    assert [(s.start_s - T0, s.end_s - T0, s.n_events) for s in report.sessions] == [
+        (0, 20, 400), (40, 60, 200),
+    ]  # fmt: skip
+    assert [s.outcome for s in report.sessions] == ["child 2 died", "ok"]
+    phases = report.phases
+    assert (phases.gaps_s, phases.wall_s, phases.merge_s) == (20, 40, 6)
+    assert phases.event_loop_s == (15 - 2) + (49 - 43)
+    assert report.totals.rate_events_per_s == 600 / 40
+    assert report.totals.processing_s == 12 + 5 + 3 + 2 + 6
+    # 20 s of work in the first one, whose longest was 12; 8 s in the second, whose longest was 6.
+    assert report.balance.utilization == pytest.approx((20 / 3 + 8 / 3) / (12 + 6))
+    assert report.memory is not None
+    assert report.memory.peak.private_bytes == 240 * MIB
+    assert report.children[2].status == "killed by SIGKILL, in an earlier session"
+    assert not report.children[2].failed
+    assert report.job.outcome == "done"
 
 
 def test_plots_are_written_as_png_svg_and_pdf(write_run: WriteRun) -> None:

@@ -5,11 +5,6 @@
 
 namespace forkrun {
 
-ByteCosts& byte_costs() {
-  thread_local ByteCosts costs;
-  return costs;
-}
-
 std::shared_ptr<ByteSource> open_bytes(const std::string& path) {
   if (LocalFile::is_path(path)) {
     return std::make_shared<LocalFile>(path);

@@ -9,6 +9,7 @@
 
 #include <forkrun/bytes/local_io.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 
 namespace forkrun {
 
@@ -40,7 +41,7 @@ bool LocalFile::is_path(const std::string& path) { return path.find("://") == st
 std::int64_t LocalFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
   ++account.calls;
   account.bytes += std::ssize(into);
-  const ByteCost cost{byte_costs().read, 1, std::ssize(into)};
+  const ReadingNote note{into.size()};
   const auto n = read_at(descriptor_, place, into);
   if (n < 0) {
     throw InputError(cannot_read(path_, place, std::strerror(errno)));

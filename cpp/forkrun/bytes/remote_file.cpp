@@ -17,6 +17,7 @@
 #include <forkrun/bytes/https_connection.hpp>
 #include <forkrun/bytes/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 
 namespace forkrun {
 
@@ -276,7 +277,7 @@ void RemoteFile::leave_slow_replica() {
 }
 
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
-  const ByteCost cost{byte_costs().read, 1, std::ssize(into)};
+  const ReadingNote note{into.size()};
   const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
   for (auto pause = pauses().begin(); n > 0; ++pause) {
     std::uint64_t connection = 0;

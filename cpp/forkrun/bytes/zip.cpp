@@ -10,9 +10,9 @@
 #include <Compression.h>
 #include <RZip.h>
 
-#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/inflate.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 
 // ROOT makes a new context of the Zstandard library for every basket, which costs as much as
 // uncompressing a small one. Where the library that ROOT uses can be reached (these few functions
@@ -276,8 +276,9 @@ void check_blocks(std::span<const std::byte> from, std::size_t n_into) {
   }
 }
 
-void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
-  const ByteCost cost{byte_costs().unzip, 1, std::ssize(into)};
+namespace {
+
+void unzip_blocks(std::span<const std::byte> from, std::span<std::byte> into) {
   while (!into.empty()) {
     const auto head = parse_block(from, into.size());
     const auto block = from.first(head.n_from);
@@ -290,23 +291,31 @@ void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
   }
 }
 
+}  // namespace
+
+void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
+  const UnpackingNote note{from.size(), into.size()};
+  unzip_blocks(from, into);
+}
+
 bool are_better_together(const Zipped& one, const Zipped& other) {
   return is_one_zlib_block(one.from, one.into.size()) &&
          is_one_zlib_block(other.from, other.into.size());
 }
 
 void unzip_both(const Zipped& one, const Zipped& other) {
+  const UnpackingNote note{one.from.size() + other.from.size(), one.into.size() + other.into.size(),
+                           2};
   Inflated done{false, false};
   if (are_better_together(one, other)) {
-    const ByteCost cost{byte_costs().unzip, 2, std::ssize(one.into) + std::ssize(other.into)};
     done = inflate_both({one.from.subspan(header_size), one.into},
                         {other.from.subspan(header_size), other.into});
   }
   if (!done.one) {
-    unzip(one.from, one.into);
+    unzip_blocks(one.from, one.into);
   }
   if (!done.other) {
-    unzip(other.from, other.into);
+    unzip_blocks(other.from, other.into);
   }
 }
 

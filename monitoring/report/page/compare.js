@@ -26,7 +26,7 @@ function runs() {
 
 function figures() {
   const known = CONTENT.figures.filter((figure) => COLUMNS.some((column) => column.figures[figure.name]));
-  section("figures", "Figures", table("Figures", [words("figure", (row) => row.text), ...besides((column, row) => column.figures[row.name], (row) => WRITERS[row.form])], known, { filter: false }));
+  section("figures", "Figures", table("Figures", [words("figure", (row) => word(row.word, row.text)), ...besides((column, row) => column.figures[row.name], (row) => WRITERS[row.form])], known, { filter: false }));
 }
 
 function times() {
@@ -35,11 +35,18 @@ function times() {
   if (labels.length) section("modules", "Modules", table("Time per event, summed over threads", [words("module or column", (row) => row), ...besides((column, row) => column.modules[row], () => took)], labels));
 }
 
+// Bytes of columns, where runs read other ones or others of them.
+function input() {
+  const names = [...new Set(COLUMNS.flatMap((column) => Object.keys(column.columns)))], most = (name) => Math.max(...COLUMNS.map((column) => column.columns[name]?.value ?? 0));
+  names.sort((a, b) => most(b) - most(a));
+  if (names.length) section("input", "Input", table("Bytes read of columns, per event", [words("column", (row) => row), ...besides((column, row) => column.columns[row], () => (bytes) => (bytes < 10 ? `${bytes.toFixed(2)} B` : size(bytes)))], names));
+}
+
 function events() {
   const labels = [...new Set(COLUMNS.flatMap((column) => Object.keys(column.same_outputs)))];
   const said = (column, label) => ({ true: "the same", false: "DIFFER", null: "not known" })[column.same_outputs[label]] ?? DASH;
   if (labels.length) section("outputs", "Outputs", table("Events of outputs, against the first column", [words("output", (row) => row), ...COLUMNS.map((column, n) => words(named(n), (row) => said(column, row), { bad: (row) => column.same_outputs[row] === false }))], labels));
 }
 
-for (const part of [runs, figures, times, events]) part();
+for (const part of [runs, figures, times, input, events]) part();
 document.documentElement.dataset.ready = "yes";

@@ -11,6 +11,7 @@ from msgspec import to_builtins
 from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.advice import advise
+from forkrun.monitoring.report.page.courses import course_rows
 from forkrun.monitoring.report.page.series import (
     activity_rows,
     dataset_names,
@@ -19,13 +20,15 @@ from forkrun.monitoring.report.page.series import (
 )
 from forkrun.monitoring.report.page.words import WORDS
 from forkrun.monitoring.report.page.write import page_of
+from forkrun.monitoring.report.sessions import gaps_between
 from forkrun.monitoring.report.summary import Summary
+from forkrun.monitoring.timing.course import read_courses
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
-_SCRIPTS = ("dom.js", "tables.js", "charts.js", "pictures.js", "page.js")
+_SCRIPTS = ("dom.js", "tables.js", "charts.js", "activity.js", "pictures.js", "page.js")
 
 
 def report_page(
@@ -47,17 +50,29 @@ def page_content(
         "build": build_identity(),
         "start_s": start_s,
         "sessions_s": [round(at - start_s, 3) for at in records.times("job_start")],
+        "gaps_s": [
+            [round(at - start_s, 3) for at in gap] for gap in gaps_between(summary.sessions)
+        ],
         "end_s": round(records.end_s - start_s, 4),
         "advice": to_builtins(advise(summary, timing)),
         "memory": memory_series(records, start_s),
         "parent": parent_bars(records, start_s),
         "activity": to_builtins(activity_rows(records, start_s)),
+        "courses": course_rows(read_courses(folder), start_s),
         "datasets": dataset_names(records),
         "children_per_node": _children_per_node(folder),
-        "timing": None if timing is None else to_builtins(timing),
+        "timing": None if timing is None else _timing(timing),
         "histograms": _histograms(folder),
         "words": WORDS,
     }
+
+
+def _timing(timing: Timing) -> dict[str, Any]:
+    """Without what the report has, and the bins, which nothing draws."""
+    content = {**to_builtins(timing), "input": None, "spent": None}
+    for module in content["modules"]:
+        del module["bins"]
+    return content
 
 
 def _children_per_node(folder: RunDirectory) -> int | None:

@@ -42,7 +42,7 @@ function remarks() {
 
 function charts() {
   const stretch = new Stretch(CONTENT.end_s), last = CONTENT.parent.find((bar) => bar.what === "merge");
-  const marks = [...CONTENT.sessions_s.slice(1).map((time) => [time, "resumed"]), ...(last ? [[last.start_s, "merge"]] : [])];
+  const marks = [...CONTENT.sessions_s.slice(CONTENT.children_per_node ? Infinity : 1).map((time) => [time, "resumed"]), ...(last ? [[last.start_s, "merge"]] : [])];
   const note = () => element("p", { class: "note" }, "Drag over a stretch to look closer; both charts show the same time.");
   if (CONTENT.memory) {
     const layers = memoryLayers(CONTENT.memory), chart = memoryChart(stretch, CONTENT.memory, layers, marks);
@@ -50,11 +50,21 @@ function charts() {
     section("memory", "Memory", element("p", { class: "note" }, "The height is memory that the job really takes, the sum of ", word("PSS"), ": what processes have in ", word("shared", "common"), ", and the ", word("private"), " part of each. Dashed: ", word("if nothing were shared"), "."), zoomControls(stretch), chart.node, keys(named.map((each) => [each.colour, each.text])), memoryTable());
   }
   if (CONTENT.activity.length) {
-    const { chart, control } = activityChart(stretch, marks), balance = REPORT.balance;
+    const { chart, control, legend } = activityChart(stretch, marks), balance = REPORT.balance;
     const ends = balance.end_times ? `; the last child ended ${took(balance.end_times.range_s)} after the first` : "";
-    section("activity", "Activity", element("p", { class: "note" }, word("utilization", "Utilization"), ` ${percent(balance.utilization)}${ends}. A bar is a `, word("commit"), "; shades change with the lumi, white is idle."), note(), zoomControls(stretch, control), element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "Bars of each child" }, chart.node), keys([...new Set(CONTENT.parent.map((bar) => bar.what))].map((what) => [PARENT_COLOURS[what], `parent: ${what}`])));
+    section("activity", "Activity", element("p", { class: "note" }, word("utilization", "Utilization"), ` ${percent(balance.utilization)}${ends}. A bar is a `, word("commit"), "; shades change with the lumi, white is idle."), note(), zoomControls(stretch, control), element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "Bars of each child" }, chart.node), legend, spentTable());
   }
   requestAnimationFrame(() => stretch.draw());
+}
+
+// What all threads of all children did with the time in which their children worked.
+function spentTable() {
+  const spent = REPORT.spent, thread_s = REPORT.totals.processing_s * JOB.threads_per_child;
+  if (!spent || !thread_s) return null;
+  const known = [["reading", spent.reading_s], ["unpacking", spent.unpacking_s], ["processing", spent.processing_s], ["committing", spent.committing_s]];
+  const waiting = Math.max(thread_s - known.reduce((sum, [, time]) => sum + time, 0), 0), rows = [...known, ["waiting", waiting], ...(spent.ahead_s ? [["reading ahead", spent.ahead_s]] : [])];
+  const share = (row) => (row[0] === "reading ahead" ? "beside it" : element("span", {}, element("span", { class: "bar", style: `width:${(8 * row[1]) / thread_s}rem` }), percent(row[1] / thread_s)));
+  return table("What the children's threads did", [{ term: "what", text: true, cell: (row) => word(row[0]) }, numbers("time", (row) => row[1], took), { term: "share", text: true, value: (row) => row[1], cell: share }], rows, { filter: false });
 }
 
 function memoryTable() {
@@ -86,16 +96,18 @@ function children() {
 function nodes() {
   const each = CONTENT.children_per_node;
   if (!each) return;
-  const rows = [];
+  const rows = [], reported = new Map(REPORT.nodes.map((node) => [node.node, node]));
   for (const child of REPORT.children) {
     const node = (rows[Math.floor(child.child / each)] ??= { node: Math.floor(child.child / each), units: 0, events: 0, first: null, end: null, busy: 0, cpu: 0, read: 0, failed: 0 });
     node.units += child.n_units; node.events += child.n_events; node.busy += child.processing_s; node.cpu += child.cpu_s; node.read += child.read_bytes; node.failed += child.failed ? 1 : 0;
     if (child.first_event_s !== null) node.first = Math.min(child.first_event_s, node.first ?? Infinity);
     if (child.end_s !== null) node.end = Math.max(child.end_s, node.end ?? 0);
   }
+  const said = (row) => reported.get(row.node);
   section("nodes", "Nodes", table("Nodes", [
     numbers("node", (row) => row.node), numbers("units", (row) => row.units), numbers("events", (row) => row.events), numbers("rate", (row) => (row.busy ? (each * row.events) / row.busy : null), (rate) => (rate === null ? DASH : `${count(rate)} /s`)),
     numbers("first event", (row) => row.first, took), numbers("end", (row) => row.end, took), numbers("processing time", (row) => row.busy, took), numbers("CPU", (row) => row.cpu, took), numbers("read", (row) => row.read, size), numbers("children that failed", (row) => row.failed, count, { bad: (row) => row.failed > 0 }),
+    words("machine", (row) => said(row)?.host ?? DASH), numbers("sessions", (row) => said(row)?.sessions.length ?? null), numbers("gaps", (row) => said(row)?.gaps_s ?? null, took), numbers("PSS", (row) => said(row)?.memory?.peak.pss_bytes ?? null, size, { shown: "peak PSS" }), numbers("shared", (row) => said(row)?.memory?.peak.shared_bytes ?? null, size),
   ], rows.filter(Boolean)));
 }
 
@@ -109,12 +121,33 @@ function modules() {
   ];
   const waits = [numbers("waits for inputs", (row) => row.wait_inputs_s, took), numbers("waits for its turn", (row) => row.wait_queue_s, took)];
   const called = timing.modules.filter((each) => each.count).sort((a, b) => b.total_s - a.total_s), isColumn = (each) => each.kind === "source column";
-  const own = called.filter((each) => !isColumn(each)), read = called.filter(isColumn), stalls = timing.stalls.filter((each) => each.total_s > 0);
+  const own = called.filter((each) => !isColumn(each)), stalls = timing.stalls.filter((each) => each.total_s > 0);
   section("modules", "Modules",
     own.length ? table("Modules", [words("module", (row) => row.label), words("kind", (row) => `${row.kind}, ${row.concurrency}`), ...costs, ...waits], own) : null,
-    read.length ? table("Columns that were read", [{ ...words("source column", (row) => row.label), shown: "column" }, ...costs], read) : null,
     stalls.length ? table("Waiting for inputs", [words("module", (row) => row.module), words("waited for", (row) => row.waited_for), numbers("times", (row) => row.count), numbers("time", (row) => row.total_s, took)], stalls) : null,
     element("p", { class: "note" }, `CPU outside of modules: ${took(timing.overhead_s_per_event)} per event. Times are summed over children and threads.`));
+}
+
+// What reading took, column by column, and what they have in common.
+function input() {
+  const costs = REPORT.input;
+  if (!costs) return;
+  const rows = [...(costs.common ? [costs.common] : []), ...costs.columns].sort((a, b) => b.total_s - a.total_s), total = rows.reduce((sum, row) => sum + row.total_s, 0);
+  if (!rows.length) return;
+  section("input", "Input", table("Columns that were read", [
+    { ...words("column", (row) => row.column || "(common to columns)"), cell: (row) => (row.column ? row.column : word("common to columns")) }, numbers("blocks", (row) => row.n_blocks), numbers("column reads", (row) => row.read_calls, count, { shown: "reads" }), numbers("bytes read", (row) => row.read_bytes, size), numbers("unpacked", (row) => row.unpacked_bytes, size),
+    { term: "ratio", value: (row) => row.unpacked_bytes / row.packed_bytes || 0, cell: (row) => (row.packed_bytes ? (row.unpacked_bytes / row.packed_bytes).toFixed(2) : DASH) },
+    numbers("reading", (row) => row.read_s, took), numbers("unzipping", (row) => row.unpack_s, took), numbers("decoding", (row) => row.decode_s, took), numbers("time", (row) => row.total_s, took), { term: "share", value: (row) => row.total_s, cell: (row) => percent(total ? row.total_s / total : 0) },
+  ], rows), costs.not_read.length ? element("p", { class: "note" }, word("read by nobody", "Read by nobody"), `, though modules say that they read them: ${costs.not_read.join(", ")}.`) : null);
+}
+
+// Sessions of a job that was resumed, or of all nodes.
+function sessions() {
+  if (REPORT.sessions.length < 2) return;
+  const gap = CONTENT.gaps_s.reduce((sum, [from, to]) => sum + to - from, 0), many = REPORT.nodes.length > 0;
+  section("sessions", "Sessions", element("p", { class: "note" }, `${plural(REPORT.sessions.length, "session")}`, gap ? `; for ${took(gap)} none ran, which counts in no time and no rate: ` : ".", gap ? word("gaps") : null), table("Sessions", [
+    ...(many ? [numbers("node", (row) => row.node)] : []), numbers("begin", (row) => row.start_s - CONTENT.start_s, took), numbers("length", (row) => row.end_s - row.start_s, took), numbers("units", (row) => row.n_units), numbers("events", (row) => row.n_events), words("session ended", (row) => row.outcome ?? "killed, or runs", { long: true, bad: (row) => row.outcome !== "ok", shown: "ended" }),
+  ], REPORT.sessions));
 }
 
 function outputs() {
@@ -163,5 +196,5 @@ function glossary() {
   section("words", "Words", element("dl", {}, ...Object.entries(CONTENT.words).flatMap(([term, text]) => [element("dt", { id: anchor(term) }, term), element("dd", {}, text)])));
 }
 
-for (const part of [head, overview, remarks, charts, phases, nodes, children, modules, outputs, cutflows, datasets, pictures, facts, glossary]) part();
+for (const part of [head, overview, remarks, charts, phases, sessions, nodes, children, modules, input, outputs, cutflows, datasets, pictures, facts, glossary]) part();
 document.documentElement.dataset.ready = "yes";

@@ -41,7 +41,7 @@ def draw_activity(records: RunRecords) -> Figure | None:
 
 
 def _subtitle(children: Sequence[ChildSummary]) -> str:
-    balance = measure_balance(children)
+    balance = measure_balance([children])
     ends = balance.end_times
     spread = f"; the last child ended {seconds(ends.range_s)} s after the first" if ends else ""
     return f"utilization {percent(balance.utilization)}{spread}"

@@ -10,6 +10,7 @@
 #include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 
 namespace forkrun {
@@ -47,10 +48,13 @@ class SourceLane {
   /// What has the loaded block, where several take turns. Nothing else reads it any more.
   [[nodiscard]] virtual SourceLane& of_block() { return *this; }
 
-  /// What another thread has taken for the column that was read last.
+  /// What was done before for the column that was read last, or for the block that was loaded.
   struct Cost {
+    std::int64_t start_ns{};  ///< CLOCK_MONOTONIC
     std::int64_t wall_ns{};
     std::int64_t cpu_ns{};
+    InputCosts input{};
+    bool is_ahead{};  ///< on a thread that does nothing else
   };
   [[nodiscard]] virtual Cost cost_elsewhere() const { return {}; }
 

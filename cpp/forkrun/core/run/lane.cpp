@@ -1,6 +1,7 @@
 #include <forkrun/core/run/lane.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -112,24 +113,81 @@ class AllMade final : public ProductFetcher {
 
 }  // namespace
 
+Recorder::Call Lane::begun_call(std::uint32_t node) const {
+  const auto lumi = block_.lumis().first();
+  return {node,
+          static_cast<std::uint32_t>(block_.lane()),
+          lumi.run,
+          lumi.lumi,
+          block_.sequence(),
+          Recorder::now_ns(),
+          0};
+}
+
+std::span<const std::uint64_t> Lane::load_recorded() {
+  const MeasuredInput measured;
+  const Recorder::Doing doing{*recorder_, Activity::Kind::unpacking};
+  auto call = begun_call(recorder_->loading());
+  const auto events = source_->load(block_.ranges_, block_.lumis_);
+  call.end_ns = Recorder::now_ns();
+  auto costs = measured.costs();
+  if (const auto earlier = source_->cost_elsewhere(); earlier.wall_ns > 0) {
+    doing.end_waiting(call.start_ns, call.end_ns);
+    recorder_->note_earlier(earlier);
+    call.start_ns -= earlier.wall_ns;
+    costs = earlier.input;
+  } else {
+    doing.end(call.start_ns, call.end_ns, costs.in_all().read_ns);
+  }
+  recorder_->note_loading(call, costs);
+  return events;
+}
+
+namespace {
+
+Activity::Kind activity_of(CalleeKind kind) {
+  switch (kind) {
+    case CalleeKind::source_column: return Activity::Kind::unpacking;
+    case CalleeKind::output: return Activity::Kind::committing;
+    default: return Activity::Kind::processing;
+  }
+}
+
+}  // namespace
+
+/// A column that was read before it was asked for has taken its time then.
+void Lane::note_column(Recorder::Call& call, std::int64_t& cpu_ns, const InputCosts& costs,
+                       const Recorder::Doing& doing) {
+  const auto earlier = source_->cost_elsewhere();
+  if (earlier.wall_ns == 0) {
+    recorder_->note_input(call.node, costs);
+    return doing.end(call.start_ns, call.end_ns, costs.in_all().read_ns);
+  }
+  doing.end_waiting(call.start_ns, call.end_ns);
+  recorder_->note_earlier(earlier);
+  recorder_->note_input(call.node, earlier.input);
+  call.start_ns -= earlier.wall_ns;
+  cpu_ns += cpu_ns < 0 ? 0 : earlier.cpu_ns;
+}
+
 bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel) {
   recorder_->note_begin(node);
+  const auto kind = callees_[node].kind;
   const bool wants_cpu = recorder_->wants_cpu_time(node);
-  Recorder::Call call{node,
-                      static_cast<std::uint32_t>(block_.lane()),
-                      block_.lumis().first().run,
-                      block_.lumis().first().lumi,
-                      block_.sequence(),
-                      Recorder::now_ns(),
-                      0};
+  std::optional<MeasuredInput> measured;
+  if (kind == CalleeKind::source_column) {
+    measured.emplace();
+  }
+  const Recorder::Doing doing{*recorder_, activity_of(kind)};
+  auto call = begun_call(node);
   const auto cpu_start_ns = wants_cpu ? thread_cpu_ns() : 0;
   const bool has_ended = call_unrecorded(node, fetcher, parallel);
   auto cpu_ns = wants_cpu ? thread_cpu_ns() - cpu_start_ns : -1;
   call.end_ns = Recorder::now_ns();
-  if (callees_[node].kind == CalleeKind::source_column) {
-    const auto [elsewhere_ns, elsewhere_cpu_ns] = source_->cost_elsewhere();
-    call.start_ns -= elsewhere_ns;
-    cpu_ns += wants_cpu ? elsewhere_cpu_ns : 0;
+  if (measured) {
+    note_column(call, cpu_ns, measured->costs(), doing);
+  } else {
+    doing.end(call.start_ns, call.end_ns);
   }
   if (has_ended) {  // Else it is no longer ours.
     times_[node].end_ns = call.end_ns;

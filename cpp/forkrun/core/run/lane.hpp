@@ -119,12 +119,16 @@ class alignas(cache_line_pair) Lane {
   };
 
   void begin(const BlockToDo& block);
+  std::span<const std::uint64_t> load_recorded();
   void add_to_digest();
   [[nodiscard]] std::size_t n_column_bytes() const;
   [[noreturn]] void fail_call(std::uint32_t node, const EventBlock& block) const;
   [[noreturn]] void fail_load();
   bool call_unrecorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   bool call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
+  [[nodiscard]] Recorder::Call begun_call(std::uint32_t node) const;
+  void note_column(Recorder::Call& call, std::int64_t& cpu_ns, const InputCosts& costs,
+                   const Recorder::Doing& doing);
   void record_wait(std::uint32_t node);
   bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void call_module(const Callee& callee, const EventBlock& block, std::size_t first);
@@ -175,7 +179,8 @@ inline void Lane::begin(const BlockToDo& block) {
 inline void Lane::load(const BlockToDo& block) {
   begin(block);  // From here on only `block_`: who calls us has `block` in registers alone.
   try {
-    block_.events_ = source_->load(block_.ranges_, block_.lumis_);
+    block_.events_ =
+        is_recorded() ? load_recorded() : source_->load(block_.ranges_, block_.lumis_);
   } catch (...) {
     fail_load();
   }

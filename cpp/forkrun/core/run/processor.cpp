@@ -65,6 +65,7 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
   if (config.records) {
     impl_->recorder = std::make_unique<Recorder>(schedule.graph().nodes.size(),
                                                  config.n_trace_calls, config.on_call);
+    impl_->steps.record(*impl_->recorder);
   }
   const bool is_serial = config.executor == ExecutorKind::serial;
   const bool is_alone = is_serial || config.concurrent_blocks == 1;

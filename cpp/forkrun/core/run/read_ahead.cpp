@@ -42,6 +42,7 @@ ReadAheadLane::~ReadAheadLane() {
 
 std::span<const std::uint64_t> ReadAheadLane::load(EntryRanges block, const BlockLumis& lumis) {
   Lock lock{mutex_};
+  cost_ = {};
   usual_ = std::exchange(asked_, {});
   drop(loaded(), lock);
   if (other().expects(block)) {
@@ -53,6 +54,7 @@ std::span<const std::uint64_t> ReadAheadLane::load(EntryRanges block, const Bloc
     }
     changed_.wait(lock, [&turn] { return turn.loading != State::taken; });
     if (turn.loading == State::done) {
+      cost_ = turn.loading_cost;
       return turn.events;
     }
     drop(turn, lock);
@@ -172,18 +174,31 @@ ReadAheadLane::WantedColumn* ReadAheadLane::next_column(Turn& turn) const {
   return found == turn.wanted.end() ? nullptr : &*found;
 }
 
+template <typename Body>
+SourceLane::Cost ReadAheadLane::cost_of(Body body) const {
+  const MeasuredInput measured;
+  const auto begin_ns = Recorder::now_ns();
+  const auto begin_cpu_ns = thread_cpu_ns();
+  body();
+  return {begin_ns, Recorder::now_ns() - begin_ns, thread_cpu_ns() - begin_cpu_ns, measured.costs(),
+          std::this_thread::get_id() == thread_.get_id()};
+}
+
 void ReadAheadLane::load_lane(Turn& turn, Lock& lock) {
   turn.loading = State::taken;
   lock.unlock();
   auto state = State::left;
   std::span<const std::uint64_t> events;
-  try {
-    events = turn.lane->load(turn.block, BlockLumis{turn.lumis});
-    state = State::done;
-  } catch (...) {  // NOLINT(bugprone-empty-catch): whoever wants the block finds out
-  }
+  const auto cost = cost_of([&] {
+    try {
+      events = turn.lane->load(turn.block, BlockLumis{turn.lumis});
+      state = State::done;
+    } catch (...) {  // NOLINT(bugprone-empty-catch): whoever wants the block finds out
+    }
+  });
   lock.lock();
   turn.events = events;
+  turn.loading_cost = cost;
   turn.loading = state;
   changed_.notify_all();
 }
@@ -192,15 +207,15 @@ void ReadAheadLane::read_column(Turn& turn, WantedColumn& column, Lock& lock) {
   column.state = State::taken;
   lock.unlock();
   auto state = State::left;
-  const auto begin_ns = Recorder::now_ns();
-  const auto begin_cpu_ns = thread_cpu_ns();
-  try {
-    turn.lane->read(column.number, column.values);
-    state = State::done;
-  } catch (...) {  // NOLINT(bugprone-empty-catch): whoever asks for the column finds out
-  }
+  const auto cost = cost_of([&] {
+    try {
+      turn.lane->read(column.number, column.values);
+      state = State::done;
+    } catch (...) {  // NOLINT(bugprone-empty-catch): whoever asks for the column finds out
+    }
+  });
   lock.lock();
-  column.cost = {Recorder::now_ns() - begin_ns, thread_cpu_ns() - begin_cpu_ns};
+  column.cost = cost;
   column.state = state;
   changed_.notify_all();
 }

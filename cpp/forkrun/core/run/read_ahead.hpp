@@ -66,6 +66,7 @@ class ReadAheadLane final : public SourceLane {
     State loading = State::to_do;
     std::span<const std::uint64_t> events{};
     std::vector<WantedColumn> wanted{};
+    Cost loading_cost{};
     Statistics statistics{};  ///< before what is being read
   };
 
@@ -78,12 +79,14 @@ class ReadAheadLane final : public SourceLane {
   [[nodiscard]] bool do_next(Lock& lock);
   void load_lane(Turn& turn, Lock& lock);
   void read_column(Turn& turn, WantedColumn& column, Lock& lock);
+  template <typename Body>
+  [[nodiscard]] Cost cost_of(Body body) const;
   void start_thread();
   void work();
 
   std::span<const ColumnDescription> columns_;
   std::thread thread_{};  ///< from when something is expected
-  Cost cost_{};           ///< of the column that was asked for last
+  Cost cost_{};           ///< of what was asked for last
 
   mutable std::mutex mutex_;  ///< of all below, but for what is being read
   std::condition_variable changed_;

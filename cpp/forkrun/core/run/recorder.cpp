@@ -29,15 +29,26 @@ void add(Recorder::NodeStatistics& sum, const Recorder::NodeStatistics& part) {
     sum.bins.resize(std::max(sum.bins.size(), part.bins.size()));
     std::ranges::transform(part.bins, sum.bins, sum.bins.begin(), std::plus<>{});
   }
+  sum.input += part.input;
+  sum.shared_ns += part.shared_ns;
 }
+
+constexpr int nothing = -1;
 
 }  // namespace
 
 /// What one thread has noted.
 struct Recorder::OfThread {
+  OfThread(std::size_t n_nodes, std::int64_t origin_ns)
+      : nodes(n_nodes), activity{origin_ns}, ahead{origin_ns} {}
+
   std::vector<NodeStatistics> nodes;
   std::vector<Call> calls;
   std::map<Pair, Stall> stalls;  ///< by node and what it waited for
+  Loading loading;
+  Activity activity;
+  Activity ahead;  ///< of the thread that reads ahead of it
+  int doing = nothing;
 };
 
 Recorder::Recorder(std::size_t n_nodes, std::size_t n_trace_calls, OnCall on_call)
@@ -61,8 +72,7 @@ void Recorder::set_part_of_this_thread(Part part) { mine_ = part; }
 
 Recorder::OfThread& Recorder::of_this_thread() {
   if (mine_.recorder != number_) {
-    auto part = std::make_unique<OfThread>();
-    part->nodes.resize(n_nodes_);
+    auto part = std::make_unique<OfThread>(n_nodes_, origin_ns_);
     mine_ = {number_, part.get()};
     const std::scoped_lock lock{mutex_};
     threads_.push_back(std::move(part));
@@ -96,6 +106,61 @@ void Recorder::note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexc
   }
   if (has_ended && on_call_) {
     on_call_(call.node, true);
+  }
+}
+
+void Recorder::trace_other(OfThread& mine, const Call& call) noexcept {
+  if (n_others_left_.load(std::memory_order_relaxed) > 0 &&
+      n_others_left_.fetch_sub(1, std::memory_order_relaxed) > 0) {
+    mine.calls.push_back(call);
+  }
+}
+
+void Recorder::note_input(std::uint32_t column, const InputCosts& costs) noexcept {
+  auto& mine = of_this_thread();
+  mine.nodes[column].input += costs.own;
+  mine.nodes[column].shared_ns += costs.common_ns;
+  mine.loading.input += costs.common;
+  mine.loading.total_ns += costs.common_ns;
+}
+
+void Recorder::note_loading(const Call& call, const InputCosts& costs) noexcept {
+  auto& mine = of_this_thread();
+  ++mine.loading.n_calls;
+  mine.loading.total_ns += call.end_ns - call.start_ns;
+  mine.loading.input += costs.in_all();
+  trace_other(mine, call);
+}
+
+void Recorder::note_committing(const Call& call) noexcept { trace_other(of_this_thread(), call); }
+
+void Recorder::note_earlier(const SourceLane::Cost& cost) noexcept {
+  auto& mine = of_this_thread();
+  auto& activity = cost.is_ahead ? mine.ahead : mine.activity;
+  const auto end_ns = cost.start_ns + cost.wall_ns;
+  const auto read_ns = cost.start_ns + std::min(cost.input.in_all().read_ns, cost.wall_ns);
+  activity.add(Activity::Kind::reading, cost.start_ns, read_ns);
+  activity.add(Activity::Kind::unpacking, read_ns, end_ns);
+}
+
+Recorder::Doing::Doing(Recorder& recorder, Activity::Kind kind)
+    : thread_{recorder.of_this_thread()},
+      kind_{kind},
+      within_{std::exchange(thread_.doing, static_cast<int>(kind))} {}
+
+Recorder::Doing::~Doing() { thread_.doing = within_; }
+
+void Recorder::Doing::end(std::int64_t start_ns, std::int64_t end_ns,
+                          std::int64_t reading_ns) const {
+  const auto read_ns = start_ns + std::min(reading_ns, end_ns - start_ns);
+  thread_.activity.add(Activity::Kind::reading, start_ns, read_ns);
+  thread_.activity.add(kind_, read_ns, end_ns);
+  end_waiting(start_ns, end_ns);
+}
+
+void Recorder::Doing::end_waiting(std::int64_t start_ns, std::int64_t end_ns) const {
+  if (within_ != nothing) {
+    thread_.activity.take_away(static_cast<Activity::Kind>(within_), start_ns, end_ns);
   }
 }
 
@@ -179,5 +244,33 @@ std::vector<Recorder::TracedCall> Recorder::trace() const {
 }
 
 std::uint64_t Recorder::n_not_traced() const { return n_not_traced_; }
+
+Recorder::Loading Recorder::loading_statistics() const {
+  const std::scoped_lock lock{mutex_};
+  Loading all;
+  for (const auto& thread : threads_) {
+    all.n_calls += thread->loading.n_calls;
+    all.total_ns += thread->loading.total_ns;
+    all.input += thread->loading.input;
+  }
+  return all;
+}
+
+Recorder::Course Recorder::course() const {
+  const std::scoped_lock lock{mutex_};
+  auto bits = Activity::first_length_bits;
+  for (const auto& thread : threads_) {
+    bits = std::max({bits, thread->activity.length_bits(), thread->ahead.length_bits()});
+  }
+  Course course{origin_ns_, std::int64_t{1} << bits, {}};
+  for (std::size_t number = 0; number < threads_.size(); ++number) {
+    const auto& thread = *threads_[number];
+    course.threads.push_back({"thread " + std::to_string(number), thread.activity.pieces(bits)});
+    if (auto ahead = thread.ahead.pieces(bits); !ahead.empty()) {
+      course.threads.push_back({"reads ahead", std::move(ahead)});
+    }
+  }
+  return course;
+}
 
 }  // namespace forkrun

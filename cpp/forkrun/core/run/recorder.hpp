@@ -6,7 +6,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
+
+#include <forkrun/core/data/source.hpp>
+#include <forkrun/core/run/activity.hpp>
 
 namespace forkrun {
 
@@ -52,7 +56,39 @@ class Recorder {
   /// asking for it costs as much as a small module.
   [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
 
+  /// Loading a block and committing a unit are no nodes; in traces they follow these.
+  [[nodiscard]] std::uint32_t loading() const { return static_cast<std::uint32_t>(n_nodes_); }
+  [[nodiscard]] std::uint32_t committing() const {
+    return static_cast<std::uint32_t>(n_nodes_) + 1;
+  }
+  /// What a column has taken of the input; within its time.
+  void note_input(std::uint32_t column, const InputCosts& costs) noexcept;
+  /// A block was loaded.
+  void note_loading(const Call& call, const InputCosts& costs) noexcept;
+  void note_committing(const Call& call) noexcept;
+  /// What was done before it was asked for, here or on a thread that reads ahead.
+  void note_earlier(const SourceLane::Cost& cost) noexcept;
+
   struct OfThread;
+  /// The calling thread does something of a kind while it lives. What it does meanwhile within it
+  /// is of its own kind.
+  class Doing {
+   public:
+    Doing(Recorder& recorder, Activity::Kind kind);
+    Doing(const Doing&) = delete;
+    Doing& operator=(const Doing&) = delete;
+    ~Doing();
+    /// Its time; that of the reading comes first.
+    void end(std::int64_t start_ns, std::int64_t end_ns, std::int64_t reading_ns = 0) const;
+    /// It was done by others, and waited for.
+    void end_waiting(std::int64_t start_ns, std::int64_t end_ns) const;
+
+   private:
+    OfThread& thread_;
+    Activity::Kind kind_;
+    int within_;
+  };
+
   /// What the calling thread notes into, for another that continues in its place.
   struct Part {
     std::uint64_t recorder{};
@@ -76,6 +112,24 @@ class Recorder {
     std::int64_t wait_inputs_ns{};
     std::int64_t wait_queue_ns{};
     std::vector<std::uint64_t> bins;  ///< up to the last that is not empty: of n_bins at most
+    InputCost input{};
+    std::int64_t shared_ns{};  ///< of total_ns: what was done for other columns as well
+  };
+  /// Loading of blocks, and what columns have in common.
+  struct Loading {
+    std::uint64_t n_calls{};
+    std::int64_t total_ns{};
+    InputCost input{};
+  };
+  /// A thread against time.
+  struct OfTime {
+    std::string name;
+    std::vector<Activity::Piece> pieces;
+  };
+  struct Course {
+    std::int64_t origin_ns{};
+    std::int64_t piece_ns{};
+    std::vector<OfTime> threads;
   };
   struct Stall {
     std::uint32_t node{};
@@ -94,16 +148,21 @@ class Recorder {
   [[nodiscard]] std::vector<Stall> stalls() const;
   [[nodiscard]] std::vector<TracedCall> trace() const;
   [[nodiscard]] std::uint64_t n_not_traced() const;
+  [[nodiscard]] Loading loading_statistics() const;
+  [[nodiscard]] Course course() const;
 
  private:
   OfThread& of_this_thread();
+  void trace_other(OfThread& mine, const Call& call) noexcept;
 
   static thread_local Part mine_;
 
   std::size_t n_nodes_;
+  std::int64_t origin_ns_ = now_ns();
   OnCall on_call_;        ///< may be empty
   std::uint64_t number_;  ///< of the recorder in this process: none has been at its place before
   std::atomic<std::int64_t> n_trace_left_;
+  std::atomic<std::int64_t> n_others_left_{n_trace_left_.load()};  ///< of what is no node
   std::atomic<std::uint64_t> n_not_traced_{};
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OfThread>> threads_;

@@ -74,6 +74,71 @@ TEST(RecorderTest, pieces_of_a_coroutine_are_one_call) {
   EXPECT_EQ(recorder.statistics()[0].total_ns, 20);
 }
 
+TEST(RecorderTest, what_a_thread_does_within_a_call_is_of_its_own_kind) {
+  Recorder recorder{1, 0};
+  const auto start = recorder.course().origin_ns;
+  {
+    const Recorder::Doing module{recorder, Activity::Kind::processing};
+    {
+      const Recorder::Doing column{recorder, Activity::Kind::unpacking};
+      column.end(start + 100, start + 400, 120);
+    }
+    {
+      const Recorder::Doing column{recorder, Activity::Kind::unpacking};
+      column.end_waiting(start + 500, start + 600);
+      SourceLane::Cost ahead{start + 20, 50, 50, {}, true};
+      ahead.input.own.read_ns = 30;
+      recorder.note_earlier(ahead);
+    }
+    module.end(start, start + 1000);
+  }
+  const auto course = recorder.course();
+  ASSERT_EQ(course.threads.size(), 2U);
+  EXPECT_EQ(course.threads[0].pieces[0], (Activity::Piece{120, 180, 600, 0}));
+  EXPECT_EQ(course.threads[1].name, "reads ahead");
+  EXPECT_EQ(course.threads[1].pieces[0], (Activity::Piece{30, 20, 0, 0}));
+}
+
+TEST(RecorderTest, costs_of_columns_and_of_what_they_have_in_common_are_apart) {
+  Recorder recorder{2, 10};
+  InputCosts costs{{1, 100, 5, 80, 200, 7}, {2, 50, 3, 40, 60, 2}, 9};
+  recorder.note_input(1, costs);
+  recorder.note_input(1, costs);
+  recorder.note_loading(call_of(recorder.loading(), 0, 30), {{1, 10, 1, 0, 0, 0}, {}, 0});
+  const auto column = recorder.statistics()[1];
+  EXPECT_EQ(column.input.read_bytes, 200);
+  EXPECT_EQ(column.input.unpack_ns, 14);
+  EXPECT_EQ(column.shared_ns, 18);
+  const auto loading = recorder.loading_statistics();
+  EXPECT_EQ(loading.n_calls, 1U);
+  EXPECT_EQ(loading.input.read_bytes, 110);
+  EXPECT_EQ(loading.total_ns, 48);
+  ASSERT_EQ(recorder.trace().size(), 1U);
+  EXPECT_EQ(recorder.trace()[0].call.node, recorder.loading());
+  EXPECT_EQ(recorder.n_not_traced(), 0U);
+}
+
+TEST(RecorderTest, what_is_measured_within_something_else_is_no_part_of_it) {
+  InputCosts::of_this_thread() = {};
+  const MeasuredInput outer;
+  InputCosts::of_this_thread().own.read_bytes = 5;
+  {
+    const MeasuredInput inner;
+    {
+      const ReadingNote note{100};
+    }
+    {
+      const ForAllColumns all;
+      const UnpackingNote note{10, 30};
+    }
+    EXPECT_EQ(inner.costs().own.read_bytes, 100);
+    EXPECT_EQ(inner.costs().own.unpacked_bytes, 0);
+    EXPECT_EQ(inner.costs().common.unpacked_bytes, 30);
+  }
+  EXPECT_EQ(outer.costs().own.read_bytes, 5);
+  EXPECT_EQ(outer.costs().common.unpacked_bytes, 0);
+}
+
 TEST(RecorderTest, bins_hold_the_times_from_their_start_to_the_next) {
   for (const std::int64_t time_ns : {0, 7, 8, 9, 15, 16, 17, 100, 12345, 1'000'000'007}) {
     const auto bin = Recorder::bin_of(time_ns);

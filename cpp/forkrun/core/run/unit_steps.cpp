@@ -142,9 +142,25 @@ void UnitSteps::end(UnitInFlight& unit, const UnitInFlight* next) {
   });
 }
 
+template <typename Act>
+void UnitSteps::note_committing(const UnitOfWork& unit, const Act& act) {
+  if (recorder_ == nullptr) {
+    return act();
+  }
+  const Recorder::Doing doing{*recorder_, Activity::Kind::committing};
+  Recorder::Call call{recorder_->committing(), 0, unit.lumi.run, unit.lumi.lumi, unit.number,
+                      Recorder::now_ns(),      0};
+  act();
+  call.end_ns = Recorder::now_ns();
+  doing.end(call.start_ns, call.end_ns);
+  recorder_->note_committing(call);
+}
+
 void UnitSteps::close(UnitInFlight& unit, Parallel& parallel) {
   if (!unit.has_failed()) {
-    attempt(unit, UnitInFlight::at_end, [&] { unit.result.outputs = outputs_->close(parallel); });
+    attempt(unit, UnitInFlight::at_end, [&] {
+      note_committing(unit.unit(), [&] { unit.result.outputs = outputs_->close(parallel); });
+    });
   }
   outputs_->abandon();  // What was not closed.
 }
@@ -155,7 +171,7 @@ void UnitSteps::commit(UnitInFlight& unit) {
   }
   attempt(unit, UnitInFlight::at_end, [&] {
     note_end(unit.result);
-    (*commit_)(unit.unit(), unit.result);
+    note_committing(unit.unit(), [&] { (*commit_)(unit.unit(), unit.result); });
     if (status_ != nullptr) {
       status_->n_units_done.fetch_add(1, std::memory_order_relaxed);
     }

@@ -12,6 +12,7 @@
 
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/core/run/announcer.hpp>
+#include <forkrun/core/run/recorder.hpp>
 #include <forkrun/core/run/unit_in_flight.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 #include <forkrun/process/status_board.hpp>
@@ -39,6 +40,8 @@ class UnitSteps {
             StatusSlot* status);
   ~UnitSteps();
 
+  /// Closing and committing are noted there from now on.
+  void record(Recorder& recorder) { recorder_ = &recorder; }
   /// Before the first `take`.
   void start(const NextUnit& next, const CommitUnit& commit, LastEnds last_ends);
 
@@ -65,6 +68,8 @@ class UnitSteps {
  private:
   class OpenOutputs;
   void check_outputs(const UnitInFlight& unit) const;
+  template <typename Act>
+  void note_committing(const UnitOfWork& unit, const Act& act);
   void note_begin(const UnitOfWork& unit);
   void note_end(UnitResult& result) const;
 
@@ -72,6 +77,7 @@ class UnitSteps {
   const Source& source_;
   std::size_t block_size_;
   StatusSlot* status_;
+  Recorder* recorder_{};  ///< null: nothing is noted
   Announcer& announcer_;
   std::unique_ptr<OpenOutputs> outputs_;
   const NextUnit* next_{};

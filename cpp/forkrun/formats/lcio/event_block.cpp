@@ -6,6 +6,7 @@
 
 #include <forkrun/bytes/inflate.hpp>
 #include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 
 namespace forkrun::lcio {
 
@@ -196,6 +197,7 @@ void EventBlock::find_names() {
 /// Whoever comes while others inflate helps them, and waits until all is there.
 void EventBlock::inflate_all() {
   if (n_inflated_ < events_.size()) {
+    const ForAllColumns note;
     {
       const std::lock_guard lock{mutex_};
       give_room();
@@ -240,13 +242,19 @@ void EventBlock::inflate_some() {
   }
 }
 
+Inflated EventBlock::inflate_two(const Event& one, const Event& other) {
+  const auto from = stored_of(one), from_other = stored_of(other);
+  const UnpackingNote note{from.size() + from_other.size(), one.data.size() + other.data.size()};
+  return inflate_both({from, one.data}, {from_other, other.data});
+}
+
 /// One event, or two in turns, which takes less time than one after the other.
 void EventBlock::inflate(std::size_t first, std::size_t last) {
   auto& one = events_[first];
   auto& other = events_[last - 1];
   if (last - first == n_together && one.body_head.is_compressed() &&
       other.body_head.is_compressed()) {
-    const auto done = inflate_both({stored_of(one), one.data}, {stored_of(other), other.data});
+    const auto done = inflate_two(one, other);
     for (const auto& [is_done, event] :
          {std::pair{done.one, first}, std::pair{done.other, first + 1}}) {
       if (!is_done) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <forkrun/bytes/growing_bytes.hpp>
+#include <forkrun/bytes/inflate.hpp>
 #include <forkrun/formats/lcio/event_file.hpp>
 #include <forkrun/formats/lcio/event_header.hpp>
 #include <forkrun/formats/lcio/objects.hpp>
@@ -110,6 +111,7 @@ class EventBlock {
   void give_room();
   void inflate_some();
   void inflate(std::size_t first, std::size_t last);
+  [[nodiscard]] static Inflated inflate_two(const Event& one, const Event& other);
   void find_blocks(std::size_t event);
   [[nodiscard]] static std::span<const std::byte> stored_of(const Event& event);
   [[nodiscard]] Decoded& decoded(std::string_view collection);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <forkrun/bytes/inflate.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 
 namespace forkrun::lcio {
 
@@ -79,7 +80,10 @@ RecordHead record_head(std::span<const std::byte> bytes, std::int64_t place, std
 void restore(const RecordHead& head, std::span<const std::byte> stored, std::span<std::byte> into) {
   if (!head.is_compressed()) {
     std::ranges::copy(stored, into.begin());
-  } else if (!inflate({stored, into})) {
+    return;
+  }
+  const UnpackingNote note{stored.size(), into.size()};
+  if (!inflate({stored, into})) {
     throw InputError("the data of the record " + head.name +
                      " cannot be inflated: they are damaged");
   }

@@ -15,6 +15,7 @@
 #include <forkrun/bytes/local_io.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/root_file/file_record.hpp>
 #include <forkrun/formats/root_file/key_check.hpp>
@@ -283,6 +284,7 @@ void InputFile::expect(std::span<const ByteRange> ranges) const {
 }
 
 void InputFile::read_with_root(std::int64_t offset, std::span<std::byte> into) const {
+  const ReadingNote note{into.size()};
   const std::lock_guard lock{with_root_};
   const CapturedMessages messages;
   add({1, std::ssize(into)});

@@ -1,0 +1,48 @@
+"""When a job ran: its sessions, on all nodes, and the gaps between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from forkrun.monitoring.records import RunRecords
+
+
+class Session(Struct, frozen=True):
+    """A parent from its start to its end [s since the epoch]. `outcome`: in its own words, None of
+    one that was killed or runs; `node`: of a job on many nodes."""
+
+    start_s: float
+    end_s: float
+    n_events: int
+    n_units: int
+    outcome: str | None
+    node: int | None = None
+
+
+def describe_sessions(parts: Sequence[RunRecords]) -> tuple[Session, ...]:
+    """`parts`: records of each session; none of what has not begun."""
+    return tuple(_describe(part) for part in parts if part.timeline)
+
+
+def _describe(records: RunRecords) -> Session:
+    end = records.last("job_end")
+    times = [line.time_s for line in records.timeline]
+    return Session(
+        start_s=min(records.times("job_start"), default=times[0]),
+        end_s=max([*times, *(line.end_s for line in records.ledger)]),
+        n_events=sum(line.n_events for line in records.ledger),
+        n_units=sum(line.n_units for line in records.ledger),
+        outcome=None if end is None else str(end.details.get("outcome")),
+    )
+
+
+def gaps_between(sessions: Sequence[Session]) -> Iterator[tuple[float, float]]:
+    """Stretches of time in which no session ran, in order [s since the epoch]."""
+    ordered = sorted(sessions, key=lambda session: session.start_s)
+    ran_until_s = ordered[0].end_s if ordered else 0.0
+    for session in ordered:
+        if session.start_s > ran_until_s:
+            yield ran_until_s, session.start_s
+        ran_until_s = max(ran_until_s, session.end_s)

@@ -1,0 +1,72 @@
+"""How threads spent their time, against time: in pieces of one length, so that it is bounded."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import MsgspecError, Struct
+from msgspec.json import Decoder
+
+from forkrun.base.regular_file import read_regular
+from forkrun.monitoring.timing.model import SpentTime
+from forkrun.rundir.directory import RunDirectory
+
+KINDS = ("reading", "unpacking", "processing", "committing")
+"""All else is waiting."""
+AHEAD = "reads ahead"
+_US = 1e-6
+
+
+class ThreadCourse(Struct, frozen=True):
+    """A thread: its time of each kind, by piece [us]."""
+
+    name: str
+    reading: tuple[int, ...]
+    unpacking: tuple[int, ...]
+    processing: tuple[int, ...]
+    committing: tuple[int, ...]
+
+    def seconds(self, kind: str) -> float:
+        """Time of a kind [s]."""
+        return math.fsum(getattr(self, kind)) * _US
+
+
+class ChildCourses(Struct, frozen=True):
+    """Threads of a child's process. `start_s`: of the first piece, since the epoch; `clock_s`: of
+    zero of the clock that its calls have in a trace."""
+
+    child: int
+    clock_s: float
+    start_s: float
+    piece_s: float
+    threads: tuple[ThreadCourse, ...]
+
+    @classmethod
+    def of(cls, activity: Mapping[str, Any], child: int) -> ChildCourses:
+        """What the core has noted, whose clock is that of the machine."""
+        clock_s = time.time() - time.monotonic()
+        threads = tuple(ThreadCourse(**thread) for thread in activity["threads"])
+        start_s = clock_s + activity["start_s"]
+        return cls(child, clock_s, start_s, activity["piece_s"], threads)
+
+    def spent(self) -> SpentTime:
+        """Sums over its threads; what reads ahead is no thread that could wait."""
+        own = [thread for thread in self.threads if thread.name != AHEAD]
+        ahead = [thread for thread in self.threads if thread.name == AHEAD]
+        sums = {f"{kind}_s": math.fsum(each.seconds(kind) for each in own) for kind in KINDS}
+        return SpentTime(
+            **sums, ahead_s=math.fsum(each.seconds(kind) for each in ahead for kind in KINDS)
+        )
+
+
+def read_courses(folder: RunDirectory) -> Iterator[ChildCourses]:
+    """Of all processes whose files can be read."""
+    decode = Decoder(ChildCourses).decode
+    for file in folder.child_courses():
+        try:
+            yield decode(read_regular(file))
+        except (OSError, MsgspecError):
+            continue
