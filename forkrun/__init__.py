@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from forkrun.modules.base import Analyzer, Filter, Producer
     from forkrun.modules.block import EventBlock
+    from forkrun.monitoring.live.notebook import RunningJob
     from forkrun.parent.result import Result
 
 __version__ = "0.1.0"
@@ -54,6 +55,7 @@ _MODULES = {
     ),
     "forkrun.modules.base": ("Analyzer", "Filter", "Producer"),
     "forkrun.modules.block": ("EventBlock",),
+    "forkrun.monitoring.live.notebook": ("RunningJob",),
     "forkrun.parent.result": ("Result",),
 }
 _MODULE_OF = {name: home for home, names in _MODULES.items() for name in names}
@@ -77,6 +79,7 @@ __all__ = [
     "OutputError",
     "Producer",
     "Result",
+    "RunningJob",
     "StoppedError",
     "Submission",
     "VerificationError",

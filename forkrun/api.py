@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,7 +26,7 @@ from forkrun.config import BatchSystem, JobConfig, read_config, validate
 from forkrun.config.anchor import anchor_all
 from forkrun.config.auto_children import AUTO, children_for
 from forkrun.config.datasets import files_of
-from forkrun.errors import ConfigError
+from forkrun.errors import ConfigError, InputError
 from forkrun.fork.command import CleanCommand
 from forkrun.merge import merge_files
 from forkrun.modules.program.given import Given, giving
@@ -262,9 +263,26 @@ def _do_in_clean_parent(
         clean.check(status, "the clean parent process")
 
 
+def _view_of(words: Sequence[str]) -> Callable[[], Any] | None:
+    """What notebooks show of a job while it runs; None of another command."""
+    if "run" not in words:
+        return None
+    folder, known = Path(words[words.index("-o") + 1]), list[Any]()
+
+    def view() -> Any:
+        if not known:
+            from forkrun.monitoring.live.notebook import RunningJob  # for notebooks alone
+
+            with contextlib.suppress(InputError):
+                known.append(RunningJob(folder))
+        return known[0] if known else None
+
+    return view
+
+
 def _run(clean: CleanCommand, descriptors: Sequence[int]) -> int:
     if in_notebook():
-        return run_shown(clean.words, clean.environment, descriptors)
+        return run_shown(clean.words, clean.environment, descriptors, _view_of(clean.words))
     return subprocess.run(
         clean.words, env=clean.environment, stdin=subprocess.DEVNULL, pass_fds=descriptors
     ).returncode

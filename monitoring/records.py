@@ -9,39 +9,20 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from msgspec import MsgspecError, Struct
-from msgspec.json import Decoder
+from msgspec import Struct
 from msgspec.structs import replace
 
-from forkrun.base.json_lines import complete_lines, read_json_lines
+from forkrun.base.json_lines import read_json_lines
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
-from forkrun.monitoring.process_reading import ProcessReading
+from forkrun.monitoring.samples import Sample, read_samples
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
 
+__all__ = ["RunRecords", "Sample", "TimelineLine", "Written", "read_records"]
+
 Line = TypeVar("Line")
-
-
-class Sample(ProcessReading, frozen=True, kw_only=True):
-    """One process at one time. `child` is None for the parent; `time_s` since the epoch.
-    `complete`: samples with the same number are a complete sample of `n_sampled` processes; None:
-    of this one alone.
-    `own_cost_s`: CPU time of the process itself, where the process sampled itself."""
-
-    time_s: float
-    child: int | None
-    pid: int
-    n_events_done: int
-    complete: int | None = None
-    n_sampled: int = 1
-    own_cost_s: float = 0.0
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU time, user and system."""
-        return self.cpu_user_s + self.cpu_system_s
 
 
 class Written(Struct, frozen=True):
@@ -156,7 +137,7 @@ def _read_records(
     damaged: list[str] = []
     if commits is None:
         commits = read_commits(folder, damaged)
-    samples = _read_samples(folder.samples, damaged)
+    samples = read_samples(folder.samples, damaged)
     timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
     config = folder.config
     return RunRecords(
@@ -183,22 +164,6 @@ def _read_lines(
         except (LookupError, TypeError, ValueError) as error:
             damaged.append(f"{path.name}: a line has an unexpected form ({error})")
     return values
-
-
-def _read_samples(path: Path, damaged: list[str]) -> list[Sample]:
-    """Decoded line by line, without dicts in between: there may be millions."""
-    decode, samples = Decoder(Sample).decode, []
-    try:
-        lines = complete_lines(read_regular(path))
-    except FileNotFoundError:
-        return []
-    for number, line in enumerate(lines, start=1):
-        try:
-            if line:
-                samples.append(decode(line))
-        except MsgspecError as error:
-            damaged.append(f"{path.name}: line {number} has an unexpected form ({error})")
-    return samples
 
 
 _OF_HOST = {"name", "cpu", "n_cpus", "memory_bytes", "kernel", "command", "versions"}

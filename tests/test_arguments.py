@@ -161,6 +161,7 @@ ARGUMENTS: dict[str, Argument] = {
     ),
     "LoadedJob.run.nodes": Argument(lambda v: forkrun.load("job.toml").run(nodes=v), ("none",)),
     "Result.read.run_directory": Argument(lambda v: forkrun.Result.read(v), PATHS),
+    "RunningJob.run_directory": Argument(lambda v: forkrun.RunningJob(v), PATHS),
     "Result.output.label": Argument(lambda v: RESULT.output(v), TEXTS),
     "Result.output.dataset": Argument(lambda v: RESULT.output("x", v), (*TEXTS, "none")),
     "Result.lumis.dataset": Argument(lambda v: RESULT.lumis(v), (*TEXTS, "none")),

@@ -9,18 +9,27 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from forkrun.base.progress import MARK, PROGRESS, ProgressBar
 
+_VIEW_EVERY_S = 2.0
+
 
 def run_shown(
-    command: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    descriptors: Sequence[int],
+    view: Callable[[], Any] | None = None,
 ) -> int:
     """Runs a process whose output becomes that of the cell, and its progress a bar; returns its
-    exit status. An interrupt of the cell stops the job as it does on a terminal."""
+    exit status. An interrupt of the cell stops the job as it does on a terminal. `view`: what is
+    shown below the bar, made again every few seconds; None of it: nothing yet."""
     bars: dict[str, ProgressBar] = {}
+    shown = _Shown(view)
     with subprocess.Popen(
         command,
         env={**environment, PROGRESS: "marked"},
@@ -34,13 +43,36 @@ def run_shown(
     ) as process:
         while True:
             try:
-                _show(process, bars)
+                _show(process, bars, shown)
+                shown.again(is_over=True)
                 return process.wait()
             except KeyboardInterrupt:
                 os.kill(process.pid, signal.SIGINT)
 
 
-def _show(process: subprocess.Popen[str], bars: dict[str, ProgressBar]) -> None:
+class _Shown:
+    """A view in one place of the cell's output."""
+
+    def __init__(self, view: Callable[[], Any] | None) -> None:
+        self._view, self._next_s = view, 0.0
+        self._handle: Any = None
+
+    def again(self, *, is_over: bool = False) -> None:
+        """Shows it again, if that is some time ago, or for the last time."""
+        now_s = time.monotonic()
+        ipython = sys.modules.get("IPython.display")
+        if self._view is None or ipython is None or (now_s < self._next_s and not is_over):
+            return
+        self._next_s = now_s + _VIEW_EVERY_S
+        if (view := self._view()) is None:
+            return
+        if self._handle is None:
+            self._handle = ipython.display(view, display_id=True)
+        else:
+            self._handle.update(view)
+
+
+def _show(process: subprocess.Popen[str], bars: dict[str, ProgressBar], shown: _Shown) -> None:
     for line in process.stdout or ():
         before, mark, state = line.partition(MARK)
         if not mark:
@@ -48,6 +80,7 @@ def _show(process: subprocess.Popen[str], bars: dict[str, ProgressBar]) -> None:
             continue
         print(before, end="")
         _draw(json.loads(state), bars)
+        shown.again()
 
 
 def _draw(state: Mapping[str, Any], bars: dict[str, ProgressBar]) -> None:

@@ -46,6 +46,18 @@ class Submission(Struct, frozen=True):
         folder, ranges = self._found()
         return "\n".join(status_lines(folder, read_status(folder, ranges)))
 
+    def _repr_html_(self) -> str:
+        """As notebooks show it: events, rate, time left, and each node."""
+        from forkrun.monitoring.live.notebook import RunningJob  # for notebooks alone
+
+        return RunningJob(self.run_directory)._repr_html_()
+
+    def watch(self) -> None:
+        """Shows that until the job was collected, in a notebook in one place."""
+        from forkrun.monitoring.live.notebook import RunningJob
+
+        RunningJob(self.run_directory).watch()
+
     def resubmit(
         self, nodes: Sequence[int] | None = None, *, on: str | None = None, quiet: bool = False
     ) -> Submission:

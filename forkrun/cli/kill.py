@@ -9,6 +9,7 @@ from pathlib import Path
 from forkrun.base.quantities import plural
 from forkrun.batch.course import NodeJobs, accepted_submissions, note_kill
 from forkrun.batch.systems.choose import system_of
+from forkrun.cli.options import add_json, print_json
 from forkrun.cli.resubmit import numbers_of
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
     parser.add_argument("--nodes", metavar="N,N-M", help="stop only these nodes")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,7 +35,11 @@ def run(options: argparse.Namespace) -> int:
     nodes = sorted(submitted if options.nodes is None else numbers_of(options.nodes, len(ranges)))
     if not submitted.issuperset(nodes):
         raise ConfigError(f"kill --nodes {options.nodes}: some of these nodes were not submitted")
-    print(f"{plural(stop_nodes(folder, submissions, nodes), 'node')} asked to stop")
+    stopped = plural(stop_nodes(folder, submissions, nodes), "node")
+    if options.json:
+        print_json({"run_directory": folder.path, "nodes": nodes})
+    else:
+        print(f"{stopped} asked to stop")
     return 0
 
 

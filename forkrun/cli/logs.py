@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from forkrun.base.quantities import whole_number
 from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import logs_of, tail
 from forkrun.batch.status import MISSING, read_status
+from forkrun.cli.options import add_json, print_json
 from forkrun.cli.resubmit import numbers_of
 from forkrun.rundir.opening import find_nodes
 
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lines", type=whole_number, default=20, metavar="N", help="lines per log (20)"
     )
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,8 +36,14 @@ def run(options: argparse.Namespace) -> int:
     else:
         numbers = numbers_of(options.nodes, len(ranges))
     last = {node: s for s in read_submissions(folder) for node in s.nodes}
+    logs: list[dict[str, Any]] = []
     for number in numbers:
         own = folder.node(number).parent_log
         for log in [*logs_of(folder, number, last.get(number)), *([own] if own.exists() else [])]:
-            print(f"==> {log} <==", *tail(log, options.lines), sep="\n")
+            logs.append({"node": number, "file": log, "lines": list(tail(log, options.lines))})
+    if options.json:
+        print_json({"logs": logs})
+        return 0
+    for each in logs:
+        print(f"==> {each['file']} <==", *each["lines"], sep="\n")
     return 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.input_files.urls import known_as
 from forkrun.base.progress import make_progress
+from forkrun.cli.options import add_json, print_json
 from forkrun.errors import ConfigError, VerificationError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import is_on_nodes
@@ -73,7 +74,9 @@ def add_options_of_files(parser: argparse.ArgumentParser) -> None:
         help="uncompress and check every basket, on all CPUs",
     )
     parser.add_argument("--force", action="store_true", help="replace an existing OUT.root")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    add_json(said)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -100,7 +103,9 @@ def _merge_run(options: argparse.Namespace) -> int:
         _merge_opened(folder, lock, options)
         with lock.kept_by_thread():
             write_report(folder.path, plots=folder.plots.exists())
-    if not options.quiet:
+    if options.json:
+        print_json({"run_directory": folder.path, "files": folder.merged_files()})
+    elif not options.quiet:
         print(*folder.merged_files(), sep="\n")
     return 0
 
@@ -164,7 +169,9 @@ def merge_files_of(
         )
     finally:
         progress.close()
-    if not options.quiet:
+    if options.json:
+        print_json({"file": output, "entries": entries, "notes": notes})
+    elif not options.quiet:
         for tree, n_entries in entries.items():
             print(f"{output}: {tree}: {n_entries:,} entries")
         for line in notes:

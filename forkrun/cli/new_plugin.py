@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_text
+from forkrun.cli.options import add_json, print_json
 from forkrun.errors import ConfigError, OutputError
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "plugin"
@@ -26,12 +27,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="NAME", help="name of the library, and of its folder in this directory"
     )
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the folder and says what comes next."""
     write_plugin(options.name, Path.cwd())
-    print(_NEXT.format(folder=options.name))
+    if options.json:
+        folder = Path.cwd() / options.name
+        print_json({"folder": folder, "files": sorted(place.name for place in folder.iterdir())})
+    else:
+        print(_NEXT.format(folder=options.name))
     return 0
 
 

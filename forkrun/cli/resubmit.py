@@ -11,6 +11,7 @@ from forkrun.batch.extending import check_unchanged
 from forkrun.batch.shipping import changed_code, take_new_code
 from forkrun.batch.status import JobStatus, State, read_status
 from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
+from forkrun.cli.options import add_json, print_json
 from forkrun.config import BatchSystem, JobConfig, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
@@ -41,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="process missing units with the present code, which must make the same columns and"
         " histograms; the report says so",
     )  # fmt: skip
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    add_json(said)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,8 +67,11 @@ def resubmit(options: argparse.Namespace, given: JobConfig | None = None) -> int
         if on is None:
             raise ConfigError("resubmit: name a batch system with --on")
         status = read_status(folder, ranges)
+        code = []
         if not options.quiet or options.new_code:
-            _code(options, folder, config, status)
+            code = _code(options, folder, config, status)
+        if not (options.quiet or options.json):
+            print(*code, sep="\n", end="\n" if code else "")
         with lock.kept_by_thread():
             if options.nodes is None:
                 needs, problem = missing_needs(folder, config, status)
@@ -78,7 +84,10 @@ def resubmit(options: argparse.Namespace, given: JobConfig | None = None) -> int
             if needs:
                 unpack_batch(folder)
             said = list(submit_nodes(folder, config, on, needs))
-    if not options.quiet:
+    if options.json:
+        found = {"run_directory": folder.path, "n_nodes": len(needs), "said": [*code, *said]}
+        print_json({**found, "problem": problem})
+    elif not options.quiet:
         print(*said, sep="\n", end="\n" if said else "")
         print(
             f"{plural(len(needs), 'node')} submitted" if needs or problem else "no node is missing"
@@ -90,23 +99,23 @@ def resubmit(options: argparse.Namespace, given: JobConfig | None = None) -> int
 
 def _code(
     options: argparse.Namespace, folder: RunDirectory, config: JobConfig, status: JobStatus
-) -> None:
-    """Takes the code that there is now, if that is wanted; says which code nodes have."""
+) -> list[str]:
+    """Takes the code that there is now, if that is wanted; gives what is to be said of which code
+    nodes have."""
     if not options.new_code:
-        if changed := changed_code(folder):
-            print(
-                f"{', '.join(changed)}: changed since the job was submitted; nodes go on with the"
-                " code of the submission (--new-code: with that of now)"
-            )
-        return
+        changed = changed_code(folder)
+        text = (
+            f"{', '.join(changed)}: changed since the job was submitted; nodes go on with the"
+            " code of the submission (--new-code: with that of now)"
+        )
+        return [text] if changed else []
     if running := [n.number for n in status.nodes if n.state in (State.RUNNING, State.UNKNOWN)]:
         raise ConfigError(
             f"resubmit --new-code: nodes {', '.join(map(str, running[:10]))} run, or may run, with"
             " the code of the submission: wait for them, or forkrun kill them"
         )
     changed = take_new_code(folder, config)
-    if not options.quiet:
-        print(f"new code: {', '.join(changed) or 'nothing has changed'}")
+    return [f"new code: {', '.join(changed) or 'nothing has changed'}"]
 
 
 def numbers_of(text: str, n_nodes: int) -> list[int]:

@@ -19,7 +19,7 @@ from forkrun.batch.preparing import (
 )
 from forkrun.batch.profiles import with_profile
 from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
-from forkrun.cli.options import add_config_options, config_of, naming
+from forkrun.cli.options import add_config_options, add_json, config_of, naming, print_json
 from forkrun.cli.resubmit import resubmit
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
@@ -68,11 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="write and show the scripts without submitting"
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    add_json(said)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prepares, then submits all nodes."""
+    options.said = []
     options.settings += ["batch.merge=true"] if options.merge else []
     config = with_profile(config_of(options), options.profile)
     on = BatchSystem(options.on) if options.on else config.batch.on
@@ -91,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     with opened_to_begin(folder) as lock, lock.kept_by_thread():
         write_nodes(folder, planned)
         _submit(options, folder, planned, on)
-    return 0
+    return _end(options, folder)
 
 
 def _submit(
@@ -123,7 +126,7 @@ def _extend(options: argparse.Namespace, given: JobConfig, path: Path) -> int:
                 _submit_more(options, folder, config, given, new)
         else:
             _say(options, f"{folder.path}: no new files")
-    return 0
+    return _end(options, folder)
 
 
 def _submit_more(
@@ -151,8 +154,19 @@ def _nodes(n: int) -> str:
 
 
 def _say(options: argparse.Namespace, text: str) -> None:
-    if not options.quiet:
+    if options.json:
+        options.said.append(text)
+    elif not options.quiet:
         print(text)
+
+
+def _end(options: argparse.Namespace, folder: RunDirectory) -> int:
+    """Prints what was done as JSON, if that is wanted."""
+    if options.json:
+        ranges = NodeRanges.read(folder)
+        counts = {"n_nodes": len(ranges), "n_events": sum(ranges.n_events)}
+        print_json({"run_directory": folder.path, **counts, "said": options.said})
+    return 0
 
 
 def _split(options: argparse.Namespace, config: JobConfig) -> Split:

@@ -19,7 +19,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.formats import format_named
 from forkrun.histograms.accumulators.finished import Accumulators
 from forkrun.histograms.finished import Histograms
-from forkrun.monitoring.report.notebook import Cutflows, Cuts, Datasets
+from forkrun.monitoring.report.notebook import Cutflows, Cuts, Datasets, summary_html
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
@@ -129,8 +129,9 @@ class Result(Struct, frozen=True, dict=True):
     def _repr_html_(self) -> str:
         """As notebooks show it."""
         listed = "".join(f"<li><code>{escape(str(file))}</code></li>" for file in self.files)
-        head = f"<p><b>{escape(self._summary)}</b></p><ul>{listed}</ul>"
-        return head + self.datasets._repr_html_() + self.cutflow._repr_html_()
+        page = RunDirectory(self.run_directory).report_page
+        head = summary_html(self.report, self._summary, page)
+        return f"{head}<ul>{listed}</ul>" + self.datasets._repr_html_() + self.cutflow._repr_html_()
 
     @property
     def _summary(self) -> str:

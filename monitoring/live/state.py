@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from forkrun.monitoring.live.tail import JsonTail, Tail
 from forkrun.rundir.directory import RunDirectory
@@ -213,6 +213,24 @@ class LiveJob(Struct):
             yield from (worker for _, worker in sorted(self.whole.workers.items()))
         for number, run in sorted(self.nodes.items()):
             yield _as_worker(number, run)
+
+    def to_json(self, now_s: float) -> dict[str, Any]:
+        """What the live view shows, for programs."""
+        run, (pss, private) = self.whole, self.memory
+        return {
+            "name": run.name,
+            "state": run.outcome or run.phase,
+            "has_ended": run.outcome is not None,
+            "started_s": run.started_s,
+            "n_events": self.n_events,
+            "n_events_planned": run.n_planned,
+            "rate_events_per_s": self.rate(now_s),
+            "left_s": self.left_s(now_s),
+            "pss_bytes": pss,
+            "private_bytes": private,
+            "remarks": [text for each in (run, *self.nodes.values()) for text in each.remarks],
+            "nodes" if self.nodes else "children": [to_builtins(worker) for worker in self.rows()],
+        }
 
     @property
     def memory(self) -> tuple[int, int]:

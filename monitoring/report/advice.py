@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from forkrun.base.quantities import duration, percent, plural, seconds, size
 from forkrun.monitoring.report.children import ChildSummary
-from forkrun.monitoring.report.summary import Summary, shares_of_threads
+from forkrun.monitoring.report.summary import Advice, Summary, shares_of_threads
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 _LEAST_S = 5.0
@@ -23,14 +21,6 @@ _COMMITTING = 0.25
 _FEW = 3
 _LONG = 0.4
 """Share of a job that start-up or merge may take unnoticed."""
-
-
-class Advice(Struct, frozen=True):
-    """`figure`: what was measured; `section`: of the page that shows it."""
-
-    text: str
-    figure: str
-    section: str
 
 
 def advise(summary: Summary, timing: Timing | None) -> tuple[Advice, ...]:

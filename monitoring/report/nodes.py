@@ -24,7 +24,7 @@ _WANTED = re.compile(r"(report|timing)\.json")
 
 
 class _Report(Struct, frozen=True):
-    """Of report.json what is read here; of a build before sessions were noted it has none."""
+    """What is read here of a report.json; one of an earlier build has no sessions."""
 
     job: Mapping[str, Any]
     phases: Mapping[str, Any]

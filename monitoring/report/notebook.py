@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from msgspec import convert
 
+from forkrun.base.quantities import count, percent, plural, seconds, size
 from forkrun.monitoring.report.cutflow import Cut, PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
 from forkrun.monitoring.report.tables import Rows, cutflow_tables, dataset_rows, format_table
@@ -89,3 +91,62 @@ def _html_table(rows: Sequence[Sequence[str]]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
     return f"<table>{row('th', rows[0])}{''.join(row('td', each) for each in rows[1:])}</table>"
+
+
+def summary_html(report: Mapping[str, Any], title: str, page: Path) -> str:
+    """What the page begins with: figures and remarks; `page`: where all of it is."""
+    head = f"<p><b>{escape(title)}</b> · {_link(page)}</p>"
+    try:
+        return head + _figures(report)
+    except (LookupError, TypeError):  # of another version
+        return head
+
+
+def _figures(report: Mapping[str, Any]) -> str:
+    job, events, totals = report["job"], report["events"], report["totals"]
+    memory, phases = report["memory"], report["phases"]
+    loops = f"{count(totals['event_loop_rate_events_per_s'])} /s in the event loops"
+    digests = {True: "digests agree", False: "DIGESTS DIFFER"}.get(events["digests_agree"], "")
+    tiles = [
+        ("events read", count(events["n_events_read"]),
+         f"of {count(events['n_events_planned'])} planned, {digests}".rstrip(", ")),
+        ("rate", f"{count(totals['rate_events_per_s'])} /s", f"{loops}, {_took(phases)} in all"),
+        ("utilization", percent(report["balance"]["utilization"]),
+         f"of {count(job['children'])} child{'ren' * (job['children'] != 1)}"
+         f" × {plural(job['threads_per_child'], 'thread')}"),
+        ("CPU efficiency", percent(totals["cpu_efficiency"]), f"{seconds(totals['cpu_s'])} s"),
+    ]  # fmt: skip
+    if memory:
+        peak = memory["peak"]
+        saved = f"of {size(peak['pss_bytes'])}; sharing saves {size(memory['saving_bytes'])}"
+        tiles.append(("shared memory", size(peak["shared_bytes"]), saved))
+    problem = f"<p>{escape(job['problem'])}</p>" if job["problem"] else ""
+    advice = [f"{each['text']} ({each['figure']})" for each in report.get("advice", ())]
+    remarks = [*report["warnings"], *(line["text"] for line in report["recovery"]), *advice]
+    lines = "".join(f"<li>{escape(text)}</li>" for text in remarks[:_MOST_REMARKS])
+    more = len(remarks) - _MOST_REMARKS
+    lines += f"<li>… {more} more</li>" if more > 0 else ""
+    return problem + "".join(_tiles(tiles)) + (f"<ul>{lines}</ul>" if lines else "")
+
+
+_MOST_REMARKS = 6
+_TILE = "display:inline-block;margin:0 1.2em .5em 0;vertical-align:top"
+
+
+def _tiles(tiles: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    for name, value, small in tiles:
+        yield (
+            f'<div style="{_TILE}">{escape(name)}<br><b>{escape(value)}</b><br>'
+            f"<small>{escape(small)}</small></div>"
+        )
+
+
+def _took(phases: Mapping[str, Any]) -> str:
+    return f"{seconds(phases['wall_s'])} s"
+
+
+def _link(page: Path) -> str:
+    """To the whole page, where it was written."""
+    if not page.exists():
+        return "without a page"
+    return f'<a href="{escape(str(page), quote=True)}" target="_blank">the whole report</a>'

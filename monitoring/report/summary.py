@@ -88,6 +88,15 @@ class Recovered(Struct, frozen=True):
     text: str
 
 
+class Advice(Struct, frozen=True):
+    """What to do about the job. `figure`: what was measured; `section`: of the page that shows
+    it."""
+
+    text: str
+    figure: str
+    section: str
+
+
 class Summary(Struct, frozen=True):
     """What report.json holds."""
 
@@ -115,6 +124,7 @@ class Summary(Struct, frozen=True):
     """What reading took, by column; None: calls of modules were not timed."""
     spent: SpentTime | None = None
     """What the children's threads did with their time; None: likewise."""
+    advice: tuple[Advice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Content of `report.json`, as documented in docs/monitoring.md."""

@@ -316,7 +316,7 @@ def _spent(summary: Summary) -> list[str]:
 
 
 def _sessions(summary: Summary) -> list[str]:
-    """Of a job that was resumed, or that ran on many nodes."""
+    """Sessions of a job that was resumed, or that ran on many nodes."""
     sessions = summary.sessions
     if len(sessions) < 2:
         return []

@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
+from forkrun.monitoring.report.advice import advise
 from forkrun.monitoring.report.nodes import NodeReports, read_node_reports
 from forkrun.monitoring.report.page.content import report_page
 from forkrun.monitoring.report.summary import Summary, summarize
@@ -74,6 +77,7 @@ def _compose(
 ) -> tuple[Summary, str]:
     try:
         summary = summarize(records, timing, nodes)
+        summary = replace(summary, advice=advise(summary, timing))
         return summary, format_text(summary)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error

@@ -63,7 +63,7 @@ class ChildCourses(Struct, frozen=True):
 
 
 def read_courses(folder: RunDirectory) -> Iterator[ChildCourses]:
-    """Of all processes whose files can be read."""
+    """Yields those of all processes whose files can be read."""
     decode = Decoder(ChildCourses).decode
     for file in folder.child_courses():
         try:

@@ -154,7 +154,7 @@ _INPUT = ("read_calls", "read_bytes", "read_s", "packed_bytes", "unpacked_bytes"
 
 
 def _input(parts: Sequence[Mapping[str, Any]]) -> InputCosts:
-    """Of children that measured it: those of earlier versions did not."""
+    """Costs by column, of children that measured them: earlier versions did not."""
     columns: dict[str, list[Mapping[str, Any]]] = {}
     for part in parts:
         for module in part["modules"]:

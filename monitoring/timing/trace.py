@@ -67,9 +67,9 @@ def calls_of(file: Path, modules: Sequence[str], *, others: bool = False) -> Ite
     if not others:
         records = records[records["node"] < len(modules)]
     for first in range(0, len(records), _AT_A_TIME):
-        for thread, node, *others in records[first : first + _AT_A_TIME].tolist():
+        for thread, node, *rest in records[first : first + _AT_A_TIME].tolist():
             if not labels[node].startswith(CUTFLOW_LABEL):
-                yield Call(child, thread, labels[node], *others)
+                yield Call(child, thread, labels[node], *rest)
 
 
 def _child(file: Path) -> int:

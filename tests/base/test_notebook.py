@@ -42,6 +42,9 @@ def test_a_cell_shows_progress_report_and_result(
     outputs = notebook.cells[0].outputs
     pages = [each["data"].get("text/html", "") for each in outputs if "data" in each]
     assert "done, 120 events" in pages[-1]
+    assert "of 120 planned, digests agree" in pages[-1]
+    assert 'job-run/report.html" target="_blank">the whole report</a>' in pages[-1]
+    assert any("<pre" in page for page in pages[:-1]) == (children > 0)
     text = "".join(each.get("text", "") for each in outputs)
     assert "100% 120 of 120" in text
     assert "forkrun progress" not in text

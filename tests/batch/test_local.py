@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +54,40 @@ def test_a_job_on_many_nodes_has_the_bytes_of_one_node(job: Job) -> None:
     assert again.code == 0, again.err
     assert problem_of(run, job.truth) == ""
     assert "400" in (run / "report.txt").read_text()
+    check_that_all_nodes_are_reported(run)
+
+
+def check_that_all_nodes_are_reported(run: Path) -> None:
+    """In what the report says of time, memory and input."""
+    report = json.loads((run / "report.json").read_bytes())
+    assert [node["node"] for node in report["nodes"]] == [0, 1, 2]
+    assert {node["outcome"] for node in report["nodes"]} == {"done"}
+    sessions = report["sessions"]
+    assert sorted(session["node"] for session in sessions) == [0, 1, 2]
+    assert sum(session["n_events"] for session in sessions) == 400
+    highest = max(report["nodes"], key=lambda node: node["memory"]["peak"]["pss_bytes"])
+    assert report["memory"] == {**highest["memory"], "node": highest["node"]}
+    begin_s, end_s = (
+        min(session["start_s"] for session in sessions),
+        max(session["end_s"] for session in sessions),
+    )
+    assert report["phases"]["wall_s"] + report["phases"]["gaps_s"] > end_s - begin_s
+    costs = {cost["column"]: cost for cost in report["input"]["columns"]}
+    of_nodes = [timing_of_node(node) for node in sorted(run.glob("nodes/*"))]
+    for name, cost in costs.items():
+        each = [c for timing in of_nodes for c in timing["input"]["columns"] if c["column"] == name]
+        assert cost["read_bytes"] == sum(c["read_bytes"] for c in each) > 0
+    assert report["spent"]["processing_s"] == pytest.approx(
+        sum(timing["spent"]["processing_s"] for timing in of_nodes)
+    )
+    assert "node 2, " in (run / "report.txt").read_text()
+
+
+def timing_of_node(node: Path) -> dict[str, Any]:
+    with tarfile.open(node / "records.tar") as archive:
+        content = archive.extractfile("timing.json")
+        assert content is not None
+        return dict(json.load(content))
 
 
 def test_nodes_that_are_killed_lose_and_double_nothing(job: Job) -> None:

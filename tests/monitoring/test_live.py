@@ -20,6 +20,8 @@ import pytest
 from rich.console import Console
 
 from forkrun.cli import main
+from forkrun.errors import InputError
+from forkrun.monitoring.live.notebook import RunningJob
 from forkrun.monitoring.live.screen import render
 from forkrun.monitoring.live.state import LiveJob, LiveRun, Rate
 from forkrun.monitoring.live.tail import JsonTail, Tail
@@ -199,3 +201,20 @@ def test_in_a_terminal_it_survives_a_resize_the_jobs_end_and_its_directory(
     terminal.see("its run directory is gone")
     terminal.press("q")
     assert terminal.ended() == 0
+
+
+def test_programs_and_notebooks_see_what_the_terminal_shows(write_run: WriteRun) -> None:
+    run = write_run(timeline=timeline_lines()[:6])
+    job = RunningJob(run)
+    assert not job.has_ended
+    lines = str(job).splitlines()
+    assert lines[0].startswith("dimuon: processes") or lines[0].startswith(run.name)
+    assert "600 of 600 events" in lines[1]
+    html = job._repr_html_()
+    assert html.startswith("<pre")
+    assert "600 of 600 events" in html
+    write_lines(run / "monitoring" / "events.jsonl", timeline_lines())
+    job.watch()  # returns, as the job has ended
+    assert job.has_ended
+    with pytest.raises(InputError, match=r"no job runs here: it has no config\.json"):
+        RunningJob(run / "nothing")

@@ -20,6 +20,7 @@ from rich.live import Live
 from forkrun.base.quantities import plural
 from forkrun.batch.course import accepted_submissions
 from forkrun.cli.kill import stop_nodes
+from forkrun.cli.options import print_json
 from forkrun.errors import InputError
 from forkrun.monitoring.live.screen import ORDERS, render
 from forkrun.monitoring.live.state import LiveJob, LiveRun
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
     parser.add_argument("--once", action="store_true", help="print it once and end")
+    parser.add_argument("--json", action="store_true", help="print it once, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,6 +52,10 @@ def run(options: argparse.Namespace) -> int:
     if not folder.config.exists():
         raise InputError(f"{options.run_dir}: not a run directory (it has no {folder.config.name})")
     view = _View(options.run_dir)
+    if options.json:
+        view.job.look()
+        print_json(view.job.to_json(time.time()))
+        return 0
     console = Console()
     if options.once or not (sys.stdin.isatty() and console.is_terminal):
         view.job.look()

@@ -12,6 +12,7 @@ from typing import Any
 from forkrun.base.durable import require_folder
 from forkrun.base.quantities import duration, size, whole_number
 from forkrun.base.streams import unfiltered
+from forkrun.cli.options import add_json, print_json
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
 
@@ -41,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     parser.add_argument("output", type=Path, metavar="OUT.root", help="file to write")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing")
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument("-q", "--quiet", action="store_true", help="print nothing")
+    add_json(said)
     for flag, field, kind, words in OPTIONS:
         default = getattr(SampleSettings(), field)
         parser.add_argument(
@@ -70,7 +73,10 @@ def run(args: argparse.Namespace) -> int:
     require_folder(args.output)
     progress = None if args.quiet or not sys.stderr.isatty() else _Progress(settings.n_events)
     paths = write_sample(args.output, settings, progress)
-    if not args.quiet:
+    if args.json:
+        n_bytes = sum(path.stat().st_size for path in paths)
+        print_json({"files": paths, "n_events": settings.n_events, "n_bytes": n_bytes})
+    elif not args.quiet:
         _print_summary(paths, settings, time.monotonic() - start_s)
     return 0
 

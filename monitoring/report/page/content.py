@@ -10,7 +10,6 @@ from msgspec import to_builtins
 
 from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.advice import advise
 from forkrun.monitoring.report.page.courses import course_rows
 from forkrun.monitoring.report.page.series import (
     activity_rows,
@@ -54,7 +53,6 @@ def page_content(
             [round(at - start_s, 3) for at in gap] for gap in gaps_between(summary.sessions)
         ],
         "end_s": round(records.end_s - start_s, 4),
-        "advice": to_builtins(advise(summary, timing)),
         "memory": memory_series(records, start_s),
         "parent": parent_bars(records, start_s),
         "activity": to_builtins(activity_rows(records, start_s)),

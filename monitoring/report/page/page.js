@@ -29,7 +29,7 @@ function overview() {
 function remarks() {
   const lines = (title, texts) => (texts.length ? [element("h3", {}, title), element("ul", { class: "lines" }, ...texts.map((text) => element("li", {}, text)))] : []);
   const notFinite = Object.entries(EVENTS.not_finite).map(([name, n]) => `histogram ${name}: ${count(n)} of the values summed are infinite or NaN, and so are its bins`);
-  const advice = CONTENT.advice.map((each) => element("span", {}, `${each.text} `, element("a", { class: "figure", href: `#${each.section}` }, each.figure)));
+  const advice = REPORT.advice.map((each) => element("span", {}, `${each.text} `, element("a", { class: "figure", href: `#${each.section}` }, each.figure)));
   const begun = (line) => `${took(line.time_s - CONTENT.start_s)}: ${line.text}`;
   section("remarks", "Remarks",
     ...lines("Events left out", EVENTS.left_out.map((each) => `${each.event} (entry ${each.entry} of ${each.file}): ${each.cause}`)),
