@@ -181,6 +181,19 @@ def test_what_threads_did_and_what_columns_took_is_shown(browser: Any, write_run
     assert page.errors() == []
 
 
+def test_the_page_says_why_the_last_child_was_late(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(write_run))
+    (note,) = (text for text in page.texts("#activity .note") if "ended last" in text)
+    assert (
+        "Child 0 ended last, 7 s after child 2, the first: its last 100 events, committed" in note
+    )
+    assert "its events took longer, 17 /s against 22 /s of all" in note
+    ledger = {0: [unit_line(0, 0, 2, 8)], 1: [unit_line(1, 1, 9, 14)]}
+    page = Page(browser, reported(write_run, ledger=ledger))
+    (note,) = (text for text in page.texts("#activity .note") if "ended last" in text)
+    assert "it began 7 s after the first to begin" in note
+
+
 def test_a_resumed_job_is_shown_with_its_sessions(browser: Any, write_run: WriteRun) -> None:
     resumed = {"time_s": T0 + 40, "event": "job_start", "child": None, "pid": 300}
     last = {"time_s": T0 + 60, "event": "job_end", "child": None, "pid": 300, "outcome": "ok"}

@@ -68,7 +68,7 @@ def _settings(turns: Sequence[int]) -> dict[str, list[str]]:
 
 
 def _values(ran: Ran) -> dict[str, float]:
-    balance = measure_balance(ran.children)
+    balance = measure_balance([ran.children])
     times, ends = balance.processing_times, balance.end_times
     begin_s = min((c.first_event_s for c in ran.children if c.first_event_s is not None), default=0)
     values = {

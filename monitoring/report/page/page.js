@@ -51,10 +51,23 @@ function charts() {
   }
   if (CONTENT.activity.length) {
     const { chart, control, legend } = activityChart(stretch, marks), balance = REPORT.balance;
-    const ends = balance.end_times ? `; the last child ended ${took(balance.end_times.range_s)} after the first` : "";
-    section("activity", "Activity", element("p", { class: "note" }, word("utilization", "Utilization"), ` ${percent(balance.utilization)}${ends}. A bar is a `, word("commit"), "; shades change with the lumi, white is idle."), note(), zoomControls(stretch, control), element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "Bars of each child" }, chart.node), legend, spentTable());
+    section("activity", "Activity", element("p", { class: "note" }, word("utilization", "Utilization"), ` ${percent(balance.utilization)}. ${whyLate()} A bar is a `, word("commit"), "; shades change with the lumi, white is idle."), note(), zoomControls(stretch, control), element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "Bars of each child" }, chart.node), legend, spentTable());
   }
   requestAnimationFrame(() => stretch.draw());
+}
+
+// Which child ended last, and what was different about it.
+function whyLate() {
+  const ended = REPORT.children.filter((child) => child.end_s !== null && child.n_events);
+  if (ended.length < 2) return "";
+  const by = (key) => [...ended].sort((a, b) => key(a) - key(b)), first = by((child) => child.end_s)[0], last = by((child) => child.end_s).at(-1);
+  const late = last.end_s - first.end_s, sum = (key) => ended.reduce((total, child) => total + child[key], 0), rate = sum("n_events") / sum("processing_s"), share = sum("n_events") / ended.length;
+  const bar = (CONTENT.activity.find((row) => row.child === last.child)?.bars ?? []).at(-1), begun = last.first_event_s - by((child) => child.first_event_s)[0].first_event_s, reasons = [];
+  if (bar && bar[6] === 1 && bar[1] - bar[0] > late / 2) reasons.push(`its last ${plural(bar[5], "event")}, committed together, took ${took(bar[1] - bar[0])}`);
+  if (begun > late / 2) reasons.push(`it began ${took(begun)} after the first to begin`);
+  if (last.rate_events_per_s < 0.85 * rate) reasons.push(`its events took longer, ${count(last.rate_events_per_s)} /s against ${count(rate)} /s of all`);
+  if (last.n_units_planned !== null && last.n_events > 1.15 * share) reasons.push(`it had ${count(last.n_events)} events, children ${count(share)} on average`);
+  return `Child ${last.child} ended last, ${took(late)} after child ${first.child}, the first${reasons.length ? `: ${reasons.join("; ")}` : ""}.`;
 }
 
 // What all threads of all children did with the time in which their children worked.
