@@ -179,8 +179,7 @@ inline void Lane::begin(const BlockToDo& block) {
 inline void Lane::load(const BlockToDo& block) {
   begin(block);  // From here on only `block_`: who calls us has `block` in registers alone.
   try {
-    block_.events_ =
-        is_recorded() ? load_recorded() : source_->load(block_.ranges_, block_.lumis_);
+    block_.events_ = is_recorded() ? load_recorded() : source_->load(block_.ranges_, block_.lumis_);
   } catch (...) {
     fail_load();
   }
