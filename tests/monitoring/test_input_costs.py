@@ -89,8 +89,10 @@ def test_bytes_and_reads_of_columns_are_those_of_their_baskets(tmp_path: Path, t
         assert cost["packed_bytes"] == sum(key.fNbytes - key.fKeylen for key in packed)
     assert [cost["column"] for cost in report["input"]["columns"]] == ["Jet_pt", "nMuon"]
     all_costs = [report["input"]["common"], *report["input"]["columns"]]
-    assert sum(cost["read_bytes"] for cost in all_costs) == report["totals"]["read_bytes"]
-    assert sum(cost["read_calls"] for cost in all_costs) == report["totals"]["read_calls"]
+    # What opening the file reads is common to its columns, and not among the reads of events.
+    opening = sum(cost["read_bytes"] for cost in all_costs) - report["totals"]["read_bytes"]
+    assert 0 < opening < 5000
+    assert sum(cost["read_calls"] for cost in all_costs) > report["totals"]["read_calls"]
     # nMuon was read for nothing, and each call slept for 50 ms.
     assert report["input"]["not_read"] == ["nMuon"]
     text = (tmp_path / "run" / "report.txt").read_text()
@@ -120,14 +122,15 @@ def test_columns_of_an_rntuple_cost_their_pages(tmp_path: Path, tree: Path) -> N
     assert muons["unpacked_bytes"] == 4 * 2000
     assert jets["read_bytes"] > muons["read_bytes"] > 0
     all_costs = [report["input"]["common"], *report["input"]["columns"]]
-    assert sum(cost["read_bytes"] for cost in all_costs) == report["totals"]["read_bytes"]
+    opening = sum(cost["read_bytes"] for cost in all_costs) - report["totals"]["read_bytes"]
+    assert 0 <= opening < 5000
 
 
 def test_what_lcio_inflates_is_common_to_its_columns(tmp_path: Path) -> None:
     file = lcio_files.write_events(tmp_path / "a.slcio", {1: range(40)})
     report = report_of(tmp_path, "run", file, "Momenta", "--set", "source.events_per_lumi=10")
     common = report["input"]["common"]
-    assert common["read_bytes"] == report["totals"]["read_bytes"] > 0
+    assert common["read_bytes"] > report["totals"]["read_bytes"] > 0  # heads of records, too
     assert common["unpacked_bytes"] > common["packed_bytes"] > 0
     momenta = column_of(report, "MCParticle.momentum.x")
     assert (momenta["read_bytes"], momenta["unpacked_bytes"]) == (0, 0)
