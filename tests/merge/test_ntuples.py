@@ -66,7 +66,7 @@ def test_variants_are_merged_cluster_by_cluster(tmp_path: Path) -> None:
     assert pages_of(out, "variants") == [
         cluster for file in files for cluster in pages_of(file, "variants")
     ]
-    said = [said_by_variants(path) for path in (*files, out)]
+    said = [said_by_variants(path) for path in (*files, str(out))]
     assert said[2] == said[0] + said[1]
     assert said[2][100:104] == [
         "1:100",
