@@ -58,7 +58,10 @@ def _waiting(summary: Summary) -> Iterator[Advice]:
     used, shares = totals.cpu_efficiency, shares_of_threads(summary)
     if totals.processing_s < _LEAST_S:
         return
-    if shares.get("reading", 0.0) >= _READING:
+    n_cpus = (summary.job.host or {}).get("n_cpus", 0)
+    lacks_cpus = 0 < n_cpus < summary.job.children * threads
+    waits_for_input = shares.get("reading", 0.0) >= _READING and not lacks_cpus
+    if waits_for_input:
         yield _reading(summary, shares["reading"])
     elif shares.get("committing", 0.0) >= _COMMITTING:
         yield Advice(
@@ -67,10 +70,9 @@ def _waiting(summary: Summary) -> Iterator[Advice]:
             f"{percent(shares['committing'])} of their threads' time",
             "activity",
         )
-    if used is None or used >= _WAITING or shares.get("reading", 0.0) >= _READING:
+    if used is None or used >= _WAITING or waits_for_input:
         return
-    n_cpus = (summary.job.host or {}).get("n_cpus", 0)
-    if 0 < n_cpus < summary.job.children * threads:
+    if lacks_cpus:
         what = f"There were more threads than the {n_cpus} CPUs of this machine"
     elif threads > 1:
         what = "Threads waited for each other or for input: children with one thread wait less"
