@@ -138,6 +138,22 @@ def test_baskets_with_keys_of_small_files_are_copied(
     assert opened == [[N_EVENTS, 4 * N_EVENTS], [2 * N_EVENTS, 8 * N_EVENTS]]
 
 
+def test_a_list_of_keys_whose_own_key_has_another_size_and_place_is_read(
+    folder: Path, tmp_path: Path
+) -> None:
+    """As go-hep has written it: ROOT goes by what the directory says."""
+    content = bytearray((folder / "numbers.root").read_bytes())
+    with uproot.open(folder / "numbers.root") as file:
+        place = file.fSeekKeys
+    n_key = int.from_bytes(content[place + 14 : place + 16], "big")
+    content[place : place + 4] = (n_key + 4).to_bytes(4, "big")
+    content[place + 18 : place + 22] = bytes(4)  # where it says that it is
+    path = tmp_path / "keys.root"
+    path.write_bytes(content)
+    assert members(skim(tmp_path, path))["number"] == NUMBERS
+    assert members(merged(tmp_path, path))["number"] == 2 * NUMBERS
+
+
 @pytest.mark.parametrize("name", ["links", "small_links"])
 def test_references_lead_to_their_objects_after_a_merge(
     folder: Path, tmp_path: Path, name: str
