@@ -28,8 +28,9 @@ demo: $(VENV)/built ## generate an input, run the main job, print the report
 
 test: test-cpp test-python ## C++ tests, then pytest without those marked slow
 
+# Each command that a test starts would compile what it imports of the project: 0.2 s, where Python may not write.
 test-python: build
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 test-py312: ## pytest with Python 3.12, where reading Python objects keeps them shared, in an environment of its own
 	@if test -n "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \

@@ -9,9 +9,10 @@ namespace {
 using Cut = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 Cut cut(std::int64_t first, std::int64_t last, const std::vector<std::int64_t>& clusters,
-        std::int64_t block_size) {
+        std::int64_t block_size, std::int64_t most_of_cluster = 0) {
   Cut ranges;
-  for (const auto& block : cut_into_blocks({3, first, last}, clusters, block_size)) {
+  const BlockSize size{block_size, most_of_cluster};
+  for (const auto& block : cut_into_blocks({3, first, last}, clusters, size)) {
     EXPECT_EQ(block.file, 3U);
     ranges.emplace_back(block.first, block.last);
   }
@@ -24,7 +25,7 @@ using Clusters = std::vector<std::vector<std::int64_t>>;
 std::vector<std::vector<EntryRange>> joined(const std::vector<EntryRange>& ranges,
                                             const Clusters& clusters, std::int64_t block_size) {
   BlockList blocks;
-  join_into_blocks(ranges, clusters, block_size, blocks);
+  join_into_blocks(ranges, clusters, {block_size, 0}, blocks);
   std::vector<std::vector<EntryRange>> found;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
     found.emplace_back(blocks[block].begin(), blocks[block].end());
@@ -63,6 +64,11 @@ TEST(Blocks, EndAtTheLastClusterBoundaryThatFits) {
 
 TEST(Blocks, CutALargeClusterIntoEqualParts) {
   EXPECT_EQ(cut(0, 100, {0, 100}, 40), (Cut{{0, 33}, {33, 66}, {66, 100}}));
+}
+
+TEST(Blocks, LeaveAClusterWholeThatIsNotTooLargeForThat) {
+  EXPECT_EQ(cut(0, 250, {0, 100, 250}, 40, 100), (Cut{{0, 100}, {100, 175}, {175, 250}}));
+  EXPECT_EQ(cut(10, 90, {0, 100}, 40, 100), (Cut{{10, 50}, {50, 90}}));
 }
 
 TEST(Blocks, BeginWithinACluster) {
