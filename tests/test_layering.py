@@ -60,7 +60,8 @@ CPP = {
         "core/run", "core/schedule", "core/module", "core/data", "histograms", "concurrency",
     },
     "bytes": {"core/data"},
-    "bytes/xrootd": {"bytes"},
+    "bytes/remote": {"bytes", "core/data"},
+    "bytes/xrootd": {"bytes/remote", "bytes"},
     "fragments": {"bytes", "core/module", "core/data", "process"},
     "formats/root_file": {"bytes", "core/data", "process"},
     "formats/root_histograms": {"formats/root_file", "bytes", "core/data"},
@@ -109,6 +110,7 @@ CPP = {
 
 OPENS_FILES = {
     "bytes/local_file.cpp": "input",
+    "bytes/remote/remote_ends.cpp": "ends of input on servers",
     "formats/root_file/input_file.cpp": "input on a server, by ROOT",
     "formats/root_file/output_descriptor.cpp": "outputs",
     "fragments/fragment.cpp": "fragments",
@@ -305,7 +307,7 @@ def test_a_wrong_include_is_found(folder: str, header: str) -> None:
     assert found == {cpp_folder(header)}
 
 
-def test_files_of_events_are_opened_in_four_places() -> None:
+def test_files_of_events_are_opened_in_five_places() -> None:
     opens = re.compile(r"(?<!\w)::open\(|TFile::Open\(")
     folder = ROOT / "cpp/forkrun"
     files = [

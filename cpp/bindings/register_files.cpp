@@ -5,7 +5,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <forkrun/bytes/remote_file.hpp>
+#include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 #include <forkrun/core/data/nearest_name.hpp>

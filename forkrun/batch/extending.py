@@ -10,13 +10,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from forkrun.base.destinations import APART, TOGETHER
-from forkrun.base.durable import remove
+from forkrun.base.durable import read_json, remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
 from forkrun.batch.shipping import changed_outputs, take_shipped
 from forkrun.config import EventOrder, JobConfig, read_config, validate
+from forkrun.config.anchor import is_url
 from forkrun.errors import ConfigError, OutputError
-from forkrun.index import FileIndex, input_files
-from forkrun.index.digests import friend_name
+from forkrun.index import FileIndex, index_files, input_files
+from forkrun.index.digests import friend_name, input_name
 from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.preparation import JobInput, PlannedJob, in_order, index_input, plan_of
 from forkrun.plan import Plan
@@ -42,8 +43,8 @@ def extend_nodes(
     _check_fragments(folder, config)
     planned = read_plan(folder)
     plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
-    _check_same(config, given, plan)
-    new = [file for file in input_files(given.source) if file not in plan.files]
+    _check_same(config, given)
+    new = _new_files(plan, given, read_json(folder.fingerprint)["input"])
     if not new:
         return config, range(0)
     before, known = take_shipped(folder), read_found(folder)
@@ -67,7 +68,7 @@ def _check_fragments(folder: RunDirectory, config: JobConfig) -> None:
         )
 
 
-def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
+def _check_same(config: JobConfig, given: JobConfig) -> None:
     """Raises ConfigError unless only files were added; to friends, behind those that they have."""
     check_unchanged(config, given, "submit --extend: only the input may grow")
     for number, (old, new) in enumerate(
@@ -78,11 +79,34 @@ def _check_same(config: JobConfig, given: JobConfig, plan: Plan) -> None:
                 f"submit --extend: source.friends[{number}].files: the job has"
                 f" {', '.join(old.files) or 'none'}; name more files behind these"
             )
-    lost = set(plan.files) - set(input_files(given.source))
-    if lost:
-        raise ConfigError(f"submit --extend: {min(lost)} is not in the input any more")
     if given.source.skip_events or given.source.max_events is not None:
         raise ConfigError("submit --extend: source.skip_events and max_events are of a fixed input")
+
+
+def _new_files(plan: Plan, given: JobConfig, digests: Mapping[str, str]) -> list[str]:
+    """Files of `given` that the job, with these `digests` of its input, does not have yet. Remote
+    ones may have other URLs now: a file is its UUID and size. Raises ConfigError if a file that the
+    job has is missing, or there by two URLs."""
+    named = input_files(given.source)
+    new = [file for file in named if file not in plan.files]
+    lost = sorted(set(plan.files) - set(named))
+    if any(map(is_url, plan.files)) and any(map(is_url, new)):
+        again = _had_before([file for file in new if is_url(file)], given, digests)
+        if len(again) > len(lost):
+            raise ConfigError(
+                f"submit --extend: {again[0]} is a file that the job has, by another URL; name it"
+                " once"
+            )
+        new = [file for file in new if file not in again]
+        lost = lost[len(again) :]
+    if lost:
+        raise ConfigError(f"submit --extend: {lost[0]} is not in the input any more")
+    return new
+
+
+def _had_before(urls: list[str], given: JobConfig, digests: Mapping[str, str]) -> list[str]:
+    index = index_files(urls, given.source.ids)
+    return list(dict.fromkeys(file.path for file in index if input_name(file) in digests))
 
 
 def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:

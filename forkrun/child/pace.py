@@ -22,7 +22,7 @@ _SHARES = 12
 """Stretches that each child would get of what is left, at least: should their events take ten times
 as long as those before, others have as much to do meanwhile."""
 _FEWEST_SHARES = 3
-"""The same where more would be too short for what is paid for each."""
+"""The same where more would be too short for what is paid for each, and of files on servers."""
 _LONG_ENOUGH_S = 0.1
 """Time of a stretch to which a commit adds little."""
 _CALLS_LONG_ENOUGH = 20
@@ -60,11 +60,13 @@ _SLOW = 10.0
 class Pace:
     """`n_children`: children that share what is left; 1 if this one has a share of its own.
     `block_size`: events, where the configuration gives it; 0: the source chooses; None: by what
-    calls cost. `most`: events to take at a time; 0: any number."""
+    calls cost. `most`: events to take at a time; 0: any number. `waits`: for a server, for every
+    stretch again."""
 
     n_children: int
     block_size: int | None
     most: int = 0
+    waits: bool = False
 
     def __post_init__(self) -> None:
         self._grows = self.block_size is None
@@ -108,7 +110,8 @@ class Pace:
             return n_left
         long_enough = self._rate_of_events * (_LONG_ENOUGH_S + _CALLS_LONG_ENOUGH * per_call_s)
         share = n_left / self.n_children
-        return min(max(share / _SHARES, long_enough), share / _FEWEST_SHARES)
+        shares = _FEWEST_SHARES if self.waits else _SHARES
+        return min(max(share / shares, long_enough), share / _FEWEST_SHARES)
 
     @property
     def is_apart(self) -> bool:

@@ -16,6 +16,7 @@ from forkrun.child.commit import commit_stretch
 from forkrun.child.pace import Pace
 from forkrun.child.work import Work
 from forkrun.config import ForkingConfig
+from forkrun.config.anchor import is_url
 from forkrun.index.ranges import Flags
 from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Stretch
@@ -127,7 +128,8 @@ def make_pace(work: Work) -> Pace:
     n_children = len(work.job.plan.busy_children()) if work.shared.hand_out.is_shared else 1
     threads = work.job.config.threads
     measures = work.job.schedule.modules and not threads.block_size
-    return Pace(n_children, None if measures else threads.block_size)
+    waits = any(is_url(name) for name in work.job.plan.files)
+    return Pace(n_children, None if measures else threads.block_size, waits=waits)
 
 
 def _stretches_to_do(

@@ -14,15 +14,16 @@ from forkrun.index.ranges import LumiRanges
 def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, str]:
     """Digest of each file's identity and ranges, by name, and of the friends."""
     digests = {
-        _name(file): _input_digest(file, held)
+        input_name(file): _input_digest(file, held)
         for file, held in zip(index, ranges.bytes_by_file(len(index)), strict=True)
     }
     of_friends = (each for file in index for part in file.friends for each in part.files)
     return digests | {friend_name(each): each.digest for each in of_friends}
 
 
-def _name(file: FileIndex) -> str:
-    """A remote file is the same on another server: its UUID and size name it."""
+def input_name(file: FileIndex) -> str:
+    """What a file is called among digests. A remote file is the same on another server: its UUID
+    and size name it."""
     if not is_url(file.path):
         return file.name
     return f"{file.uuid}, {file.n_bytes} bytes" + f": {file.tree}" * bool(file.tree)

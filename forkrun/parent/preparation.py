@@ -9,9 +9,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from forkrun.base.input_files.ends import share_ends
 from forkrun.base.lumis import LumiCounts
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import Duplicates, EventOrder, JobConfig
+from forkrun.config.anchor import is_url
 from forkrun.config.runs import parse_runs
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import (
@@ -280,6 +282,8 @@ def index_input(config: JobConfig) -> list[FileIndex]:
 def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) -> list[FileIndex]:
     """`plan`: of these files, with their trees and datasets, where it is known."""
     trees = plan.trees if plan else ()
+    if any(map(is_url, [*files, *(f for each in config.source.friends for f in each.files)])):
+        share_ends()
     leaves_out = config.recovery.leaves_files_out
     index = index_files(files, config.source.ids, trees=trees, leaves_out=leaves_out)
     if plan is None or not plan.datasets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from forkrun.index.model import LumiRange
 from forkrun.plan import Plan, make_plan
 from forkrun.plan.extend import extended, first_units
 from tests.batch.jobs import Job, problem_of, status_of
+from tests.support.fault_proxy import fault_proxy
 from tests.support.files import write_events
 from tests.support.jobs import Ended, forkrun, module, output_digests, wait_for, write_job
+from tests.support.xrootd_server import xrootd_server
 
 Sizes = st.lists(st.lists(st.integers(1, 300), min_size=1, max_size=6), min_size=1, max_size=4)
 
@@ -187,3 +190,29 @@ def test_nothing_but_the_input_may_change(job: Job, options: list[str], problem:
     assert ended.code == 2
     assert problem in ended.err
     assert len(status_of(run)["nodes"]) == 1
+
+
+def test_a_remote_file_is_the_same_by_another_url(tmp_path: Path) -> None:
+    """So nothing is processed twice, and nothing is missing."""
+    job = _job(tmp_path)
+    with xrootd_server() as server, fault_proxy(server.port) as proxy:
+        for name in "ab":
+            shutil.copy(tmp_path / f"{name}.root", server.data)
+        there = [f"root://127.0.0.1:{proxy.port}/{server.data}/{name}.root" for name in "ab"]
+        shape = ("--nodes", 1, "--dry-run")
+        assert job.submit(tmp_path / "run", server.url("a.root"), *shape).code == 0
+        twice = job.submit(tmp_path / "run", server.url("a.root"), *there, "--extend", *shape)
+        assert twice.code == 2
+        assert "by another URL" in twice.err
+        lost = job.submit(tmp_path / "run", there[1], "--extend", *shape)
+        assert lost.code == 2
+        assert f"{server.url('a.root')} is not in the input any more" in lost.err
+        ended = job.submit(tmp_path / "run", *there, "--extend", *shape)
+        assert ended.code == 0, ended.err
+        assert "100 more events" in ended.out
+        for number in range(2):
+            done = forkrun("node", tmp_path / "run", number, "-q", cwd=tmp_path)
+            assert done.code == 0, done.err
+        collected = forkrun("collect", tmp_path / "run", "-q", cwd=tmp_path)
+        assert collected.code == 0, collected.err
+    assert output_digests(tmp_path / "run") == job.truth

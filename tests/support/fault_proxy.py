@@ -12,16 +12,17 @@ class FaultProxy:
     """Passes bytes on between a port of its own and that of a server. `n_cuts`: so many times a
     connection is cut when `cut_after` bytes came from the server; `is_silent`: nothing is
     passed on; `n_refused`: so many connections are closed at once. Of each connection the byte that
-    follows `damage_after` from the server becomes another one, with `damages_all` one of each
-    large piece; `n_damaged`: how many did."""
+    follows `damage_after` from the server becomes another one; `n_damaged`: how many did.
+    `n_bytes`: that came from the server, on all."""
 
     def __init__(self, target: int) -> None:
         self._target = target
         self.n_cuts = self.n_refused = self.n_connections = 0
         self.cut_after = 1 << 16
-        self.is_silent = self.damages_all = False
+        self.is_silent = False
         self.damage_after: int | None = None
         self.n_damaged = 0
+        self.n_bytes = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -48,6 +49,7 @@ class FaultProxy:
         with suppress(OSError):
             while data := source.recv(1 << 16):
                 n_passed += len(data)
+                self.n_bytes += len(data) if comes_back else 0
                 if self.is_silent:
                     continue
                 if comes_back and self.n_cuts and n_passed > self.cut_after:
@@ -60,12 +62,8 @@ class FaultProxy:
             _cut(each)
 
     def _damaged(self, data: bytes, n_passed: int) -> bytes:
-        after = self.damage_after
-        assert after is not None
-        large = 1 << 14
-        place = after - (n_passed - len(data))
-        if self.damages_all and n_passed > after and len(data) >= large:
-            place = len(data) // 2
+        assert self.damage_after is not None
+        place = self.damage_after - (n_passed - len(data))
         if not 0 <= place < len(data):
             return data
         self.n_damaged += 1

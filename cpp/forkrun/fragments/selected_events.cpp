@@ -36,19 +36,6 @@ const Selected* SelectedEvents::front() {
   return &next_.front();
 }
 
-std::optional<EntryRange> SelectedEvents::first_behind(const EntryRange& cluster) const {
-  for (const auto& selected : next_) {
-    const auto& [file, first, last] = selected.entries;
-    if (file != cluster.file) {
-      return {};
-    }
-    if (last > cluster.last) {
-      return EntryRange{file, std::max(first, cluster.last), last};
-    }
-  }
-  return {};
-}
-
 Selected SelectedEvents::take_before(std::int64_t entry) {
   auto& rest = next_.front();
   auto taken = split_off(rest, entry);

@@ -42,8 +42,6 @@ class SelectedEvents {
 
   /// The next ones; null at the end. \throws InputError
   [[nodiscard]] const Selected* front();
-  /// The first ones behind a cluster of the input, of the same file, as far as they have been read.
-  [[nodiscard]] std::optional<EntryRange> first_behind(const EntryRange& cluster) const;
   /// Takes those of them that are before this entry of the file; there must be one.
   [[nodiscard]] Selected take_before(std::int64_t entry);
   /// The number of the group that `front` is of.

@@ -17,7 +17,7 @@
 #include <XrdCl/XrdClFileSystem.hh>
 #include <XrdCl/XrdClXRootDResponses.hh>
 
-#include <forkrun/bytes/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
 
 namespace forkrun {
 
@@ -71,21 +71,66 @@ RemoteProblem problem_of(const XrdCl::XRootDStatus& status) {
   return status.IsOK() ? RemoteProblem{} : RemoteProblem{told(status), is_lasting(status)};
 }
 
-/// Waits for one answer; deletes itself.
+/// Waits for one answer, of so many bytes; deletes itself.
 class Answer final : public XrdCl::ResponseHandler {
  public:
-  explicit Answer(std::function<void(const RemoteProblem&)> done) : done_{std::move(done)} {}
+  Answer(std::shared_ptr<PendingAnswers> pending, std::uint64_t n_wanted)
+      : pending_{std::move(pending)}, n_wanted_{n_wanted} {}
 
   void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
     const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
     const std::unique_ptr<XrdCl::AnyObject> owned{response};
     const std::unique_ptr<Answer> self{this};
-    done_(problem_of(*status));
+    auto problem = problem_of(*status);
+    if (!problem && response != nullptr && n_bytes_of(*response) < n_wanted_) {
+      problem = {"the answer is shorter than what was asked for", false};
+    }
+    pending_->answered(std::move(problem));
   }
 
  private:
-  std::function<void(const RemoteProblem&)> done_;
+  [[nodiscard]] static std::uint64_t n_bytes_of(XrdCl::AnyObject& response) {
+    XrdCl::ChunkInfo* of_read = nullptr;
+    XrdCl::VectorReadInfo* of_many = nullptr;
+    XrdCl::PageInfo* of_pages = nullptr;
+    response.Get(of_read);
+    response.Get(of_many);
+    response.Get(of_pages);
+    return of_read != nullptr    ? of_read->length
+           : of_many != nullptr  ? of_many->GetSize()
+           : of_pages != nullptr ? of_pages->GetLength()
+                                 : 0;
+  }
+
+  std::shared_ptr<PendingAnswers> pending_;
+  std::uint64_t n_wanted_;
 };
+
+using Pieces = std::span<const RemotePiece>;
+
+std::uint64_t n_bytes_of(Pieces pieces) {
+  std::uint64_t n = 0;
+  for (const auto& piece : pieces) {
+    n += piece.into.size();
+  }
+  return n;
+}
+
+/// Pieces one after the other, in the file and in memory, as one.
+std::vector<RemotePiece> stretches_of(Pieces pieces) {
+  std::vector<RemotePiece> stretches;
+  for (const auto& [place, into] : pieces) {
+    if (!stretches.empty()) {
+      auto& [begin, before] = stretches.back();
+      if (begin + std::ssize(before) == place && before.data() + before.size() == into.data()) {
+        before = {before.data(), before.size() + into.size()};
+        continue;
+      }
+    }
+    stretches.push_back({place, into});
+  }
+  return stretches;
+}
 
 class XrootdConnection final : public RemoteConnection {
  public:
@@ -107,30 +152,54 @@ class XrootdConnection final : public RemoteConnection {
   [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
   [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
 
-  void read(std::span<const RemotePiece> pieces,
-            std::function<void(const RemoteProblem&)> done) override {
-    auto answer = std::make_unique<Answer>(done);
-    const auto status = begin(pieces, answer.get());
-    if (status.IsOK()) {
-      static_cast<void>(answer.release());  // it is called, and deletes itself
-    } else {
-      done(problem_of(status));
+  /// A few long stretches come as pages with checksums, each of which is asked for again where it
+  /// is another; many short ones in a vector, which has none.
+  std::int64_t read(Pieces pieces, std::function<void(const RemoteProblem&)> done,
+                    Checks checks) override {
+    const auto stretches = stretches_of(pieces);
+    const auto n_bytes = n_bytes_of(pieces);
+    const bool are_long = n_bytes >= stretches.size() * least_mean_stretch;
+    if (checks == Checks::if_free && stretches.size() > 1 && !are_long) {
+      auto pending = std::make_shared<PendingAnswers>(std::move(done), 1);
+      ask(std::move(pending), n_bytes, [&](Answer* answer) {
+        return file_.VectorRead(chunks_of(pieces), nullptr, answer, no_answer_s);
+      });
+      return 1;
     }
+    auto pending = std::make_shared<PendingAnswers>(std::move(done), stretches.size());
+    for (const auto& [place, into] : stretches) {
+      ask(pending, into.size(), [&](Answer* answer) {
+        return file_.PgRead(static_cast<std::uint64_t>(place),
+                            static_cast<std::uint32_t>(into.size()), into.data(), answer,
+                            no_answer_s);
+      });
+    }
+    return std::ssize(stretches);
   }
 
  private:
-  XrdCl::XRootDStatus begin(std::span<const RemotePiece> pieces, Answer* answer) {
-    if (pieces.size() == 1) {
-      const auto& [place, into] = pieces.front();
-      return file_.Read(static_cast<std::uint64_t>(place), static_cast<std::uint32_t>(into.size()),
-                        into.data(), answer, no_answer_s);
-    }
+  /// Of which requests of their own cost nothing that can be measured.
+  static constexpr std::uint64_t least_mean_stretch = 256 << 10;
+
+  static XrdCl::ChunkList chunks_of(Pieces pieces) {
     XrdCl::ChunkList chunks;
     for (const auto& [place, into] : pieces) {
       chunks.emplace_back(static_cast<std::uint64_t>(place),
                           static_cast<std::uint32_t>(into.size()), into.data());
     }
-    return file_.VectorRead(chunks, nullptr, answer, no_answer_s);
+    return chunks;
+  }
+
+  template <typename Begin>
+  static void ask(std::shared_ptr<PendingAnswers> pending, std::uint64_t n_bytes,
+                  const Begin& begin) {
+    auto answer = std::make_unique<Answer>(pending, n_bytes);
+    const XrdCl::XRootDStatus status = begin(answer.get());
+    if (status.IsOK()) {
+      static_cast<void>(answer.release());  // it is called, and deletes itself
+    } else {
+      pending->answered(problem_of(status));
+    }
   }
 
   XrdCl::File file_{false};  // without plug-ins

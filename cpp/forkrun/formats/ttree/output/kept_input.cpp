@@ -165,13 +165,15 @@ void KeptInput::open(std::uint32_t file) {
   }
 }
 
-void KeptInput::expect(const EntryRange& cluster) {
+void KeptInput::expect(std::span<const EntryRange> clusters) {
   if (file().is_local()) {
     return;
   }
   std::vector<StoredPart> parts;
-  for (const auto* kept : file_->readers) {
-    kept->reader->add_parts(cluster.first, cluster.last, parts);
+  for (const auto& cluster : clusters) {
+    for (const auto* kept : file_->readers) {
+      kept->reader->add_parts(cluster.first, cluster.last, parts);
+    }
   }
   file().expect(in_order(std::move(parts)));
 }

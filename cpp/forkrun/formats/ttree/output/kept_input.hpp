@@ -127,7 +127,7 @@ class KeptInput {
   [[nodiscard]] std::int64_t n_entries() const { return input_.lane().input_tree().n_entries(); }
   [[nodiscard]] TreeFile& file() const { return input_.lane().file(); }
   /// Says that entries of a cluster of the file that is open will be read, if it is remote.
-  void expect(const EntryRange& cluster);
+  void expect(std::span<const EntryRange> clusters);
   /// How a reader has these entries of the file that is open.
   [[nodiscard]] EntryRun numbered(const EntryRun& entries) const {
     const auto* ranks = input_.ranks();

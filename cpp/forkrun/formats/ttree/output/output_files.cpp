@@ -83,6 +83,7 @@ class FileMaker {
     cutter_.add(selected.entries);
   }
   void expect(std::span<const EntryRange> clusters) { table_->expect(clusters); }
+  [[nodiscard]] double bytes_per_event(std::uint32_t file) { return table_->bytes_per_event(file); }
   [[nodiscard]] bool reads_copies_ahead() const { return table_->reads_copies_ahead(); }
   void end_input_cluster() { cutter_.end_input_cluster(); }
   std::int64_t finish() {
@@ -127,21 +128,25 @@ OutputMaker::OutputMaker(const OutputToMake& output, OutputInput& input, std::si
 
 OutputMaker::~OutputMaker() = default;
 
-/// Of a remote file: what this cluster needs, and the next one that is known to have events.
+/// Of a remote file: what this cluster and the next ones that have events need.
 void OutputMaker::expect(const EntryRange& cluster) {
-  const auto* next = events_.front();
-  const bool is_whole =  // and copied as it is
-      next->entries.first <= cluster.first && cluster.last <= next->entries.last;
-  if ((is_whole && file_->reads_copies_ahead()) || !input_.is_remote(cluster.file)) {
+  if (!input_.is_remote(cluster.file)) {
     return;
   }
-  std::vector<EntryRange> clusters{cluster};
-  if (const auto later = events_.first_behind(cluster)) {
-    const auto [first, last] =
-        cluster_around(input_.clusters(later->file), later->first, later->last);
-    clusters.push_back({later->file, first, last});
+  if (!ahead_) {
+    ahead_.emplace(output_.fragments);
   }
-  file_->expect(clusters);
+  const auto cluster_of = [&](const EntryRange& entries) -> EntryRange {
+    const auto [first, last] =
+        cluster_around(input_.clusters(entries.file), entries.first, entries.last);
+    return {entries.file, first, last};
+  };
+  const auto clusters =
+      ahead_->next(cluster.file, n_taken_, cluster_of, file_->bytes_per_event(cluster.file),
+                   file_->reads_copies_ahead());
+  if (!clusters.empty()) {
+    file_->expect(clusters);
+  }
 }
 
 void OutputMaker::add(const EntryRange& cluster) {
@@ -153,7 +158,9 @@ void OutputMaker::add(const EntryRange& cluster) {
     if (!has_some) {
       expect(cluster);
     }
-    add(events_.take_before(cluster.last));
+    auto selected = events_.take_before(cluster.last);
+    n_taken_ += selected.entries.last - selected.entries.first;
+    add(std::move(selected));
     has_some = true;
   }
   if (has_some) {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <forkrun/formats/table/output_table.hpp>
+#include <forkrun/formats/ttree/output/clusters_ahead.hpp>
 #include <forkrun/fragments/selected_events.hpp>
 
 namespace forkrun::root_io {
@@ -64,6 +66,8 @@ class OutputMaker {
   OutputInput& input_;
   MakeTable make_table_;
   SelectedEvents events_;
+  std::optional<ClustersAhead> ahead_;  ///< of far input
+  std::int64_t n_taken_{};
   std::unique_ptr<FileMaker> file_;
   std::vector<std::int64_t> n_events_;
   std::int64_t n_before_{};

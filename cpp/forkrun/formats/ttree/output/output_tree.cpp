@@ -114,9 +114,7 @@ void OutputTree::open(std::uint32_t file) {
 
 void OutputTree::expect(std::span<const EntryRange> clusters) {
   input_.open(clusters.front().file);
-  for (const auto& cluster : clusters) {
-    input_.expect(cluster);
-  }
+  input_.expect(clusters);
 }
 
 void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewValues> values) {

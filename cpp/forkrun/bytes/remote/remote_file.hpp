@@ -1,30 +1,28 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
-#include <forkrun/bytes/read_windows.hpp>
-#include <forkrun/bytes/remote_connection.hpp>
-#include <forkrun/bytes/replica_rates.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_requests.hpp>
+#include <forkrun/bytes/remote/replica_rates.hpp>
 
 namespace forkrun {
 
-/// What is in a folder of a server.
-[[nodiscard]] RemoteListing list_remote(const std::string& url);
-/// Size and date of each file, from its first place; servers are asked for all at once.
-[[nodiscard]] std::vector<RemoteEntry> stat_remote(std::span<const std::string> names);
-
-/// A file on a server. What is expected to be read is fetched ahead, many pieces with one request.
+/// A file on a server. What is expected to be read is fetched ahead, many pieces with one request,
+/// and the next ones as answers come. Begin and end, where a file says what it holds, are read once
+/// for all processes of a job: one that has them opens the file when it needs more.
 /// A connection that fails is made anew, to the next replica if there are several, with pauses that
 /// grow once none has worked, and an end.
 class RemoteFile final : public ByteSource {
@@ -50,10 +48,12 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] bool forget_damaged(const ByteRange& range) override;
 
  private:
-  /// What is left when the file is closed while an answer is on its way.
-  struct Shared;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = RemoteRequests::Lock;
 
+  [[nodiscard]] bool knows_ends();
+  void read_ends();
+  void connect_once();
+  void connect_ahead();
   void connect_patiently();
   [[nodiscard]] RemoteProblem connect_to(std::size_t number);
   [[nodiscard]] RemoteProblem difference(RemoteConnection& connection, std::size_t number);
@@ -62,23 +62,24 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] std::string told(const RemoteProblem& problem) const;
   void wait_after(const RemoteProblem& problem, std::chrono::seconds pause) const;
   [[nodiscard]] RemoteProblem try_read(std::int64_t place, std::span<std::byte> into,
-                                       ReadAccount& account, std::uint64_t& connection);
+                                       std::uint64_t& connection);
   [[nodiscard]] RemoteProblem read_directly(std::int64_t place, std::span<std::byte> into,
-                                            ReadAccount& account, Lock& lock);
-  void request(const std::shared_ptr<ReadWindow>& window, ReadAccount& account, Lock& lock);
-  void request_ahead(ReadAccount& account, Lock& lock);
+                                            Lock& lock);
+  [[nodiscard]] bool needs_connection(std::int64_t place, std::size_t n_bytes) const;
 
   std::string name_;
   std::vector<Replica> replicas_;
   std::size_t replica_ = 0;  ///< the one that is used
   ReplicaRates rates_;
-  std::int64_t n_bytes_{};
+  std::int64_t n_bytes_ = -1;  ///< not known
   std::int64_t modified_ns_{};
   std::vector<std::optional<std::int64_t>> replicas_modified_ns_;  ///< of those that were opened
   std::vector<std::byte> begin_;  ///< of the file, by which replicas are known; none of one alone
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<RemoteRequests> shared_;
   std::mutex connecting_;
-  std::vector<std::shared_ptr<RemoteConnection>> connections_;  ///< the last one is used
+  std::thread ahead_;           ///< makes the first connection
+  std::exception_ptr failure_;  ///< of that one
+  bool keeps_reads_ = true;     ///< nothing but where the file says what it holds was read yet
 };
 
 }  // namespace forkrun

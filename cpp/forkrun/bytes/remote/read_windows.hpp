@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
-#include <forkrun/bytes/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
 
 namespace forkrun {
 
@@ -22,6 +22,8 @@ struct ReadWindow {
   State state = State::waiting;
   std::vector<std::byte> bytes{};  ///< of the ranges, one after the other
   RemoteProblem problem{};         ///< of the request before, which failed
+  bool stays = false;              ///< once it is here
+  bool was_damaged = false;        ///< what came before
 
   [[nodiscard]] std::int64_t n_bytes() const;
   /// It is in flight now: makes room for the bytes, and gives what is to be requested.
@@ -30,11 +32,15 @@ struct ReadWindow {
 
 /// What will be read of a remote file: windows of some megabytes, in the order of need. Says which
 /// to fetch next, and keeps those that were read last, for other readers of the same bytes; all
-/// within 40 MB.
+/// within 40 MB, and what stays.
 class ReadWindows {
  public:
   /// Ranges in the order of need. Those that are expected already are left out.
   void expect(std::span<const ByteRange> ranges);
+  /// Ranges that are kept from then on, as one window of at most 4 MB.
+  std::shared_ptr<ReadWindow> expect_to_stay(std::span<const ByteRange> ranges);
+  /// What is known of these ranges, in the order of the file, which is kept.
+  void put(std::vector<ByteRange> ranges, std::vector<std::byte> bytes);
 
   /// Where bytes are, or will be.
   struct Place {
@@ -57,7 +63,7 @@ class ReadWindows {
   };
 
   [[nodiscard]] bool knows(const ByteRange& range) const;
-  void add_window(std::vector<ByteRange> wanted);
+  std::shared_ptr<ReadWindow> add_window(std::vector<ByteRange> pieces);
   void forget(const std::shared_ptr<ReadWindow>& window);
 
   std::map<std::int64_t, Known> known_;              ///< by place

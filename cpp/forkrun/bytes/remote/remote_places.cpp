@@ -1,4 +1,4 @@
-#include <forkrun/bytes/remote_places.hpp>
+#include <forkrun/bytes/remote/remote_places.hpp>
 
 #include <cstdlib>
 #include <fstream>

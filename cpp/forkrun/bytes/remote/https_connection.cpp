@@ -1,4 +1,4 @@
-#include <forkrun/bytes/https_connection.hpp>
+#include <forkrun/bytes/remote/https_connection.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include <forkrun/bytes/curl.hpp>
+#include <forkrun/bytes/remote/curl.hpp>
 
 namespace forkrun {
 
@@ -234,24 +234,6 @@ class Client {
   std::array<char, 256> text_{};
 };
 
-/// Answers of several requests, of which the first problem counts.
-struct Pending {
-  std::function<void(const RemoteProblem&)> done;
-  std::atomic<std::size_t> n_left;
-  std::mutex mutex{};
-  RemoteProblem problem{};
-
-  void answered(RemoteProblem of_one) {
-    {
-      const std::lock_guard lock{mutex};
-      problem = problem ? problem : std::move(of_one);
-    }
-    if (--n_left == 0) {
-      done(problem);
-    }
-  }
-};
-
 class HttpsConnection final : public RemoteConnection {
  public:
   HttpsConnection(const Curl& curl, std::string url) : curl_{curl}, url_{std::move(url)} {}
@@ -270,10 +252,12 @@ class HttpsConnection final : public RemoteConnection {
   [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
   [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
 
-  void read(std::span<const RemotePiece> pieces,
-            std::function<void(const RemoteProblem&)> done) override {
+  std::int64_t read(std::span<const RemotePiece> pieces,
+                    std::function<void(const RemoteProblem&)> done,
+                    Checks /*tls has its own*/) override {
     auto requests = requests_of(pieces);
-    auto pending = std::make_shared<Pending>(std::move(done), requests.size());
+    const auto n_requests = std::ssize(requests);
+    auto pending = std::make_shared<PendingAnswers>(std::move(done), requests.size());
     const std::lock_guard lock{mutex_};
     for (auto& request : requests) {
       queue_.emplace_back(std::move(request), pending);
@@ -282,6 +266,7 @@ class HttpsConnection final : public RemoteConnection {
       threads_.emplace_back([this] { work(); });
     }
     is_work_.notify_all();
+    return n_requests;
   }
 
  private:
@@ -307,7 +292,7 @@ class HttpsConnection final : public RemoteConnection {
   std::int64_t modified_ns_{};
   std::mutex mutex_;
   std::condition_variable is_work_;
-  std::deque<std::pair<Request, std::shared_ptr<Pending>>> queue_;
+  std::deque<std::pair<Request, std::shared_ptr<PendingAnswers>>> queue_;
   std::vector<std::thread> threads_;
   bool is_closed_ = false;
 };

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace forkrun {
@@ -34,16 +37,43 @@ class RemoteConnection {
   [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
   /// Since 1970.
   [[nodiscard]] virtual std::int64_t modified_ns() const = 0;
+  /// Whether what comes has checksums of the protocol, where it has some.
+  enum class Checks { if_free, always };
+
   /// Begins to fill pieces, in one request if it can; `done` is called once, in any thread. A piece
-  /// has `most_piece_bytes` at most, and there are `most_pieces` at most.
-  virtual void read(std::span<const RemotePiece> pieces,
-                    std::function<void(const RemoteProblem&)> done) = 0;
+  /// has `most_piece_bytes` at most, and there are `most_pieces` at most. Gives the number of
+  /// requests.
+  virtual std::int64_t read(std::span<const RemotePiece> pieces,
+                            std::function<void(const RemoteProblem&)> done, Checks checks) = 0;
 
   static constexpr std::int64_t most_piece_bytes = 2'097'136;
   static constexpr std::size_t most_pieces = 1024;
 
  protected:
   RemoteConnection() = default;
+};
+
+/// Answers to several requests, of which the first problem counts. Any thread.
+class PendingAnswers {
+ public:
+  PendingAnswers(std::function<void(const RemoteProblem&)> done, std::size_t n)
+      : done_{std::move(done)}, n_left_{n} {}
+
+  void answered(RemoteProblem of_one) {
+    {
+      const std::lock_guard lock{mutex_};
+      problem_ = problem_ ? problem_ : std::move(of_one);
+    }
+    if (--n_left_ == 0) {
+      done_(problem_);
+    }
+  }
+
+ private:
+  std::function<void(const RemoteProblem&)> done_;
+  std::atomic<std::size_t> n_left_;
+  std::mutex mutex_;
+  RemoteProblem problem_;
 };
 
 /// A connection, or why there is none.

@@ -1,4 +1,4 @@
-#include <forkrun/bytes/curl.hpp>
+#include <forkrun/bytes/remote/curl.hpp>
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include <forkrun/bytes/replica_rates.hpp>
+#include <forkrun/bytes/remote/replica_rates.hpp>
 
 #include <gtest/gtest.h>
 

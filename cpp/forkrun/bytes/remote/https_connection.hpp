@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <forkrun/bytes/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
 
 namespace forkrun {
 

@@ -1,13 +1,20 @@
-#include <forkrun/bytes/remote_file.hpp>
+#include <forkrun/bytes/remote/remote_file.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include <forkrun/bytes/remote_places.hpp>
+#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/remote/remote_places.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
@@ -32,11 +39,12 @@ class Connection final : public RemoteConnection {
   explicit Connection(Server& server) : server_{server} {}
   [[nodiscard]] std::int64_t n_bytes() const override { return server_.n_bytes; }
   [[nodiscard]] std::int64_t modified_ns() const override { return 1; }
-  void read(std::span<const RemotePiece> pieces,
-            std::function<void(const RemoteProblem&)> done) override {
+  std::int64_t read(std::span<const RemotePiece> pieces,
+                    std::function<void(const RemoteProblem&)> done, Checks /*checks*/) override {
     if (server_.n_failures > 0) {
       --server_.n_failures;
-      return done({"lost", false});
+      done({"lost", false});
+      return 1;
     }
     auto& request = server_.requests.emplace_back();
     for (const auto& [place, into] : pieces) {
@@ -49,6 +57,7 @@ class Connection final : public RemoteConnection {
       }
     }
     done({});
+    return 1;
   }
 
  private:
@@ -199,6 +208,81 @@ TEST_F(RemoteFileTest, WhatCameDamagedIsFetchedAgainFromTheNextReplica) {
   expect_bytes(file, 2'000'000, 1000);
   expect_bytes(file, 9'000'000, 1000);
   EXPECT_EQ(other.requests.size(), 2U);  // how it begins, and the window
+}
+
+/// A file for the ends of remote ones, as the first process of a job makes it.
+class SharedEndsTest : public RemoteFileTest {
+ protected:
+  void SetUp() override {
+    const int file = ::open(path_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    ASSERT_TRUE(write_at(file, 0, std::as_bytes(std::span{begin_})));
+    ::close(file);
+    ::setenv("FORKRUN_ENDS", (begin_ + " " + path_).c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("FORKRUN_ENDS");
+    ::unlink(path_.c_str());
+  }
+
+ private:
+  std::string begin_ = "begins-so";
+  std::string path_ =
+      testing::TempDir() + "ends-" + std::to_string(::getpid()) + "-" + std::to_string(++n_files);
+  static inline int n_files = 0;
+};
+
+TEST_F(SharedEndsTest, WhatAnotherProcessHasReadIsNotReadAgain) {
+  constexpr std::int64_t elsewhere = 30'000'000;
+  {
+    auto file = open();
+    expect_bytes(file, 0, 100);
+    expect_bytes(file, elsewhere, 5000);  // a record before anything is expected
+    const std::array expected{ByteRange{1'000'000, 1000}};
+    file.expect(expected, account);
+    expect_bytes(file, 1'000'000, 1000);
+    expect_bytes(file, 2'000'000, 1000);
+  }
+  const auto n_requests = server.requests.size();
+  for (const auto n_children : {1, 2}) {
+    auto file = open();
+    EXPECT_EQ(file.n_bytes(), server.n_bytes);
+    EXPECT_EQ(file.modified_ns(), 1);
+    expect_bytes(file, 0, 100);
+    expect_bytes(file, server.n_bytes - 50, 50);
+    expect_bytes(file, elsewhere, 5000);
+    EXPECT_EQ(server.n_connections, n_children);
+    EXPECT_EQ(server.requests.size(), n_requests + static_cast<std::size_t>(n_children - 1));
+    expect_bytes(file, 2'000'000, 1000);  // is of no use to others
+  }
+}
+
+TEST_F(SharedEndsTest, AFileThatHasChangedSinceIsAnError) {
+  expect_bytes(*std::make_unique<RemoteFile>("root://server//file", std::vector{replica(server)}),
+               0, 100);
+  ++server.n_bytes;
+  auto file = open();
+  expect_bytes(file, 0, 100);
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
+}
+
+TEST_F(SharedEndsTest, WhatIsExpectedComesBeforeAnybodyAsks) {
+  open();
+  auto file = open();
+  const std::array expected{ByteRange{1'000'000, 1000}, ByteRange{9'000'000, 1000}};
+  file.expect(expected, account);
+  expect_bytes(file, 9'000'000, 1000);
+  EXPECT_EQ(server.n_connections, 2);
+}
+
+TEST_F(SharedEndsTest, WhyAFileCannotBeOpenedAheadIsToldToItsReader) {
+  open();
+  auto file = open();
+  server.is_away = true;
+  const std::array expected{ByteRange{1'000'000, 1000}};
+  file.expect(expected, account);
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(1'000'000, bytes, account), UnreadBytes);
 }
 
 TEST(RemotePlaces, MessagesHaveNoSecrets) {

@@ -1,4 +1,4 @@
-#include <forkrun/bytes/read_windows.hpp>
+#include <forkrun/bytes/remote/read_windows.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -13,7 +13,8 @@ using State = ReadWindow::State;
 constexpr std::int64_t window_bytes = 4 << 20;
 constexpr std::int64_t most_bytes_ahead = 3 * window_bytes;
 constexpr std::int64_t most_bytes_behind = 5 * window_bytes;
-constexpr std::ptrdiff_t most_in_flight = 2;
+/// Two windows, or more smaller ones: at 20 MB/s and 100 ms a link holds 2 MB.
+constexpr std::int64_t most_bytes_in_flight = 2 * window_bytes;
 /// Windows before the one that was read last which nobody has fetched.
 constexpr std::uint64_t most_passed_over = 16;
 /// Bytes between two ranges that are read with them, for fewer pieces of a request.
@@ -76,17 +77,30 @@ void ReadWindows::expect(std::span<const ByteRange> ranges) {
     wanted.push_back(range);
     n_bytes += range.n_bytes;
     if (n_bytes >= window_bytes || wanted.size() == RemoteConnection::most_pieces / 2) {
-      add_window(std::exchange(wanted, {}));
+      add_window(joined(std::exchange(wanted, {})));
       n_bytes = 0;
     }
   }
   if (!wanted.empty()) {
-    add_window(std::move(wanted));
+    add_window(joined(std::move(wanted)));
   }
 }
 
-void ReadWindows::add_window(std::vector<ByteRange> wanted) {
-  auto window = std::make_shared<ReadWindow>(ReadWindow{++n_windows_, joined(std::move(wanted))});
+std::shared_ptr<ReadWindow> ReadWindows::expect_to_stay(std::span<const ByteRange> ranges) {
+  auto window = add_window(joined({ranges.begin(), ranges.end()}));
+  window->stays = true;
+  return window;
+}
+
+void ReadWindows::put(std::vector<ByteRange> ranges, std::vector<std::byte> bytes) {
+  const auto window = add_window(std::move(ranges));
+  window->state = State::here;
+  window->bytes = std::move(bytes);
+  window->stays = true;
+}
+
+std::shared_ptr<ReadWindow> ReadWindows::add_window(std::vector<ByteRange> pieces_of_file) {
+  auto window = std::make_shared<ReadWindow>(ReadWindow{++n_windows_, std::move(pieces_of_file)});
   std::size_t offset = 0;
   const auto& pieces = window->ranges;
   for (std::size_t first = 0; first < pieces.size();) {
@@ -99,7 +113,8 @@ void ReadWindows::add_window(std::vector<ByteRange> wanted) {
     offset += static_cast<std::size_t>(n_bytes);
     first = end;
   }
-  windows_.push_back(std::move(window));
+  windows_.push_back(window);
+  return window;
 }
 
 ReadWindows::Place ReadWindows::find(std::int64_t place, std::size_t n_bytes) const {
@@ -120,12 +135,12 @@ void ReadWindows::note_read(const ReadWindow& window) {
       std::ranges::lower_bound(windows_, newest_read_, {}, [](const auto& w) { return w->serial; });
   std::int64_t n_behind = 0;
   for (const auto& each : std::ranges::subrange(windows_.begin(), ahead)) {
-    n_behind += each->state == State::here ? each->n_bytes() : 0;
+    n_behind += each->state == State::here && !each->stays ? each->n_bytes() : 0;
   }
   const auto goes = [&](const auto& each) {
     const bool is_here = each->state == State::here;
     const bool is_old =
-        is_here ? n_behind > most_bytes_behind
+        is_here ? !each->stays && n_behind > most_bytes_behind
                 : each->state == State::waiting && each->serial + most_passed_over < newest_read_;
     if (is_old) {
       n_behind -= is_here ? each->n_bytes() : 0;
@@ -156,6 +171,8 @@ void ReadWindows::fetch_again(const ByteRange& range) {
     }
     const auto before = std::exchange(
         window, std::make_shared<ReadWindow>(ReadWindow{window->serial, window->ranges}));
+    window->stays = before->stays;
+    window->was_damaged = true;
     for (auto& [place, known] : known_) {
       known.window = known.window == before ? window : known.window;
     }
@@ -163,13 +180,16 @@ void ReadWindows::fetch_again(const ByteRange& range) {
 }
 
 std::shared_ptr<ReadWindow> ReadWindows::next() {
-  const auto n_in_flight = std::ranges::count(windows_, State::in_flight, &ReadWindow::state);
+  std::int64_t n_in_flight = 0;
+  for (const auto& window : windows_) {
+    n_in_flight += window->state == State::in_flight ? window->n_bytes() : 0;
+  }
   std::int64_t n_ahead = 0;
   for (const auto& window : windows_) {
     if (window->state != State::waiting) {
-      n_ahead += window->serial > newest_read_ ? window->n_bytes() : 0;
+      n_ahead += window->serial > newest_read_ && !window->stays ? window->n_bytes() : 0;
     } else if (window->serial >= newest_read_ && !window->problem) {
-      return n_in_flight < most_in_flight && n_ahead < most_bytes_ahead ? window : nullptr;
+      return n_in_flight < most_bytes_in_flight && n_ahead < most_bytes_ahead ? window : nullptr;
     }
   }
   return nullptr;

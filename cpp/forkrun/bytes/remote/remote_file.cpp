@@ -1,6 +1,4 @@
-#include <forkrun/bytes/remote_file.hpp>
-
-#include <dlfcn.h>
+#include <forkrun/bytes/remote/remote_file.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include <forkrun/bytes/https_connection.hpp>
-#include <forkrun/bytes/remote_places.hpp>
+#include <forkrun/bytes/remote/remote_ends.hpp>
+#include <forkrun/bytes/remote/remote_places.hpp>
+#include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 
@@ -41,36 +40,16 @@ const std::vector<std::chrono::seconds>& pauses() {
 /// its end.
 constexpr std::int64_t n_bytes_of_begin = 16 << 10;
 constexpr std::int64_t n_bytes_of_end = 512 << 10;
+/// Of a record that is elsewhere.
+constexpr std::int64_t most_bytes_kept = 16 << 20;
 /// In which replicas have to be the same: the header, the UUID and dates of a ROOT file.
 constexpr std::int64_t n_bytes_compared = 512;
 
-bool is_of_xrootd(const std::string& url) {
-  return std::ranges::any_of(std::array{"root://", "roots://", "xroot://", "xroots://"},
-                             [&url](const char* begin) { return url.starts_with(begin); });
-}
-
-/// What the library of XRootD offers under a name; nullptr if it was not built here: there was no
-/// XrdCl.
-template <class Function>
-Function of_xrootd(const char* name) {
-  constexpr int own_symbols = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-  static void* library = ::dlopen("libforkrun_xrootd.so", own_symbols);
-  return library == nullptr ? nullptr : reinterpret_cast<Function>(::dlsym(library, name));
-}
-
-OpenRemote xrootd() {
-  static const auto open = of_xrootd<OpenRemote>("forkrun_open_remote");
-  return open;
-}
-
-/// Of a protocol that can be read here.
 std::vector<RemoteFile::Replica> replicas_of(const std::string& name) {
   std::vector<RemoteFile::Replica> replicas;
   for (const auto& url : places_of(name)) {
-    if (is_of_xrootd(url) && xrootd() != nullptr) {
-      replicas.push_back({url, [url] { return xrootd()(url); }});
-    } else if (is_of_https(url)) {
-      replicas.push_back({url, [url] { return open_https(url); }});
+    if (auto connect = connecting_to(url)) {
+      replicas.push_back({url, std::move(connect)});
     }
   }
   return replicas;
@@ -81,47 +60,13 @@ RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
                        std::span<std::byte> into) {
   std::promise<RemoteProblem> answer;
   const std::array pieces{RemotePiece{place, into}};
-  connection.read(pieces, [&answer](const RemoteProblem& problem) { answer.set_value(problem); });
+  connection.read(
+      pieces, [&answer](const RemoteProblem& problem) { answer.set_value(problem); },
+      RemoteConnection::Checks::if_free);
   return answer.get_future().get();
 }
 
 }  // namespace
-
-RemoteListing list_remote(const std::string& url) {
-  const auto list = of_xrootd<ListRemote>("forkrun_list_remote");
-  const auto places = places_of(url);
-  if (!is_of_xrootd(url) || list == nullptr) {
-    return {{}, {"files are listed on servers of XRootD alone", true}};
-  }
-  auto listing = list(places.front());
-  listing.problem.text = without_secrets(listing.problem.text, places.front());
-  return listing;
-}
-
-std::vector<RemoteEntry> stat_remote(std::span<const std::string> names) {
-  const auto stat = of_xrootd<StatRemote>("forkrun_stat_remote");
-  std::vector<RemoteEntry> entries(names.size());
-  std::vector<std::string> urls;
-  std::vector<std::size_t> numbers;
-  for (std::size_t number = 0; number < names.size() && stat != nullptr; ++number) {
-    if (const auto place = places_of(names[number]).front(); is_of_xrootd(place)) {
-      urls.push_back(place);
-      numbers.push_back(number);
-    }
-  }
-  auto found = urls.empty() ? std::vector<RemoteEntry>{} : stat(urls);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    entries[numbers[i]] = std::move(found[i]);
-  }
-  return entries;
-}
-
-struct RemoteFile::Shared {
-  std::mutex mutex;
-  std::condition_variable answered;
-  ReadWindows windows;
-  std::ptrdiff_t n_in_flight = 0;
-};
 
 std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& name) {
   struct Known {
@@ -151,18 +96,86 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
       replicas_{std::move(replicas)},
       rates_{replicas_.size()},
       replicas_modified_ns_(replicas_.size()),
-      shared_{std::make_shared<Shared>()} {
-  connect_patiently();
-  const auto end = std::max<std::int64_t>(n_bytes_ - n_bytes_of_end, 0);
-  const std::array ends{ByteRange{0, std::min(n_bytes_of_begin, n_bytes_)},
-                        ByteRange{end, n_bytes_ - end}};
-  shared_->windows.expect(ends);
+      shared_{std::make_shared<RemoteRequests>()} {
+  if (knows_ends()) {
+    return;
+  }
+  const SharedEnds::Turn turn{name_};
+  if (!knows_ends()) {  // nor does a process that had its turn before
+    connect_patiently();
+    read_ends();
+  }
 }
 
 /// Waits for answers, which are bounded in time.
 RemoteFile::~RemoteFile() {
+  if (ahead_.joinable()) {
+    ahead_.join();
+  }
   Lock lock{shared_->mutex};
+  shared_->is_closing = true;
   shared_->answered.wait(lock, [this] { return shared_->n_in_flight == 0; });
+  const auto connections = std::move(shared_->connections);  // ends here, not in their own threads
+  lock.unlock();
+}
+
+/// From other processes of the job, or from this one's last reading of the file.
+bool RemoteFile::knows_ends() {
+  for (auto& ends : SharedEnds::of(name_)) {
+    n_bytes_ = ends.n_bytes;
+    modified_ns_ = ends.modified_ns;
+    if (replicas_.size() == 1) {
+      replicas_modified_ns_.front() = modified_ns_;
+    } else if (begin_.empty()) {
+      const auto n = std::min<std::size_t>(ends.bytes.size(), n_bytes_compared);
+      begin_.assign(ends.bytes.begin(), ends.bytes.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+    const Lock lock{shared_->mutex};
+    shared_->windows.put(std::move(ends.ranges), std::move(ends.bytes));
+  }
+  return n_bytes_ >= 0;
+}
+
+/// For this process and others; if that fails, whoever reads them asks again.
+void RemoteFile::read_ends() {
+  const auto end = std::max<std::int64_t>(n_bytes_ - n_bytes_of_end, 0);
+  const std::array ends{ByteRange{0, std::min(n_bytes_of_begin, n_bytes_)},
+                        ByteRange{end, n_bytes_ - end}};
+  Lock lock{shared_->mutex};
+  const auto window = shared_->windows.expect_to_stay(ends);
+  shared_->request(window, lock);
+  shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
+  if (window->state == ReadWindow::State::here) {
+    SharedEnds::add(name_, {n_bytes_, modified_ns_, window->ranges, window->bytes});
+  }
+}
+
+/// Unless there is a connection. \throws InputError
+void RemoteFile::connect_once() {
+  const std::lock_guard connecting{connecting_};
+  if (failure_) {
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+  {
+    const Lock lock{shared_->mutex};
+    if (!shared_->connections.empty()) {
+      return;
+    }
+  }
+  connect_patiently();
+}
+
+/// In a thread: nobody waits until there are bytes to read.
+void RemoteFile::connect_ahead() {
+  const std::lock_guard connecting{connecting_};
+  try {
+    connect_patiently();
+  } catch (const InputError&) {
+    failure_ = std::current_exception();  // whoever reads is told
+    return;
+  }
+  Lock lock{shared_->mutex};
+  shared_->request_ahead(lock);
 }
 
 /// To the replica that is used, or to another one. \throws InputError
@@ -191,15 +204,14 @@ RemoteProblem RemoteFile::connect_to(std::size_t number) {
   auto problem = opened.connection ? difference(*opened.connection, number) : opened.problem;
   if (!problem) {
     const Lock lock{shared_->mutex};
-    connections_.push_back(std::move(opened.connection));
+    shared_->connections.push_back(std::move(opened.connection));
   }
   return problem;
 }
 
 /// From what was read before. The first one that is opened says what is right.
 RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t number) {
-  const bool is_first = connections_.empty();
-  if (is_first) {
+  if (n_bytes_ < 0) {
     n_bytes_ = connection.n_bytes();
     modified_ns_ = connection.modified_ns();
   }
@@ -214,7 +226,7 @@ RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t n
     if (const auto problem = read_now(connection, 0, begin)) {
       return problem;
     }
-    if (is_first) {
+    if (begin_.empty()) {
       begin_ = std::move(begin);
     } else if (begin != begin_) {
       return {"another file, with another UUID or date", true};
@@ -246,7 +258,7 @@ void RemoteFile::connect_again(std::uint64_t failed) {
   const std::lock_guard connecting{connecting_};
   {
     const Lock lock{shared_->mutex};
-    if (connections_.size() != failed) {
+    if (shared_->connections.size() != failed) {
       return;
     }
   }
@@ -281,8 +293,7 @@ std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, Rea
   const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
   for (auto pause = pauses().begin(); n > 0; ++pause) {
     std::uint64_t connection = 0;
-    const auto problem =
-        try_read(place, into.first(static_cast<std::size_t>(n)), account, connection);
+    const auto problem = try_read(place, into.first(static_cast<std::size_t>(n)), connection);
     if (!problem) {
       break;
     }
@@ -294,6 +305,10 @@ std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, Rea
     }
     connect_again(connection);
   }
+  {
+    const Lock lock{shared_->mutex};
+    shared_->tell(account);
+  }
   if (replicas_.size() > 1) {
     leave_slow_replica();
   }
@@ -302,15 +317,21 @@ std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, Rea
 
 void RemoteFile::expect(std::span<const ByteRange> ranges, ReadAccount& account) {
   Lock lock{shared_->mutex};
+  keeps_reads_ = false;
   shared_->windows.expect(ranges);
-  request_ahead(account, lock);
+  if (!shared_->connections.empty()) {
+    shared_->request_ahead(lock);
+  } else if (shared_->windows.next() && !ahead_.joinable()) {
+    ahead_ = std::thread{[this] { connect_ahead(); }};
+  }
+  shared_->tell(account);
 }
 
 bool RemoteFile::forget_damaged(const ByteRange& range) {
   std::uint64_t connection = 0;
   {
     const Lock lock{shared_->mutex};
-    connection = connections_.size();
+    connection = shared_->connections.size();
     shared_->windows.fetch_again(range);
   }
   std::clog << "forkrun: " << name_ << ": what came of bytes " << range.place << " to "
@@ -322,19 +343,29 @@ bool RemoteFile::forget_damaged(const ByteRange& range) {
   return true;
 }
 
+bool RemoteFile::needs_connection(std::int64_t place, std::size_t n_bytes) const {
+  const Lock lock{shared_->mutex};
+  const auto window = shared_->windows.find(place, n_bytes).window;
+  return shared_->connections.empty() && !(window && window->state == ReadWindow::State::here);
+}
+
 RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into,
-                                   ReadAccount& account, std::uint64_t& connection) {
+                                   std::uint64_t& connection) {
+  if (needs_connection(place, into.size())) {
+    connect_once();
+  }
   Lock lock{shared_->mutex};
-  connection = connections_.size();
+  connection = shared_->connections.size();
   const auto [window, offset] = shared_->windows.find(place, into.size());
   if (!window) {
-    return read_directly(place, into, account, lock);
+    return read_directly(place, into, lock);
   }
   shared_->windows.note_read(*window);
-  if (window->state == ReadWindow::State::waiting) {
-    request(window, account, lock);
+  const bool is_asked_for = window->state == ReadWindow::State::waiting;
+  if (is_asked_for) {
+    shared_->request(window, lock);
   }
-  request_ahead(account, lock);
+  shared_->request_ahead(lock);
   const auto begin = std::chrono::steady_clock::now();
   shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
@@ -342,48 +373,30 @@ RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into
   if (window->state == ReadWindow::State::waiting) {
     return window->problem ? window->problem : RemoteProblem{"the connection was lost"};
   }
-  lock.unlock();  // bytes that are here stay as they are
+  lock.unlock();                        // bytes that are here stay as they are
+  if (is_asked_for && window->stays) {  // the end was damaged on its way
+    SharedEnds::add(name_, {n_bytes_, modified_ns_, window->ranges, window->bytes});
+  }
   std::memcpy(into.data(), &window->bytes[offset], into.size());
   return {};
 }
 
-/// What nobody expected.
-RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte> into,
-                                        ReadAccount& account, Lock& lock) {
+/// What nobody expected: where the file says what it holds, if nothing else was read yet. That is
+/// for other processes as well.
+RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte> into, Lock& lock) {
   ReadWindow window;
   window.ranges = {{place, std::ssize(into)}};
   auto own = std::make_shared<ReadWindow>(std::move(window));
-  request(own, account, lock);
+  shared_->request(own, lock);
   shared_->answered.wait(lock, [&] { return own->state != ReadWindow::State::in_flight; });
   if (own->state == ReadWindow::State::here) {
     std::memcpy(into.data(), own->bytes.data(), into.size());
+    if (keeps_reads_ && std::ssize(into) <= most_bytes_kept) {
+      SharedEnds::add(name_, {n_bytes_, modified_ns_, own->ranges, own->bytes});
+      shared_->windows.put(own->ranges, std::move(own->bytes));
+    }
   }
   return own->problem;
-}
-
-/// Gives up the lock while it asks: the answer may come at once.
-void RemoteFile::request(const std::shared_ptr<ReadWindow>& window, ReadAccount& account,
-                         Lock& lock) {
-  const auto pieces = window->begin();
-  const auto connection = connections_.back();
-  ++account.calls;
-  account.bytes += window->n_bytes();
-  ++shared_->n_in_flight;
-  lock.unlock();
-  connection->read(pieces, [shared = shared_, window](const RemoteProblem& problem) {
-    const Lock answer{shared->mutex};
-    window->problem = problem;
-    window->state = problem ? ReadWindow::State::waiting : ReadWindow::State::here;
-    --shared->n_in_flight;
-    shared->answered.notify_all();
-  });
-  lock.lock();
-}
-
-void RemoteFile::request_ahead(ReadAccount& account, Lock& lock) {
-  while (const auto window = shared_->windows.next()) {
-    request(window, account, lock);
-  }
 }
 
 }  // namespace forkrun
