@@ -40,7 +40,11 @@ class FaultProxy:
                     self.n_refused -= 1
                     _cut(client)
                     continue
-                server = socket.create_connection(("127.0.0.1", self._target))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self._target))
+                except OSError:  # the server is dead, and may come back
+                    _cut(client)
+                    continue
                 for pair in ((client, server, False), (server, client, True)):
                     threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
 
