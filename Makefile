@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 BUILD  ?= build/dev
-WORKERS ?= auto
+# One more than there are CPUs: tests wait, too.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 PYTEST_ARGS ?= -m "not slow"
 FAILURES ?= 100
 SHELL  := /bin/bash
@@ -30,7 +31,8 @@ test: test-cpp test-python ## C++ tests, then pytest without those marked slow
 
 # Each command that a test starts would compile what it imports of the project: 0.2 s, where Python may not write.
 test-python: build
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m compileall -q -j 0 forkrun merge monitoring tests
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
 
 test-py312: ## pytest with Python 3.12, where reading Python objects keeps them shared, in an environment of its own
 	@if test -n "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \

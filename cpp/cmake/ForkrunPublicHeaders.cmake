@@ -6,6 +6,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/data/column.hpp
   core/data/errors.hpp
   core/data/event_id.hpp
+  core/data/input_cost.hpp
   core/data/nearest_name.hpp
   core/data/parameters.hpp
   core/data/source.hpp
