@@ -7,11 +7,14 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import struct
 import tempfile
 from typing import IO
 
 _ENDS = "FORKRUN_ENDS"
 """Variable with what the file begins with, a space, and its name."""
+_N_END_BYTES = 8
+"""Behind that: the place where the next record will be."""
 _file: IO[bytes] | None = None
 
 
@@ -25,6 +28,6 @@ def share_ends() -> None:
     with contextlib.suppress(OSError):
         _file = tempfile.TemporaryFile(prefix="forkrun-ends-")  # noqa: SIM115
         begin = secrets.token_hex(8)
-        _file.write(begin.encode())
+        _file.write(begin.encode() + struct.pack("=q", len(begin) + _N_END_BYTES))
         _file.flush()
         os.environ[_ENDS] = f"{begin} /proc/{os.getpid()}/fd/{_file.fileno()}"

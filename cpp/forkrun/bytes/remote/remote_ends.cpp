@@ -1,7 +1,6 @@
 #include <forkrun/bytes/remote/remote_ends.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -64,12 +63,8 @@ bool lock_for_a_while(int descriptor, std::int64_t place) {
   return true;
 }
 
-std::int64_t size_of_file(int descriptor) {
-  struct stat found{};
-  return ::fstat(descriptor, &found) == 0 ? found.st_size : 0;
-}
-
-/// The file of all ends, as this process knows it.
+/// The file of all ends, as this process knows it: a text, the place behind the last record, and
+/// the records. Who is killed while it writes leaves that place where it was.
 class EndsFile {
  public:
   /// nullptr: the job has none. "TEXT PATH": the text with which it begins, as the number of a file
@@ -116,9 +111,10 @@ class EndsFile {
     if (!lock_for_a_while(descriptor_, place_of_writing)) {
       return;
     }
-    const auto end = size_of_file(descriptor_);
-    if (end + std::ssize(record) <= most_bytes && !write_at(descriptor_, end, record)) {
-      static_cast<void>(::ftruncate(descriptor_, end) == 0);  // the disk is full
+    auto end = end_of_records();
+    if (end != 0 && end + std::ssize(record) <= most_bytes && write_at(descriptor_, end, record)) {
+      end += std::ssize(record);
+      static_cast<void>(write_at(descriptor_, place_of_end_, bytes_of(end)));
     }
     try_lock(descriptor_, place_of_writing, F_UNLCK);
   }
@@ -137,14 +133,23 @@ class EndsFile {
                              std::memcmp(found.data(), begin.data(), begin.size()) != 0)) {
       ::close(std::exchange(descriptor_, -1));
     }
-    n_read_ = std::ssize(begin);
+    place_of_end_ = std::ssize(begin);
+    n_read_ = place_of_end_ + std::ssize(bytes_of(place_of_end_));
+  }
+
+  /// 0: the file cannot be read.
+  [[nodiscard]] std::int64_t end_of_records() const {
+    std::int64_t end = 0;
+    return read_at(descriptor_, place_of_end_, bytes_of(end)) == std::ssize(bytes_of(end)) ? end
+                                                                                           : 0;
   }
 
   /// Notes what other processes have added.
   void read_on() {
+    const auto end = end_of_records();
     RecordHeader header;
-    while (read_at(descriptor_, n_read_, bytes_of(header)) == std::ssize(bytes_of(header)) &&
-           n_read_ + header.n_record_bytes <= size_of_file(descriptor_)) {
+    while (n_read_ < end &&
+           read_at(descriptor_, n_read_, bytes_of(header)) == std::ssize(bytes_of(header))) {
       std::string name(static_cast<std::size_t>(header.n_name_bytes), '\0');
       const auto place = n_read_ + std::ssize(bytes_of(header));
       if (read_at(descriptor_, place, std::as_writable_bytes(std::span{name})) !=
@@ -172,6 +177,7 @@ class EndsFile {
   bool is_open_ = false;
   int descriptor_ = -1;
   std::mutex mutex_;
+  std::int64_t place_of_end_ = 0;
   std::int64_t n_read_ = 0;
   std::multimap<std::string, std::pair<std::int64_t, RecordHeader>> records_;  ///< and its place
 };

@@ -216,6 +216,8 @@ class SharedEndsTest : public RemoteFileTest {
   void SetUp() override {
     const int file = ::open(path_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
     ASSERT_TRUE(write_at(file, 0, std::as_bytes(std::span{begin_})));
+    const std::array end{std::ssize(begin_) + std::int64_t{8}};
+    ASSERT_TRUE(write_at(file, std::ssize(begin_), std::as_bytes(std::span{end})));
     ::close(file);
     ::setenv("FORKRUN_ENDS", (begin_ + " " + path_).c_str(), 1);
   }
@@ -224,10 +226,11 @@ class SharedEndsTest : public RemoteFileTest {
     ::unlink(path_.c_str());
   }
 
- private:
-  std::string begin_ = "begins-so";
   std::string path_ =
       testing::TempDir() + "ends-" + std::to_string(::getpid()) + "-" + std::to_string(++n_files);
+
+ private:
+  std::string begin_ = "begins-so";
   static inline int n_files = 0;
 };
 
@@ -254,6 +257,27 @@ TEST_F(SharedEndsTest, WhatAnotherProcessHasReadIsNotReadAgain) {
     EXPECT_EQ(server.requests.size(), n_requests + static_cast<std::size_t>(n_children - 1));
     expect_bytes(file, 2'000'000, 1000);  // is of no use to others
   }
+}
+
+TEST_F(SharedEndsTest, WhatAKilledProcessWroteInPartIsWrittenOver) {
+  constexpr std::int64_t elsewhere = 30'000'000;
+  {
+    auto file = open();
+    expect_bytes(file, 0, 100);
+  }
+  const int half_written = ::open(path_.c_str(), O_WRONLY | O_APPEND);
+  const std::vector<char> junk(100'000, 'j');
+  ASSERT_EQ(::write(half_written, junk.data(), junk.size()), std::ssize(junk));
+  ::close(half_written);
+  {
+    auto file = open();
+    expect_bytes(file, elsewhere, 5000);
+  }
+  const auto n_requests = server.requests.size();
+  auto file = open();
+  expect_bytes(file, 0, 100);
+  expect_bytes(file, elsewhere, 5000);
+  EXPECT_EQ(server.requests.size(), n_requests);
 }
 
 TEST_F(SharedEndsTest, AFileThatHasChangedSinceIsAnError) {
