@@ -25,7 +25,7 @@ class Line(NamedTuple):
 COUNTS = {"P1": 14, "P2": 5, "P3": 8, "P4": 6, "P5": 4}
 """Numbered lines of each work."""
 _MEMORY = "measure memory --reference arrays --children 32"
-_SCALING = "measure scaling JOB.toml --children 1 2 4 8"
+_SCALING = "measure scaling JOB.toml --children 1 2 4 8 --work 5"
 _DISTRIBUTION = "measure distribution JOB.toml --children 32"
 _SCHEDULING = "measure scheduling"
 _SLEEP = "replay FILE --mode sleep --events-in-flight 2000 --threads 2000"
@@ -80,10 +80,10 @@ LINES = (
     Line("P1.4", "32 children 13 GB, 32 separate jobs 34 GB: 62 % saved", _MEMORY,
          lambda r: r.saving(), "the parent prepares its memory, and children do not write to it"),
     Line("P1.5", "Figure: events/s against 1 to 32 cores", _SCALING,
-         _only(lambda r: r.scaling("scaling", "rate")),
-         "the machine has as many cores as the best row says"),
+         _only(lambda r: r.scaling("work", "rate", "5 ms")),
+         "the machine has two cores; 5 ms of CPU in each event"),
     Line("P1.6", "Figure: events/s per core against cores", _SCALING,
-         _only(lambda r: r.scaling("scaling", "per_core")), "as above"),
+         _only(lambda r: r.scaling("work", "per_core", "5 ms")), "as above"),
     Line("P1.7", "Utilization with N = max: 0.92 (QCD), 0.92 (tt̄), 0.85 (minimum bias)",
          _DISTRIBUTION, _many("alike", "P1.7", "utilization, high-pt QCD, N = max"),
          "events that all take as long; the default, guided, is near 1 whatever events take"),

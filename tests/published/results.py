@@ -7,7 +7,7 @@ from typing import Any
 
 from forkrun.base.quantities import percent, size
 from forkrun.studies.frame.published import published
-from forkrun.studies.frame.report import with_unit
+from forkrun.studies.frame.report import FORMS, with_unit
 
 MEMORY_SCALE = 0.2
 """Part of the memory of the reference case, so that it fits on small machines."""
@@ -73,8 +73,11 @@ class Results:
         rows = self.of(step)["scaling"]
         return ", ".join(f"{row['n_threads']}: {row['speedup']:.1f}" for row in rows)
 
-    def scaling(self, step: str, key: str = "") -> str:
-        """A column of all rows, the first one if none is named: `1 × 1: 5,000`."""
-        key = key or self.of(step)["columns"][0]["key"]
-        rows = [row for row in self.of(step)["rows"] if key in row]
-        return "; ".join(f"{row['name']}: {row[key]['value']:,.3g}" for row in rows)
+    def scaling(self, step: str, key: str = "", which: str = "") -> str:
+        """A column of the rows whose names have this text in them, the first column if none is
+        named: `1 × 1: 5,000 /s`."""
+        columns = self.of(step)["columns"]
+        column = next((each for each in columns if each["key"] == key), columns[0])
+        form = FORMS[column["form"]]
+        rows = [r for r in self.of(step)["rows"] if column["key"] in r and which in r["name"]]
+        return "; ".join(f"{row['name']}: {form(row[column['key']]['value'])}" for row in rows)

@@ -35,9 +35,8 @@ SAMPLES = (
 STEPS = (
     Step("memory", "measure memory --reference arrays --conditions-mb 140 --private-mb 75"
          " --children 32 --processes 1 -q"),
-    Step("scaling", "measure scaling {configs}/nanoaod_cpp.toml {work}/wide.root -q"),
     Step("work", "measure scaling {configs}/nanoaod_cpp.toml {work}/sample.root"
-         " --work 0 1 5 --max-events 2000 -q"),
+         " --work 1 5 20 --max-events 2000 -q"),
     Step("alike", "measure distribution {jobs}/alike.toml {work}/sample.root --children 32"
          " --threads 1 --repeats 3 -q"),
     Step("large first", "measure distribution {jobs}/large_first.toml {work}/sample.root"
