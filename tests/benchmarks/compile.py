@@ -26,6 +26,7 @@ def compile_program(name: str, folder: Path) -> Path:
     source, program, root = HERE / f"{name}.cpp", folder / name, root_folder()
     if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
         return program
+    program.parent.mkdir(parents=True, exist_ok=True)
     libraries = [f"-l{library}" for library in LIBRARIES]
     subprocess.run(
         ["g++", "-std=c++17", "-O2", "-w", f"-I{root}/include", str(source), "-o", str(program),

@@ -77,7 +77,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--programs", type=Path, default=Path("build/bench"))
     parser.add_argument("--json", type=Path, default=Path("build/bench/output.json"))
     args: argparse.Namespace = parser.parse_args()
-    (args.programs / "output").mkdir(parents=True, exist_ok=True)
     return args
 
 

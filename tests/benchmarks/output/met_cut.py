@@ -24,7 +24,9 @@ class AtLeast(forkrun.Filter):
 
 
 class Reads(forkrun.Analyzer):
-    """Has columns read before it is called."""
+    """Has columns read before it is called, by all threads at the same time."""
+
+    concurrency = "reentrant"
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.consumes = tuple(columns)
