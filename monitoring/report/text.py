@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import shorten, wrap
 from typing import Any
 
-from forkrun.base.quantities import DASH, bar, count, duration, percent, plural, seconds, size
+from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
 from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.cutflow import PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
@@ -23,7 +23,7 @@ from forkrun.monitoring.report.summary import (
     shares_of_threads,
 )
 from forkrun.monitoring.report.tables import MAX_PATHS, cutflow_tables, dataset_rows, format_table
-from forkrun.monitoring.timing.model import ColumnCost, InputCosts
+from forkrun.monitoring.report.timing_table import input_lines
 
 WIDTH = 100
 MAX_CHILDREN_SHOWN = 32
@@ -47,7 +47,7 @@ def format_text(summary: Summary) -> str:
         _recovery(summary.recovery),
         _memory(summary.memory, summary.totals),
         _spent(summary),
-        _input(summary.input),
+        input_lines(summary.input, WIDTH),
         _damaged(summary.damaged),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -276,35 +276,7 @@ def _damaged(damaged: Sequence[str]) -> list[str]:
     return [_row("" if n else "Damaged", text) for n, text in enumerate(texts)]
 
 
-MAX_COLUMNS_SHOWN = 12
 MAX_SESSIONS_SHOWN = 8
-COLUMNS_HEAD = ("column", "reads", "bytes", "reading", "unzipping", "decoding", "time", "share")
-
-
-def _input(costs: InputCosts | None) -> list[str]:
-    """Columns that took most, and what they have in common."""
-    if costs is None or not (costs.columns or costs.common):
-        return []
-    common = (costs.common,) if costs.common else ()
-    by_time = sorted([*costs.columns, *common], key=lambda cost: -cost.total_s)
-    total_s = sum(cost.total_s for cost in by_time)
-    rows = [COLUMNS_HEAD, *(_column(cost, total_s) for cost in by_time[:MAX_COLUMNS_SHOWN])]
-    lines = ["Input", *format_table(rows, left={0})]
-    if len(by_time) > MAX_COLUMNS_SHOWN:
-        lines.append(f"  … {len(by_time) - MAX_COLUMNS_SHOWN} more in report.json")
-    unused = f"  read by nobody, though modules name them: {', '.join(costs.not_read)}"
-    return [*lines, *(wrap(unused, WIDTH, subsequent_indent="  ") if costs.not_read else [])]
-
-
-def _column(cost: ColumnCost, total_s: float) -> tuple[str, ...]:
-    times = (cost.read_s, cost.unpack_s, cost.decode_s, cost.total_s)
-    return (
-        cost.column or "(common)",
-        count(cost.read_calls),
-        size(cost.read_bytes),
-        *map(duration, times),
-        percent(cost.total_s / total_s if total_s else None),
-    )
 
 
 def _spent(summary: Summary) -> list[str]:

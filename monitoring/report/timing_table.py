@@ -1,14 +1,18 @@
-"""Times of modules for people."""
+"""Times of modules and of input columns for people."""
 
 from __future__ import annotations
 
-from forkrun.base.quantities import duration
+from textwrap import wrap
+
+from forkrun.base.quantities import count, duration, percent, size
 from forkrun.monitoring.report.tables import format_table
-from forkrun.monitoring.timing.model import ModuleTiming, Timing
+from forkrun.monitoring.timing.model import ColumnCost, InputCosts, ModuleTiming, Timing
 
 MAX_MODULES = 12
 MAX_STALLS = 5
+MAX_COLUMNS = 12
 _HEAD = ("module", "calls", "mean", "p95", "longest", "total", "CPU", "share")
+_COLUMNS_HEAD = ("column", "reads", "bytes", "reading", "unzipping", "decoding", "time", "share")
 
 
 def format_timing(timing: Timing) -> str:
@@ -42,3 +46,30 @@ def _stalls(timing: Timing) -> list[str]:
         f" ({stall.count:,} times)"
         for stall in worst
     ]
+
+
+def input_lines(costs: InputCosts | None, width: int) -> list[str]:
+    """Columns that took most, and what they have in common; none where nothing was measured.
+    `width`: of lines of text."""
+    if costs is None or not (costs.columns or costs.common):
+        return []
+    common = (costs.common,) if costs.common else ()
+    by_time = sorted([*costs.columns, *common], key=lambda cost: -cost.total_s)
+    total_s = sum(cost.total_s for cost in by_time)
+    rows = [_COLUMNS_HEAD, *(_column(cost, total_s) for cost in by_time[:MAX_COLUMNS])]
+    lines = ["Input", *format_table(rows, left={0})]
+    if len(by_time) > MAX_COLUMNS:
+        lines.append(f"  … {len(by_time) - MAX_COLUMNS} more in report.json")
+    unused = f"  read by nobody, though modules name them: {', '.join(costs.not_read)}"
+    return [*lines, *(wrap(unused, width, subsequent_indent="  ") if costs.not_read else [])]
+
+
+def _column(cost: ColumnCost, total_s: float) -> tuple[str, ...]:
+    times = (cost.read_s, cost.unpack_s, cost.decode_s, cost.total_s)
+    return (
+        cost.column or "(common)",
+        count(cost.read_calls),
+        size(cost.read_bytes),
+        *map(duration, times),
+        percent(cost.total_s / total_s if total_s else None),
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 import uproot
 
 from forkrun.errors import NOT_CONCLUSIVE
-from forkrun.studies.reading.page_cache import cached_share, drop_from_cache, warm_cache
+from forkrun.studies.frame.page_cache import cached_share, drop_from_cache, warm_cache
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 

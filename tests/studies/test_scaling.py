@@ -9,9 +9,10 @@ import pytest
 
 from forkrun.cli.parser import parse_arguments
 from forkrun.errors import NOT_CONCLUSIVE
+from forkrun.studies.frame.doubling import doubling
 from forkrun.studies.frame.study import Plot
 from forkrun.studies.scaling.limits import Use, efficiency, reason
-from forkrun.studies.scaling.points import Point, doubling, points
+from forkrun.studies.scaling.points import Point, points
 from forkrun.studies.scaling.study import measure_scaling
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job

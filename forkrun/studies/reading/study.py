@@ -7,15 +7,15 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from forkrun.base.quantities import percent, plural, size
+from forkrun.base.quantities import percent, size
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
 from forkrun.studies.frame.job_ways import run_way
+from forkrun.studies.frame.page_cache import COLD_SHARE, cached_share, drop_from_cache, warm_cache
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
 from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
-from forkrun.studies.reading.page_cache import COLD_SHARE, cached_share, drop_from_cache, warm_cache
 
 ONE_CHILD, ONE, MAX, GUIDED = "one child", "N = 1", "N = max", "guided"
 COLUMNS = (
@@ -106,7 +106,8 @@ def _run(
 
 
 def _remarks(files: Sequence[Path], config: JobConfig, stayed: Sequence[float]) -> list[str]:
-    children = plural(config.forking.children, "child").replace("childs", "children")
+    n_children = config.forking.children
+    children = "1 child" if n_children == 1 else f"{n_children:,} children"
     remarks = [
         f"{children}; reads of input by event loops, as they asked for them; calls per second: of"
         f" all children together; × once: relative to one child. Put in cache: how much of"

@@ -13,7 +13,7 @@ from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
 from forkrun.studies.frame.job_ways import Ran, run_way
-from forkrun.studies.reading.page_cache import cached_share
+from forkrun.studies.frame.page_cache import cached_share
 from forkrun.studies.scaling.points import Point
 
 LABEL = "measured_work"

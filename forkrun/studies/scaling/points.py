@@ -7,6 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from forkrun.studies.frame.doubling import doubling
+
 Unpack = Literal["lazy", "eager"]
 
 
@@ -58,12 +60,3 @@ def points(
         pairs = [(c, t) for t in threads or [1] for c in children or [1]]
     shapes = list(dict.fromkeys([(1, 1), *pairs]))
     return [Point(c, t, work, how) for how in unpack for work in work_ms for c, t in shapes]
-
-
-def doubling(first: int, last: int) -> list[int]:
-    """first, twice as many, …, and the last."""
-    numbers = []
-    while first < last:
-        numbers.append(first)
-        first *= 2
-    return [*numbers, last]

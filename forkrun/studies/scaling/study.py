@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from forkrun.base.cpus import usable_cpus
 from forkrun.base.quantities import duration, percent
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
 from forkrun.studies.frame.study import Column, Curve, Plot, Study
@@ -36,9 +36,8 @@ def measure_scaling(
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
     rows = _relative(dict(zip(points, rows, strict=True)))
     by_point = dict(zip(points, rows, strict=True))
-    n_cpus = len(os.sched_getaffinity(0))
     return Study(
-        "scaling", name, COLUMNS, rows, load, _conclusions(by_point, n_cpus),
+        "scaling", name, COLUMNS, rows, load, _conclusions(by_point, usable_cpus()),
         _remarks(rows), (), _plot(name, by_point),
     )  # fmt: skip
 

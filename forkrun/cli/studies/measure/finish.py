@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,11 @@ _MOST_REPEATS = 1000
 def add_study_options(parser: argparse.ArgumentParser) -> None:
     """Adds --repeats, --json, --plot and --quiet."""
     parser.add_argument(
-        "--repeats", type=_repeats, default=3, metavar="N", help="repeats of all ways (%(default)s)"
+        "--repeats",
+        type=number_up_to(_MOST_REPEATS),
+        default=3,
+        metavar="N",
+        help="repeats of all ways (%(default)s)",
     )
     parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
     parser.add_argument(
@@ -79,11 +84,16 @@ def write_json(file: Path | None, value: dict[str, Any]) -> None:
         write_named(file, json.dumps(value, indent=1) + "\n")
 
 
-def _repeats(text: str) -> int:
-    n_repeats = whole_number(text)
-    if not 1 <= n_repeats <= _MOST_REPEATS:
-        raise argparse.ArgumentTypeError(f"from 1 to {_MOST_REPEATS:,}")
-    return n_repeats
+def number_up_to(most: int) -> Callable[[str], int]:
+    """Type of an argument: a whole number from 1 to `most`."""
+
+    def parse(text: str) -> int:
+        number = whole_number(text)
+        if not 1 <= number <= most:
+            raise argparse.ArgumentTypeError(f"from 1 to {most:,}")
+        return number
+
+    return parse
 
 
 def _picture(text: str) -> Path:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from pathlib import Path
 
+from forkrun.base.cpus import usable_cpus
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.cli.studies.measure.finish import (
     add_study_options,
@@ -61,8 +61,7 @@ def measure(options: argparse.Namespace) -> int:
     options.distribution = options.distribution or "guided"  # the first events may be one lumi
     config = config_of(options)
     children, threads = _together(options.of_children), _together(options.of_threads)
-    n_cpus = len(os.sched_getaffinity(0))
-    wanted = points(children, threads, options.work, options.unpack, n_cpus)
+    wanted = points(children, threads, options.work, options.unpack, usable_cpus())
     with folder_for_runs(None) as folder, naming(options.config):
         runs = Runs(config, Path(folder), options.seconds)
         study = measure_scaling(config.job.name, wanted, runs, options.repeats, quiet=options.quiet)
@@ -75,7 +74,7 @@ def _together(lists: list[list[int]] | None) -> list[int] | None:
 
 def _numbers(text: str) -> list[int]:
     """`4`, or `1..8`: the first, twice as many, …, the last."""
-    from forkrun.studies.scaling.points import doubling
+    from forkrun.studies.frame.doubling import doubling
 
     found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text)
     if found is None or not 1 <= int(found[1]) <= int(found[2] or found[1]) <= _MOST_CORES:
