@@ -10,14 +10,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from forkrun.base.destinations import APART, TOGETHER
-from forkrun.base.durable import read_json, remove
+from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
 from forkrun.batch.shipping import changed_outputs, take_shipped
 from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.config.anchor import is_url
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, index_files, input_files
-from forkrun.index.digests import friend_name, input_name
+from forkrun.index.digests import friend_name
 from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.preparation import JobInput, PlannedJob, in_order, index_input, plan_of
 from forkrun.plan import Plan
@@ -44,7 +44,7 @@ def extend_nodes(
     planned = read_plan(folder)
     plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
     _check_same(config, given)
-    new = _new_files(plan, given, read_json(folder.fingerprint)["input"])
+    new = _new_files(plan, given)
     if not new:
         return config, range(0)
     before, known = take_shipped(folder), read_found(folder)
@@ -83,30 +83,33 @@ def _check_same(config: JobConfig, given: JobConfig) -> None:
         raise ConfigError("submit --extend: source.skip_events and max_events are of a fixed input")
 
 
-def _new_files(plan: Plan, given: JobConfig, digests: Mapping[str, str]) -> list[str]:
-    """Files of `given` that the job, with these `digests` of its input, does not have yet. Remote
-    ones may have other URLs now: a file is its UUID and size. Raises ConfigError if a file that the
-    job has is missing, or there by two URLs."""
+def _new_files(plan: Plan, given: JobConfig) -> list[str]:
+    """Files of `given` that the job does not have yet. Remote ones may have other URLs now: a file
+    is its UUID and size. Raises ConfigError if a file that the job has is missing, or there by two
+    URLs."""
     named = input_files(given.source)
     new = [file for file in named if file not in plan.files]
-    lost = sorted(set(plan.files) - set(named))
-    if any(map(is_url, plan.files)) and any(map(is_url, new)):
-        again = _had_before([file for file in new if is_url(file)], given, digests)
-        if len(again) > len(lost):
+    lost = set(plan.files) - set(named)
+    moved = _by_other_urls(plan, new, given)
+    for url, before in moved.items():
+        if before not in lost:
             raise ConfigError(
-                f"submit --extend: {again[0]} is a file that the job has, by another URL; name it"
-                " once"
+                f"submit --extend: {url} is a file that the job has, by another URL; name it once"
             )
-        new = [file for file in new if file not in again]
-        lost = lost[len(again) :]
+        lost.remove(before)
     if lost:
-        raise ConfigError(f"submit --extend: {lost[0]} is not in the input any more")
-    return new
+        raise ConfigError(f"submit --extend: {min(lost)} is not in the input any more")
+    return [file for file in new if file not in moved]
 
 
-def _had_before(urls: list[str], given: JobConfig, digests: Mapping[str, str]) -> list[str]:
-    index = index_files(urls, given.source.ids)
-    return list(dict.fromkeys(file.path for file in index if input_name(file) in digests))
+def _by_other_urls(plan: Plan, new: Sequence[str], given: JobConfig) -> dict[str, str]:
+    """By its URL now, the URL that a file had when it was planned."""
+    planned = zip(plan.files, plan.identities, strict=True)
+    before = {identity[:2]: file for file, identity in planned if is_url(file)}
+    urls = [file for file in new if is_url(file)]
+    index = index_files(urls, given.source.ids) if before and urls else []
+    found = {file.path: before.get(file.identity[:2]) for file in index}
+    return {url: file for url, file in found.items() if file is not None}
 
 
 def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:

@@ -210,6 +210,9 @@ def test_a_remote_file_is_the_same_by_another_url(tmp_path: Path) -> None:
         ended = job.submit(tmp_path / "run", *there, "--extend", *shape)
         assert ended.code == 0, ended.err
         assert "100 more events" in ended.out
+        less = job.submit(tmp_path / "run", server.url("b.root"), "--extend", *shape)
+        assert less.code == 2
+        assert "/a.root is not in the input any more" in less.err
         for number in range(2):
             done = forkrun("node", tmp_path / "run", number, "-q", cwd=tmp_path)
             assert done.code == 0, done.err
