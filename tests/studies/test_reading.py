@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 import uproot
 
 from forkrun.errors import NOT_CONCLUSIVE
@@ -56,3 +57,9 @@ def test_numbers_in_a_row_are_checked_before_anything_runs(tmp_path: Path) -> No
         ended = forkrun("measure", "io", "job.toml", "--consecutive", number, cwd=tmp_path)
         assert ended.code == 2
         assert "--consecutive" in ended.err
+
+
+@pytest.mark.parametrize("kind", ["io", "distribution", "scaling"])
+def test_a_configuration_that_is_missing_is_named_once(tmp_path: Path, kind: str) -> None:
+    ended = forkrun("measure", kind, "nope.toml", cwd=tmp_path)
+    assert (ended.code, ended.err) == (2, "forkrun: nope.toml: configuration file not found\n")

@@ -38,11 +38,11 @@ def measure(options: argparse.Namespace) -> int:
     from forkrun.studies.distribution.study import measure_distribution
 
     check_destinations(options)
+    config = config_of(options)
+    if config.forking.children < 1:
+        raise ConfigError("measure distribution: at least one child is needed")
+    turns = list(dict.fromkeys(options.turns))
     with folder_for_runs(None) as folder, naming(options.config):
-        config = config_of(options)
-        if config.forking.children < 1:
-            raise ConfigError("measure distribution: at least one child is needed")
-        turns = list(dict.fromkeys(options.turns))
         study = measure_distribution(
             config, Path(folder), turns, options.repeats, quiet=options.quiet
         )

@@ -46,12 +46,11 @@ def measure(options: argparse.Namespace) -> int:
     if options.children is None:
         options.children = _N_CHILDREN
     caches = ("cold", "warm") if options.cache == "both" else (options.cache,)
+    config, consecutive = config_of(options), list(dict.fromkeys(options.consecutive))
     with folder_for_runs(None) as folder, naming(options.config):
-        consecutive = list(dict.fromkeys(options.consecutive))
         study = measure_reading(
-            config_of(options), Path(folder), consecutive, caches, options.repeats,
-            quiet=options.quiet,
-        )  # fmt: skip
+            config, Path(folder), consecutive, caches, options.repeats, quiet=options.quiet
+        )
     return finish_study(study, options)
 
 
