@@ -25,6 +25,8 @@ _FEWEST_SHARES = 3
 """The same where more would be too short for what is paid for each, and of files on servers."""
 _LONG_ENOUGH_S = 0.1
 """Time of a stretch to which a commit adds little."""
+_LONG_ENOUGH_TO_WAIT_S = 0.3
+"""The same where each waits for a server: a child may take all that is left."""
 _CALLS_LONG_ENOUGH = 20
 """Time of events to which a call adds little, in calls of what they cost whatever their size."""
 _CALLS_WORTH = 1.5
@@ -108,10 +110,11 @@ class Pace:
         if these were so short that commits and calls would cost much."""
         if self.n_children == 1:
             return n_left
-        long_enough = self._rate_of_events * (_LONG_ENOUGH_S + _CALLS_LONG_ENOUGH * per_call_s)
         share = n_left / self.n_children
-        shares = _FEWEST_SHARES if self.waits else _SHARES
-        return min(max(share / shares, long_enough), share / _FEWEST_SHARES)
+        if self.waits:
+            return max(share / _FEWEST_SHARES, min(n_left, self._rate * _LONG_ENOUGH_TO_WAIT_S))
+        long_enough = self._rate_of_events * (_LONG_ENOUGH_S + _CALLS_LONG_ENOUGH * per_call_s)
+        return min(max(share / _SHARES, long_enough), share / _FEWEST_SHARES)
 
     @property
     def is_apart(self) -> bool:

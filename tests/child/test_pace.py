@@ -113,6 +113,15 @@ def test_stretches_go_on_to_a_cluster_only_while_others_have_as_much_to_do() -> 
     assert pace.n_wanted(24_000) == (500, 625)
 
 
+def test_little_that_is_left_of_files_on_servers_is_taken_at_once() -> None:
+    """Each stretch waits for its own request."""
+    pace = Pace(4, 0, waits=True)
+    pace.note(1000, 0.001, 0.001, 0)  # a million events per second
+    assert pace.n_wanted(240_000)[0] == 240_000
+    assert pace.n_wanted(1_200_000)[0] == 300_000
+    assert pace.n_wanted(6_000_000)[0] == 500_000
+
+
 def test_what_calls_cost_decides_how_short_the_last_stretches_are() -> None:
     cheap, dear = Pace(2, None), Pace(2, None)
     run(cheap, 500_000, s_per_call=0.001, s_per_event=1e-6)

@@ -20,6 +20,14 @@ constexpr std::uint64_t most_passed_over = 16;
 /// Bytes between two ranges that are read with them, for fewer pieces of a request.
 constexpr std::int64_t most_gap = 256;
 
+std::int64_t n_bytes_of(std::span<const ByteRange> ranges) {
+  std::int64_t n = 0;
+  for (const auto& range : ranges) {
+    n += range.n_bytes;
+  }
+  return n;
+}
+
 /// In the order of the file. Neighbours become one, and none is longer than a request allows.
 std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
   std::ranges::sort(ranges, {}, &ByteRange::place);
@@ -42,13 +50,7 @@ std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
 
 }  // namespace
 
-std::int64_t ReadWindow::n_bytes() const {
-  std::int64_t n = 0;
-  for (const auto& range : ranges) {
-    n += range.n_bytes;
-  }
-  return n;
-}
+std::int64_t ReadWindow::n_bytes() const { return n_bytes_of(ranges); }
 
 std::vector<RemotePiece> ReadWindow::begin() {
   state = State::in_flight;
@@ -67,13 +69,18 @@ bool ReadWindows::knows(const ByteRange& range) const {
   return find(range.place, static_cast<std::size_t>(range.n_bytes)).window != nullptr;
 }
 
+/// The last window grows, if it has room and waits: fewer requests.
 void ReadWindows::expect(std::span<const ByteRange> ranges) {
-  std::vector<ByteRange> wanted;
-  std::int64_t n_bytes = 0;
-  for (const auto& range : ranges) {
-    if (range.n_bytes <= 0 || knows(range)) {
-      continue;
-    }
+  std::vector<ByteRange> unknown;
+  std::ranges::copy_if(ranges, std::back_inserter(unknown), [this](const ByteRange& range) {
+    return range.n_bytes > 0 && !knows(range);
+  });
+  if (unknown.empty()) {
+    return;
+  }
+  auto wanted = take_last();
+  auto n_bytes = n_bytes_of(wanted);
+  for (const auto& range : unknown) {
     wanted.push_back(range);
     n_bytes += range.n_bytes;
     if (n_bytes >= window_bytes || wanted.size() == RemoteConnection::most_pieces / 2) {
@@ -84,6 +91,23 @@ void ReadWindows::expect(std::span<const ByteRange> ranges) {
   if (!wanted.empty()) {
     add_window(joined(std::move(wanted)));
   }
+}
+
+/// Of a window that nobody has asked for, and that is not full; else nothing.
+std::vector<ByteRange> ReadWindows::take_last() {
+  if (windows_.empty()) {
+    return {};
+  }
+  const auto last = windows_.back();
+  const bool has_room =
+      last->n_bytes() < window_bytes && last->ranges.size() < RemoteConnection::most_pieces / 2;
+  if (last->state != State::waiting || last->stays || last->was_damaged || last->problem ||
+      !has_room) {
+    return {};
+  }
+  forget(last);
+  windows_.pop_back();
+  return last->ranges;
 }
 
 std::shared_ptr<ReadWindow> ReadWindows::expect_to_stay(std::span<const ByteRange> ranges) {

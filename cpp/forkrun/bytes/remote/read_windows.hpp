@@ -63,6 +63,7 @@ class ReadWindows {
   };
 
   [[nodiscard]] bool knows(const ByteRange& range) const;
+  [[nodiscard]] std::vector<ByteRange> take_last();
   std::shared_ptr<ReadWindow> add_window(std::vector<ByteRange> pieces);
   void forget(const std::shared_ptr<ReadWindow>& window);
 

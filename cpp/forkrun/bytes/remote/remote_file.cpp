@@ -156,20 +156,23 @@ void RemoteFile::connect_once() {
   if (failure_) {
     std::rethrow_exception(std::exchange(failure_, nullptr));
   }
-  {
-    const Lock lock{shared_->mutex};
-    if (!shared_->connections.empty()) {
-      return;
-    }
+  if (!is_connected()) {
+    connect_patiently();
   }
-  connect_patiently();
 }
 
-/// In a thread: nobody waits until there are bytes to read.
+bool RemoteFile::is_connected() const {
+  const Lock lock{shared_->mutex};
+  return !shared_->connections.empty();
+}
+
+/// In a thread: nobody waits until there are bytes to read. A reader may have been quicker.
 void RemoteFile::connect_ahead() {
   const std::lock_guard connecting{connecting_};
   try {
-    connect_patiently();
+    if (!is_connected()) {
+      connect_patiently();
+    }
   } catch (const InputError&) {
     failure_ = std::current_exception();  // whoever reads is told
     return;

@@ -53,6 +53,7 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] bool knows_ends();
   void read_ends();
   void connect_once();
+  [[nodiscard]] bool is_connected() const;
   void connect_ahead();
   void connect_patiently();
   [[nodiscard]] RemoteProblem connect_to(std::size_t number);

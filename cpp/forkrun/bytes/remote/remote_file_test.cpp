@@ -141,6 +141,25 @@ TEST_F(RemoteFileTest, WhatIsExpectedIsReadOnceInItsOrderWhateverItsSize) {
   EXPECT_EQ(account.bytes - before, 2000 * 20'000);
 }
 
+TEST_F(RemoteFileTest, WhatIsExpectedLaterComesWithTheRequestThatHasRoomForIt) {
+  auto file = open();
+  constexpr std::int64_t mb = 1 << 20;
+  std::vector<ByteRange> expected;
+  for (std::int64_t i = 1; i <= 24; ++i) {
+    expected.push_back({i * mb, mb});
+  }
+  const std::span all{expected};
+  file.expect(all.first(13), account);  // of which the first 12 are requested now
+  EXPECT_EQ(server.requests.size(), 4U);
+  file.expect(all.subspan(12, 2), account);
+  file.expect(all.subspan(13), account);
+  for (const auto& [place, n_bytes] : expected) {
+    expect_bytes(file, place, static_cast<std::size_t>(n_bytes));
+  }
+  EXPECT_EQ(server.requests.size(), 7U);
+  EXPECT_EQ(account.bytes, 24 * mb + (16 << 10) + (512 << 10));
+}
+
 TEST_F(RemoteFileTest, ReadersThatJumpFindTheirBytes) {
   auto file = open();
   std::vector<ByteRange> expected;
@@ -297,6 +316,18 @@ TEST_F(SharedEndsTest, WhatIsExpectedComesBeforeAnybodyAsks) {
   file.expect(expected, account);
   expect_bytes(file, 9'000'000, 1000);
   EXPECT_EQ(server.n_connections, 2);
+}
+
+TEST_F(SharedEndsTest, AReaderAndWhoReadsAheadMakeOneConnection) {
+  open();
+  constexpr int n_times = 100;
+  for (int i = 0; i < n_times; ++i) {
+    auto file = open();
+    const std::array expected{ByteRange{1'000'000, 1000}};
+    file.expect(expected, account);
+    expect_bytes(file, 1'000'000, 1000);
+  }
+  EXPECT_EQ(server.n_connections, 1 + n_times);
 }
 
 TEST_F(SharedEndsTest, WhyAFileCannotBeOpenedAheadIsToldToItsReader) {

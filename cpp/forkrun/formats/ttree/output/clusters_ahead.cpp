@@ -10,7 +10,7 @@ namespace {
 
 /// Of unpacked events: some windows of packed ones.
 constexpr double most_bytes_ahead = 64 << 20;
-constexpr double least_bytes_ahead = 24 << 20;
+constexpr double least_bytes_ahead = 48 << 20;
 
 double n_events_in(const EntryRange& cluster) {
   return static_cast<double>(cluster.last - cluster.first);
