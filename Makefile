@@ -98,8 +98,8 @@ bench-rntuple: build ## the same skims from RNTuple to RNTuple, a merge of 100 f
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py --format rntuple \
 		--json build/bench/rntuple.json $(BENCH_ARGS)
 
-bench-remote: build ## input over slow links, by root:// and http://, against uproot and copying the file first: needs xrootd, nginx and xrdcp
-	PYTHONPATH="$(CURDIR)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/benchmarks/remote.py $(BENCH_ARGS)
+bench-remote: build ## input over slow links, by root:// and http://, against uproot, coffea and compiled RDataFrame: needs xrootd and nginx
+	PYTHONPATH="$(CURDIR)" PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/benchmarks/remote/bench.py $(BENCH_ARGS)
 
 bench-plan: build ## start and plan of a million lumis, and the constants of the guided distribution
 	$(BIN)/python tests/benchmarks/planning.py

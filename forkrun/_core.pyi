@@ -401,6 +401,10 @@ class BlockRandom:
 class Source:
     """Where events come from."""
 
+    def expect(self, ranges: npt.NDArray[np.int64]) -> None:
+        """Entries that this process will most likely read before others. `ranges` : (n_ranges, 3)
+        file, first and last of each, in input order."""
+
 class TreeSource(Source):
     def __init__(
         self,

@@ -161,13 +161,19 @@ void add_lumis(UnitOfWork& unit, const Lumis& lumis) {
   }
 }
 
-void add_ranges(UnitOfWork& unit, const Ranges& ranges) {
+void add_ranges(std::vector<EntryRange>& into, const Ranges& ranges) {
   const auto n_ranges = ranges.size() / 3;
   const auto* at = ranges.data();
-  unit.ranges.reserve(static_cast<std::size_t>(n_ranges));
+  into.reserve(static_cast<std::size_t>(n_ranges));
   for (py::ssize_t i = 0; i < n_ranges; ++i, at += 3) {
-    unit.ranges.push_back({static_cast<std::uint32_t>(at[0]), at[1], at[2]});
+    into.push_back({static_cast<std::uint32_t>(at[0]), at[1], at[2]});
   }
+}
+
+void expect(Source& source, const Ranges& ranges) {
+  std::vector<EntryRange> found;
+  add_ranges(found, ranges);
+  source.expect(found);
 }
 
 UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
@@ -178,7 +184,7 @@ UnitToDo make_unit(std::uint64_t number, std::uint32_t run, std::uint32_t lumi,
   if (lumis) {
     add_lumis(unit, *lumis);
   }
-  add_ranges(unit, ranges);
+  add_ranges(unit.ranges, ranges);
   return {std::move(unit), outputs, alone};
 }
 
@@ -233,7 +239,8 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 }  // namespace
 
 void register_processor(py::module_& module) {
-  py::class_<Source>(module, "Source");
+  py::class_<Source>(module, "Source")
+      .def("expect", &expect, py::arg("ranges"));
   py::class_<TreeSource, Source>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),

@@ -23,6 +23,10 @@ _MOST_OWN = 1 / 8
 long as others, it still ends with them."""
 _MOST_OWN_IN_UNITS = 1 / 2
 """The same where each has so many units that others can help it."""
+_OWN_PART_AFAR = 1 / 2
+"""The same of files on servers, which a child asks for before it takes them; what others have to
+help with is asked for twice."""
+_MOST_OWN_AFAR = 3 / 4
 _UNITS_TO_HELP = 64
 """Units of a part of which enough are left when others are done with the rest."""
 
@@ -63,13 +67,15 @@ class HandOut:
         if plan.is_shared:
             numbers = to_do_of(ANY_CHILD)
             clusters = np.flatnonzero([] if at_cluster is None else at_cluster[numbers])
-            borders = _own_parts(n_events[numbers], clusters, len(children))
+            is_remote = is_far is not None and bool(is_far[numbers].any())
+            borders = _own_parts(n_events[numbers], clusters, len(children), is_remote=is_remote)
             parts = [queue_of(numbers[begin:end]) for begin, end in pairwise(borders)]
             self._rest: UnitQueue | None = queue_of(numbers[borders[-1] :])
             self._own = dict(zip(children, parts, strict=False))
         else:
             self._rest = None
             self._own = {child: queue_of(to_do_of(child)) for child in children}
+        self._is_alone = len(children) == 1
         self._open = list(self._own)  # children whose own part is not done, as far as is known here
 
     @property
@@ -99,6 +105,12 @@ class HandOut:
     def take_left(self, child: int) -> list[int]:
         """All units that nobody does if this child does not."""
         return [] if self.is_shared else list(iter(lambda: self._own[child].take(child), None))
+
+    def first_units(self, child: int) -> Integers:
+        """Units that this child takes before others, if it is not much slower than these."""
+        own = [self._own[child]] if child in self._own else []
+        queues = self._in_turn(child, ()) if self._is_alone else own
+        return np.concatenate([np.empty(0, np.int64), *(queue.left for queue in queues)])
 
     def n_left_for(self, child: int) -> int:
         """Units that this child could take."""
@@ -148,12 +160,16 @@ class HandOut:
         return [*self._own.values(), *([] if self._rest is None else [self._rest])]
 
 
-def _own_parts(n_events: Integers, clusters: Integers, n_children: int) -> list[int]:
+def _own_parts(
+    n_events: Integers, clusters: Integers, n_children: int, *, is_remote: bool
+) -> list[int]:
     """Places at which the own part of each child begins, and then the rest; the latter alone if
     there are too few clusters. `n_events` : (n,) of each unit; `clusters`: places at which one
     begins."""
     before = np.concatenate(([0], np.cumsum(n_events)))
     least = max(min(_OWN_PART * before[-1] / n_children, _OWN_EVENTS), 1)
+    if is_remote:
+        least = _OWN_PART_AFAR * before[-1] / n_children
     borders = [0]
     for _ in range(n_children if n_children > 1 else 0):
         found = int(np.searchsorted(before[clusters], before[borders[-1]] + least))
@@ -161,5 +177,5 @@ def _own_parts(n_events: Integers, clusters: Integers, n_children: int) -> list[
             return [0]
         borders.append(int(clusters[found]))
     is_fine = min(np.diff(borders), default=0) >= _UNITS_TO_HELP
-    most = (_MOST_OWN_IN_UNITS if is_fine else _MOST_OWN) * before[-1]
-    return borders if before[borders[-1]] <= most else [0]
+    most = _MOST_OWN_AFAR if is_remote else _MOST_OWN_IN_UNITS if is_fine else _MOST_OWN
+    return borders if before[borders[-1]] <= most * before[-1] else [0]

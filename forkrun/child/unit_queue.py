@@ -87,6 +87,11 @@ class UnitQueue:
         return self._numbers[: self._counter.n_taken]
 
     @property
+    def left(self) -> Integers:
+        """All units that no child has taken."""
+        return self._numbers[self._counter.n_taken : self._counter.end]
+
+    @property
     def n_left(self) -> int:
         """Units that no child has taken."""
         return max(0, self._counter.end - self._counter.n_taken)

@@ -41,6 +41,9 @@ class ChildUnits:
         self._work, self._child, self._assignment = work, child, assignment
         self._processor, self._ledger, self._tick = processor, ledger, tick
         self.pace = make_pace(work)
+        if self.pace.waits:
+            first = work.shared.hand_out.first_units(child)
+            work.job.schedule.source.expect(work.job.plan.units.joined_ranges(first))
         self._cpu_share = CpuShare()
         self._stretches = _stretches_to_do(work, child, assignment, self.pace)
         self._begun: dict[int, tuple[Stretch, int]] = {}

@@ -175,6 +175,18 @@ class Units(Sequence[Unit]):
         lumis = (run[begins], lumi[begins], last)
         return Stretch(first, n_units, int(run[0]), int(lumi[0]), ranges, lumis)
 
+    def joined_ranges(self, units: Integers) -> Integers:
+        """(n_ranges, 3) file, first and last of the entries of units, in the order given; those
+        that follow each other are one."""
+        begins, ends = units[:1], units[-1:]
+        if len(units) > 1:
+            begins, ends = (units[places] for places in _pieces(np.diff(units) != 1))
+        found = [
+            self._joined_ranges(self.first_range[begin], self.first_range[end + 1])
+            for begin, end in zip(begins, ends, strict=True)
+        ]
+        return np.concatenate([np.empty((0, 3), np.int64), *found])
+
     def _joined_ranges(self, begin: int, end: int) -> Integers:
         """Ranges [begin, end) of the plan; those that follow each other in a file are one."""
         if begin == end:

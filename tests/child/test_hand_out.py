@@ -103,9 +103,9 @@ CLUSTER = 500
 
 
 def hand_out_of_clusters(
-    children: int, n_clusters: int, lumi: int, unit: int = 50
+    children: int, n_clusters: int, lumi: int, unit: int = 50, *, is_far: bool = False
 ) -> tuple[HandOut, Plan]:
-    """Of so many clusters, and lumis and units of so many events."""
+    """Of so many clusters, and lumis and units of so many events; `is_far`: on a server."""
     n = n_clusters * CLUSTER
     ranges = tuple(
         LumiRange(1, first, first, first + lumi, "0" * 32) for first in range(0, n, lumi)
@@ -116,7 +116,8 @@ def hand_out_of_clusters(
     plan = make_plan(JobConfig(forking=forking), [file])
     assert (plan.units.n_events == unit).all()
     joined = np.ones(len(plan.units), dtype=np.bool_)
-    return HandOut(plan, joined, joined, plan.units.at_cluster([clusters])), plan
+    far = joined if is_far else None
+    return HandOut(plan, joined, joined, plan.units.at_cluster([clusters]), far), plan
 
 
 def test_each_child_begins_with_a_cluster_of_its_own() -> None:
@@ -135,6 +136,22 @@ def test_own_parts_are_whole_clusters_of_a_sixteenth_of_a_share_or_of_as_many_ev
     hand_out, _ = hand_out_of_clusters(2, n_clusters, lumi=n_clusters * CLUSTER)
     first = [hand_out.take_stretch(child, lambda _: (99_999, 99_999)) for child in range(2)]
     assert first == [(0, 10 * n_own), (10 * n_own, 10 * n_own)]
+
+
+def test_of_files_on_servers_children_know_what_half_of_their_share_is() -> None:
+    hand_out, plan = hand_out_of_clusters(2, 64, 32_000, is_far=True)
+    expected = [plan.units.joined_ranges(hand_out.first_units(child)).tolist() for child in (0, 1)]
+    assert expected == [[[0, 0, 8_000]], [[0, 8_000, 16_000]]]
+    hand_out.take_stretch(1, lambda _: (500, 500))
+    (left,) = plan.units.joined_ranges(hand_out.first_units(1)).tolist()
+    assert left == [0, 8_500, 16_000]
+    alone, plan = hand_out_of_clusters(1, 64, 32_000, is_far=True)
+    assert plan.units.joined_ranges(alone.first_units(0)).tolist() == [[0, 0, 32_000]]
+    all_stretches(alone, 0)
+    assert plan.units.joined_ranges(alone.first_units(0)).tolist() == []
+    some = np.array([0, 1, 5, 6, 9])
+    ranges = [[0, 0, 100], [0, 250, 350], [0, 450, 500]]
+    assert plan.units.joined_ranges(some).tolist() == ranges
 
 
 def test_parts_of_many_units_may_be_half_of_the_job() -> None:

@@ -20,18 +20,17 @@ import uproot
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from coffea_environment import coffea_environment  # noqa: E402
 from command_line import report  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
 from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
 
-_COFFEA = "coffea==2026.9.0"
-
 
 def main() -> None:
     """Measures each number of events, with each length of lumis and number of processes."""
     args = _arguments()
-    python = _coffea_environment(args.environment)
+    python = coffea_environment(args.environment)
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
         for text in args.filesets:
@@ -71,17 +70,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, default=Path("build/bench/analysis.json"))
     args: argparse.Namespace = parser.parse_args()
     return args
-
-
-def _coffea_environment(folder: Path) -> Path:
-    """Python of an environment with coffea, which is made if it is not there."""
-    python = folder / "bin" / "python"
-    if not (folder / "ready").exists():
-        print(f"making the environment of coffea in {folder}: some minutes, once", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", _COFFEA], check=True)
-        (folder / "ready").touch()
-    return python.absolute()
 
 
 def _sample(folder: Path, n_events: int, per_lumi: int) -> Path:

@@ -83,6 +83,9 @@ class Source {
   /// boundaries of the input where that costs little. `block_size` 0: the source chooses.
   virtual void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const = 0;
 
+  /// What this process will most likely read before anything else, in units still to be given.
+  virtual void expect(EntryRanges /*ranges*/) {}
+
   /// Called in the child, once per concurrent block. Opens nothing until the first `load`.
   [[nodiscard]] virtual std::unique_ptr<SourceLane> make_lane() = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <forkrun/core/data/cut_into_blocks.hpp>
 #include <forkrun/core/data/errors.hpp>
@@ -19,6 +20,14 @@ std::string text_of(LumiId lumi) {
 
 }  // namespace
 
+void EntriesAhead::expect(EntryRanges ranges) {
+  const std::lock_guard lock{mutex_};
+  expected_.clear();
+  for (const auto& [file, first, last] : ranges) {
+    expected_[{file, first}] = last;
+  }
+}
+
 void EntriesAhead::begin(EntryRanges unit) {
   const std::lock_guard lock{mutex_};
   of_unit_before_ = std::move(of_unit_);
@@ -27,6 +36,13 @@ void EntriesAhead::begin(EntryRanges unit) {
 
 std::int64_t EntriesAhead::end_of(std::uint32_t file, std::int64_t first, std::int64_t last) const {
   const std::lock_guard lock{mutex_};
+  const auto after = expected_.upper_bound({file, first});
+  if (after != expected_.begin()) {
+    const auto& [begin, end] = *std::prev(after);
+    if (begin.first == file && last <= end) {
+      return end;
+    }
+  }
   for (const auto* ranges : {&of_unit_, &of_unit_before_}) {
     for (const auto& range : *ranges) {
       if (range.file == file && range.first <= first && last <= range.last) {

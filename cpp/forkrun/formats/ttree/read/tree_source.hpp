@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/core/data/source.hpp>
@@ -15,16 +16,20 @@
 
 namespace forkrun::root_io {
 
-/// What the process that reads a source will read of it: the units that it has begun.
+/// What the process that reads a source will read of it: the units that it has begun, and what it
+/// expects to be given.
 class EntriesAhead {
  public:
+  void expect(EntryRanges ranges);
   void begin(EntryRanges unit);
-  /// The end of the range of a unit that holds these entries; without one, `last` itself.
+  /// The end of the expected range that holds these entries, or of that of a unit; without one,
+  /// `last` itself.
   [[nodiscard]] std::int64_t end_of(std::uint32_t file, std::int64_t first,
                                     std::int64_t last) const;
 
  private:
   mutable std::mutex mutex_;
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> expected_;  ///< ends, by begin
   std::vector<EntryRange> of_unit_;
   std::vector<EntryRange> of_unit_before_;
 };
@@ -106,6 +111,7 @@ class TreeSource : public Source {
   [[nodiscard]] std::span<const ColumnDescription> columns() const override {
     return config_.columns;
   }
+  void expect(EntryRanges ranges) override { config_.ahead->expect(ranges); }
   void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const override;
   [[nodiscard]] std::unique_ptr<SourceLane> make_lane() override;
   [[nodiscard]] const TreeSourceConfig& config() const { return config_; }
