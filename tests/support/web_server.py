@@ -38,6 +38,7 @@ http {{
       if ($arg_token != "sesame") {{ return 403; }}
       alias {folder}/data/;
     }}
+    location /single/ {{ max_ranges 1; alias {folder}/data/; }}
     location /whole/ {{ max_ranges 0; alias {folder}/data/; }}
     location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}
   }}
@@ -46,9 +47,9 @@ http {{
 
 
 class WebServer:
-    """Serves a folder: by ranges; below /signed/ with ?token=sesame alone, below /whole/ without
-    ranges, below /moved/ by a redirection. The same by TLS, with a certificate that it has made
-    for itself."""
+    """Serves a folder: by ranges; below /signed/ with ?token=sesame alone, below /single/ by one
+    range for each request, below /whole/ without any, below /moved/ by a redirection. The same by
+    TLS, with a certificate that it has made for itself."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.data = folder, folder / "data"

@@ -38,6 +38,7 @@ struct Curl {
   static constexpr int header_function = 20079;
 
   static constexpr int told_status = 0x200002;
+  static constexpr int told_type = 0x100000 + 18;
   static constexpr int told_file_time = 0x600000 + 14;
   static constexpr int told_bytes = 0x600000 + 15;
 

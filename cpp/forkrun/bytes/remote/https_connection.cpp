@@ -6,7 +6,6 @@
 #include <charconv>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <fstream>
 #include <functional>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include <forkrun/bytes/remote/curl.hpp>
+#include <forkrun/bytes/remote/range_requests.hpp>
 
 namespace forkrun {
 
@@ -25,71 +25,31 @@ namespace {
 
 /// Requests that are made at the same time.
 constexpr int n_at_once = 8;
-/// Bytes between two pieces that take no longer than another request, at 20 MB/s and 20 ms.
-constexpr std::int64_t most_gap = 256 << 10;
-constexpr std::int64_t most_request_bytes = 4 << 20;
 constexpr long connect_s = 30;
 constexpr long no_byte_s = 60;
-constexpr long status_of_part = 206;
 
-/// What is fetched with one request: pieces in the order of the file, and what is between them.
-struct Request {
-  std::int64_t begin{};
-  std::int64_t end{};
-  std::vector<RemotePiece> pieces{};
-};
-
-std::vector<Request> requests_of(std::span<const RemotePiece> pieces) {
-  std::vector<RemotePiece> sorted{pieces.begin(), pieces.end()};
-  std::ranges::sort(sorted, {}, &RemotePiece::place);
-  std::vector<Request> requests;
-  for (const auto& piece : sorted) {
-    const auto end = piece.place + std::ssize(piece.into);
-    const bool joins = !requests.empty() && piece.place <= requests.back().end + most_gap &&
-                       end - requests.back().begin <= most_request_bytes;
-    if (!joins) {
-      requests.push_back({piece.place, piece.place, {}});
-    }
-    requests.back().end = std::max(requests.back().end, end);
-    requests.back().pieces.push_back(piece);
-  }
-  return requests;
-}
-
-/// Takes the answer: puts bytes where they belong.
-struct Answer {
-  const Request& request;
+/// Gives an answer what libcurl has of it.
+struct Taking {
   const Curl& curl;
   Curl::Handle handle;
-  std::int64_t place;
-  std::size_t first = 0;  ///< piece that is not complete
+  RangeAnswer& answer;
+  bool has_begun = false;
 
   static std::size_t take(char* data, std::size_t size, std::size_t n, void* self) {
-    return static_cast<Answer*>(self)->take(std::span{reinterpret_cast<std::byte*>(data), size * n})
-               ? size * n
-               : 0;
+    auto& taking = *static_cast<Taking*>(self);
+    if (!std::exchange(taking.has_begun, true) && !taking.begin()) {
+      return 0;  // the whole file, or a page that says what is wrong
+    }
+    const std::span bytes{reinterpret_cast<std::byte*>(data), size * n};
+    return taking.answer.take(bytes) ? bytes.size() : 0;
   }
 
-  bool take(std::span<std::byte> bytes) {
+  [[nodiscard]] bool begin() const {
     long status = 0;
+    const char* kind = nullptr;
     curl.get(handle, Curl::told_status, &status);
-    const auto end = place + std::ssize(bytes);
-    if (status != status_of_part || end > request.end) {
-      return false;  // the whole file, or a page that says what is wrong
-    }
-    for (auto i = first; i < request.pieces.size() && request.pieces[i].place < end; ++i) {
-      const auto& [begin, into] = request.pieces[i];
-      const auto from = std::max(begin, place);
-      const auto to = std::min(begin + std::ssize(into), end);
-      if (from < to) {
-        std::memcpy(&into[static_cast<std::size_t>(from - begin)],
-                    &bytes[static_cast<std::size_t>(from - place)],
-                    static_cast<std::size_t>(to - from));
-      }
-      first += i == first && begin + std::ssize(into) <= end ? 1U : 0U;
-    }
-    place = end;
-    return true;
+    curl.get(handle, Curl::told_type, &kind);
+    return answer.begin(status, kind == nullptr ? "" : kind);
   }
 };
 
@@ -174,14 +134,19 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  RemoteProblem fetch(const Request& request) {
-    Answer answer{request, curl_, handle_, request.begin};
-    const auto range = std::to_string(request.begin) + "-" + std::to_string(request.end - 1);
-    curl_.set(handle_, Curl::range, range.c_str());
-    curl_.set(handle_, Curl::write_function, static_cast<Curl::TakeBytes>(&Answer::take));
-    curl_.set(handle_, Curl::write_data, &answer);
+  /// `takes_many`: becomes false where the server does not take several ranges in a request.
+  RemoteProblem fetch(const RangeRequest& request, std::atomic<bool>& takes_many) {
+    RangeAnswer answer{request};
+    Taking taking{curl_, handle_, answer};
+    curl_.set(handle_, Curl::range, request.header().c_str());
+    curl_.set(handle_, Curl::write_function, static_cast<Curl::TakeBytes>(&Taking::take));
+    curl_.set(handle_, Curl::write_data, &taking);
     auto problem = perform();
-    if (!problem && answer.place != request.end) {
+    if (answer.refuses_many()) {
+      takes_many = false;
+      return fetch_each(request, takes_many);
+    }
+    if (!problem && !answer.is_whole()) {
       problem = {"the answer is shorter than what was asked for", false};
     }
     return problem;
@@ -193,7 +158,8 @@ class Client {
     curl_.set(handle_, Curl::file_time, 1L);
     curl_.set(handle_, Curl::header_function, static_cast<Curl::TakeBytes>(&note_range));
     curl_.set(handle_, Curl::header_data, &told);
-    auto problem = fetch({0, 1, {}});
+    std::atomic<bool> takes_many = false;
+    auto problem = fetch({{{0, 1}}, {}}, takes_many);
     curl_.set(handle_, Curl::header_function, static_cast<Curl::TakeBytes>(&pass_over));
     std::int64_t seconds = 0;
     curl_.get(handle_, Curl::told_file_time, &seconds);
@@ -208,6 +174,15 @@ class Client {
   }
 
  private:
+  RemoteProblem fetch_each(const RangeRequest& many, std::atomic<bool>& takes_many) {
+    for (const auto& request : range_requests(many.pieces, false)) {
+      if (const auto problem = fetch(request, takes_many)) {
+        return problem;
+      }
+    }
+    return {};
+  }
+
   RemoteProblem perform() {
     text_[0] = '\0';
     const auto code = curl_.perform(handle_);
@@ -219,9 +194,7 @@ class Client {
   /// Content-Range: bytes 0-0/12345
   static std::size_t note_range(char* data, std::size_t size, std::size_t n, void* told) {
     std::string line{data, size * n};
-    std::ranges::transform(line, line.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    std::ranges::transform(line, line.begin(), lower_case);
     if (line.starts_with("content-range:")) {
       *static_cast<std::string*>(told) = line;
     }
@@ -255,7 +228,7 @@ class HttpsConnection final : public RemoteConnection {
   std::int64_t read(std::span<const RemotePiece> pieces,
                     std::function<void(const RemoteProblem&)> done,
                     Checks /*tls has its own*/) override {
-    auto requests = requests_of(pieces);
+    auto requests = range_requests(pieces, takes_many_);
     const auto n_requests = std::ssize(requests);
     auto pending = std::make_shared<PendingAnswers>(std::move(done), requests.size());
     const std::lock_guard lock{mutex_};
@@ -281,7 +254,7 @@ class HttpsConnection final : public RemoteConnection {
       const auto [request, pending] = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      pending->answered(client.fetch(request));
+      pending->answered(client.fetch(request, takes_many_));
       lock.lock();
     }
   }
@@ -290,9 +263,10 @@ class HttpsConnection final : public RemoteConnection {
   std::string url_;
   std::int64_t n_bytes_{};
   std::int64_t modified_ns_{};
+  std::atomic<bool> takes_many_ = true;  ///< as far as is known
   std::mutex mutex_;
   std::condition_variable is_work_;
-  std::deque<std::pair<Request, std::shared_ptr<PendingAnswers>>> queue_;
+  std::deque<std::pair<RangeRequest, std::shared_ptr<PendingAnswers>>> queue_;
   std::vector<std::thread> threads_;
   bool is_closed_ = false;
 };

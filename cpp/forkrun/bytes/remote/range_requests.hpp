@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <forkrun/bytes/byte_source.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
+
+namespace forkrun {
+
+/// What is fetched of a web server with one request: pieces and ranges in the order of the file.
+/// The ranges hold the pieces, and some bytes between them.
+struct RangeRequest {
+  std::vector<ByteRange> ranges{};
+  std::vector<RemotePiece> pieces{};
+
+  /// "0-99,1000-1099"
+  [[nodiscard]] std::string header() const;
+  /// Adds a piece, if there is room for it.
+  bool add(const RemotePiece& piece, bool takes_many);
+
+ private:
+  [[nodiscard]] std::int64_t n_bytes() const;
+};
+
+/// `takes_many`: the server takes several ranges in a request.
+[[nodiscard]] std::vector<RangeRequest> range_requests(std::span<const RemotePiece> pieces,
+                                                       bool takes_many);
+
+/// Takes the answer: puts bytes where they belong. That to a request for many ranges has parts, in
+/// the order of the file, each behind some lines that say which bytes it has. The request outlives
+/// it.
+class RangeAnswer {
+ public:
+  explicit RangeAnswer(const RangeRequest& request);
+
+  /// Before the first bytes. False if they are not what was asked for. `kind`: Content-Type.
+  bool begin(long status, std::string_view kind);
+  /// The next bytes. False if they are not those of the ranges.
+  bool take(std::span<const std::byte> bytes);
+  /// The server does not give many ranges, or in another order, but may give each.
+  [[nodiscard]] bool refuses_many() const { return refuses_many_; }
+  [[nodiscard]] bool is_whole() const;
+
+ private:
+  bool add_to_head(char c);
+  void put(std::span<const std::byte> bytes);
+
+  const RangeRequest& request_;
+  bool is_one_;
+  ByteRange part_{};  ///< what is still to come of it
+  std::int64_t n_filled_ = 0;
+  std::string head_{};
+  bool refuses_many_ = false;
+};
+
+[[nodiscard]] char lower_case(char c);
+
+}  // namespace forkrun
