@@ -239,8 +239,7 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 }  // namespace
 
 void register_processor(py::module_& module) {
-  py::class_<Source>(module, "Source")
-      .def("expect", &expect, py::arg("ranges"));
+  py::class_<Source>(module, "Source").def("expect", &expect, py::arg("ranges"));
   py::class_<TreeSource, Source>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),

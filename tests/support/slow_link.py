@@ -134,14 +134,13 @@ def slow_link(
             process.kill()
 
 
-async def main(port: int, target: int, round_trip_s: float, mb_per_s: float, log: str = "") -> None:
+async def main(port: str, target: str, round_trip_s: str, mb_per_s: str, log: str = "") -> None:
     """Serves for ever."""
     noted = open(log, "a", buffering=1, encoding="utf-8") if log else None  # noqa: SIM115
-    link = SlowLink(target, round_trip_s / 2, mb_per_s * 1e6, noted)
-    server = await asyncio.start_server(link.connected, "127.0.0.1", port)
+    link = SlowLink(int(target), float(round_trip_s) / 2, float(mb_per_s) * 1e6, noted)
+    server = await asyncio.start_server(link.connected, "127.0.0.1", int(port))
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    _, _port, _target, *_numbers = sys.argv[:5]
-    asyncio.run(main(int(_port), int(_target), *map(float, _numbers), *sys.argv[5:]))
+    asyncio.run(main(*sys.argv[1:]))
