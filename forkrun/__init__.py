@@ -11,8 +11,9 @@ when they are first used: the command line must first keep NumPy's libraries fro
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from forkrun.base.importing import names_on_demand
 
 if TYPE_CHECKING:
     from forkrun.analysis.job import Job
@@ -36,29 +37,6 @@ if TYPE_CHECKING:
     from forkrun.parent.result import Result
 
 __version__ = "0.1.0"
-
-_MODULES = {
-    "forkrun.analysis.job": ("Job",),
-    "forkrun.api": ("LoadedJob", "load", "merge_files"),
-    "forkrun.batch.submission": ("Submission",),
-    "forkrun.conditions": ("BinnedTable", "ConditionsProvider", "Iov", "OnnxModel"),
-    "forkrun.errors": (
-        "ConfigError",
-        "ForkSafetyError",
-        "ForkrunError",
-        "InputError",
-        "JobError",
-        "ModuleError",
-        "OutputError",
-        "StoppedError",
-        "VerificationError",
-    ),
-    "forkrun.modules.base": ("Analyzer", "Filter", "Producer"),
-    "forkrun.modules.block": ("EventBlock",),
-    "forkrun.monitoring.live.notebook": ("RunningJob",),
-    "forkrun.parent.result": ("Result",),
-}
-_MODULE_OF = {name: home for home, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Analyzer",
@@ -88,7 +66,27 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'forkrun' has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE_OF[name]), name)
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "forkrun.analysis.job": ("Job",),
+        "forkrun.api": ("LoadedJob", "load", "merge_files"),
+        "forkrun.batch.submission": ("Submission",),
+        "forkrun.conditions": ("BinnedTable", "ConditionsProvider", "Iov", "OnnxModel"),
+        "forkrun.errors": (
+            "ConfigError",
+            "ForkSafetyError",
+            "ForkrunError",
+            "InputError",
+            "JobError",
+            "ModuleError",
+            "OutputError",
+            "StoppedError",
+            "VerificationError",
+        ),
+        "forkrun.modules.base": ("Analyzer", "Filter", "Producer"),
+        "forkrun.modules.block": ("EventBlock",),
+        "forkrun.monitoring.live.notebook": ("RunningJob",),
+        "forkrun.parent.result": ("Result",),
+    },
+)

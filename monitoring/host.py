@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,16 @@ from forkrun.monitoring.process_reading import PROC
 from forkrun.rundir.build import build_identity
 
 PACKAGES = ("numpy", "awkward")
+"""Those that the job uses are imported by now."""
 
 
 def describe_host(proc: Path = PROC) -> dict[str, Any]:
     """Host, command line and versions, JSON-ready."""
-    import psutil  # loaded while children work
-
     return {
         "name": platform.node(),
         "cpu": _field(proc / "cpuinfo", "model name") or platform.machine(),
         "n_cpus": len(os.sched_getaffinity(0)),
-        "memory_bytes": psutil.virtual_memory().total,
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "kernel": f"{platform.system()} {platform.release()}",
         "command": [hide_secrets(word) for word in command_of_user()],
         "directory": str(Path.cwd()),
@@ -33,19 +32,9 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
             "python": platform.python_version(),
             "root": _core.root_version(),
             "forkrun": build_identity(),
-            **_versions(),
+            **{name: sys.modules[name].__version__ for name in PACKAGES if name in sys.modules},
         },
     }
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _field(path: Path, name: str) -> str | None:

@@ -37,8 +37,13 @@ def is_awkward(value: Any) -> bool:
     return "awkward" in sys.modules and isinstance(value, ak.Array)
 
 
+def is_masked(value: Any) -> bool:
+    """Whether this is a masked array of NumPy; where `numpy.ma` is not imported nothing is, and it
+    would take each child 15 ms."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
 def with_none(value: Any) -> Any:
     """A masked array of NumPy, as `ak.to_numpy` makes of None, with None again where it is masked;
     anything else as it is."""
-    is_masked = isinstance(value, np.ma.MaskedArray)
-    return ak.from_numpy(value, regulararray=True) if is_masked else value
+    return ak.from_numpy(value, regulararray=True) if is_masked(value) else value

@@ -18,7 +18,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from forkrun import _core
 from forkrun.base.regular_file import NotRegularError, read_regular
 from forkrun.errors import OutputError
 
@@ -131,6 +130,8 @@ def write_json(path: Path, value: Any, indent: int | None = 1, *, mode: int = 0o
 def write_columns(path: Path, value: Any) -> None:
     """Writes compact JSON of a value with arrays of integers in it, each (n,), as `write_json` does
     for lists."""
+    from forkrun import _core  # ROOT's libraries, which take 40 ms to be loaded
+
     columns: list[Any] = []
     mark = secrets.token_hex(8)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -19,5 +18,7 @@ def suggestion(wrong: str, names: Iterable[str]) -> str:
 
 def close_to(wrong: str, names: Iterable[str]) -> str | None:
     """The name that is most like a misspelt one; None if none is."""
+    import difflib  # few commands have to suggest anything
+
     close = difflib.get_close_matches(wrong, list(names), n=1, cutoff=0.5)
     return close[0] if close else None

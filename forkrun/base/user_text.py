@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -52,6 +51,8 @@ def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Raises ValueError."""
+    import tomllib  # most commands need none of it
+
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_json
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused
 from forkrun.batch.course import read_course
 from forkrun.batch.shipping import import_modules, words_of_new_code
 from forkrun.batch.staging import stage_out

@@ -7,16 +7,19 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import whole_number
 from forkrun.base.received import CONFIG, received
-from forkrun.config import Distribution, Executor, JobConfig, read_config, with_settings
+from forkrun.config import Distribution, Executor
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError
+
+if TYPE_CHECKING:
+    from forkrun.config import JobConfig
 
 _FLAGS = {
     "children": "forking.children",
@@ -117,6 +120,8 @@ def _number_of_children(text: str) -> int | str:
 def config_of(options: argparse.Namespace) -> JobConfig:
     """Configuration of the file, or of the program in Python that has run, with the command line
     applied."""
+    from forkrun.config import read_config, with_settings  # with pydantic
+
     settings = settings_of(options)
     if content := received(CONFIG):
         return with_settings(json.loads(content), file_of_job(options.config), settings)

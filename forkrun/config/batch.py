@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from forkrun.config.choices import BatchSystem
 from forkrun.config.section import (
     Count,
     Duration,
@@ -19,14 +19,6 @@ from forkrun.config.section import (
     Texts,
     at_most,
 )
-
-
-class BatchSystem(StrEnum):
-    """What starts the parents of nodes."""
-
-    LOCAL = "local"
-    SLURM = "slurm"
-    HTCONDOR = "htcondor"
 
 
 def _one_line_each(values: tuple[str, ...]) -> tuple[str, ...]:

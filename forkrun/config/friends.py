@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from forkrun.config.branches import FilledBranches
+from forkrun.config.choices import Partner
 from forkrun.config.section import Flag, Section, Texts
 
 Prefix = Annotated[str, Field(pattern=r"^([A-Za-z_]\w*)?$")]
-
-
-class Partner(StrEnum):
-    """Which of several entries of a friend with the same keys goes with an event."""
-
-    ERROR = "error"
-    FIRST = "first"
 
 
 class FriendConfig(Section):

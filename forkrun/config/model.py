@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,10 +10,11 @@ from pydantic import Field, model_validator
 from forkrun.base.destinations import APART, Destination, destinations
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
+from forkrun.config.choices import CheckConditions, Distribution, Executor, OnBadEvent, OutputMode
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
 from forkrun.config.modules import MOST_IN_FLIGHT, ModuleConfig
-from forkrun.config.outputs import MergeConfig, OutputConfig, OutputMode
+from forkrun.config.outputs import MergeConfig, OutputConfig
 from forkrun.config.section import (
     Count,
     Duration,
@@ -28,41 +28,6 @@ from forkrun.config.section import (
     at_most,
 )
 from forkrun.config.source import SourceConfig
-
-
-class Distribution(StrEnum):
-    """How events are shared among children."""
-
-    GUIDED = "guided"
-    LUMI = "lumi"
-    ROUND_ROBIN = "round-robin"
-    CONTIGUOUS = "contiguous"
-
-
-class Executor(StrEnum):
-    """What runs the tasks of a child."""
-
-    SERIAL = "serial"
-    TBB = "tbb"
-    DISPATCH = "dispatch"
-    THREAD = "thread"
-
-
-class OnBadEvent(StrEnum):
-    """What is done about an event that crashes the child."""
-
-    STOP = "stop"
-    SKIP = "skip"
-
-
-class CheckConditions(StrEnum):
-    """How often children compare conditions with what the parent loaded."""
-
-    NEVER = "never"
-    CHILD = "child"
-    UNIT = "unit"
-    CALL = "call"
-
 
 # Upper bounds, each some times what the largest machine or the longest job needs: what is beyond
 # them is a slip of the pen that would cost minutes, or all memory, before it is noticed.

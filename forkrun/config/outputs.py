@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from forkrun.config.choices import OutputMode
 from forkrun.config.section import Flag, Label, Section, Texts
-
-
-class OutputMode(StrEnum):
-    """What an output holds of its events."""
-
-    FULL = "full"
-    FRIEND = "friend"
-
 
 Compression = Annotated[
     Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")] | None,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from forkrun.base.importing import without_plugins
 from forkrun.base.input_files.urls import know_given_urls
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
@@ -83,7 +82,7 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
     problems: list[tuple[tuple[int | str, ...], str]] = []
     config = None
     try:
-        with _without_plugins():
+        with without_plugins():
             config = JobConfig.model_validate(raw)
     except ValidationError as error:
         problems += islice(schema_problems(error), _MOST_PROBLEMS + 1)
@@ -93,22 +92,6 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
         more = [f"{file}: and more; these are the first"] if len(problems) > len(lines) else []
         raise ConfigError([*lines, *more])
     return config
-
-
-@contextlib.contextmanager
-def _without_plugins() -> Iterator[None]:
-    """Pydantic makes its model of the configuration here, and would look for plugins in the
-    metadata of all installed packages, which takes 10 ms; none is for it. Models of users have
-    theirs."""
-    name = "PYDANTIC_DISABLE_PLUGINS"
-    if name in os.environ:
-        yield
-        return
-    os.environ[name] = "__all__"
-    try:
-        yield
-    finally:
-        del os.environ[name]
 
 
 def _line(

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
 from forkrun.base.destinations import TreeNames
 from forkrun.config.branches import BranchesRule
+from forkrun.config.choices import Duplicates, EventOrder
 from forkrun.config.friends import FriendConfig
 from forkrun.config.runs import Runs
 from forkrun.config.section import Count, Positive, Section, Texts, one_or_many
-
-
-class Duplicates(StrEnum):
-    """What becomes of input that is there twice."""
-
-    WARN = "warn"
-    ERROR = "error"
-    KEEP = "keep"
-    DROP = "drop"
-
-
-class EventOrder(StrEnum):
-    """Order of events in the plan and in outputs."""
-
-    AUTO = "auto"
-    INPUT = "input"
-    LUMI = "lumi"
-    SORTED = "sorted"
-
 
 CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused
 from forkrun.base.regular_file import read_regular
 
 _WITH_ROOT = ("run", "resume", "node", "check")

@@ -11,6 +11,7 @@ from typing import Any
 import boost_histogram as bh
 import numpy as np
 
+from forkrun.base.awkward_array import is_masked
 from forkrun.histograms.exact_fills import ExactFills
 from forkrun.histograms.sums import Storage
 
@@ -34,7 +35,7 @@ class _Booked:
         self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
     ) -> Any:
         for each in (*args, weight, sample, *axes.values()):
-            if isinstance(each, np.ma.MaskedArray):
+            if is_masked(each):
                 _refuse_masked(each)
         fills = self._forkrun_fills
         if weight is not None and fills.counts:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused
 from forkrun.base.nearest import suggestion
 from forkrun.errors import InputError
 

@@ -5,8 +5,9 @@ and its start is a large part of a small job."""
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from forkrun.base.importing import names_on_demand
 
 if TYPE_CHECKING:
     from forkrun.config import IdBranches
@@ -18,24 +19,6 @@ if TYPE_CHECKING:
     from forkrun.index.model import Branch, FileIndex, LumiRange
     from forkrun.index.ranges import LumiRanges
     from forkrun.index.read import index_files, try_index
-
-_MODULE_OF = {
-    "Branch": "model",
-    "ColumnNames": "column_names",
-    "EventId": "find",
-    "FileIndex": "model",
-    "IdBranches": "read",
-    "LumiRange": "model",
-    "LumiRanges": "ranges",
-    "find_files": "files",
-    "format_of_input": "input_format",
-    "index_files": "read",
-    "input_files": "files",
-    "input_files_or_gaps": "files",
-    "only_events": "find",
-    "try_index": "read",
-    "with_friends": "friends",
-}
 
 __all__ = [
     "Branch",
@@ -55,8 +38,16 @@ __all__ = [
     "with_friends",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "forkrun.index.column_names": ("ColumnNames",),
+        "forkrun.index.files": ("find_files", "input_files", "input_files_or_gaps"),
+        "forkrun.index.find": ("EventId", "only_events"),
+        "forkrun.index.friends": ("with_friends",),
+        "forkrun.index.input_format": ("format_of_input",),
+        "forkrun.index.model": ("Branch", "FileIndex", "LumiRange"),
+        "forkrun.index.ranges": ("LumiRanges",),
+        "forkrun.index.read": ("IdBranches", "index_files", "try_index"),
+    },
+)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from forkrun.base.input_files.same_files import same_file
-from forkrun.base.lumis import Integers, Keys, number_keys
+from forkrun.base.lumis import Integers, Keys, distinct, number_keys
 from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
@@ -132,7 +132,7 @@ def find_in_datasets(
         return find_duplicates(index, ranges, ids)
     of_range = np.asarray(datasets, dtype=np.int64)[ranges.file]
     found = []
-    for dataset in np.unique(of_range).tolist():
+    for dataset in distinct(of_range).tolist():
         chosen = of_range == dataset
         within = find_duplicates(index, ranges.where(chosen), ids)
         places = np.flatnonzero(chosen).tolist()
@@ -188,7 +188,7 @@ def _request(
     index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, places: Integers
 ) -> dict[str, Any]:
     columns = {name: column[places] for name, column in asdict(ranges).items() if name != "digest"}
-    paths = {str(n): index[n].path for n in np.unique(ranges.file[places])}
+    paths = {str(n): index[n].path for n in distinct(ranges.file[places])}
     trees = {n: index[int(n)].tree or ids.tree for n in paths}
     return {
         "path": next(iter(paths.values())),

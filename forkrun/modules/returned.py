@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.awkward_array import ak, is_awkward, with_none
+from forkrun.base.awkward_array import ak, is_awkward, is_masked, with_none
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
 from forkrun.base.user_code import place_of, unpartial
@@ -149,7 +149,7 @@ def _flat(where: str, kind: str, column: Any) -> Values:
                 " write instead"
             )
         column = ak.to_numpy(column)
-    if isinstance(column, np.ma.MaskedArray):
+    if is_masked(column):
         column = column.filled(np.nan) if column.dtype.kind == "f" else column
     values = np.asarray(column)
     if values.ndim != 1:

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused
 from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.input_files.ends import share_ends
-from forkrun.base.lumis import LumiCounts
+from forkrun.base.lumis import LumiCounts, distinct
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import Duplicates, EventOrder, JobConfig
 from forkrun.config.anchor import is_url
@@ -377,7 +377,7 @@ def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) 
     held = ranges if mask.files is None else ranges.where(np.isin(ranges.file, mask.files))
     if not len(held) or len(within(mask, held)):
         return ()
-    runs = np.unique(held.run)
+    runs = distinct(held.run)
     which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
     given = {"lumi_mask": config.source.lumi_mask, "runs": config.source.runs}
     said = [f"source.{key}: {value}" for key, value in given.items() if value]

@@ -41,7 +41,6 @@ from forkrun.parent.observer import RunObserver
 from forkrun.parent.outcome import raise_for, stopped
 from forkrun.parent.page_watch import watching
 from forkrun.parent.preparation import PreparedJob
-from forkrun.parent.warm_up import run_warm_up_job
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.unit_files import UnitFiles
@@ -157,6 +156,8 @@ def _warm_up(work: Work) -> None:
         if not _is_input_plain(work):
             _core.warm_up()
         if _does_warm_up_job_pay(work):
+            from forkrun.parent.warm_up import run_warm_up_job  # many jobs do without
+
             run_warm_up_job(list(work.job.schedule.modules.values()))
 
 

@@ -114,7 +114,7 @@ def parts_of(
         units = _units(plan.units, first, end)
         own = distinct(of_units[first:end])
         places = order[np.searchsorted(in_input, own, sorter=order)] if len(order) else order
-        files = np.unique(units.file).tolist()
+        files = distinct(units.file).tolist()
         yield Part(
             _plan(plan, units, len(own)), lumis.where(np.sort(places)), known_friends(index, files)
         )

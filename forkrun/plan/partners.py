@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forkrun._core import EventDigest
-from forkrun.base.lumis import Integers, Keys
+from forkrun.base.lumis import Integers, Keys, distinct
 from forkrun.errors import InputError
 from forkrun.index.partners import NONE, SEVERAL, Partners
 from forkrun.index.ranges import LumiRanges, RangePart
@@ -105,7 +105,7 @@ def _events(pieces: _Pieces, one: str, many: str) -> str:
 def _alike(friend: Joined, ranges: LumiRanges | Units, kind: int) -> _Pieces:
     """Entries of these ranges whose partners are of this kind."""
     found = [_Pieces(*np.zeros((4, 0), np.int64))]
-    for file in np.unique(ranges.file).tolist():
+    for file in distinct(ranges.file).tolist():
         partners = friend.partners[file]
         (chosen,) = np.nonzero(partners.file == kind)
         if not len(chosen):
@@ -133,7 +133,7 @@ def _parts(friend: Joined, ranges: LumiRanges) -> Iterator[RangePart]:
     pieces = _alike(friend, ranges, NONE)
     order = np.lexsort((pieces.first, pieces.place))
     pieces = _Pieces(*(column[order] for column in pieces))
-    for file in np.unique(pieces.file).tolist():
+    for file in distinct(pieces.file).tolist():
         own = _Pieces(*(column[pieces.file == file] for column in pieces))
         events = _numbers(friend, file, own)
         ends = np.concatenate(([0], np.cumsum(own.last - own.first)))

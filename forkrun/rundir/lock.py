@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -241,7 +240,7 @@ def _this_process() -> dict[str, Any]:
     pid = os.getpid()
     started = _start(pid)
     return {
-        "host": socket.gethostname(),
+        "host": os.uname().nodename,
         "boot": _boot(),
         "processes": _process_namespace(),
         "pid": pid,

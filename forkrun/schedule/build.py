@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.base.awkward_array import load_awkward
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.config.datasets import WEIGHT
 from forkrun.errors import ConfigError, InputError

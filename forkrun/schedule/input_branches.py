@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -37,7 +38,7 @@ class KnownBranches(Struct, frozen=True):
     members: tuple[Branch, ...] = ()
 
 
-class InputBranches(Struct, frozen=True):
+class InputBranches(Struct, frozen=True, dict=True):
     """`files`: of the input; `branches`: by name, in order of first appearance; `fills`: of those
     that some file lacks; `left_out`: names of those that are not common to all files; `friends`: by
     column, number of the friend that has it, and its branch there; `is_checked`: whoever knew all
@@ -149,13 +150,13 @@ class InputBranches(Struct, frozen=True):
         with_events = {name for tree in self.with_events for name in tree.branches}
         return {n: b.type for n, (_, b) in self.friends.items() if n not in with_events}
 
-    @property
+    @cached_property
     def readable(self) -> dict[str, Branch]:
         """Columns of the input itself, by name."""
         held = self.branches | dict(self.members)
         return {name: branch for name, branch in held.items() if branch.readable}
 
-    @property
+    @cached_property
     def names(self) -> ColumnNames:
         """What messages say of other names."""
         file = next((file for file in self.files if file.path and file.n_entries), None)

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
 from forkrun.errors import ConfigError

@@ -263,6 +263,8 @@ def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]
 
 def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
     """Names that match a keep pattern and no drop pattern, in the same order."""
+    if "*" in output.keep and not output.drop:
+        return list(names)
     return [
         name
         for name in names

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from forkrun.base.lumis import distinct
 from forkrun.monitoring.records import RunRecords, Sample
 
 Curve = npt.NDArray[np.float64]
@@ -84,4 +85,4 @@ def _times(records: RunRecords, lives: Sequence[_Life], most: int | None) -> Cur
     if most is not None and len(times) > most:
         highest = [max(life.samples, key=lambda sample: sample.pss_bytes) for life in lives]
         times = [*np.linspace(min(times), max(times), most), *(each.time_s for each in highest)]
-    return np.unique([*times, *begins, *ends])
+    return distinct(np.array([*times, *begins, *ends]))

@@ -18,7 +18,6 @@ from forkrun.monitoring.report.memory import MemorySummary
 from forkrun.monitoring.report.sessions import Session, gaps_between
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
-from forkrun.rundir.packing import read_members
 
 _WANTED = re.compile(r"(report|timing)\.json")
 
@@ -111,6 +110,8 @@ _DECODE_ANY = Decoder(dict[str, Any]).decode
 
 
 def _contents(node: RunDirectory) -> Iterator[tuple[str, bytes]]:
+    from forkrun.rundir.packing import read_members  # few jobs have nodes
+
     archives = sorted(node.path.glob("records*.tar"), key=lambda path: (len(path.name), path))
     for archive in archives:
         for member, content in read_members(archive, _WANTED):

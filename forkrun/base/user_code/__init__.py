@@ -13,9 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pydantic
-
-from forkrun.base.lasting import collector_paused
+from forkrun.base.importing import collector_paused, without_plugins
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code.neighbours import load_file
 from forkrun.errors import ConfigError
@@ -90,13 +88,16 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
 def _validated(
     function: Callable[..., Any], params: Mapping[str, Any], what: str
 ) -> tuple[dict[str, Any], list[str]]:
+    from pydantic import TypeAdapter, ValidationError  # few commands have such parameters
+
     hints = inspect.get_annotations(unpartial(function))
     values, problems = dict(params), []
     for name in [name for name in values if name in hints]:
         try:
             hint = _evaluated(hints[name], function)
-            values[name] = pydantic.TypeAdapter(hint).validate_python(params[name])
-        except pydantic.ValidationError as error:
+            with without_plugins():
+                values[name] = TypeAdapter(hint).validate_python(params[name])
+        except ValidationError as error:
             problems.append(what.format(name) + error.errors()[0]["msg"])
     return values, problems
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from msgspec import Struct
@@ -140,6 +140,10 @@ class Columns:
     def names(self) -> list[str]:
         """Names of all collections."""
         return list(self._by_collection())
+
+    def collections_of(self, columns: Iterable[str]) -> set[str]:
+        """Names of collections that have some of these columns."""
+        return {parts[0] for column in columns if (parts := self._rule.split(column))}
 
     def collection(self, name: str) -> Collection | None:
         """The collection of this name, if there is one."""

@@ -68,7 +68,8 @@ class ModuleColumns(Struct, frozen=True):
     def load_vectors(self, names: Collection[str] | None) -> None:
         """Loads the library of vectors in this process, which children then share, if the module
         makes some: it reads all coordinates of a collection. `names`: in its code; None: any."""
-        for name in self.known.names if names is None else {*names}.intersection(self.known.names):
+        of_read = self.known.collections_of(self.read)
+        for name in of_read if names is None else of_read & {*names}:
             collection = self.known.collection(name)
             columns = collection.columns if collection else {}
             read = {field for field, column in columns.items() if column in self.read}

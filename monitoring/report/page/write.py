@@ -32,8 +32,16 @@ def page_of(title: str, scripts: Sequence[str], content: Mapping[str, Any]) -> s
 
 def _as_script(content: Mapping[str, Any]) -> str:
     """JSON that ends no element, whatever names are in it; NaN and infinities are null."""
-    text = json.dumps(_finite(content), separators=(",", ":"), allow_nan=False)
+    try:
+        text = _compact(content)
+    except (TypeError, ValueError):
+        text = _compact(_finite(content))
     return text.replace("<", "\\u003c")
+
+
+def _compact(content: Any) -> str:
+    """Raises ValueError for NaN and infinities, TypeError for what is no JSON."""
+    return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
