@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -174,5 +176,7 @@ def test_models_of_users_have_their_plugins(
         monkeypatch.delenv("PYDANTIC_DISABLE_PLUGINS", raising=False)
         if value:
             monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", value)
+        monkeypatch.delitem(sys.modules, "pydantic.plugin._loader", raising=False)
         read_config(write(tmp_path, ""))
         assert os.environ.get("PYDANTIC_DISABLE_PLUGINS") == value
+        assert importlib.import_module("pydantic.plugin._loader").__file__  # the real one

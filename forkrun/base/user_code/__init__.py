@@ -15,11 +15,10 @@ from typing import Any
 
 from forkrun.base.importing import collector_paused, without_plugins
 from forkrun.base.nearest import suggestion
-from forkrun.base.user_code.neighbours import load_file
+from forkrun.base.user_code.neighbours import installed_folders, load_file
 from forkrun.errors import ConfigError
 
 _FORKRUN = Path(__file__).resolve().parents[2]
-_LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
 AT_EXPRESSION = "<expression "
 """Instead of a file, in frames of expressions of a configuration."""
 program_names: dict[str, str] = {}
@@ -193,7 +192,8 @@ def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _is_of_library(filename: str) -> bool:
-    return filename.startswith("<") or any(Path(filename).is_relative_to(p) for p in _LIBRARIES)
+    folders = (sysconfig.get_path("stdlib"), *installed_folders())
+    return filename.startswith("<") or any(Path(filename).is_relative_to(p) for p in folders)
 
 
 def _is_ours(filename: str) -> bool:

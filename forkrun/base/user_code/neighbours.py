@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import functools
 import hashlib
 import importlib
 import importlib.util
@@ -21,7 +22,6 @@ from types import ModuleType
 from typing import Any
 
 _import = builtins.__import__
-_LIBRARIES = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
 
 
 def load_file(path: Path) -> ModuleType:
@@ -121,7 +121,13 @@ def _absolute(name: str, folder: Path, fromlist: Sequence[str]) -> ModuleType:
 
 def _is_library(name: str) -> bool:
     """Whether an installed one has the name, which others would then find taken."""
-    return PathFinder.find_spec(name, _LIBRARIES) is not None
+    return PathFinder.find_spec(name, installed_folders()) is not None
+
+
+@functools.cache
+def installed_folders() -> list[str]:
+    """Where packages are installed. Asking Python takes 3 ms, and few jobs need it."""
+    return [sysconfig.get_path(name) for name in ("purelib", "platlib")]
 
 
 def _is_in(module: ModuleType, folder: Path) -> bool:
