@@ -31,6 +31,8 @@ def _problem(
 ) -> str | None:
     outputs = {output["label"]: output for output in summary["outputs"]}
     wanted = config.destinations if outputs else []
+    if folder.outputs_of_node.exists():  # a node makes those of which it has files
+        wanted = [destination for destination in wanted if destination.name in outputs]
     if list(outputs) != [destination.name for destination in wanted]:
         return f"{folder.merge_summary.name} is about other outputs"
     for destination in wanted:

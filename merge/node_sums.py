@@ -42,7 +42,7 @@ def write_node_sums(node: RunDirectory, commits: Iterable[Commit]) -> None:
     file is damaged: then the merge finds it."""
     ordered = sorted(commits, key=lambda commit: commit.unit)
     histograms, accumulators = _own(ordered)
-    written: dict[str, Any] = {"of": _digest(ordered, 0)}
+    written: dict[str, Any] = {"of": commits_digest(ordered, 0)}
     if histograms:
         totals = sum_histograms(checked_files(node.path, histograms))
         written["histograms"] = _write(node, "histograms.bin", encode(totals))
@@ -70,7 +70,7 @@ def sums_to_merge(folder: RunDirectory, ordered: Sequence[Commit]) -> SumsToMerg
     by_node = {number: list(commits) for number, commits in of_nodes}
     known = {number: read_json(folder.node(number).sums / "sums.json") for number in by_node}
     for number, commits in by_node.items():
-        digest = _digest(commits, ranges.first_unit[number])
+        digest = commits_digest(commits, ranges.first_unit[number])
         _add(found, *_of_node(folder.name_of_node(number), known[number], digest), commits)
     return found
 
@@ -122,7 +122,7 @@ def files_to_add(folder: Path, sums: Iterable[Sums]) -> Iterator[Path]:
             yield from checked_files(folder, parts)
 
 
-def _digest(ordered: Iterable[Commit], first_unit: int) -> str:
+def commits_digest(ordered: Iterable[Commit], first_unit: int) -> str:
     """What says that these commits are those, whatever is before the node's units."""
     listed = [(commit.unit - first_unit, commit.n_units, commit.end_s) for commit in ordered]
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()

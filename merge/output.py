@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,15 @@ from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.cpus import merge_threads
-from forkrun.base.destinations import NAMES, TOGETHER, Destination, split_tree
+from forkrun.base.destinations import NAMES, TOGETHER, Destination
 from forkrun.base.durable import published, published_folder, write_json
 from forkrun.errors import VerificationError
-from forkrun.formats import EventSource, Format, OutputToMake, format_named
-from forkrun.formats.events import NO_IDS, first_file
+from forkrun.formats import Format, OutputToMake, format_named
 from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
-from forkrun.merge.order import PlannedUnits
+from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.parts import check_part
+from forkrun.merge.planned import Planned
 from forkrun.merge.positions import Entries
 from forkrun.merge.verify import branches_of, check_merged, total_digest
 from forkrun.rundir.directory import RunDirectory
@@ -31,84 +30,9 @@ from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
-    from forkrun.config import IdBranches, JobConfig, OutputConfig
+    from forkrun.config import JobConfig, OutputConfig
 
 Progress = Callable[[str, int], None]
-_MOST_KEPT_BYTES = 1 << 30
-"""What the merge keeps unpacked of an input whose entries it takes in another order."""
-
-
-class Planned(Struct, frozen=True, dict=True):
-    """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
-    `is_whole`: every unit has to be there, else what is there is merged."""
-
-    units: PlannedUnits
-    files: Sequence[str]
-    n_events: int
-    digest: str | None
-    identities: Sequence[tuple[str, int, int]]
-    """UUID, bytes and time of the last change of each file, as it was indexed."""
-    contents: OutputContents
-    ids: IdBranches
-    is_whole: bool = True
-    datasets: Sequence[int] = ()
-    """(n_files,) number of the dataset of each file; none: the job has no datasets."""
-    trees: Sequence[str] = ()
-    """(n_files,) tree of events of each file; none: source.tree in all."""
-    output_tree: str = ""
-    """The tree of events in outputs."""
-    left_out: Collection[int] = ()
-    """Numbers of files that cannot be read."""
-
-    @cached_property
-    def sources(self) -> dict[int | None, EventSource]:
-        """The input, from which whole entries are taken: no column of it is asked for. By number of
-        a dataset its files alone, if they have events; None: all."""
-        return {
-            each: self._source(each) for each in (None, *range(1 + max(self.datasets, default=0)))
-        }
-
-    def source_with_events(self, tree: str, dataset: int | None) -> EventSource:
-        """The entries of a tree that goes with the events."""
-        clusters = self._clusters(dataset, self.contents.with_events[tree])
-        trees = self.paths_of(tree) if self.trees else ()
-        return replace(self.sources[dataset], tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
-
-    def paths_of(self, tree: str) -> list[str]:
-        """Where each file has a tree that goes with the events."""
-        _, name = split_tree(tree)
-        return [split_tree(of_events)[0] + name for of_events in self.trees]
-
-    def _source(self, dataset: int | None) -> EventSource:
-        tree, ids = self.ids.tree, self.ids[1:]
-        clusters = self._clusters(dataset, self.contents.clusters)
-        n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
-        return EventSource(
-            files=self.files, tree=tree, ids=ids, columns=(), clusters=clusters,
-            identities=self.identities, fills={}, friends=(), friend_columns={},
-            n_kept_bytes=n_kept_bytes, form=format_named(self.contents.input_format),
-            trees=self.trees,
-        )  # fmt: skip
-
-    def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-        own = {n for n in self.files_of(dataset) if len(known[n]) > 1}
-        return [each if n in own or not own else () for n, each in enumerate(known)]
-
-    def files_of(self, dataset: int | None) -> list[int]:
-        """Numbers of the files of this dataset, or of all, but for those that are left out."""
-        numbers = [n for n in range(len(self.files)) if n not in self.left_out]
-        if dataset is None or not self.datasets:
-            return numbers
-        return [n for n in numbers if self.datasets[n] == dataset]
-
-    def first_file(self, dataset: int | None) -> str:
-        """That whose tree gives outputs of this dataset their structure."""
-        return self.files[first_file(self._clusters(dataset, self.contents.clusters))]
-
-    def first_tree(self, dataset: int | None) -> str:
-        """The tree of that file."""
-        first = first_file(self._clusters(dataset, self.contents.clusters))
-        return self.trees[first] if self.trees else self.ids.tree
 
 
 class MergedOutput(Struct, frozen=True):
@@ -133,11 +57,11 @@ def merge_outputs(
     planned: Planned,
     progress: Progress | None,
     on_open: Callable[[int], None] | None,
-    joined: Mapping[str, Sequence[Path]],
+    parts: MadeParts,
 ) -> list[MergedOutput]:
     """Makes the outputs of the events in `commits`, which are in the order of the plan: all that
     have the same datasets at the same time, so that what they take from the input is read once;
-    those in `joined` of their parts, by name. `progress` gets an output's name and the number of
+    those of which there are `parts`, of these. `progress` gets an output's name and the number of
     units whose events it has, `on_open` the number of each input file just before it is opened.
     Raises VerificationError, InputError or OutputError; no output then has its name."""
     if not commits or not config.outputs:
@@ -147,26 +71,67 @@ def merge_outputs(
             files.enter_context(_making(folder, config, each, form, commits, planned, progress))
             for each in config.destinations
             for form in _formats(config.output_of[each.label])
+            if _is_wanted(each, form, planned, parts)
         ]
-        made: dict[tuple[str, str], Sequence[int]] = {}
-        for form, dataset in dict.fromkeys(making.goes_with for making in makings):
-            own = [m for m in makings if m.goes_with == (form, dataset)]
-            anew = [making for making in own if not _is_joined(making, joined)]
-            n_events = form.make_outputs(
-                [making.to_make for making in anew],
-                planned.sources[dataset],
-                merge_threads(config.forking.children, config.threads.per_child),
-                config.merge.verify,
-                on_open,
-            )
-            made |= {making.key: n for making, n in zip(anew, n_events, strict=True)}
+        of_fragments = [making for making in makings if not parts.holds(making.names)]
+        made = _make(of_fragments, config, planned, on_open)
         for making in makings:
-            if _is_joined(making, joined):
-                parts = joined[making.destination.name]
-                made[making.key] = [_join(parts, making.targets[0].path, config, planned)]
-        _add_trees(makings, made, config, planned, on_open)
-        merged = [_finished(making, made[making.key], config, planned) for making in makings]
+            if parts.holds(making.names):
+                made[making.key] = _join(making, parts, config, planned)
+        _add_trees(of_fragments if parts.are_of_nodes else makings, made, config, planned, on_open)
+        merged = [_finished(m, made[m.key], config, planned, parts) for m in makings]
     return _with_sizes_beside(merged)
+
+
+def _make(
+    makings: Sequence[_Making],
+    config: JobConfig,
+    planned: Planned,
+    on_open: Callable[[int], None] | None,
+) -> dict[tuple[str, str], list[int]]:
+    """Makes files of fragments and the input; gives the number of events in each, by key."""
+    made: dict[tuple[str, str], list[int]] = {}
+    for form, dataset in dict.fromkeys(making.goes_with for making in makings):
+        own = [making for making in makings if making.goes_with == (form, dataset)]
+        n_events = form.make_outputs(
+            [making.to_make for making in own],
+            planned.sources[dataset],
+            merge_threads(config.forking.children, config.threads.per_child),
+            config.merge.verify,
+            on_open,
+        )
+        made |= {making.key: n for making, n in zip(own, n_events, strict=True)}
+    return made
+
+
+def _is_wanted(destination: Destination, form: Format, planned: Planned, parts: MadeParts) -> bool:
+    """Whether it is made: by a node if it has files of the dataset, and of the parts of some nodes
+    if one of these has made it."""
+    if planned.is_part:
+        return bool(planned.files_of(destination.dataset))
+    is_partial = parts.are_of_nodes and not planned.is_whole
+    return not is_partial or parts.has_some_of(destination.name, form.suffix)
+
+
+def _join(making: _Making, parts: MadeParts, config: JobConfig, planned: Planned) -> list[int]:
+    """Puts together the files of an output; gives the number of events of each."""
+    contents, trees = planned.contents, [planned.output_tree]
+    if parts.are_of_nodes:
+        trees += [tree for tree in contents.with_events if making.has_tree(tree, contents)]
+    n_events = []
+    for name, target in zip(making.names, making.targets, strict=True):
+        if making.output.per_lumi and (n := parts.copy_only(name, target.path)) is not None:
+            n_events.append(n)
+            continue
+        of_trees = parts.join(name, target.path, making.form, trees, verify=config.merge.verify)
+        if len(set(of_trees)) > 1:
+            raise VerificationError(
+                f"{making.final}: trees that go with the events have {of_trees} entries"
+            )
+        n_events.append(of_trees[0])
+    if any(n_events):
+        making.to_make.progress(sum(n_events))
+    return n_events
 
 
 def _add_trees(
@@ -187,6 +152,8 @@ def _add_trees(
                 for making in makings
                 if making.destination.dataset == dataset and making.has_tree(tree, contents)
             ]
+            if not own:
+                continue
             found = TTREE.make_outputs(
                 [making.of_tree(tree, contents) for making in own],
                 planned.source_with_events(tree, dataset),
@@ -207,10 +174,6 @@ def _formats(output: OutputConfig) -> list[Format]:
     return [format_named(output.format), *([PARQUET] if output.parquet else [])]
 
 
-def _is_joined(making: _Making, joined: Mapping[str, Sequence[Path]]) -> bool:
-    return making.form is TTREE and bool(joined.get(making.destination.name))
-
-
 def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
     """One for each label, which knows the size of the Parquet file beside it."""
     by_label: dict[str, MergedOutput] = {}
@@ -221,21 +184,15 @@ def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
     return list(by_label.values())
 
 
-def _join(parts: Sequence[Path], target: Path, config: JobConfig, planned: Planned) -> int:
-    """Puts together the parts of an output, by copying their baskets; gives its events."""
-    tree, verify = planned.output_tree, config.merge.verify
-    files = [str(part) for part in parts]
-    entries = TTREE.merge(files, str(target), trees=[tree], verify=verify, recluster="never")
-    return entries[tree]
-
-
 class _Making(Struct, frozen=True):
-    """An output while it is made. `written`: events that children have selected for it."""
+    """An output while it is made. `names`: of its files in output/; `written`: events that children
+    have selected for it."""
 
     output: OutputConfig
     destination: Destination
     form: Format
     final: Path
+    names: list[str]
     targets: list[_Target]
     written: _core.EventDigest
     to_make: OutputToMake
@@ -290,7 +247,9 @@ def _making(
     with _files_to_make(final, output, form.suffix, own, planned) as targets:
         files = [(str(target.path), target.entries) for target in targets]
         making = to_make(folder, config, output, own, planned, files, show)
-        yield _Making(output, destination, form, final, targets, written, making)
+        name = str(final.relative_to(RunDirectory(folder).output))
+        names = [f"{name}/{t.path.name}" for t in targets] if output.per_lumi else [name]
+        yield _Making(output, destination, form, final, names, targets, written, making)
 
 
 def to_make(
@@ -328,25 +287,32 @@ def to_make(
 
 
 def _finished(
-    making: _Making, n_events: Sequence[int], config: JobConfig, planned: Planned
+    making: _Making,
+    n_events: Sequence[int],
+    config: JobConfig,
+    planned: Planned,
+    parts: MadeParts,
 ) -> MergedOutput:
     """Adds to the files what is not of events, and verifies them."""
     output, written, form = making.output, making.written, making.form
     dataset = making.destination.dataset
-    of_input = planned.sources[dataset].form
     files = [target.path for target in making.targets]
     if output.per_lumi:
         write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
-    elif output.label in config.carrying and form.is_of(planned.first_file(dataset)):
-        _carry(form, files[0], config, planned, dataset)
-    if output.datasets == TOGETHER:
+    elif output.label in config.carrying:
+        _carry(making, config, planned, parts)
+    if output.datasets == TOGETHER and not planned.is_part:
         form.add_text(str(files[0]), NAMES, json.dumps([each.name for each in config.datasets]))
     digest = check_merged(
         making.final, files, sum(n_events), written, config.source, planned.output_tree, form
     )
-    anew = _written_anew(form, files[0], config, planned, dataset) if form is of_input else []
-    n_bytes = sum(file.stat().st_size for file in files)
     name = making.destination.name
+    if parts.are_of_nodes and parts.holds(making.names):
+        anew = list(parts.written_anew.get(name, ()))
+    else:
+        of_input = planned.sources[dataset].form
+        anew = _written_anew(form, files[0], config, planned, dataset) if form is of_input else []
+    n_bytes = sum(file.stat().st_size for file in files)
     return MergedOutput(name, str(making.final), written.count, digest, n_bytes, anew)
 
 
@@ -404,16 +370,25 @@ def _groups(
     return [(number, group) for number, group in enumerate(with_events) if group]
 
 
-def _carry(
-    form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
-) -> None:
-    own, source = planned.files_of(dataset), config.source
-    identities = {planned.files[n]: (*planned.identities[n][:2], 0) for n in own}  # copies will do
-    inputs, same = list(identities), list(identities.values())
+def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadeParts) -> None:
+    """Adds what the input has beside its events: of parts that nodes have made what these have, and
+    of files that no node has carried what they have themselves."""
+    source, form, dataset = config.source, making.form, making.destination.dataset
+    own = planned.carried(dataset)
+    inputs: list[str] = []
+    if parts.are_of_nodes and parts.holds(making.names):
+        inputs = [path for path in parts.paths(making.names[0]) if form.is_of(path)]
+        own = [each for each in own if each[0] not in parts.carries]
+    elif not form.is_of(planned.first_file(dataset)):
+        return
+    identities = {path: (uuid, n_bytes, 0) for _, path, uuid, n_bytes in own}  # copies will do
+    inputs += identities
+    same = list(identities.values()) if len(inputs) == len(identities) else []
     by_entry = [*source.tree_names.of_entries(planned.trees), *planned.contents.with_events]
     by_entry += [each for tree in planned.contents.with_events for each in planned.paths_of(tree)]
     common = source.branches == "common"
-    form.carry(inputs, str(file), by_entry, config.merge.keep_first, same, common)
+    file = str(making.targets[0].path)
+    form.carry(inputs, file, by_entry, config.merge.keep_first, same, common)
 
 
 def _written_anew(

@@ -22,8 +22,10 @@ from forkrun.base.durable import published_folder, read_json, write_json
 from forkrun.errors import LockedError, VerificationError
 from forkrun.formats import OutputToMake
 from forkrun.formats.ttree import TTREE
-from forkrun.merge.output import Planned, to_make
+from forkrun.merge.made_parts import MadeParts
+from forkrun.merge.output import to_make
 from forkrun.merge.parts import check_part
+from forkrun.merge.planned import Planned
 from forkrun.merge.positions import Cut, Positions, commits_of, cuts
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
@@ -94,14 +96,12 @@ def make_part(
         write_json(temporary / _RECORD, {"of": of, "files": files})
 
 
-def parts_to_join(
-    merging: Merging, on_open: Callable[[int], None] | None = None
-) -> dict[str, list[Path]]:
-    """By name the files of outputs that are to be joined of parts; none if no job has made some.
-    Parts that are missing, or not as they were written, are made here."""
+def parts_to_join(merging: Merging, on_open: Callable[[int], None] | None = None) -> MadeParts:
+    """Parts of outputs that are to be joined; none if no job has made some. Parts that are missing,
+    or not as they were written, are made here."""
     n_parts = read_json(merging.folder.output_cuts).get("n_parts", 0)
     if not n_parts or not merging.planned.is_whole:
-        return {}
+        return MadeParts(merging.folder.path)
     of = _digest(merging, n_parts)
     records = []
     for number in range(n_parts):
@@ -111,22 +111,24 @@ def parts_to_join(
     for output in records[0]:
         files = [record.get(output) for record in records]
         if None not in files and any(files):
-            found[output] = [merging.folder.path / name for names in files for name in names or ()]
-    return found
+            found[f"{output}{TTREE.suffix}"] = [part for parts in files for part in parts or ()]
+    return MadeParts(merging.folder.path, found)
 
 
-def _record(folder: RunDirectory, number: int, of: str) -> dict[str, list[str] | None] | None:
+def _record(
+    folder: RunDirectory, number: int, of: str
+) -> dict[str, list[OutputPart] | None] | None:
     """Files of a part, by name; None if it is not there, of other commits or damaged."""
     known = read_json(folder.output_part(number) / _RECORD)
     if known.get("of") != of:
         return None
-    files: dict[str, list[str] | None] = {}
+    files: dict[str, list[OutputPart] | None] = {}
     try:
         for name, described in known["files"].items():
             parts = None if described is None else [OutputPart(**each) for each in described]
             for part in parts or ():
                 check_part(folder.path, part)
-            files[name] = None if parts is None else [part.file for part in parts]
+            files[name] = parts
     except (LookupError, TypeError, ValueError, AttributeError, VerificationError):
         return None
     return files

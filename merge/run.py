@@ -14,14 +14,18 @@ from forkrun.histograms.accumulators.parts import merge_parts, results
 from forkrun.histograms.pictures import write_pictures
 from forkrun.histograms.root_file import sum_histograms, write_histograms
 from forkrun.histograms.uhi import write_uhi
+from forkrun.merge.made_parts import MadeParts
+from forkrun.merge.node_outputs import node_outputs_to_join, write_node_outputs
 from forkrun.merge.node_sums import Sums, files_to_add, sums_to_merge
 from forkrun.merge.order import merge_order
-from forkrun.merge.output import MergedOutput, Planned, Progress, merge_outputs
+from forkrun.merge.output import MergedOutput, Progress, merge_outputs
 from forkrun.merge.output_parts import Merging, parts_to_join
 from forkrun.merge.parts import revoke_damaged
+from forkrun.merge.planned import Planned
 from forkrun.merge.verify import check_read, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
+from forkrun.rundir.nodes import is_on_nodes
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import JobConfig
@@ -58,9 +62,12 @@ def merge_run(
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
-        merging = Merging(RunDirectory(folder), config, planned, ordered)
-        joined = parts_to_join(merging, on_open)
-        outputs = merge_outputs(folder, config, ordered, planned, progress, on_open, joined)
+        parts = _parts(RunDirectory(folder), config, planned, ordered, on_open)
+        outputs = merge_outputs(folder, config, ordered, planned, progress, on_open, parts)
+        if planned.is_part:
+            carries = [number for number, *_ in planned.carries or ()]
+            write_node_outputs(RunDirectory(folder), outputs, ordered, carries)
+            return MergeSummary(read.count, read.hex, outputs, 0)
         sums = sums_to_merge(RunDirectory(folder), ordered)
         histograms = _merge_histograms(folder, config, sums.histograms)
         n_bytes = _merge_accumulators(folder, sums.accumulators)
@@ -68,6 +75,19 @@ def merge_run(
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
     return MergeSummary(read.count, read.hex, outputs, *histograms, n_bytes)
+
+
+def _parts(
+    folder: RunDirectory,
+    config: JobConfig,
+    planned: Planned,
+    ordered: Sequence[Commit],
+    on_open: Callable[[int], None] | None,
+) -> MadeParts:
+    """What nodes, or jobs, have made of the outputs."""
+    if config.batch.are_outputs_on_nodes and is_on_nodes(folder):
+        return node_outputs_to_join(folder, ordered)
+    return parts_to_join(Merging(folder, config, planned, ordered), on_open)
 
 
 def _merge_accumulators(folder: Path, sums: Sequence[Sums]) -> int:

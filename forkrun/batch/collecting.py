@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from forkrun.base.durable import output_errors, write_json
+from forkrun.base.durable import output_errors, remove, write_json
 from forkrun.base.importing import collector_paused
 from forkrun.batch.course import read_course
 from forkrun.batch.shipping import import_modules, words_of_new_code
@@ -18,6 +18,7 @@ from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
 from forkrun.histograms.accumulators.totals import Own
+from forkrun.merge.node_outputs import forget_outputs, outputs_of_nodes
 from forkrun.monitoring import Timeline
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.report.write import write_report
@@ -56,7 +57,10 @@ def collect(
             with collector_paused():
                 commits = read_commits(folder)  # once: a job may have millions
             missing = _missing(ranges, commits)
+            if config.batch.are_outputs_on_nodes:
+                commits = _of_made_outputs(folder, commits, missing)
             if missing and not partial:
+                remove(folder.merge_summary)
                 raise JobError(_words(folder, missing, len(ranges)))
             _unpack(folder, [n for n in range(len(ranges)) if n not in missing], lock.keep)
             _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
@@ -106,12 +110,18 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
     ConfigError, or JobError if nodes are missing."""
     folder, ranges = find_nodes(path, "collect")
     check_owner(folder.path)
+    config = read_config(folder.config)
+    if config.batch.are_outputs_on_nodes:
+        raise ConfigError(
+            'collect --part: with batch.outputs = "on nodes" the nodes make the parts: forkrun'
+            f" collect {folder.quoted} joins them"
+        )
     if not 0 <= number < n_parts <= len(ranges):
         raise ConfigError(
             f"collect --part {number}/{n_parts}: write K/N, with K from 0 to N - 1 and N not more"
             f" than the job's {len(ranges)} nodes"
         )
-    config, commits = read_config(folder.config), read_commits(folder)
+    commits = read_commits(folder)
     if missing := _missing(ranges, commits):
         raise JobError(_words(folder, missing, len(ranges)))
     if not folder.is_finished():
@@ -130,15 +140,34 @@ def _stage_out(folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bo
 
 
 def _missing(ranges: NodeRanges, commits: Sequence[Commit]) -> dict[int, int]:
-    """Units that are missing, by node."""
+    """Units that are missing, by node that misses some."""
     left = {n: ranges.n_units(n) for n in range(len(ranges))}
     for commit in commits:
         left[ranges.node_of(commit.unit)] -= commit.n_units
     return {n: n_left for n, n_left in left.items() if n_left > 0}
 
 
+def _of_made_outputs(
+    folder: RunDirectory, commits: Sequence[Commit], missing: dict[int, int]
+) -> list[Commit]:
+    """Commits of nodes that have made their parts of the outputs; others are missing as well."""
+    ordered = sorted(commits, key=lambda commit: commit.unit)
+    found: list[Commit] = []
+    for number, made, own in outputs_of_nodes(folder, ordered):
+        if made is not None:
+            found += own
+            continue
+        missing.setdefault(number, 0)
+        if not is_held(folder.node(number).lock):
+            forget_outputs(folder.node(number))  # so that it is not taken for done
+    return found
+
+
 def _words(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
-    shown = [f"node {n}: {left:,} units" for n, left in list(missing.items())[:_SHOWN]]
+    shown = [
+        f"node {n}: {f'{left:,} units' if left else 'its outputs'}"
+        for n, left in list(missing.items())[:_SHOWN]
+    ]
     shown += ["…"] if len(missing) > _SHOWN else []
     return (
         f"{folder.path}: {len(missing)} of {n_nodes} nodes are not done ({'; '.join(shown)});"
@@ -212,6 +241,7 @@ def _remove_temporary(folder: RunDirectory, config: JobConfig, lock: RunLock, n_
 def _remove_fragments(folder: RunDirectory, n_nodes: int) -> None:
     for number in range(n_nodes):
         node = folder.node(number)
-        if not node.units.is_symlink():
-            shutil.rmtree(node.units, ignore_errors=True)
+        for place in (node.units, node.output):
+            if not place.is_symlink():
+                shutil.rmtree(place, ignore_errors=True)
         node.packed_units.unlink(missing_ok=True)

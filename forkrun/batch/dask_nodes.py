@@ -19,13 +19,13 @@ from forkrun.base.wait_status import describe_status
 from forkrun.batch.course import note_end
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.submission import run_command
-from forkrun.config import JobConfig
+from forkrun.config import JobConfig, read_config
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
 from forkrun.fork.command import end_with_parent
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, is_on_nodes
+from forkrun.rundir.nodes import NodeRanges, has_made_outputs, is_on_nodes
 
 _LOOK_EVERY_S = 0.5
 
@@ -87,6 +87,7 @@ class _Nodes:
     def __init__(self, folder: RunDirectory, client: Client, retries: int) -> None:
         self._folder, self._client, self._retries = folder, client, retries
         self._ranges = NodeRanges.read(folder)
+        self._makes_outputs = read_config(folder.config).batch.are_outputs_on_nodes
         self._left = set(range(len(self._ranges)))
         self._tasks: dict[int, Any] = {}
         self._n_tries: dict[int, tuple[int, int]] = {}  # and units that were committed by then
@@ -101,6 +102,8 @@ class _Nodes:
         known = KnownProgress(self._folder)
         for number in self._left - self._tasks.keys():
             is_done = known.read(number, 0.0).n_units >= self._ranges.n_units(number)
+            if self._makes_outputs:
+                is_done = is_done and has_made_outputs(self._folder, number)
             if is_done and not is_held(self._folder.node(number).lock):
                 self._left.remove(number)
         return bool(self._left)

@@ -199,7 +199,7 @@ def _extended(
     n_before = len(plan.units)
     n_nodes = (split or _as_before(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]
-    return NodesJob(job, [*ranges.first_unit[:-1], *borders], index)
+    return NodesJob(job, [*ranges.first_unit[:-1], *borders], index, len(plan.files))
 
 
 def _why_not_behind(plan: Plan, more: Plan, whole: Plan) -> str:

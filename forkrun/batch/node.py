@@ -1,4 +1,5 @@
-"""Runs one node's part of a job: a parent as of any other job, without a merge."""
+"""Runs one node's part of a job: a parent as of any other job, with a merge if nodes make their
+parts of the outputs."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from forkrun.errors import (
     OutputError,
     StoppedError,
 )
+from forkrun.merge.node_outputs import forget_outputs_of_others
 from forkrun.merge.node_sums import write_node_sums
 from forkrun.parent.job import run_job
 from forkrun.plan.part import Part
@@ -73,6 +75,7 @@ def run_node(
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
             submitted = take_code(folder)
             config = _config(folder, left_s, memory_bytes)
+            forget_outputs_of_others(own, read_ledgers(own.ledger))
             run_job(
                 config, own.path, quiet=quiet, plots=False, part=part, whole=folder,
                 submitted=submitted,
@@ -131,7 +134,12 @@ def _staged(command: str, part: Part, own: RunDirectory) -> Part:
 
 
 def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int | None) -> JobConfig:
-    settings: list[tuple[str, object]] = [("merge.enabled", False)]
+    """A node that makes its part of the outputs keeps what its units have written: it may have to
+    make them again."""
+    merges = read_config(folder.config).batch.are_outputs_on_nodes
+    settings: list[tuple[str, object]] = [
+        ("merge.enabled", merges), ("merge.keep_temporary", True), ("merge.when_stopped", False),
+    ]  # fmt: skip
     if time_left_s is not None:
         settings.append(("limits.walltime", time_left_s))
     if memory_bytes is not None:

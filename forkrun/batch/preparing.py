@@ -46,11 +46,13 @@ class Split(Struct, frozen=True):
 
 class NodesJob(Struct, frozen=True):
     """A job that was checked and planned for nodes. `borders` : first unit of each, and the end;
-    `index`: of all files of the input."""
+    `index`: of all files of the input; `n_files_before`: those that the job had before it was
+    extended."""
 
     job: PreparedJob
     borders: Sequence[int]
     index: Sequence[FileIndex]
+    n_files_before: int = 0
 
     @property
     def ranges(self) -> NodeRanges:
@@ -145,7 +147,8 @@ def check_not_begun(folder: RunDirectory) -> None:
 def write_parts(folder: RunDirectory, planned: NodesJob, numbers: range) -> None:
     """Writes the parts of these nodes, which are the last ones."""
     job, borders = planned.job, planned.borders[numbers.start :]
-    parts = parts_of(job.plan, job.input_lumis, borders, planned.index)
+    first_file = planned.n_files_before if job.config.batch.are_outputs_on_nodes else None
+    parts = parts_of(job.plan, job.input_lumis, borders, planned.index, first_file)
     for number, part in zip(numbers, parts, strict=True):
         data = json.dumps(part.to_json(), separators=(",", ":")).encode()
         write_bytes(folder.node_part(number), data, durable=False)

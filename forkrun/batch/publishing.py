@@ -62,11 +62,13 @@ class Publisher:
                 self._publish_ledger(ledger)
 
     def publish_rest(self) -> None:
-        """What is beside ledgers and units; the fingerprint last, as where a run begins."""
+        """What is beside ledgers and units; last the fingerprint, as where a run begins, and what
+        says which outputs there are."""
         files = [file for file in self._local.path.rglob("*") if file.is_file()]
         names = [file.relative_to(self._local.path) for file in files]
-        own = [name for name in names if name.parts[0] not in _APART and name.suffix != ".part"]
-        for name in sorted(own, key=lambda name: name.name == self._local.fingerprint.name):
+        own = [name for name in names if name.parts[0] not in _APART and not _is_temporary(name)]
+        last = (self._local.fingerprint.name, self._local.outputs_of_node.name)
+        for name in sorted(own, key=lambda name: name.name in last):
             self._copy(name)
 
     def _ledgers(self) -> list[Path]:
@@ -113,6 +115,11 @@ class Publisher:
                 if is_last:
                     raise
                 time.sleep(_WAIT_S)
+
+
+def _is_temporary(name: Path) -> bool:
+    """Whether this is not whole yet, or in a folder that is not."""
+    return any(part.endswith(".part") for part in name.parts)
 
 
 def _work(publisher: Publisher, lock: RunLock, every_s: float) -> None:

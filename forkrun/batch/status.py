@@ -20,10 +20,11 @@ from forkrun.batch.logs import last_words
 from forkrun.batch.systems.choose import system_of
 from forkrun.batch.systems.script import merge_script
 from forkrun.batch.systems.system import Alive, Life
+from forkrun.config import read_config
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges
+from forkrun.rundir.nodes import NodeRanges, has_made_outputs
 from forkrun.rundir.progress import RunProgress
 
 
@@ -116,10 +117,14 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
     lives = _lives(folder, submissions)
     last = {node: s for s in submissions if not s.problem for node in s.nodes}
     known, kills = KnownProgress(folder), read_kills(folder)
+    makes_outputs = read_config(folder.config).batch.are_outputs_on_nodes
     nodes = tuple(
-        _node(folder, ranges, number, last.get(number), lives, known, kills.get(number, 0.0))
+        _node(
+            folder, ranges, number, last.get(number), lives, known, kills.get(number, 0.0),
+            makes_outputs,
+        )
         for number in range(len(ranges))
-    )
+    )  # fmt: skip
     known.keep()
     merging = [s for s in submissions if not s.problem and merge_script(folder, s).exists()]
     merges, is_collected = _merges(folder, merging), folder.is_finished()
@@ -156,13 +161,16 @@ def _node(
     lives: Mapping[int, Alive] | None,
     known: KnownProgress,
     killed_s: float,
+    makes_outputs: bool,
 ) -> NodeStatus:
     course, node = read_course(folder, number), folder.node(number)
     since_s = course.starts[-1] if course.starts else 0.0
     progress = known.read(number, since_s)
     n_planned = ranges.n_units(number)
-    is_alive = progress.n_units < n_planned and is_held(node.lock)
-    is_done = progress.n_units >= n_planned
+    is_done = progress.n_units >= n_planned and (
+        not makes_outputs or has_made_outputs(folder, number)
+    )
+    is_alive = not is_done and is_held(node.lock)
     state = _state(is_done, is_alive, number, submission, lives, course, killed_s)
     return NodeStatus(
         number,

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from forkrun.config.choices import BatchSystem
+from forkrun.config.choices import BatchSystem, OutputsMade
 from forkrun.config.section import (
     Count,
     Duration,
@@ -74,6 +74,9 @@ class BatchConfig(Section):
     """How forkrun is started on a node; not given: by the Python that submits."""
     merge: Flag = False
     """The outputs are merged when the nodes are done, by a job that waits for them."""
+    outputs: OutputsMade = OutputsMade.COLLECT
+    """Outputs are made when all is collected, in one place that reads the input again, or "on
+    nodes", which have read it, and are joined when all is collected."""
     merge_jobs: Positive | None = None
     """Jobs that make parts of the outputs before these are merged; not given: one for each 100
     nodes."""
@@ -83,6 +86,20 @@ class BatchConfig(Section):
     """A node that was killed, perhaps for its memory, gets so many times more of it."""
     more_time: Factor = 2.0
     """A node that committed nothing in its time gets so many times more of it."""
+
+    @property
+    def are_outputs_on_nodes(self) -> bool:
+        """Whether each node makes its part of the outputs."""
+        return self.outputs is OutputsMade.ON_NODES
+
+    @model_validator(mode="after")
+    def _parts_are_made_once(self) -> Self:
+        if self.merge_jobs and self.are_outputs_on_nodes:
+            raise ValueError(
+                'merge_jobs make parts of outputs, which with outputs = "on nodes" nodes have made:'
+                " leave merge_jobs out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _input_needs_a_place(self) -> Self:

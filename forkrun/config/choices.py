@@ -72,6 +72,15 @@ class BatchSystem(StrEnum):
     HTCONDOR = "htcondor"
 
 
+class OutputsMade(StrEnum):
+    """Where outputs of many nodes are made."""
+
+    COLLECT = "collect"
+    """By `forkrun collect`, which reads what outputs keep of the input."""
+    ON_NODES = "on nodes"
+    """Each node makes its part, and `forkrun collect` joins these."""
+
+
 class Partner(StrEnum):
     """Which of several entries of a friend with the same keys goes with an event."""
 

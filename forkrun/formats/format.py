@@ -185,6 +185,15 @@ class Format:
         self.write(output, first, parts())
         return {"": n_events}
 
+    def join(
+        self, parts: Sequence[str], output: str, trees: Sequence[str], *, verify: bool,
+        recluster: str,
+    ) -> list[int]:  # fmt: skip
+        """Puts parts of an output together, in the given order; gives the number of entries of
+        each of its trees. `verify`, `recluster`: as merges of ROOT files have them. Raises
+        InputError, OutputError."""
+        return list(self.merge(parts, output).values())
+
     def _types(self, path: str, tree: str = "") -> dict[str, str]:
         index = self.index(path, tree)
         held = [*index["branches"], *index.get("members", ())]

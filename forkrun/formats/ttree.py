@@ -138,6 +138,14 @@ class TTreeFormat(Format):
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         return _core.merge_trees(inputs, output, **options)
 
+    def join(
+        self, parts: Sequence[str], output: str, trees: Sequence[str], *, verify: bool,
+        recluster: str,
+    ) -> list[int]:  # fmt: skip
+        options = {"trees": list(trees), "verify": verify, "recluster": recluster}
+        entries = self.merge(parts, output, **options)
+        return [entries[tree] for tree in trees]
+
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         return _core.tree_digest(path, tree, *ids)
 

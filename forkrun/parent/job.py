@@ -330,7 +330,7 @@ def _merge(run: Run, *, is_whole: bool) -> None:
     job = run.job
     merge(
         run.folder, job.config, job.plan, run.timeline, run.messages.quiet,
-        is_whole=is_whole, left_out=run.bad_files.numbers, tick_also=run.tick_also,
+        is_whole=is_whole, left_out=run.bad_files.numbers, tick_also=run.tick_also, part=job.part,
     )  # fmt: skip
 
 

@@ -24,11 +24,12 @@ from forkrun.fork.helper import Say, insist
 from forkrun.fork.limits import limit_growth
 from forkrun.merge.finished import merge_problem
 from forkrun.merge.order import merge_order
-from forkrun.merge.output import Planned
 from forkrun.merge.output_parts import Merging, make_part
+from forkrun.merge.planned import Planned
 from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
+from forkrun.plan.part import Part
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -50,16 +51,18 @@ def merge(
     left_out: Collection[int] = (),
     commits: Sequence[Commit] | None = None,
     tick_also: Callable[[], None] = lambda: None,
+    part: Part | None = None,
 ) -> None:
     """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
     there is, and the temporary outputs stay; files `left_out`, by number, are not opened.
-    `commits`: if they were read already. Raises what went wrong; DamagedFilesError: units are not
-    committed any more. `tick_also` is called several times per second, but not without children."""
+    `commits`: if they were read already; `part`: the plan is a node's part of that of the job.
+    Raises what went wrong; DamagedFilesError: units are not committed any more. `tick_also` is
+    called several times per second, but not without children."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
 
     def work(say: Say) -> None:
-        planned = _planned(folder, config, plan, is_whole=is_whole, left_out=left_out)
+        planned = _planned(folder, config, plan, part, is_whole=is_whole, left_out=left_out)
         _merge_here(folder, config, planned, commits, say)
 
     try:
@@ -80,7 +83,7 @@ def merge_part(
         try:
             ordered = merge_order(plan.units.n_events, commits)
             merging = Merging(
-                folder, config, _planned(folder, config, plan, is_whole=True), ordered
+                folder, config, _planned(folder, config, plan, None, is_whole=True), ordered
             )
             make_part(merging, number, n_parts, lambda file: say({"file": file}))
         except Exception as error:
@@ -152,14 +155,17 @@ def _planned(
     folder: RunDirectory,
     config: JobConfig,
     plan: Plan,
+    part: Part | None,
     *,
     is_whole: bool,
     left_out: Collection[int] = (),
 ) -> Planned:
+    carries = part.carries_as_read if part else None
+    plan = part.plan_as_read if part else plan
     return Planned(
         plan.units, plan.files, plan.n_events, plan.digest, plan.identities, read_contents(folder),
         config.source.ids, is_whole, plan.datasets, plan.trees,
-        config.source.tree_names.in_outputs(plan.trees), left_out,
+        config.source.tree_names.in_outputs(plan.trees), left_out, carries,
     )  # fmt: skip
 
 

@@ -72,6 +72,8 @@ class PreparedJob(Job, frozen=True):
     modules_built_s: float
     unreadable: Mapping[str, str] = {}
     """Files that are left out, and why."""
+    part: Part | None = None
+    """Of a node of a job on many."""
 
     @property
     def cuts(self) -> Cuts | None:
@@ -134,8 +136,8 @@ class PlannedJob(Struct, frozen=True):
     input_lumis: LumiCounts
     start_s: float
     done_s: float
-    copies: Mapping[str, str] = {}
-    """By path of a file, where to read it instead."""
+    part: Part | None = None
+    """Of a node of a job on many."""
     is_on_nodes: bool = False
     may_reorder: bool = False
     """The plan is of the whole input, and not begun: modules may need another order of events."""
@@ -177,7 +179,7 @@ class PlannedJob(Struct, frozen=True):
         own = LumiRanges.of([file for file in index if file.path])
         plan = replace(part.plan, children=config.forking.children)
         done_s = time.time()
-        return cls(config, index, own, plan, part.input_lumis, start_s, done_s, part.copies, True)
+        return cls(config, index, own, plan, part.input_lumis, start_s, done_s, part, True)
 
     def conditions(self, quiet: bool = True) -> Conditions:
         """Loads the conditions. Raises ConfigError."""
@@ -198,25 +200,8 @@ class PlannedJob(Struct, frozen=True):
 
     def _as_read(self) -> list[FileIndex]:
         """A copy was written at another time; UUID and size are the same."""
-        if not self.copies:
-            return list(self.index)
-        return [self._file_as_read(file) for file in self.index]
-
-    def _file_as_read(self, file: FileIndex) -> FileIndex:
-        friends = tuple(self._friend_as_read(part) for part in file.friends)
-        file = replace(file, friends=friends)
-        if file.path not in self.copies:
-            return file
-        return replace(file, path=self.copies[file.path], modified_ns=0)
-
-    def _friend_as_read(self, part: FriendPart) -> FriendPart:
-        files = [
-            each._replace(path=self.copies[each.path], identity=(*each.identity[:2], 0))
-            if each.path in self.copies
-            else each
-            for each in part.files
-        ]
-        return part._replace(files=files)
+        copies = self.part.copies if self.part else {}
+        return [_file_as_read(file, copies) for file in self.index] if copies else list(self.index)
 
     def prepared(self, conditions: Conditions, known: FoundOut | None = None) -> PreparedJob:
         """Loads the modules and compiles the schedule. `known`: what was found out of modules.
@@ -252,6 +237,7 @@ class PlannedJob(Struct, frozen=True):
             self.done_s,
             time.time(),
             {file.path: file.unreadable for file in index if file.unreadable},
+            self.part,
         )
 
     def _with_whole_lumis(self) -> Plan:
@@ -263,6 +249,24 @@ class PlannedJob(Struct, frozen=True):
         if self.config.source.order is EventOrder.INPUT and plan.units != self.plan.units:
             raise ConfigError(f'source.order: {_WHOLE_LUMIS} need "lumi" or "sorted", not "input"')
         return replace(plan, order_reason=_WHOLE_LUMIS)
+
+
+def _file_as_read(file: FileIndex, copies: Mapping[str, str]) -> FileIndex:
+    friends = tuple(_friend_as_read(friend, copies) for friend in file.friends)
+    file = replace(file, friends=friends)
+    if file.path not in copies:
+        return file
+    return replace(file, path=copies[file.path], modified_ns=0)
+
+
+def _friend_as_read(friend: FriendPart, copies: Mapping[str, str]) -> FriendPart:
+    files = [
+        each._replace(path=copies[each.path], identity=(*each.identity[:2], 0))
+        if each.path in copies
+        else each
+        for each in friend.files
+    ]
+    return friend._replace(files=files)
 
 
 def in_order(config: JobConfig, order: EventOrder) -> JobConfig:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -19,21 +19,47 @@ _NEAR = 0.1
 """Part of a node's events by which its border may move to that of a lumi."""
 
 
+class CarriedFile(NamedTuple):
+    """A file of the input of which outputs get what is beside its events."""
+
+    number: int
+    path: str
+    uuid: str
+    n_bytes: int
+
+
 class Part(Struct, frozen=True):
     """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
     paths of others are "". `input_lumis`: events in the whole input of the lumis of these units;
-    `friends`: where the entries of its files are in friend trees; `copies`: by path of a file,
-    where to read it instead."""
+    `friends`: where the entries of its files are in friend trees; `carries`: where a node makes its
+    part of the outputs, the files whose rows beside events this one has; `copies`: by path of a
+    file, where to read it instead."""
 
     plan: Plan
     input_lumis: LumiCounts
     friends: Sequence[KnownFriend] = ()
+    carries: Sequence[CarriedFile] = ()
     copies: Mapping[str, str] = {}
 
     @property
     def own_files(self) -> list[int]:
         """Numbers of the files of its units."""
         return [number for number, path in enumerate(self.plan.files) if path]
+
+    @property
+    def plan_as_read(self) -> Plan:
+        """With the copies of files, which were written at another time."""
+        files = tuple(self.copies.get(path, path) for path in self.plan.files)
+        identities = tuple(
+            (*identity[:2], 0) if path in self.copies else identity
+            for path, identity in zip(self.plan.files, self.plan.identities, strict=True)
+        )
+        return replace(self.plan, files=files, identities=identities)
+
+    @property
+    def carries_as_read(self) -> list[CarriedFile]:
+        """The files that are carried, where they are read."""
+        return [file._replace(path=self.copies.get(file.path, file.path)) for file in self.carries]
 
     @property
     def bytes_by_path(self) -> dict[str, int]:
@@ -46,14 +72,16 @@ class Part(Struct, frozen=True):
         plan, own = self.plan.to_json(), self.own_files
         plan["files"] = {n: self.plan.files[n] for n in own}
         plan["identities"] = {n: self.plan.identities[n] for n in own}
-        plan["datasets"] = {n: self.plan.datasets[n] for n in own if self.plan.datasets}
-        plan["trees"] = {n: self.plan.trees[n] for n in own if self.plan.trees}
+        known = sorted({*own, *(file.number for file in self.carries)})
+        plan["datasets"] = {n: self.plan.datasets[n] for n in known if self.plan.datasets}
+        plan["trees"] = {n: self.plan.trees[n] for n in known if self.plan.trees}
         n_files = len(self.plan.files)
         return {
             "n_files": n_files,
             "plan": plan,
             "lumis": {name: c.tolist() for name, c in self.input_lumis.columns().items()},
             "friends": [asdict(friend) for friend in self.friends],
+            "carries": self.carries,
         }
 
     @classmethod
@@ -69,7 +97,8 @@ class Part(Struct, frozen=True):
         columns = {"files": files, "identities": identities, "datasets": datasets, "trees": trees}
         whole = Plan.from_json({**plan, **columns})
         friends = tuple(KnownFriend.from_json(friend) for friend in data["friends"])
-        return cls(whole, LumiCounts.of(data["lumis"]), friends)
+        carries = tuple(CarriedFile(*each) for each in data.get("carries", ()))
+        return cls(whole, LumiCounts.of(data["lumis"]), friends, carries)
 
 
 def node_borders(units: Units, n_nodes: int) -> list[int]:
@@ -95,10 +124,16 @@ def _nearest(before: Integers, lumis: Integers, at: float, near: float) -> int:
 
 
 def parts_of(
-    plan: Plan, lumis: LumiCounts, borders: Sequence[int], index: Sequence[FileIndex] = ()
+    plan: Plan,
+    lumis: LumiCounts,
+    borders: Sequence[int],
+    index: Sequence[FileIndex] = (),
+    first_file: int | None = None,
 ) -> Iterator[Part]:
     """A part for each pair of neighbouring borders. `lumis`, `index`: of the whole input; without
-    an index it has no friends."""
+    an index it has no friends. `first_file`: rows of files from this number on are carried, each by
+    one part; None: by none."""
+    carriers = carriers_of(plan, borders, first_file) if first_file is not None else {}
     run, lumi, dataset = (
         np.concatenate(columns)
         for columns in (
@@ -110,14 +145,43 @@ def parts_of(
     keys = of_datasets(lumi_keys(run, lumi), dataset)
     in_input, of_units = np.split(keys, [len(lumis.run)])
     order = np.argsort(in_input)
-    for first, end in pairwise(borders):
+    for number, (first, end) in enumerate(pairwise(borders)):
         units = _units(plan.units, first, end)
         own = distinct(of_units[first:end])
         places = order[np.searchsorted(in_input, own, sorter=order)] if len(order) else order
         files = distinct(units.file).tolist()
+        carries = [
+            CarriedFile(n, plan.files[n], *plan.identities[n][:2])
+            for n in sorted(carriers.get(number, ()))
+        ]
         yield Part(
-            _plan(plan, units, len(own)), lumis.where(np.sort(places)), known_friends(index, files)
+            _plan(plan, units, len(own)),
+            lumis.where(np.sort(places)),
+            known_friends(index, files),
+            carries,
         )
+
+
+def carriers_of(plan: Plan, borders: Sequence[int], first_file: int = 0) -> dict[int, list[int]]:
+    """By part, the files whose rows beside events it has: of each file from number `first_file` on
+    the first part with events of it, or of a file before it, so that parts in their order have the
+    files in theirs. Files of a dataset without any event have none; those with several trees of
+    events are in one part."""
+    first_part: dict[int, int] = {}
+    for part, (first, end) in enumerate(pairwise(borders)):
+        for file in distinct(_units(plan.units, first, end).file).tolist():
+            first_part.setdefault(file, part)
+    found: dict[int, list[int]] = {}
+    of_file = plan.datasets or [0] * len(plan.files)
+    for dataset in dict.fromkeys(of_file):
+        files = [n for n in range(first_file, len(plan.files)) if of_file[n] == dataset]
+        begin = next((first_part[n] for n in files if n in first_part), None)
+        if begin is not None:
+            parts = accumulate((first_part.get(n, begin) for n in files), max)
+            of_path: dict[str, int] = {}
+            for file, part in zip(files, parts, strict=True):
+                found.setdefault(of_path.setdefault(plan.files[file], part), []).append(file)
+    return found
 
 
 def _plan(plan: Plan, units: Units, n_lumis: int) -> Plan:

@@ -165,6 +165,8 @@ class RunDirectory(Struct, frozen=True):
 
     output = _Place("output")
     """Folder of the merged files."""
+    outputs_of_node = _Place("output/made.json")
+    """What a node has made of the outputs; only of nodes that make their parts."""
 
     def merged(self, label: str, per_lumi: bool = False, suffix: str = ".root") -> Path:
         """The merged file of an output, or the folder of its files by lumi."""

@@ -78,6 +78,11 @@ def is_on_nodes(folder: RunDirectory) -> bool:
     return folder.batch.exists() and folder.fingerprint.exists()
 
 
+def has_made_outputs(folder: RunDirectory, number: int) -> bool:
+    """Whether a node that makes its part of the outputs has done so, or all were collected."""
+    return folder.node(number).outputs_of_node.exists() or folder.is_finished()
+
+
 def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list[Commit]:
     """Every commit that holds of a run, of all nodes if it has some, with units as in the plan and
     files relative to the run directory. `damaged` gets a text for each line that is no commit."""

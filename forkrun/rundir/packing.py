@@ -29,9 +29,12 @@ _OF_UNITS = re.compile(r"\d+/[^/]+")
 
 
 def pack_records(node: RunDirectory) -> None:
-    """Moves logs, samples and reports into `records.tar`, under the lock. A symbolic link is packed
-    as one. Raises OutputError; what is not packed then is as it was."""
+    """Moves logs, samples and reports into `records.tar`, under the lock, but not what a node has
+    made of the outputs. A symbolic link is packed as one. Raises OutputError; what is not packed
+    then is as it was."""
     found = [node.path / name for name in _PACKED if (node.path / name).exists()]
+    if node.outputs_of_node.exists():
+        found.remove(node.output)
     if not found:
         return
     with published(unused(node.records)) as temporary, tarfile.open(temporary, "x") as archive:
