@@ -378,7 +378,7 @@ def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadePart
     inputs: list[str] = []
     if parts.are_of_nodes and parts.holds(making.names):
         inputs = [path for path in parts.paths(making.names[0]) if form.is_of(path)]
-        own = [each for each in own if each[0] not in parts.carries]
+        own = [e for e in own if planned.is_whole and e[0] not in parts.carries]
     elif not form.is_of(planned.first_file(dataset)):
         return
     identities = {path: (uuid, n_bytes, 0) for _, path, uuid, n_bytes in own}  # copies will do
