@@ -1,7 +1,8 @@
 """Rounds of failures: nodes of jobs on this machine are killed at random points, whole process
 groups at once, and so are the merges and the jobs that make parts of outputs, until a number of
 failures is reached; each job has the bytes of one node. Nodes of two jobs in three work on scratch,
-those of every third with a copy of their input.
+those of every third with a copy of their input. In every fourth job nodes make the outputs, which
+then have the bytes of the same nodes undisturbed.
 
 python tests/batch/failures.py --failures 1000
 """
@@ -29,9 +30,10 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges
 from tests.batch.jobs import Job, problem_of
-from tests.support.jobs import environment, forkrun
+from tests.support.jobs import environment, forkrun, output_digests
 
 _TIME_LIMIT_S = 900.0
+ON_NODES = ("--set", "batch.outputs=on nodes")
 
 
 @dataclass
@@ -54,9 +56,10 @@ def run_round(
     at_once: int = 6,
     scratch: Path | None = None,
     is_staged: bool = False,
+    truth: dict[str, str] | None = None,
 ) -> Round:
     """One job, of which so many nodes are killed. `scratch`: where they work; `is_staged`: with
-    copies of their input there."""
+    copies of their input there; `truth`: if nodes make the outputs, digests of these."""
     dice, this = random.Random(seed), Round(seed)
     run = job.folder / f"round-{seed}"
     shape: tuple[object, ...] = ("--nodes", n_nodes, "--set", f"batch.at_once={at_once}")
@@ -64,6 +67,8 @@ def run_round(
         shape = (*shape, "--set", f"batch.scratch={scratch}", "--set", "batch.publish_every=0.3")
     if is_staged:
         shape = (*shape, "--set", "batch.stage_in='cp {source} {target}'")
+    if truth:
+        shape = (*shape, *ON_NODES)
     ended = job.submit(run, *shape, "--set", "batch.retries=1000000")
     assert ended.code == 0, ended.err
     folder = RunDirectory(run)
@@ -81,8 +86,18 @@ def run_round(
     if not this.problem:
         _kill_merges(run, this, dice)
         collected = forkrun("collect", run, "-q", cwd=job.folder)
-        this.problem = collected.err if collected.code else problem_of(run, job.truth)
+        this.problem = collected.err if collected.code else problem_of(run, truth or job.truth)
     return this
+
+
+def truth_of_nodes(job: Job, n_nodes: int = 6) -> dict[str, str]:
+    """Digests of outputs that so many nodes make which nobody disturbs."""
+    run = job.folder / "undisturbed"
+    assert job.submit(run, "--nodes", n_nodes, "--dry-run", *ON_NODES).code == 0
+    for arguments in (*(("node", run, n) for n in range(n_nodes)), ("collect", run)):
+        ended = forkrun(*arguments, "-q", cwd=job.folder)
+        assert ended.code == 0, ended.err
+    return output_digests(run)
 
 
 def _kill_merges(run: Path, this: Round, dice: random.Random) -> None:
@@ -143,6 +158,7 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="forkrun-failures-") as folder:
         job = Job.make(Path(folder), time_s=0.01)
+        of_nodes = truth_of_nodes(job)
         rounds: list[Round] = []
         while sum(r.n_failures for r in rounds) < options.failures:
             left = options.failures - sum(r.n_failures for r in rounds)
@@ -150,7 +166,10 @@ def main() -> int:
             scratch = Path(folder) if seed % 3 else None
             most = min(options.per_job, left)
             is_staged = seed % 3 == 2
-            rounds.append(run_round(job, seed, most, scratch=scratch, is_staged=is_staged))
+            truth = None if seed % 4 else of_nodes
+            rounds.append(
+                run_round(job, seed, most, scratch=scratch, is_staged=is_staged, truth=truth)
+            )
             _say(rounds, options.failures)
             if rounds[-1].problem:
                 return 1
@@ -164,7 +183,7 @@ def _say(rounds: list[Round], n_wanted: int) -> None:
     print(
         f"{n} of {n_wanted} failures, {n_merges} of them of merges, and {n_queues} queues"
         f" killed, in {len(rounds)} jobs; seed"
-        f" {last.seed}: {last.problem or 'the bytes of one node'},"
+        f" {last.seed}: {last.problem or 'the expected bytes'},"
         f" {last.n_resubmitted} resubmitted",
         flush=True,
     )

@@ -20,7 +20,8 @@ from forkrun.merge.node_outputs import forget_outputs
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers, revoke
 from forkrun.rundir.nodes import NodeRanges
-from tests.batch.jobs import status_of
+from tests.batch.failures import ON_NODES, run_round, truth_of_nodes
+from tests.batch.jobs import Job, status_of
 from tests.batch.test_datasets import FILES, FILL, LACKS, described, write
 from tests.batch.test_friends import write_files, write_friends
 from tests.batch.test_friends import write_job as job_with_friends
@@ -32,8 +33,6 @@ from tests.support.fault_proxy import fault_proxy
 from tests.support.files import write_events
 from tests.support.jobs import Ended, forkrun, jets_job, output_digests, write_job
 from tests.support.xrootd_server import xrootd_server
-
-ON_NODES = ("--set", "batch.outputs=on nodes")
 
 
 def content(run: Path) -> dict[str, Any]:
@@ -385,3 +384,13 @@ def test_collecting_reads_nothing_over_the_link(tmp_path: Path) -> None:
     assert n_bytes["collect"] > 10_000
     assert n_bytes["nodes"] == 0
     assert content(tmp_path / "nodes") == content(tmp_path / "collect")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_staged", [False, True], ids=["shared", "scratch"])
+def test_nodes_that_are_killed_make_the_same_bytes(tmp_path: Path, is_staged: bool) -> None:
+    job = Job.make(tmp_path, n_lumis=20, time_s=0.01)
+    truth, scratch = truth_of_nodes(job, 2), tmp_path if is_staged else None
+    done = run_round(job, 1, 3, 2, scratch=scratch, is_staged=is_staged, truth=truth)
+    assert done.problem == ""
+    assert done.n_failures

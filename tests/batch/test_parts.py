@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forkrun.base.lumis import LumiCounts
 from forkrun.config import default_config
@@ -163,3 +164,22 @@ def test_ranges_that_are_damaged_are_refused(tmp_path: Path) -> None:
     folder.node_ranges.write_text(json.dumps(damaged))
     with pytest.raises(OutputError, match="cannot be read: its numbers are not in order"):
         NodeRanges.read(folder)
+
+
+@given(Sizes, st.integers(1, 12), st.integers(0, 3))
+def test_each_file_is_carried_once_and_parts_have_them_in_order(
+    files: list[list[int]], n_nodes: int, first_file: int
+) -> None:
+    """Also a file of which a mask leaves no event; of parts that go on, new files alone."""
+    plan, lumis = planned(files)
+    without = replace(plan, files=(*plan.files, "masked.root"),
+                      identities=(*plan.identities, ("m", 7, 0)))  # fmt: skip
+    borders = node_borders(plan.units, n_nodes)
+    parts = list(parts_of(without, lumis, borders, first_file=first_file))
+    carried = [file.number for part in parts for file in part.carries]
+    wanted = list(range(first_file, len(files) + 1)) if first_file < len(files) else []
+    assert carried == wanted
+    for part in parts:
+        read_back = Part.from_json(_as_json(part))
+        assert list(read_back.carries) == list(part.carries)
+    assert not any(part.carries for part in parts_of(without, lumis, borders))
