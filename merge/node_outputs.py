@@ -71,8 +71,8 @@ def _described(node: RunDirectory, file: Path, n_events: int) -> OutputPart:
 def outputs_of_nodes(
     folder: RunDirectory, commits: Iterable[Commit]
 ) -> Iterator[tuple[int, NodeOutputs | None, list[Commit]]]:
-    """Of each node with commits, which are in the order of the plan: what it has made of just
-    these, None if it has not, and the commits."""
+    """Each node with commits, which are in the order of the plan: what it has made of just these,
+    None if it has not, and the commits."""
     ranges = NodeRanges.read(folder)
     for number, group in groupby(commits, key=lambda commit: ranges.node_of(commit.unit)):
         own = list(group)

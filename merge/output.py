@@ -108,7 +108,8 @@ def _is_wanted(destination: Destination, form: Format, planned: Planned, parts: 
     """Whether it is made: by a node if it has files of the dataset, and of the parts of some nodes
     if one of these has made it."""
     if planned.is_part:
-        return bool(planned.files_of(destination.dataset))
+        files = planned.inputs.get(destination.dataset)
+        return files is not None and bool(files.numbers)
     is_partial = parts.are_of_nodes and not planned.is_whole
     return not is_partial or parts.has_some_of(destination.name, form.suffix)
 
@@ -156,7 +157,7 @@ def _add_trees(
                 continue
             found = TTREE.make_outputs(
                 [making.of_tree(tree, contents) for making in own],
-                planned.source_with_events(tree, dataset),
+                planned.sources_with_events[tree, dataset],
                 merge_threads(config.forking.children, config.threads.per_child),
                 config.merge.verify,
                 on_open,
@@ -374,18 +375,17 @@ def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadePart
     """Adds what the input has beside its events: of parts that nodes have made what these have, and
     of files that no node has carried what they have themselves."""
     source, form, dataset = config.source, making.form, making.destination.dataset
-    own = planned.carried(dataset)
+    own = planned.inputs[dataset].carried
     inputs: list[str] = []
     if parts.are_of_nodes and parts.holds(making.names):
         inputs = [path for path in parts.paths(making.names[0]) if form.is_of(path)]
         own = [e for e in own if planned.is_whole and e[0] not in parts.carries]
-    elif not form.is_of(planned.first_file(dataset)):
+    elif not form.is_of(planned.inputs[dataset].first):
         return
     identities = {path: (uuid, n_bytes, 0) for _, path, uuid, n_bytes in own}  # copies will do
     inputs += identities
     same = list(identities.values()) if len(inputs) == len(identities) else []
-    by_entry = [*source.tree_names.of_entries(planned.trees), *planned.contents.with_events]
-    by_entry += [each for tree in planned.contents.with_events for each in planned.paths_of(tree)]
+    by_entry = [*source.tree_names.of_entries(planned.trees), *planned.paths_with_events]
     common = source.branches == "common"
     file = str(making.targets[0].path)
     form.carry(inputs, file, by_entry, config.merge.keep_first, same, common)
@@ -395,5 +395,6 @@ def _written_anew(
     form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
 ) -> list[str]:
     kept = branches_of(str(file), planned.output_tree, form)
-    first = planned.first_file(dataset), planned.first_tree(dataset)
-    return [branch for branch in form.written_anew(*first) if branch in kept]
+    input_files = planned.inputs[dataset]
+    anew = form.written_anew(input_files.first, input_files.tree)
+    return [branch for branch in anew if branch in kept]

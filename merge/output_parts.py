@@ -55,18 +55,14 @@ class Merging(Struct, frozen=True):
         anew."""
         outputs, kept = self.config.outputs, self.planned.contents.by_label
         trees = {o.label for o in outputs if o.format == TTREE.name and not o.per_lumi}
-        sources = self.planned.sources
+        sources, inputs = self.planned.sources, self.planned.inputs
         found = [
             each
             for each in self.config.destinations
             if each.label in trees and sources[each.dataset].form is TTREE
         ]
         by_root = {
-            dataset: set(
-                TTREE.written_anew(
-                    self.planned.first_file(dataset), self.planned.first_tree(dataset)
-                )
-            )
+            dataset: set(TTREE.written_anew(inputs[dataset].first, inputs[dataset].tree))
             for dataset in {each.dataset for each in found}
         }
         return [

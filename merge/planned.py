@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,17 @@ _MOST_KEPT_BYTES = 1 << 30
 """What the merge keeps unpacked of an input whose entries it takes in another order."""
 Carried = tuple[int, str, str, int]
 """Number, path, UUID and bytes of a file whose rows beside events are carried to outputs."""
+
+
+class InputFiles(NamedTuple):
+    """Files of a dataset, or of all, but for those that are left out. `numbers`; `carried`: those
+    whose rows beside events outputs have; `first`: that whose tree gives outputs their structure,
+    `tree`: its tree."""
+
+    numbers: Sequence[int]
+    carried: Sequence[Carried]
+    first: str
+    tree: str
 
 
 class Planned(Struct, frozen=True, dict=True):
@@ -47,19 +58,52 @@ class Planned(Struct, frozen=True, dict=True):
     left_out: Collection[int] = ()
     """Numbers of files that cannot be read."""
     carries: Sequence[Carried] | None = None
-    """Of a node's part of the plan, the files whose rows beside events its outputs have; None: the
-    plan is of the whole job."""
+    """Files whose rows beside events a node's outputs have; None: the plan is of the whole job."""
 
     @property
     def is_part(self) -> bool:
         """Whether this is of a node, whose outputs are joined with those of others."""
         return self.carries is not None
 
-    def carried(self, dataset: int | None) -> list[Carried]:
-        """The files of this dataset, or of all, whose rows beside events outputs have."""
+    @cached_property
+    def inputs(self) -> dict[int | None, InputFiles]:
+        """By number of a dataset its files; None: all."""
+        return {each: self._files(each) for each in self._datasets}
+
+    @cached_property
+    def sources(self) -> dict[int | None, EventSource]:
+        """The input, from which whole entries are taken: no column of it is asked for. By number of
+        a dataset its files alone, if they have events; None: all."""
+        return {each: self._source(each) for each in self._datasets}
+
+    @cached_property
+    def sources_with_events(self) -> dict[tuple[str, int | None], EventSource]:
+        """The same for trees that go with the events, by path of the tree as well."""
+        return {
+            (tree, each): self._source_with_events(tree, each)
+            for tree in self.contents.with_events
+            for each in self._datasets
+        }
+
+    @cached_property
+    def paths_with_events(self) -> list[str]:
+        """Trees that go with the events, wherever files have them."""
+        of_files = (path for tree in self.contents.with_events for path in self._paths_of(tree))
+        return list(dict.fromkeys([*self.contents.with_events, *of_files]))
+
+    @property
+    def _datasets(self) -> list[int | None]:
+        return [None, *range(1 + max(self.datasets, default=0))]
+
+    def _files(self, dataset: int | None) -> InputFiles:
+        files = self._numbers(dataset)
+        first = first_file(self._clusters(dataset, self.contents.clusters))
+        tree = self.trees[first] if self.trees else self.ids.tree
+        return InputFiles(files, self._carried(dataset, files), self.files[first], tree)
+
+    def _carried(self, dataset: int | None, files: Sequence[int]) -> list[Carried]:
         if self.carries is None:
-            own = self.files_of(dataset)
-            return [(n, self.files[n], *self.identities[n][:2]) for n in own]
+            return [(n, self.files[n], *self.identities[n][:2]) for n in files]
         return [
             each
             for each in self.carries
@@ -67,22 +111,13 @@ class Planned(Struct, frozen=True, dict=True):
             if dataset is None or not self.datasets or self.datasets[each[0]] == dataset
         ]
 
-    @cached_property
-    def sources(self) -> dict[int | None, EventSource]:
-        """The input, from which whole entries are taken: no column of it is asked for. By number of
-        a dataset its files alone, if they have events; None: all."""
-        return {
-            each: self._source(each) for each in (None, *range(1 + max(self.datasets, default=0)))
-        }
-
-    def source_with_events(self, tree: str, dataset: int | None) -> EventSource:
-        """The entries of a tree that goes with the events."""
+    def _source_with_events(self, tree: str, dataset: int | None) -> EventSource:
         clusters = self._clusters(dataset, self.contents.with_events[tree])
-        trees = self.paths_of(tree) if self.trees else ()
+        trees = self._paths_of(tree)
         return replace(self.sources[dataset], tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
 
-    def paths_of(self, tree: str) -> list[str]:
-        """Where each file has a tree that goes with the events."""
+    def _paths_of(self, tree: str) -> list[str]:
+        """Where each file has it; nothing if all have it in the same place."""
         _, name = split_tree(tree)
         return [split_tree(of_events)[0] + name for of_events in self.trees]
 
@@ -98,21 +133,11 @@ class Planned(Struct, frozen=True, dict=True):
         )  # fmt: skip
 
     def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-        own = {n for n in self.files_of(dataset) if len(known[n]) > 1}
+        own = {n for n in self._numbers(dataset) if len(known[n]) > 1}
         return [each if n in own or not own else () for n, each in enumerate(known)]
 
-    def files_of(self, dataset: int | None) -> list[int]:
-        """Numbers of the files of this dataset, or of all, but for those that are left out."""
+    def _numbers(self, dataset: int | None) -> list[int]:
         numbers = [n for n, path in enumerate(self.files) if path and n not in self.left_out]
         if dataset is None or not self.datasets:
             return numbers
         return [n for n in numbers if self.datasets[n] == dataset]
-
-    def first_file(self, dataset: int | None) -> str:
-        """That whose tree gives outputs of this dataset their structure."""
-        return self.files[first_file(self._clusters(dataset, self.contents.clusters))]
-
-    def first_tree(self, dataset: int | None) -> str:
-        """The tree of that file."""
-        first = first_file(self._clusters(dataset, self.contents.clusters))
-        return self.trees[first] if self.trees else self.ids.tree

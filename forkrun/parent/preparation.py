@@ -73,7 +73,7 @@ class PreparedJob(Job, frozen=True):
     unreadable: Mapping[str, str] = {}
     """Files that are left out, and why."""
     part: Part | None = None
-    """Of a node of a job on many."""
+    """The part of the plan, on a node of many."""
 
     @property
     def cuts(self) -> Cuts | None:
@@ -137,7 +137,7 @@ class PlannedJob(Struct, frozen=True):
     start_s: float
     done_s: float
     part: Part | None = None
-    """Of a node of a job on many."""
+    """The part of the plan, on a node of many."""
     is_on_nodes: bool = False
     may_reorder: bool = False
     """The plan is of the whole input, and not begun: modules may need another order of events."""

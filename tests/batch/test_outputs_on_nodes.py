@@ -126,7 +126,7 @@ OUTPUTS = [
 
 
 def write_skim(folder: Path, files: Sequence[Path], **sections: Any) -> Path:
-    """Of some units in each lumi, so that lumis and files are shared by nodes."""
+    """A job of some units in each lumi, so that nodes share lumis and files."""
     forking = {"children": 2, "max_unit_events": 7}
     job = jets_job(files, **{"outputs": OUTPUTS, "forking": forking, **sections})
     return write_job(folder, job)
@@ -193,13 +193,15 @@ def test_lcio_has_the_bytes_of_one_node(tmp_path: Path) -> None:
 
 
 def test_lumis_that_several_nodes_have_are_in_one_file_each(tmp_path: Path) -> None:
-    """They are scattered over files, and gathered; rows beside events stay in their order."""
-    lumis = [(1, lumi, 10) for lumi in range(1, 7)]
-    files = [write_events(tmp_path / f"{n}.root", lumis, 1 + 100 * n) for n in range(4)]
-    for n, file in enumerate(files):
-        add_tree(file, "Runs", {"n": np.array([n])})
+    """They are scattered over files of which the last comes first, and gathered; rows beside events
+    stay in the order of the files."""
+    files = []
+    for n in range(4):
+        lumis = [(1, lumi, 10) for lumi in range(4 - n, 7)]
+        files.append(write_events(tmp_path / f"{n}.root", lumis, 1 + 100 * n))
+        add_tree(files[n], "Runs", {"n": np.array([n])})
     outputs = [{"label": "each", "per_lumi": True}, {"label": "all"}]
-    config = write_skim(tmp_path, files, outputs=outputs, source={"order": "lumi"})
+    config = write_skim(tmp_path, files, outputs=outputs, source={"order": "sorted"})
     one = of_one_node(config)
     submit(config, "run", 5)
     run_nodes(tmp_path / "run", range(5))
