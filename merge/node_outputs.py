@@ -135,8 +135,10 @@ def forget_outputs(node: RunDirectory) -> None:
     remove(node.merge_summary)
 
 
-def forget_outputs_of_others(node: RunDirectory, commits: Iterable[Commit]) -> None:
-    """Does so if they are not of just these commits of the node."""
+def has_outputs_of(node: RunDirectory, commits: Iterable[Commit]) -> bool:
+    """Whether a node has made its outputs of just these commits; those of others are forgotten."""
     ordered = sorted(commits, key=lambda commit: commit.unit)
-    if _read(node, commits_digest(ordered, 0)) is None:
-        forget_outputs(node)
+    if _read(node, commits_digest(ordered, 0)) is not None:
+        return True
+    forget_outputs(node)
+    return False

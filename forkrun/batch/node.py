@@ -27,7 +27,7 @@ from forkrun.errors import (
     OutputError,
     StoppedError,
 )
-from forkrun.merge.node_outputs import forget_outputs_of_others
+from forkrun.merge.node_outputs import has_outputs_of
 from forkrun.merge.node_sums import write_node_sums
 from forkrun.parent.job import run_job
 from forkrun.plan.part import Part
@@ -75,11 +75,11 @@ def run_node(
             left_s = None if end_s is None else max(end_s - time.monotonic(), 1.0)
             submitted = take_code(folder)
             config = _config(folder, left_s, memory_bytes)
-            forget_outputs_of_others(own, read_ledgers(own.ledger))
-            run_job(
-                config, own.path, quiet=quiet, plots=False, part=part, whole=folder,
-                submitted=submitted,
-            )  # fmt: skip
+            if not _is_done(own, ranges.n_units(number)):
+                run_job(
+                    config, own.path, quiet=quiet, plots=False, part=part, whole=folder,
+                    submitted=submitted,
+                )  # fmt: skip
             with suppress(ForkrunError):  # they only save the merge time, which finds the reason
                 write_node_sums(own, read_ledgers(own.ledger))
         with suppress(ForkrunError, OSError):  # it only saves files
@@ -88,6 +88,12 @@ def run_node(
         if error.signal_number != signal.SIGTERM:
             raise
         raise OutOfTimeError(f"evicted by the batch system: {error}") from error
+
+
+def _is_done(node: RunDirectory, n_units: int) -> bool:
+    """Whether a node has made its outputs, of all its units: what describes its run is packed."""
+    commits = read_ledgers(node.ledger)
+    return has_outputs_of(node, commits) and sum(c.n_units for c in commits) >= n_units
 
 
 def _unpack(node: RunDirectory) -> None:
