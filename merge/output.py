@@ -209,8 +209,8 @@ class _Making(Struct, frozen=True):
     def of_tree(self, tree: str, contents: OutputContents) -> OutputToMake:
         """The tree that goes with its events."""
         branches = contents.by_label[self.output.label].trees[tree]
-        return replace(
-            self.to_make, branches=branches, products=(), progress=_quiet, goes_with_events=True,
+        return self.to_make._replace(
+            branches=branches, products=(), progress=_quiet, goes_with_events=True,
             tree=tree,
         )  # fmt: skip
 

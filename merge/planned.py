@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from forkrun.base.destinations import split_tree
 from forkrun.formats import EventSource, format_named
@@ -114,7 +113,7 @@ class Planned(Struct, frozen=True, dict=True):
     def _source_with_events(self, tree: str, dataset: int | None) -> EventSource:
         clusters = self._clusters(dataset, self.contents.with_events[tree])
         trees = self._paths_of(tree)
-        return replace(self.sources[dataset], tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
+        return self.sources[dataset]._replace(tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
 
     def _paths_of(self, tree: str) -> list[str]:
         """Where each file has it; nothing if all have it in the same place."""

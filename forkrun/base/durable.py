@@ -11,7 +11,6 @@ import errno
 import json
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -103,7 +102,7 @@ def published_folder(final: Path) -> Iterator[Path]:
 
 def temporary_name(final: Path) -> Path:
     """A new temporary name in the folder of `final`."""
-    return final.with_name(f"{final.name}.{secrets.token_hex(4)}.part")
+    return final.with_name(f"{final.name}.{os.urandom(4).hex()}.part")
 
 
 def final_name(name: str) -> str:
@@ -133,7 +132,7 @@ def write_columns(path: Path, value: Any) -> None:
     from forkrun import _core  # ROOT's libraries, which take 40 ms to be loaded
 
     columns: list[Any] = []
-    mark = secrets.token_hex(8)
+    mark = os.urandom(8).hex()
 
     def mark_for(column: Any) -> str:
         columns.append(column)

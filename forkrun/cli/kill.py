@@ -9,8 +9,8 @@ from pathlib import Path
 from forkrun.base.quantities import plural
 from forkrun.batch.course import NodeJobs, accepted_submissions, note_kill
 from forkrun.batch.systems.choose import system_of
-from forkrun.cli.options import add_json, print_json
 from forkrun.cli.resubmit import numbers_of
+from forkrun.cli.results import add_json, print_json
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import find_nodes

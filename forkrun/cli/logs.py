@@ -10,8 +10,8 @@ from forkrun.base.quantities import whole_number
 from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import logs_of, tail
 from forkrun.batch.status import MISSING, read_status
-from forkrun.cli.options import add_json, print_json
 from forkrun.cli.resubmit import numbers_of
+from forkrun.cli.results import add_json, print_json
 from forkrun.rundir.opening import find_nodes
 
 DESCRIPTION = "Print the last lines of the logs of unfinished nodes."

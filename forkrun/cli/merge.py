@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.input_files.urls import known_as
 from forkrun.base.progress import make_progress
-from forkrun.cli.options import add_json, print_json
+from forkrun.cli.results import add_json, print_json
 from forkrun.errors import ConfigError, VerificationError
-from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.nodes import is_on_nodes
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # longer to load than files to merge
+    from forkrun.rundir.directory import RunDirectory
     from forkrun.rundir.lock import RunLock
 
 
@@ -95,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _merge_run(options: argparse.Namespace) -> int:
-    from forkrun.monitoring.report.write import write_report  # longer to load than files to merge
+    from forkrun.monitoring.report.write import write_report
     from forkrun.rundir.opening import opened
 
     what = "a run directory; for files write forkrun merge OUT.root IN1.root IN2.root …"
@@ -115,6 +114,7 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
     from forkrun.monitoring import Timeline
     from forkrun.parent.merging import merge
     from forkrun.plan.stored import read_plan
+    from forkrun.rundir.nodes import is_on_nodes
 
     run = shlex.quote(str(options.output))
     if is_on_nodes(folder):

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_text
-from forkrun.cli.options import add_json, print_json
+from forkrun.cli.results import add_json, print_json
 from forkrun.errors import ConfigError, OutputError
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "plugin"

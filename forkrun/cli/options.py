@@ -145,16 +145,6 @@ def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
     return settings + [parse_setting(text) for text in options.settings]
 
 
-def add_json(parser: Any) -> None:
-    """Adds --json, of commands that print results."""
-    parser.add_argument("--json", action="store_true", help="print the results as JSON")
-
-
-def print_json(value: Any) -> None:
-    """Prints results as --json has them; paths as texts."""
-    print(json.dumps(value, indent=1, default=str))
-
-
 @contextlib.contextmanager
 def naming(file: str) -> Iterator[None]:
     """Prefixes problems that are found later with the name of the configuration."""

@@ -11,7 +11,7 @@ from forkrun.batch.extending import check_unchanged
 from forkrun.batch.shipping import changed_code, take_new_code
 from forkrun.batch.status import JobStatus, State, read_status
 from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
-from forkrun.cli.options import add_json, print_json
+from forkrun.cli.results import add_json, print_json
 from forkrun.config import BatchSystem, JobConfig, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError

@@ -19,8 +19,9 @@ from forkrun.batch.preparing import (
 )
 from forkrun.batch.profiles import with_profile
 from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
-from forkrun.cli.options import add_config_options, add_json, config_of, naming, print_json
+from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.cli.resubmit import resubmit
+from forkrun.cli.results import add_json, print_json
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory

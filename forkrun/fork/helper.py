@@ -23,8 +23,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from msgspec import msgpack
-
 from forkrun.base.wait_status import describe_status
 from forkrun.errors import ForkrunError, InputError, StoppedError
 from forkrun.fork.failure import as_forkrun_error, from_record, to_record
@@ -312,6 +310,8 @@ _LENGTH_BYTES = 8
 
 def _send(pipe: IO[bytes], message: Request | Answer) -> None:
     """Writes the length of a message, then the message."""
+    from msgspec import msgpack  # 10 ms that a merge of files does not need
+
     data = msgpack.encode(message)
     pipe.write(len(data).to_bytes(_LENGTH_BYTES))
     pipe.write(data)
@@ -320,6 +320,8 @@ def _send(pipe: IO[bytes], message: Request | Answer) -> None:
 
 def _receive(pipe: IO[bytes]) -> dict[str, Any] | None:
     """The next message; None at the end, also in the middle of one."""
+    from msgspec import msgpack
+
     n_bytes = int.from_bytes(pipe.read(_LENGTH_BYTES))
     data = pipe.read(n_bytes)
     return msgpack.decode(data) if n_bytes and len(data) == n_bytes else None

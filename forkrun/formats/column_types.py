@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,7 +15,7 @@ NUMBERS = (
 _MOST_LEVELS, _MOST_DIMENSIONS = 6, 3
 
 
-class ColumnType(Struct, frozen=True):
+class ColumnType(NamedTuple):
     """`n_levels`: of offsets, one for each "[]" and one more for texts, which are lists of
     characters; `dimensions`: sizes of arrays of fixed size, within the lists."""
 

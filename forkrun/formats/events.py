@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 from forkrun import _core
 
@@ -20,7 +18,7 @@ Read = Callable[[str, str, Sequence[str], int, int], Mapping[str, Any]]
 last."""
 
 
-class EventSource(Struct, frozen=True):
+class EventSource(NamedTuple):
     """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
     type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
     `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
@@ -63,7 +61,7 @@ Range = tuple[int, int, int]
 """Number of the file, first entry, and the one behind the last."""
 
 
-class OutputToMake(Struct, frozen=True):
+class OutputToMake(NamedTuple):
     """An output to make. `fragments`: groups in the order of the output, each with its number in
     the order of the input and the files of fragments whose events alternate; `files`: path of each,
     and the entries whose events it has, none: all; `branches`: of the input; `products`: name and

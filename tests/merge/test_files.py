@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -105,3 +107,14 @@ def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     inputs = [write(tmp_path / "a.root", [1])]
     with pytest.raises(OutputError, match="nowhere"):
         _core.merge_trees(inputs, str(tmp_path / "nowhere" / "out.root"))
+
+
+def test_the_command_loads_nothing_of_jobs(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{i}.root", [i]) for i in range(2)]
+    command = [sys.executable, "-X", "importtime", "-m", "forkrun", "merge"]
+    command += [str(tmp_path / "merged.root"), *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "forkrun.merge.files" in loaded
+    slow = {"pydantic", "numpy", "msgspec", "forkrun.config", "forkrun.rundir.directory"}
+    assert loaded & slow == set()

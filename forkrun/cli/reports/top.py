@@ -20,7 +20,7 @@ from rich.live import Live
 from forkrun.base.quantities import plural
 from forkrun.batch.course import accepted_submissions
 from forkrun.cli.kill import stop_nodes
-from forkrun.cli.options import print_json
+from forkrun.cli.results import print_json
 from forkrun.errors import InputError
 from forkrun.monitoring.live.screen import ORDERS, render
 from forkrun.monitoring.live.state import LiveJob, LiveRun

@@ -12,7 +12,7 @@ from typing import Any
 from forkrun.base.durable import require_folder
 from forkrun.base.quantities import duration, size, whole_number
 from forkrun.base.streams import unfiltered
-from forkrun.cli.options import add_json, print_json
+from forkrun.cli.results import add_json, print_json
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
 
