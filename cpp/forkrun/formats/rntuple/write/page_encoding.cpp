@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
+#include <utility>
 
 #include <forkrun/core/data/errors.hpp>
 
@@ -11,44 +11,46 @@ namespace forkrun::rntuple {
 namespace {
 
 template <typename T>
-T number_at(std::span<const std::byte> values, std::size_t i) {
+T number_at(const std::byte* values, std::size_t i) {
   T value;
-  std::memcpy(&value, values.data() + i * sizeof(T), sizeof(T));
+  std::memcpy(&value, values + i * sizeof(T), sizeof(T));
   return value;
 }
 
-/// The first bytes of all numbers, then their second ones, and so on.
+/// The first bytes of all numbers, then their second ones, and so on. Without a loop over these, so
+/// that the one over numbers becomes one of vectors.
 template <typename U, typename Number>
 void split(std::size_t n, std::span<std::byte> into, Number number) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const U value = number(i);
-    for (std::size_t byte = 0; byte < sizeof(U); ++byte) {
-      into[byte * n + i] = static_cast<std::byte>(value >> (8 * byte));
+  [&]<std::size_t... byte>(std::index_sequence<byte...>) {
+    std::byte* __restrict to[] = {into.data() + byte * n...};
+    for (std::size_t i = 0; i < n; ++i) {
+      const U value = number(i);
+      ((to[byte][i] = static_cast<std::byte>(value >> (8 * byte))), ...);
     }
-  }
+  }(std::make_index_sequence<sizeof(U)>{});
 }
 
 template <typename U>
 void split_numbers(std::span<const std::byte> values, std::size_t n, std::span<std::byte> into) {
-  split<U>(n, into, [=](std::size_t i) { return number_at<U>(values, i); });
+  split<U>(n, into, [from = values.data()](std::size_t i) { return number_at<U>(from, i); });
 }
 
 /// Signed numbers are stored as 0, -1, 1, -2, …
 template <typename U>
 void split_signed(std::span<const std::byte> values, std::size_t n, std::span<std::byte> into) {
-  split<U>(n, into, [=](std::size_t i) {
-    const auto value = number_at<U>(values, i);
-    const bool is_negative = value >> (8 * sizeof(U) - 1) != 0;
-    return static_cast<U>(static_cast<U>(value << 1U) ^ (is_negative ? static_cast<U>(~U{}) : U{}));
+  split<U>(n, into, [from = values.data()](std::size_t i) {
+    const auto value = number_at<U>(from, i);
+    const auto is_negative = static_cast<U>(value >> (8 * sizeof(U) - 1));
+    return static_cast<U>(static_cast<U>(value << 1U) ^ static_cast<U>(U{0} - is_negative));
   });
 }
 
 /// Places of ends: each as what is added to the one before it in the page.
 template <typename U>
 void split_ends(std::span<const std::byte> values, std::size_t n, std::span<std::byte> into) {
-  split<U>(n, into, [=](std::size_t i) {
-    const auto before = i == 0 ? 0 : number_at<std::uint64_t>(values, i - 1);
-    return static_cast<U>(number_at<std::uint64_t>(values, i) - before);
+  split<U>(n, into, [from = values.data()](std::size_t i) {
+    const auto before = i == 0 ? 0 : number_at<std::uint64_t>(from, i - 1);
+    return static_cast<U>(number_at<std::uint64_t>(from, i) - before);
   });
 }
 
@@ -65,7 +67,7 @@ void pack_numbers(std::span<const std::byte> values, std::size_t n, std::size_t 
   std::ranges::fill(into, std::byte{});
   std::size_t bit = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    auto left = std::uint64_t{number_at<std::uint32_t>(values, i)} << (bit % 8);
+    auto left = std::uint64_t{number_at<std::uint32_t>(values.data(), i)} << (bit % 8);
     for (auto byte = bit / 8; left != 0; ++byte, left >>= 8U) {
       into[byte] |= static_cast<std::byte>(left);
     }
@@ -75,7 +77,7 @@ void pack_numbers(std::span<const std::byte> values, std::size_t n, std::size_t 
 
 void narrow_ends(std::span<const std::byte> values, std::size_t n, std::span<std::byte> into) {
   for (std::size_t i = 0; i < n; ++i) {
-    const auto end = static_cast<std::uint32_t>(number_at<std::uint64_t>(values, i));
+    const auto end = static_cast<std::uint32_t>(number_at<std::uint64_t>(values.data(), i));
     std::memcpy(into.data() + i * sizeof end, &end, sizeof end);
   }
 }
