@@ -75,6 +75,18 @@ def test_small_pages_are_joined_and_others_copied(tmp_path: Path) -> None:
     assert pages["large"] == [pages_of(file, "Events")[0][large][0] for file in files]
 
 
+def test_the_same_bytes_may_be_another_number_of_bits(tmp_path: Path) -> None:
+    bits = np.random.default_rng(1).integers(0, 2, 504).astype(bool)
+    bits[500:] = False
+    files = [
+        write_table(tmp_path / f"{number}.root", {"bits": bits[:n]})
+        for number, n in enumerate((504, 504, 500, 504))
+    ]
+    assert len({pages_of(file, "Events")[0][0][0] for file in files}) == 1
+    merge_files(files, tmp_path / "out.root")
+    assert lists_of(tmp_path / "out.root") == joined(files)
+
+
 def test_files_of_other_writers_take_turns(tmp_path: Path) -> None:
     files = []
     for number in range(12):

@@ -11,6 +11,7 @@
 #include <RZip.h>
 
 #include <forkrun/bytes/inflate.hpp>
+#include <forkrun/bytes/zip_page.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 
@@ -178,6 +179,12 @@ const Search usual_of_large{level_of_small,
                              {Parameter::min_match, 5},
                              {Parameter::strategy, 2}}};
 
+/// Pages of RNTuples have few matches, and these are found at once (decision 0021).
+constexpr int level_of_small_pages = 3;
+constexpr int level_of_pages = 1;
+const Search usual_of_small_pages{level_of_small_pages, {}};
+const Search usual_of_pages{level_of_pages, {}};
+
 /// A context of the library that compresses in one way.
 class ZstdCompressor {
  public:
@@ -231,11 +238,23 @@ ZstdCompressor& compressor_of(Compression compression, std::size_t n_bytes) {
   return large;
 }
 
+ZstdCompressor& page_compressor_of(Compression compression, std::size_t n_bytes) {
+  if (!has_own_search(compression)) {
+    return compressor_of(compression, n_bytes);
+  }
+  if (n_bytes < medium_bytes) {
+    thread_local ZstdCompressor small{usual_of_small_pages};
+    return small;
+  }
+  thread_local ZstdCompressor large{usual_of_pages};
+  return large;
+}
+
 /// One block; its size, 0 if it does not fit.
-std::size_t zip_zstd(std::span<const std::byte> from, Compression compression,
+std::size_t zip_zstd(std::span<const std::byte> from, ZstdCompressor& compressor,
                      std::span<std::byte> into) {
   const auto payload = into.subspan(std::min(header_size, into.size()));
-  const auto n = compressor_of(compression, from.size()).compress(from, payload);
+  const auto n = compressor.compress(from, payload);
   if (n == 0) {
     return 0;
   }
@@ -319,16 +338,19 @@ void unzip_both(const Zipped& one, const Zipped& other) {
   }
 }
 
-std::size_t zip(std::span<const std::byte> from, Compression compression,
-                std::span<std::byte> into) {
+namespace {
+
+template <typename CompressorOf>
+std::size_t zip_blocks(std::span<const std::byte> from, Compression compression,
+                       std::span<std::byte> into, CompressorOf of) {
   const bool zstd =
       compression.algorithm == ROOT::RCompressionSetting::EAlgorithm::kZSTD && has_zstd();
   std::size_t n_total = 0;
   while (!from.empty()) {
     const auto block = from.first(std::min(from.size(), max_block));
     const auto room = into.subspan(n_total).first(std::min(into.size() - n_total, max_block));
-    const auto n =
-        zstd ? zip_zstd(block, compression, room) : zip_by_root(block, compression, room);
+    const auto n = zstd ? zip_zstd(block, of(compression, block.size()), room)
+                        : zip_by_root(block, compression, room);
     if (n == 0 || n >= block.size()) {
       return 0;
     }
@@ -336,6 +358,18 @@ std::size_t zip(std::span<const std::byte> from, Compression compression,
     from = from.subspan(block.size());
   }
   return n_total;
+}
+
+}  // namespace
+
+std::size_t zip(std::span<const std::byte> from, Compression compression,
+                std::span<std::byte> into) {
+  return zip_blocks(from, compression, into, compressor_of);
+}
+
+std::size_t zip_page(std::span<const std::byte> from, Compression compression,
+                     std::span<std::byte> into) {
+  return zip_blocks(from, compression, into, page_compressor_of);
 }
 
 bool is_possible_size(std::int64_t n_object, std::int64_t n_stored) {

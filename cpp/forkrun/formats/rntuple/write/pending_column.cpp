@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <forkrun/bytes/xxh3.hpp>
-#include <forkrun/bytes/zip.hpp>
+#include <forkrun/bytes/zip_page.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
 #include <forkrun/formats/rntuple/write/page_encoding.hpp>
 
@@ -63,7 +63,7 @@ void PendingColumn::seal_page(std::span<const std::byte> values, std::size_t n) 
   encode_page(column_, values, n, packed);
   const auto begin = sealed_.size();
   const std::span room{sealed_.extend(packed.size() + checksum_bytes), packed.size()};
-  auto n_stored = compression_.level == 0 ? 0 : zip(packed, compression_, room);
+  auto n_stored = compression_.level == 0 ? 0 : zip_page(packed, compression_, room);
   if (n_stored == 0) {
     std::ranges::copy(packed, room.begin());
     n_stored = packed.size();
