@@ -94,7 +94,7 @@ bench-variations: build ## what 20 systematic variations of a column cost, again
 bench-output: build ## skims that keep all branches with default settings against compiled RDataFrame; more: BENCH_ARGS="--per-lumi 10 500 50000"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py $(BENCH_ARGS)
 
-bench-rntuple: build ## the same skims from RNTuple to RNTuple, a merge of 100 files against hadd, reading columns against ROOT and uproot
+bench-rntuple: build ## the same skims from RNTuple to RNTuple, merges of 100 files against hadd, reading columns against ROOT and uproot; merges alone: BENCH_ARGS=--merges-alone
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py --format rntuple \
 		--json build/bench/rntuple.json $(BENCH_ARGS)
 

@@ -21,19 +21,16 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import columns  # noqa: E402
-import merging  # noqa: E402
+import merged  # noqa: E402
 from command_line import report  # noqa: E402
 from compile import compile_program  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
-from forkrun import merge_files  # noqa: E402
 from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
 
 _COLUMN = "MET_pt"
 _READ_AGAIN = 14
 """Columns that are read from the outputs."""
-_MERGED = 100
-"""Files that are merged."""
 _REAL = "nanoAOD_2015_CMS_Open_Data_ttbar.root"
 
 
@@ -45,12 +42,18 @@ def main() -> None:
         keep = Path(args.keep or name)
         keep.mkdir(parents=True, exist_ok=True)
         if args.format == "rntuple":
-            results.append(_merge(args.repeats, Path(name)))
+            results.append(merged.run_generated(Path(name), args.repeats))
+            if (real := _real()).exists():
+                results += merged.run_real(real, keep, args.programs, args.repeats)
+            if args.merges_alone:
+                print(format_table(results), flush=True)
+                report(results, args.json)
+                return
             results += columns.run_objects(keep, args.programs, args.repeats)
             print(format_table(results), flush=True)
         for what, file in _inputs(args, keep):
             if args.format == "rntuple":
-                file = _as_rntuple(file)
+                file = merged.as_rntuple(file)
                 if what.startswith("real"):
                     results += columns.run(file, Path(name), args.programs, args.repeats)
                     print(format_table(results), flush=True)
@@ -72,6 +75,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repetitions", type=int, default=250, help="of the real events")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--format", choices=("ttree", "rntuple"), default="ttree")
+    parser.add_argument("--merges-alone", action="store_true", help="of RNTuples merges alone")
     parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
     parser.add_argument("--keep", type=Path, help="keep samples here, and use those that are there")
     parser.add_argument("--programs", type=Path, default=Path("build/bench"))
@@ -80,10 +84,14 @@ def _arguments() -> argparse.Namespace:
     return args
 
 
+def _real() -> Path:
+    return Path(os.environ.get("FORKRUN_TEST_DATA", "../shared/data")) / _REAL
+
+
 def _inputs(args: argparse.Namespace, folder: Path) -> list[tuple[str, Path]]:
     """Names and files: generated events, and real ones again and again where these are there."""
     found = []
-    real = Path(os.environ.get("FORKRUN_TEST_DATA", "../shared/data")) / _REAL
+    real = _real()
     for per_lumi in args.per_lumi:
         file = folder / f"generated-{args.events}-{per_lumi}.root"
         if not file.exists():
@@ -101,23 +109,6 @@ def _inputs(args: argparse.Namespace, folder: Path) -> list[tuple[str, Path]]:
             subprocess.run([program, real, file, str(args.repetitions), str(per_lumi)], check=True)
         found.append((f"real NanoAOD × {args.repetitions}, lumis of {per_lumi:,}", file))
     return found
-
-
-def _as_rntuple(file: Path) -> Path:
-    """The same events in an RNTuple; made if it is not there."""
-    ntuple = file.with_suffix(".ntuple.root")
-    if not ntuple.exists():
-        merge_files(file, ntuple, format="rntuple")
-    return ntuple
-
-
-def _merge(repeats: int, folder: Path) -> Result:
-    """The merge of 100 files of 500 events with many branches."""
-    settings = SampleSettings(
-        n_events=500 * _MERGED, n_files=_MERGED, n_branches=900, n_runs=1, lumis_per_run=_MERGED
-    )
-    parts = [_as_rntuple(tree) for tree in write_sample(folder / "many.root", settings)]
-    return merging.run("RNTuples of 500 events", parts, folder, repeats)
 
 
 class _Case:

@@ -1,6 +1,7 @@
-// Many events from a few real ones: all branches again and again, floats jittered by up to 2.5 % and
-// cut to 10 bits so that they compress as real data do, ids numbered anew.
-//     replicate IN OUT REPETITIONS EVENTS_PER_LUMI
+// Many events from a few real ones: all branches again and again, floats jittered by up to 2.5 %
+// and cut to 10 bits so that they compress as real data do, ids numbered anew.
+//     replicate IN OUT REPETITIONS EVENTS_PER_LUMI [FILES]
+// With FILES: into so many of as many events each, which are called OUT-0.root and so on.
 
 #include <cstdint>
 #include <cstdio>
@@ -37,39 +38,68 @@ void jitter(TLeaf& leaf, TRandom& random) {
   }
 }
 
+struct Ids {
+  UInt_t run = 1;
+  UInt_t lumi = 0;
+  ULong64_t event = 0;
+};
+
+void set_ids(TTree& tree, Ids& ids) {
+  tree.SetBranchAddress("run", &ids.run);
+  tree.SetBranchAddress("luminosityBlock", &ids.lumi);
+  tree.SetBranchAddress("event", &ids.event);
+}
+
+class Replica {
+ public:
+  Replica(TTree& events, long per_lumi)
+      : events_{events}, per_lumi_{per_lumi}, floats_{float_leaves(events)} {
+    set_ids(events_, ids_);
+  }
+  void write(const std::string& path, long first, long last) {
+    TFile output{path.c_str(), "RECREATE", "", 505};
+    auto& copy = *events_.CloneTree(0);
+    set_ids(copy, ids_);
+    for (long i = first; i < last; ++i) {
+      events_.GetEntry(i % events_.GetEntries());
+      for (auto* leaf : floats_) {
+        jitter(*leaf, random_);
+      }
+      ids_ = {1, static_cast<UInt_t>(1 + i / per_lumi_), static_cast<ULong64_t>(1 + i)};
+      copy.Fill();
+    }
+    copy.Write("", TObject::kOverwrite);
+    output.Close();
+  }
+
+ private:
+  TTree& events_;
+  long per_lumi_;
+  std::vector<TLeaf*> floats_;
+  Ids ids_;
+  TRandom3 random_{1};
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: replicate IN OUT REPETITIONS EVENTS_PER_LUMI\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: replicate IN OUT REPETITIONS EVENTS_PER_LUMI [FILES]\n");
     return 2;
   }
-  const long repetitions = std::atol(argv[3]), per_lumi = std::atol(argv[4]);
   TFile input{argv[1]};
   auto& events = *input.Get<TTree>("Events");
-  TFile output{argv[2], "RECREATE", "", 505};
-  auto& copy = *events.CloneTree(0);
-  UInt_t run = 0, lumi = 0;
-  ULong64_t event = 0;
-  for (auto* tree : {&events, &copy}) {
-    tree->SetBranchAddress("run", &run);
-    tree->SetBranchAddress("luminosityBlock", &lumi);
-    tree->SetBranchAddress("event", &event);
+  const std::string out{argv[2]};
+  const long n_events = std::atol(argv[3]) * events.GetEntries();
+  Replica replica{events, std::atol(argv[4])};
+  if (argc == 5) {
+    replica.write(out, 0, n_events);
+    return 0;
   }
-  const auto floats = float_leaves(events);
-  TRandom3 random{1};
-  const long n_events = events.GetEntries();
-  for (long i = 0; i < repetitions * n_events; ++i) {
-    events.GetEntry(i % n_events);
-    for (auto* leaf : floats) {
-      jitter(*leaf, random);
-    }
-    run = 1;
-    lumi = static_cast<UInt_t>(1 + i / per_lumi);
-    event = static_cast<ULong64_t>(1 + i);
-    copy.Fill();
+  const long n_files = std::atol(argv[5]);
+  for (long file = 0; file < n_files; ++file) {
+    replica.write(out + "-" + std::to_string(file) + ".root", n_events * file / n_files,
+                  n_events * (file + 1) / n_files);
   }
-  copy.Write("", TObject::kOverwrite);
-  output.Close();
   return 0;
 }
