@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -19,6 +18,7 @@ from forkrun.studies.measure.samples import (
     Moment,
     ProcessMemory,
     forked_memory,
+    mean_memory,
     memory_of_process,
     memory_per_child,
     separate_memory,
@@ -96,8 +96,8 @@ class MemoryMeasurement(Struct, frozen=True):
             "ideal_saving": self.ideal_saving,
             "reference_saving": self.reference and self.reference.ideal_saving(n),
             "unshared_bytes_per_child": self.unshared_bytes,
-            "children_against_time": [moment.to_json() for moment in self.children_against_time],
-            "separate_against_time": [moment.to_json() for moment in self.separate_against_time],
+            "children_against_time": to_builtins(self.children_against_time),
+            "separate_against_time": to_builtins(self.separate_against_time),
         }
 
 
@@ -161,11 +161,6 @@ def _separate(run_dirs: Sequence[Path]) -> Separate:
     both = [separate_memory(run_dir) for run_dir in run_dirs]
     return Separate(
         n_processes=len(run_dirs),
-        start=_mean([start for start, _ in both]),
-        most=_mean([most for _, most in both]),
+        start=mean_memory([start for start, _ in both]),
+        most=mean_memory([most for _, most in both]),
     )
-
-
-def _mean(memories: Sequence[ProcessMemory]) -> ProcessMemory:
-    names = ProcessMemory.__struct_fields__
-    return ProcessMemory(*(fmean(getattr(memory, name) for memory in memories) for name in names))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from forkrun.errors import JobError
 from forkrun.monitoring.records import Sample, read_records
@@ -51,11 +49,8 @@ class Moment(Struct, frozen=True):
     private_bytes: float
     shared_bytes: float
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-def mean_memory(samples: Sequence[Sample]) -> ProcessMemory:
+def mean_memory(samples: Sequence[Sample] | Sequence[ProcessMemory]) -> ProcessMemory:
     """Mean over processes."""
     return ProcessMemory(
         *(fmean(getattr(sample, name) for sample in samples)
