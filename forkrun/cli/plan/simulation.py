@@ -102,9 +102,9 @@ def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[Fil
         describe_input(layout), costs.name, settings.overhead_s, call_s, tuple(rows)
     )
     if options.plot is not None:
-        from forkrun.studies.simulation.plot import write_plot  # matplotlib
+        from forkrun.studies.frame.plot import write_plot  # matplotlib
 
-        write_plot(simulation, options.plot)
+        write_plot(simulation.plot(), options.plot)
     if options.json:
         json.dump(simulation.to_json(), sys.stdout)
         print()

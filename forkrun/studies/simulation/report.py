@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from forkrun.base.quantities import DASH, plural
+from forkrun.studies.frame.study import Curve, Plot
 from forkrun.studies.simulation.compare import Simulated
 from forkrun.studies.simulation.layout import Layout
 
@@ -51,6 +52,17 @@ class Simulation(Struct, frozen=True):
             "call_s": self.call_s,
             "rows": [{**asdict(row), "efficiency": row.efficiency} for row in self.rows],
         }
+
+    def plot(self) -> Plot:
+        """Utilization against the number of children, a line for each distribution."""
+        points: dict[str, list[tuple[float, ...]]] = {}
+        for row in self.rows:
+            points.setdefault(row.distribution, []).append((row.children, row.utilization or 0.0))
+        return Plot(
+            "Utilization by distribution, simulated", f"{self.input}; {self.costs}",
+            "children", "utilization", [Curve(*curve) for curve in points.items()],
+            x_log=2, ideal=1.0,
+        )  # fmt: skip
 
 
 def describe_input(layout: Layout) -> str:
