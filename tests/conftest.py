@@ -6,6 +6,7 @@ import gc
 import os
 import random
 import signal
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,8 +23,9 @@ from forkrun import api  # noqa: E402
 from forkrun.base.progress import in_notebook  # noqa: E402
 from forkrun.fork import helper  # noqa: E402
 from forkrun.fork.command import CleanCommand  # noqa: E402
-from tests.support.jobs import run_served, start_served_worker  # noqa: E402
+from tests.support.jobs import run_served, serving, start_served_worker  # noqa: E402
 
+_DO_NOT_WRITE = sys.dont_write_bytecode
 settings.register_profile("any machine", deadline=None)  # no test asserts a wall time
 settings.load_profile("any machine")
 
@@ -41,7 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draws the order; processes of xdist are told."""
+    """Draws the order; processes of xdist are told. What pytest makes of the tests' assertions,
+    which takes two thirds of the time of finding them, is kept wherever Python may keep what it
+    compiles: it is asked not to for the sake of jobs."""
+    sys.dont_write_bytecode = False
     if config.option.order_seed is None:
         drawn = random.SystemRandom().randrange(1, 1_000_000)
         config.option.order_seed = getattr(config, "workerinput", {}).get("order_seed", drawn)
@@ -78,6 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Forks of this process, and collections in it, leave alone what lasts as long as it does."""
+    sys.dont_write_bytecode = _DO_NOT_WRITE
     gc.collect()
     gc.freeze()
 
@@ -103,6 +109,7 @@ def _served_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     """Jobs that tests run from Python, and workers that read files for them, are served as commands
     are, but where a process that Python starts for them is what is tested."""
     if request.node.get_closest_marker("own_process"):
+        monkeypatch.setattr(serving, "is_deep", False)
         return
     run, start = api._run, helper.start_worker
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import forkrun
-from tests.support.jobs import PATIENCE_S, ROOT, environment, output_digests
+from tests.support.jobs import PATIENCE_S, ROOT, output_digests, program
 from tests.support.jobs import forkrun as command
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -48,16 +46,13 @@ def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> No
     for line in SAMPLE.findall((ROOT / page).read_text(encoding="utf-8")):
         made = command("sample", *shlex.split(line, comments=True), "--quiet", cwd=sample)
         assert made.code == 0, made.err
-    program = sample / "page.py"
+    page_file = sample / "page.py"
     # Two lumis in blocks of one size: what Python modules cost is learnt on larger files.
     quick = "threads={'block_size': 1000}, forking={'distribution': 'lumi'}"
     text = "\n".join(texts).replace('name="adl")', f'name="adl", {quick})')
-    program.write_text(text.replace('Job("sample.root")', f'Job("sample.root", {quick})'))
-    done = subprocess.run(
-        [sys.executable, str(program)], cwd=sample, env=environment(), text=True,
-        capture_output=True, timeout=PATIENCE_S,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    page_file.write_text(text.replace('Job("sample.root")', f'Job("sample.root", {quick})'))
+    done = program(page_file, cwd=sample)
+    assert done.code == 0, done.err
 
 
 @pytest.mark.slow

@@ -4,15 +4,13 @@ has the line of the program, what is wrong and what to do, once, and nothing of 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.support.files import write_events
-from tests.support.jobs import PATIENCE_S, ROOT, environment
+from tests.support.jobs import ROOT, Ended, program
 
 HEAD = 'import awkward as ak\nimport forkrun\njob = forkrun.Job("a.root")\n'
 RUN = "job.run(children=1, quiet=True)\n"
@@ -113,20 +111,17 @@ MISTAKES = [
 ]
 
 
-def done_by(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+def done_by(folder: Path, code: str) -> Ended:
     (folder / "analysis.py").write_text(HEAD + code)
-    return subprocess.run(
-        [sys.executable, "analysis.py"], cwd=folder, env=environment(), text=True,
-        capture_output=True, timeout=PATIENCE_S,
-    )  # fmt: skip
+    return program("analysis.py", cwd=folder)
 
 
 def shown(folder: Path, code: str) -> str:
     """What the program shows of its error."""
     done = done_by(folder, code)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    return done.stderr
+    assert done.code == 1
+    assert done.out == ""
+    return done.err
 
 
 @pytest.fixture
@@ -183,9 +178,9 @@ def hard(block):
 
 def test_a_program_checks_its_job_without_running_it(folder: Path) -> None:
     done = done_by(folder, f"{HARD}job.check()\n")
-    assert done.returncode == 0, done.stderr
-    assert "analysis.py: this job can run: 200 events" in done.stdout
-    assert "modules were called with the first 200 events" in done.stdout
+    assert done.code == 0, done.err
+    assert "analysis.py: this job can run: 200 events" in done.out
+    assert "modules were called with the first 200 events" in done.out
     assert sorted(path.name for path in folder.iterdir()) == ["a.root", "analysis.py"]
 
 
@@ -201,6 +196,6 @@ def test_a_check_names_all_problems_with_the_programs_lines(folder: Path) -> Non
 def test_warnings_are_problems_of_a_strict_check(folder: Path) -> None:
     code = f"{HARD}job.define('twice', '2 * Jet_pt')\n"
     warned = done_by(folder, f"{code}job.check()\n")
-    assert warned.returncode == 0, warned.stderr
-    assert "warning: " in warned.stderr
+    assert warned.code == 0, warned.err
+    assert "warning: " in warned.err
     assert "twice" in shown(folder, f"{code}job.check(strict=True)\n")

@@ -3,8 +3,6 @@ program here and on many nodes, and equals a plain program in every bin, yield a
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import uproot
 import forkrun
 from tests.analysis import plain_regions
 from tests.analysis.zmumu_files import write_all
-from tests.support.jobs import PATIENCE_S, ROOT, environment, output_digests
+from tests.support.jobs import ROOT, output_digests, program
 from tests.support.jobs import forkrun as command
 
 PROGRAM = ROOT / "configs/zmumu/regions.py"
@@ -31,12 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def here(folder: Path) -> forkrun.Result:
     """The job on this machine, as `python PROGRAM FOLDER` runs it."""
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(folder)], cwd=folder, env=environment(), text=True,
-        capture_output=True, timeout=PATIENCE_S,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "Muon_pt, weight: replaced and varied in simulation alone" in done.stderr
+    done = program(PROGRAM, folder, cwd=folder)
+    assert done.code == 0, done.err
+    assert "Muon_pt, weight: replaced and varied in simulation alone" in done.err
     return forkrun.Result.read(folder / "regions-run")
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.jobs import (
-    ROOT,
     Ended,
+    environment,
     forkrun,
     jets_job,
     module,
     output_digests,
+    served_python,
     write_job,
 )
 
@@ -67,8 +68,10 @@ class Job:
         return cls(folder, file, output_digests(folder / "one"))
 
     def submit(self, run: Path, *options: object, on: str = "local") -> Ended:
-        """Submits it, with a command that finds this forkrun."""
-        command = f"env PYTHONPATH={shlex.quote(str(ROOT))} {sys.executable} -m forkrun"
+        """Submits it, with a command that finds this forkrun; served on this machine."""
+        python = served_python() if on == "local" else sys.executable
+        path = environment()["PYTHONPATH"]
+        command = f"env PYTHONPATH={shlex.quote(path)} {python} -m forkrun"
         given = ("--set", f"batch.command={json.dumps(command)}", *options)
         return forkrun("submit", self.file, "--on", on, "-o", run, *given, cwd=self.folder)
 

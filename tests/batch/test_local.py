@@ -20,6 +20,8 @@ from tests.batch.failures import run_round
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.support.jobs import environment, forkrun, output_digests, wait_for, write_job
 
+pytestmark = pytest.mark.own_process  # signals to groups of processes, and memory of each node
+
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Job:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.batch.jobs import Job, problem_of, status_of
-from tests.server.command_server import CommandServer
 from tests.support.files import write_events
 from tests.support.jobs import (
     PATIENCE_S,
@@ -27,7 +25,6 @@ from tests.support.jobs import (
 )
 
 N_NODES = 4
-AT_ONCE = 4
 
 
 @pytest.fixture(scope="module")
@@ -214,21 +211,12 @@ def test_of_two_extensions_each_adds_its_files(tmp_path: Path) -> None:
 # --- many at once ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[list[CommandServer]]:
-    made = [CommandServer(environment()) for _ in range(AT_ONCE)]
-    yield made
-    for server in made:
-        server.close()
-
-
 @pytest.mark.parametrize(
     "seeds", [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_of_commands_at_once_one_begins_a_job_and_no_other_touches_it(
-    tmp_path: Path, job: Job, undisturbed: dict[str, bytes], servers: list[CommandServer],
-    seeds: range,
-) -> None:  # fmt: skip
+    tmp_path: Path, job: Job, undisturbed: dict[str, bytes], seeds: range
+) -> None:
     for seed in seeds:
         dice, run = random.Random(seed), tmp_path / f"{seed}"
         run_alone: list[object] = ["run", job.file, "-o", run, "-q", "--no-plots", "--no-merge"]
@@ -237,7 +225,7 @@ def test_of_commands_at_once_one_begins_a_job_and_no_other_touches_it(
         others = [["report", run, "--no-plots"], ["resubmit", run, "--on", "slurm"],
                   ["collect", run], ["status", run], ["resume", run]]  # fmt: skip
         commands = [*begins, dice.choice(others)]
-        codes = at_once(servers, commands, tmp_path)
+        codes = at_once(commands, tmp_path)
         assert sorted(codes[: len(begins)]) == [0, *[4] * (len(begins) - 1)], seed
         if commands[codes.index(0)][0] == "submit":
             assert given_to_nodes(run) == undisturbed, seed
@@ -246,15 +234,7 @@ def test_of_commands_at_once_one_begins_a_job_and_no_other_touches_it(
         assert not (run / "lock").exists(), seed
 
 
-def at_once(
-    servers: Sequence[CommandServer], commands: Sequence[Sequence[object]], cwd: Path
-) -> list[int]:
+def at_once(commands: Sequence[Sequence[object]], cwd: Path) -> list[int]:
     """Exit codes."""
-
-    def ended(server: CommandServer, arguments: Sequence[object]) -> int:
-        with open("/dev/null") as nothing, tempfile.TemporaryFile() as said:
-            streams = {0: nothing.fileno(), 1: said.fileno(), 2: said.fileno()}
-            return server.run([*map(str, arguments)], cwd, environment(), streams, timeout_s=120)
-
     with ThreadPoolExecutor(len(commands)) as team:
-        return list(team.map(ended, servers, commands))
+        return list(team.map(lambda words: forkrun(*words, cwd=cwd).code, commands))

@@ -4,8 +4,6 @@ the program."""
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import pytest
 import forkrun
 from forkrun.base.durable import read_json
 from tests.support.files import write_events
-from tests.support.jobs import PATIENCE_S, environment, output_digests
+from tests.support.jobs import environment, output_digests, program
 from tests.support.jobs import forkrun as command
 
 QUIET: dict[str, Any] = {"quiet": True}
@@ -72,12 +70,9 @@ def write_files(folder: Path) -> None:
 
 def run_program(folder: Path, call: str) -> str:
     (folder / "analysis.py").write_text(PROGRAM.format(call=call))
-    done = subprocess.run(
-        [sys.executable, "analysis.py"], cwd=folder, env=environment(), text=True,
-        capture_output=True, timeout=PATIENCE_S,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = program("analysis.py", cwd=folder)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def nodes_of(run: Path, n_nodes: int) -> None:

@@ -10,9 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 
+@dataclass
+class Serving:
+    """Whether also processes of Python are served that commands start; see `own_process`."""
+
+    is_deep: bool = True
+
+
+serving = Serving()
+_SERVED_DEEPLY = ("run", "check", "plan", "submit", "resubmit", "collect")
+"""Studies are not: they look at processes that they start."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a command ended."""
@@ -40,12 +51,11 @@ class Ended:
 
 def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
     """Runs the command as a user does; in a process that is started for it where `kwargs` ask for
-    more than variables that it reads itself, or in another thread than the first: what serves
-    commands does one at a time. Drawing plots takes most of the time of a small job."""
+    more than variables that it reads itself. Drawing plots takes most of the time of a small
+    job."""
     no_plots = ["--no-plots"] if arguments[0] in ("run", "resume") else []
     given = [*arguments, *no_plots]
-    is_alone = threading.current_thread() is threading.main_thread()
-    if is_alone and _can_be_served(**kwargs):
+    if _can_be_served(**kwargs):
         ended = _served(given, cwd, kwargs.get("env", environment()))
     else:
         ended = _started(given, cwd, kwargs)
@@ -67,51 +77,70 @@ def _started(arguments: Sequence[object], cwd: Path, kwargs: dict[str, Any]) -> 
     return Ended(process.returncode, out, err)
 
 
+def program(*words: object, cwd: Path) -> Ended:
+    """Runs a program in Python as a user does, served, as are all commands that it starts."""
+    return _served_words(map(str, words), cwd, environment())
+
+
 def forkrun_after(before: Call, *arguments: object, cwd: Path) -> Ended:
     """The command in a process that calls something first."""
-    return _served(arguments, cwd, environment(), before)
+    return _served(arguments, cwd, environment(), before=before)
 
 
 def forkrun_to(out: int, err: int, *arguments: object, cwd: Path) -> int:
     """Exit code of the command, whose output goes to these descriptors."""
-    return _answer(arguments, cwd, environment(), out, err)
+    return _answer(_words_of(arguments), cwd, environment(), out, err)
 
 
-def _served(
-    arguments: Sequence[object], cwd: Path, env: dict[str, str], before: Call | None = None
-) -> Ended:
+def _served(arguments: Sequence[object], cwd: Path, env: dict[str, str], **how: Any) -> Ended:
+    return _served_words(_words_of(arguments), cwd, env, **how)
+
+
+def _words_of(arguments: Sequence[object]) -> list[str]:
+    return ["-m", "forkrun", *map(str, arguments)]
+
+
+def _served_words(words: Iterable[str], cwd: Path, env: dict[str, str], **how: Any) -> Ended:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = _answer(arguments, cwd, env, out.fileno(), err.fileno(), before)
+        code = _answer(words, cwd, env, out.fileno(), err.fileno(), **how)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read().decode(), err.read().decode())
 
 
 def _answer(
-    arguments: Sequence[object],
-    cwd: Path,
-    env: dict[str, str],
-    out: int,
-    err: int,
-    before: Call | None = None,
+    words: Iterable[str], cwd: Path, env: dict[str, str], out: int, err: int, **how: Any
 ) -> int:
-    texts = [str(argument) for argument in arguments]
     with open(os.devnull) as nothing:
         streams = {0: nothing.fileno(), 1: out, 2: err}
-        return _server().run(texts, cwd, env, streams, PATIENCE_S, before)
+        return _run_words(list(words), cwd, env, streams, **how)
+
+
+def _run_words(
+    words: list[str], cwd: Path, env: Mapping[str, str], streams: Mapping[int, int], **how: Any
+) -> int:
+    is_program = words[0] != "-m"
+    is_deep = serving.is_deep and (is_program or words[2] in _SERVED_DEEPLY)
+    given = {"is_served_too": is_deep, **how}
+    return _server().run(words, cwd, dict(env), streams, PATIENCE_S, **given)
 
 
 def run_served(clean: CleanCommand, descriptors: Sequence[int]) -> int:
     """Does what `job.run()` and its like do in a process that is started for it."""
     with open(os.devnull) as nothing:
         streams = {0: nothing.fileno(), 1: 1, 2: 2, **{number: number for number in descriptors}}
-        arguments = clean.words[3:]
-        return _server().run(arguments, Path.cwd(), clean.environment, streams, PATIENCE_S)
+        return _run_words(clean.words[1:], Path.cwd(), clean.environment, streams)
 
 
 def start_served_worker(module: str) -> ForkedWorker:
     """A worker that reads files for this process."""
     return _server().start_worker(module, environment())
+
+
+def served_python() -> str:
+    """A program that does what Python does with a module or a file of it, served; Python itself in
+    tests of processes of their own."""
+    return _server().python if serving.is_deep else sys.executable
 
 
 @functools.cache
