@@ -20,13 +20,13 @@ from tests.support.plugins import built
 
 
 @pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plugins() -> Path:
     """The folder with libweights.so and, where correctionlib is installed, libcorrected.so."""
     options = []
     correctionlib = importlib.util.find_spec("correctionlib")
     if correctionlib and correctionlib.origin:
         options.append(f"-Dcorrectionlib_DIR={Path(correctionlib.origin).parent / 'cmake'}")
-    return built(HERE / "plugin", tmp_path_factory, *options)
+    return built(HERE / "plugin", *options)
 
 
 @pytest.fixture

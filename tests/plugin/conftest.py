@@ -10,5 +10,5 @@ from tests.support.plugins import built
 
 
 @pytest.fixture(scope="session")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(Path(__file__).parent, tmp_path_factory) / "libtally.so"
+def plugin() -> Path:
+    return built(Path(__file__).parent) / "libtally.so"
