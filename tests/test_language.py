@@ -6,6 +6,7 @@ import argparse
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,16 @@ def helps(parser: argparse.ArgumentParser, command: str) -> Iterator[tuple[str, 
             yield f"{command} {'/'.join(action.option_strings) or action.dest}", action.help
 
 
+@cache
+def all_helps() -> list[tuple[str, str]]:
+    return list(helps(make_whole_parser(), "forkrun"))
+
+
 @pytest.mark.parametrize("command", [*COMMANDS])
 def test_help_begins_with_a_verb_or_a_noun(command: str) -> None:
     begins = [
         f"{place}: {text}"
-        for place, text in helps(make_whole_parser(), "forkrun")
+        for place, text in all_helps()
         if place.split()[1] == command
         and (not text or "?" in text or text.split()[0].rstrip(":,").lower() in NOT_FIRST)
     ]
@@ -72,11 +78,14 @@ def strings(tree: ast.Module) -> Iterator[tuple[int, str, bool]]:
             yield node.lineno, "".join(texts), False
 
 
-def python_texts(*, docstrings: bool) -> Iterator[tuple[str, str]]:
-    for path in PYTHON:
-        for line, text, is_doc in strings(ast.parse(path.read_text(encoding="utf-8"))):
-            if is_doc == docstrings:
-                yield f"{path.relative_to(ROOT)}:{line}", text
+@cache
+def python_texts() -> list[tuple[str, str, bool]]:
+    """Place, text, and whether it is a docstring."""
+    return [
+        (f"{path.relative_to(ROOT)}:{line}", text, is_doc)
+        for path in PYTHON
+        for line, text, is_doc in strings(ast.parse(path.read_text(encoding="utf-8")))
+    ]
 
 
 def cpp_messages() -> Iterator[tuple[str, str]]:
@@ -87,16 +96,23 @@ def cpp_messages() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(ROOT)}:{number}", text
 
 
+@cache
+def messages() -> list[tuple[str, str]]:
+    of_python = [(place, text) for place, text, is_doc in python_texts() if not is_doc]
+    return [*of_python, *cpp_messages()]
+
+
 def test_no_docstring_begins_with_of() -> None:
-    assert [f"{p}: {t}" for p, t in python_texts(docstrings=True) if re.match(r"\s*Of\b", t)] == []
+    docstrings = [(place, text) for place, text, is_doc in python_texts() if is_doc]
+    assert [f"{p}: {t}" for p, t in docstrings if re.match(r"\s*Of\b", t)] == []
 
 
 def test_messages_say_what_something_is_instead_of_what_it_is_none_of() -> None:
-    messages = [*python_texts(docstrings=False), *cpp_messages()]
-    assert [f"{place}: {text}" for place, text in messages if RIDDLE.search(text)] == []
+    assert [f"{place}: {text}" for place, text in messages() if RIDDLE.search(text)] == []
 
 
 def test_errors_are_no_questions() -> None:
-    messages = [*python_texts(docstrings=False), *cpp_messages()]
-    questions = [f"{p}: {t}" for p, t in messages if QUESTION.search(t) and "did you mean" not in t]
+    questions = [
+        f"{p}: {t}" for p, t in messages() if QUESTION.search(t) and "did you mean" not in t
+    ]
     assert questions == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -126,6 +127,7 @@ def name_of(file: Path) -> str:
     return ".".join(whole[:-1] if whole[-1] == "__init__" and len(whole) > 2 else whole)
 
 
+@cache
 def python_files() -> dict[str, Path]:
     """By full name."""
     folders = (ROOT / "forkrun", ROOT / "merge", ROOT / "monitoring")
@@ -168,6 +170,7 @@ def wrong_imports(imports: Mapping[str, Iterable[str]]) -> Iterator[str]:
                 yield f"{name} imports {other}"
 
 
+@cache
 def all_imports() -> dict[str, set[str]]:
     files = python_files()
     return {name: imported(file.read_text(), files) for name, file in files.items()}

@@ -49,12 +49,16 @@ def momenta(events: ak.Array, is_data: bool, variation: str) -> ak.Array:
     return pt if shift is None else ak.values_astype(shift * pt, np.float32)
 
 
+def rows(column: ak.Array) -> list[Any]:
+    """The values of each event: many times faster than Awkward's own."""
+    ends = np.cumsum(ak.to_numpy(ak.num(column)))
+    return np.split(ak.to_numpy(ak.flatten(column)), ends[:-1])
+
+
 def pairs(events: ak.Array, pt: ak.Array) -> tuple[Any, Any]:
     mass, charge = np.full(len(events), -1.0), np.full(len(events), 9)
-    for i, (pts, etas, phis, charges) in enumerate(
-        zip(pt, events.Muon_eta, events.Muon_phi, events.Muon_charge, strict=True)
-    ):
-        values = [np.asarray(each) for each in (pts, etas, phis, charges)]
+    columns = map(rows, (pt, events.Muon_eta, events.Muon_phi, events.Muon_charge))
+    for i, values in enumerate(zip(*columns, strict=True)):
         order = np.argsort(-values[0], kind="stable")
         order = order[values[0][order] > 20][:2]
         if len(order) == 2:

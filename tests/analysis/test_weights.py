@@ -73,12 +73,15 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def filled_plainly(axes: Any, columns: list[Any], weight: Any) -> Any:
     made = hist.Hist(*axes, storage=hist.storage.Weight())
     *columns, weight = (ak.to_list(each) for each in (*columns, weight))
+    entries: list[list[float]] = []
     for event in zip(*columns, weight, strict=True):
         n = max((len(each) for each in event if isinstance(each, list)), default=1)
         for entry in range(n):
             *x, w = (each[entry] if isinstance(each, list) else each for each in event)
             if None not in x:
-                made.fill(*([each] for each in x), weight=[w])
+                entries.append([*x, w])
+    *xs, ws = np.array(entries).reshape(-1, len(axes) + 1).T
+    made.fill(*xs, weight=ws)
     return made
 
 
