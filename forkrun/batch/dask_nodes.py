@@ -19,13 +19,13 @@ from forkrun.base.wait_status import describe_status
 from forkrun.batch.course import note_end
 from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.submission import run_command
-from forkrun.config import JobConfig, read_config
+from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
 from forkrun.fork.command import end_with_parent
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, has_made_outputs, is_on_nodes
+from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, has_made_outputs, is_on_nodes
 
 _LOOK_EVERY_S = 0.5
 
@@ -87,7 +87,7 @@ class _Nodes:
     def __init__(self, folder: RunDirectory, client: Client, retries: int) -> None:
         self._folder, self._client, self._retries = folder, client, retries
         self._ranges = NodeRanges.read(folder)
-        self._makes_outputs = read_config(folder.config).batch.are_outputs_on_nodes
+        self._makes_outputs = are_outputs_on_nodes(folder)
         self._left = set(range(len(self._ranges)))
         self._tasks: dict[int, Any] = {}
         self._n_tries: dict[int, tuple[int, int]] = {}  # and units that were committed by then

@@ -34,6 +34,7 @@ from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
+from forkrun.rundir.nodes import are_outputs_on_nodes
 from forkrun.rundir.opening import find_nodes, opened_to_begin
 from forkrun.rundir.packed_batch import read_batch
 from forkrun.rundir.packing import pack_records, pack_units, unpack_units
@@ -142,9 +143,9 @@ def _staged(command: str, part: Part, own: RunDirectory) -> Part:
 def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int | None) -> JobConfig:
     """A node that makes its part of the outputs keeps what its units have written: it may have to
     make them again."""
-    merges = read_config(folder.config).batch.are_outputs_on_nodes
     settings: list[tuple[str, object]] = [
-        ("merge.enabled", merges), ("merge.keep_temporary", True), ("merge.when_stopped", False),
+        ("merge.enabled", are_outputs_on_nodes(folder)), ("merge.keep_temporary", True),
+        ("merge.when_stopped", False),
     ]  # fmt: skip
     if time_left_s is not None:
         settings.append(("limits.walltime", time_left_s))

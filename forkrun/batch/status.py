@@ -20,11 +20,10 @@ from forkrun.batch.logs import last_words
 from forkrun.batch.systems.choose import system_of
 from forkrun.batch.systems.script import merge_script
 from forkrun.batch.systems.system import Alive, Life
-from forkrun.config import read_config
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, has_made_outputs
+from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, has_made_outputs
 from forkrun.rundir.progress import RunProgress
 
 
@@ -117,7 +116,7 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
     lives = _lives(folder, submissions)
     last = {node: s for s in submissions if not s.problem for node in s.nodes}
     known, kills = KnownProgress(folder), read_kills(folder)
-    makes_outputs = read_config(folder.config).batch.are_outputs_on_nodes
+    makes_outputs = are_outputs_on_nodes(folder)
     nodes = tuple(
         _node(
             folder, ranges, number, last.get(number), lives, known, kills.get(number, 0.0),

@@ -16,8 +16,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from forkrun.base.durable import write_json
+from forkrun.base.durable import read_json, write_json
 from forkrun.base.regular_file import read_regular
+from forkrun.config.choices import OutputsMade
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, StoredLedgers, read_ledgers, revoke
@@ -76,6 +77,12 @@ class NodeRanges(Struct, frozen=True):
 def is_on_nodes(folder: RunDirectory) -> bool:
     """Whether the job was prepared for many nodes, wholly: the fingerprint is written last."""
     return folder.batch.exists() and folder.fingerprint.exists()
+
+
+def are_outputs_on_nodes(folder: RunDirectory) -> bool:
+    """Whether each node makes its part of the outputs. Reads no more of the configuration, which
+    may be of modules that are not there any more."""
+    return bool(read_json(folder.config).get("batch", {}).get("outputs") == OutputsMade.ON_NODES)
 
 
 def has_made_outputs(folder: RunDirectory, number: int) -> bool:

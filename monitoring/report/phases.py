@@ -46,9 +46,9 @@ def phases_of_sessions(parts: Sequence[RunRecords]) -> Phases:
 
 
 def phases_of_nodes(records: RunRecords, sessions: Sequence[Session]) -> Phases:
-    """Phases of a job on many nodes, whose sessions overlap. Where none ran, before the job was
-    collected as well, is a gap."""
-    phases = measure_phases(records)
+    """Phases of a job on many nodes, whose sessions overlap. It begins with the first of them;
+    where none ran, before the job was collected as well, is a gap."""
+    phases = _beginning_with(sessions, measure_phases(records))
     merge = [line.time_s for line in records.timeline if line.event == "merge_start"]
     own = [Session(merge[-1], _end(records) or merge[-1], 0, 0, None)] if merge else []
     gaps = list(gaps_between([*sessions, *own]))
@@ -61,6 +61,16 @@ def phases_of_nodes(records: RunRecords, sessions: Sequence[Session]) -> Phases:
         event_loop_s=_less(phases.event_loop_s, in_loops_s),
         shutdown_s=_less(phases.shutdown_s, sum(e - b for b, e in gaps if e > last_s)),
     )
+
+
+def _beginning_with(sessions: Sequence[Session], phases: Phases) -> Phases:
+    """The same, where the records begin with the first event of a node."""
+    if phases.start_s is None or not sessions:
+        return phases
+    start_s = min(phases.start_s, *(session.start_s for session in sessions))
+    earlier_s = phases.start_s - start_s
+    wall_s, startup_s = _less(phases.wall_s, -earlier_s), _less(phases.startup_s, -earlier_s)
+    return replace(phases, start_s=start_s, wall_s=wall_s, startup_s=startup_s)
 
 
 def _less(time_s: float | None, gaps_s: float) -> float | None:
