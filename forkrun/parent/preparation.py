@@ -31,7 +31,6 @@ from forkrun.index.datasets import with_datasets
 from forkrun.index.digests import input_digests
 from forkrun.index.duplicates import find_in_datasets
 from forkrun.index.known_friends import with_known_friends
-from forkrun.index.model import FriendPart
 from forkrun.index.ranges import Flags
 from forkrun.parent.bad_files import named_file
 from forkrun.plan import (
@@ -199,9 +198,7 @@ class PlannedJob(Struct, frozen=True):
         return replace(self, index=index)
 
     def _as_read(self) -> list[FileIndex]:
-        """A copy was written at another time; UUID and size are the same."""
-        copies = self.part.copies if self.part else {}
-        return [_file_as_read(file, copies) for file in self.index] if copies else list(self.index)
+        return self.part.index_as_read(self.index) if self.part else list(self.index)
 
     def prepared(self, conditions: Conditions, known: FoundOut | None = None) -> PreparedJob:
         """Loads the modules and compiles the schedule. `known`: what was found out of modules.
@@ -249,24 +246,6 @@ class PlannedJob(Struct, frozen=True):
         if self.config.source.order is EventOrder.INPUT and plan.units != self.plan.units:
             raise ConfigError(f'source.order: {_WHOLE_LUMIS} need "lumi" or "sorted", not "input"')
         return replace(plan, order_reason=_WHOLE_LUMIS)
-
-
-def _file_as_read(file: FileIndex, copies: Mapping[str, str]) -> FileIndex:
-    friends = tuple(_friend_as_read(friend, copies) for friend in file.friends)
-    file = replace(file, friends=friends)
-    if file.path not in copies:
-        return file
-    return replace(file, path=copies[file.path], modified_ns=0)
-
-
-def _friend_as_read(friend: FriendPart, copies: Mapping[str, str]) -> FriendPart:
-    files = [
-        each._replace(path=copies[each.path], identity=(*each.identity[:2], 0))
-        if each.path in copies
-        else each
-        for each in friend.files
-    ]
-    return friend._replace(files=files)
 
 
 def in_order(config: JobConfig, order: EventOrder) -> JobConfig:

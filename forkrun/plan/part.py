@@ -11,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from forkrun.base.lumis import Integers, LumiCounts, distinct, lumi_keys, of_datasets
+from forkrun.formats.events import Identity
 from forkrun.index import FileIndex
 from forkrun.index.known_friends import KnownFriend, known_friends
+from forkrun.index.model import FriendPart
 from forkrun.plan.model import ANY_CHILD, Plan, Units
 
 _NEAR = 0.1
@@ -48,18 +50,38 @@ class Part(Struct, frozen=True):
 
     @property
     def plan_as_read(self) -> Plan:
-        """With the copies of files, which were written at another time."""
-        files = tuple(self.copies.get(path, path) for path in self.plan.files)
-        identities = tuple(
-            (*identity[:2], 0) if path in self.copies else identity
-            for path, identity in zip(self.plan.files, self.plan.identities, strict=True)
-        )
+        """The plan, with the copies of its files."""
+        files, identities = self.plan.files, self.plan.identities
+        read = [self._as_read(*each) for each in zip(files, identities, strict=True)]
+        files, identities = zip(*read, strict=True) if read else ((), ())
         return replace(self.plan, files=files, identities=identities)
 
     @property
     def carries_as_read(self) -> list[CarriedFile]:
         """The files that are carried, where they are read."""
         return [file._replace(path=self.copies.get(file.path, file.path)) for file in self.carries]
+
+    def index_as_read(self, index: Sequence[FileIndex]) -> list[FileIndex]:
+        """The index, with the copies of its files and of their friends."""
+        return [self._file_as_read(file) for file in index] if self.copies else list(index)
+
+    def _file_as_read(self, file: FileIndex) -> FileIndex:
+        friends = tuple(self._friend_as_read(friend) for friend in file.friends)
+        path, (*_, modified_ns) = self._as_read(file.path, file.identity)
+        return replace(file, friends=friends, path=path, modified_ns=modified_ns)
+
+    def _friend_as_read(self, friend: FriendPart) -> FriendPart:
+        read = [self._as_read(each.path, each.identity) for each in friend.files]
+        files = [
+            each._replace(path=path, identity=identity)
+            for each, (path, identity) in zip(friend.files, read, strict=True)
+        ]
+        return friend._replace(files=files)
+
+    def _as_read(self, path: str, identity: Identity) -> tuple[str, Identity]:
+        """A copy was written at another time; UUID and size are the same."""
+        copy = self.copies.get(path)
+        return (path, identity) if copy is None else (copy, (*identity[:2], 0))
 
     @property
     def bytes_by_path(self) -> dict[str, int]:
