@@ -1,8 +1,6 @@
 #include <forkrun/formats/rntuple/output/kept_fields.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
@@ -303,20 +301,17 @@ void KeptFields::take_whole(const Stretch& stretch, const PagesOfColumn& pages, 
   }
 }
 
-/// Of most triggers, and of much that simulation leaves empty, each file has the same page. Its
-/// number of values is kept behind it: several have the same bytes where these are bits.
+/// Of most triggers, and of much that simulation leaves empty, each file has the same page.
 void KeptFields::take_small(const Stretch& stretch, Stored& stored, PendingColumn& to) {
   const auto n = stretch.last - stretch.first;
   const auto sealed = stored.pages->sealed(0);
-  auto& last = stored.last_page;
-  if (n <= to.n_values() && last.size() == sealed.size() + sizeof n &&
-      std::memcmp(last.data(), sealed.data(), sealed.size()) == 0 &&
-      std::memcmp(last.data() + sealed.size(), &n, sizeof n) == 0) {
+  if (n == stored.n_in_last_page && n <= to.n_values() &&
+      std::ranges::equal(sealed, stored.last_page)) {
     to.repeat_last(n);
     return;
   }
-  last.assign(sealed.begin(), sealed.end());
-  std::ranges::copy(std::as_bytes(std::span{&n, 1}), std::back_inserter(last));
+  stored.last_page.assign(sealed.begin(), sealed.end());
+  stored.n_in_last_page = n;
   stored.pages->read(stretch, to.extend(n));
 }
 

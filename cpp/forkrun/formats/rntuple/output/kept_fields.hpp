@@ -75,6 +75,7 @@ class KeptFields {
     std::unique_ptr<PageReader> pages{};  ///< of the file that is open
     std::unique_ptr<ListReader> lists{};  ///< of ends
     std::vector<std::byte> last_page{};   ///< a small one, of which the last values are
+    std::uint64_t n_in_last_page{};       ///< bits of several numbers have the same bytes
   };
   using Stretches = std::vector<Stretch>;
 
