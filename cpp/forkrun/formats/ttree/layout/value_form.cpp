@@ -360,6 +360,16 @@ ValueForm form_of_object(std::string_view class_name, const FileClasses& classes
   return form;
 }
 
+EntryForm form_of_nested(ColumnType type) {
+  auto form = type.is_text() ? ValueForm{.kind = Kind::text} : list_of(number(type.element));
+  if (type.shape == Shape::jagged) {
+    form.may_lack_length = true;  // in a branch of characters
+  } else {
+    form = with_header(list_of(std::move(form)));
+  }
+  return {std::make_shared<ValueForm>(std::move(form)), {}};
+}
+
 std::vector<FormColumn> columns_of(const ValueForm& form, std::size_t n_levels) {
   ColumnsOfForm found;
   found.add(form, n_levels);

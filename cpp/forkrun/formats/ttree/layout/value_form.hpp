@@ -59,6 +59,9 @@ struct EntryForm {
 [[nodiscard]] ValueForm form_of_object(std::string_view class_name, const FileClasses& classes,
                                        bool has_name);
 
+/// That of an entry of a nested column: a text, or a vector of texts or of vectors of numbers.
+[[nodiscard]] EntryForm form_of_nested(ColumnType type);
+
 /// A column that values of a form have.
 struct FormColumn {
   std::string name;  ///< with those of the members that lead to it: "fP.fX"; "": the value itself

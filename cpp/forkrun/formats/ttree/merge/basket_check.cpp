@@ -9,7 +9,7 @@
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/read/nested_values.hpp>
+#include <forkrun/formats/ttree/read/form_values.hpp>
 
 namespace forkrun::root_io {
 
@@ -60,18 +60,15 @@ bool entries_fit(const Basket& basket, const BranchLayout& layout) {
     return true;
   }
   const auto size = size_of(layout.column->element) * layout.column->n_in_item();
+  const auto nested =
+      layout.column->is_nested() ? std::optional{form_of_nested(*layout.column)} : std::nullopt;
   for (std::size_t i = 0; i + 1 < basket.offsets.size(); ++i) {
     const auto begin = static_cast<std::size_t>(basket.offsets[i]);
     const auto entry =
         basket.data.subspan(begin, static_cast<std::size_t>(basket.offsets[i + 1]) - begin);
-    if (layout.column->is_nested()) {
-      if (!is_nested_entry(entry, *layout.column, layout.header_bytes)) {
-        return false;
-      }
-      continue;
-    }
-    const bool fits = layout.header_bytes == 0 ? entry.size() % size == 0
-                                               : is_vector(entry, layout.header_bytes, size);
+    const bool fits = nested                     ? is_of_form(entry, *nested, *layout.column)
+                      : layout.header_bytes == 0 ? entry.size() % size == 0
+                                                 : is_vector(entry, layout.header_bytes, size);
     if (!fits) {
       return false;
     }

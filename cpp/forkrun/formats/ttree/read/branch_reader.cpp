@@ -45,8 +45,12 @@ BranchReader::BranchReader(StoredBranch branch, TreeFile& file)
     starts_.push_back(basket.first_entry);
   }
   starts_.push_back(branch_.n_entries);
-  if (branch_.layout.column && branch_.layout.form) {
-    place_ = fixed_place(*branch_.layout.form);
+  const auto& column = branch_.layout.column;
+  form_ = branch_.layout.form;
+  if (column && form_) {
+    place_ = fixed_place(*form_);
+  } else if (column && column->is_nested()) {
+    form_ = std::make_shared<EntryForm>(form_of_nested(*column));
   }
   if (auto* room = file_.unpacked_room(); room != nullptr && !branch_.baskets.empty()) {
     kept_ = room->of(name_of_kept());
@@ -102,7 +106,6 @@ void BranchReader::forget() {
   record_ = {};
   next_record_ = {};
   values_ = {};
-  nested_ = {};
   form_values_ = {};
 }
 
@@ -264,10 +267,8 @@ void BranchReader::read(std::int64_t first, std::int64_t last, Column& into) {
   into.reset(*branch_.layout.column);
   if (place_) {
     read_fixed(first, last, into);
-  } else if (branch_.layout.form) {
+  } else if (form_) {
     read_form(first, last, into);
-  } else if (branch_.layout.column->is_nested()) {
-    read_nested(first, last, into);
   } else if (branch_.layout.column->shape == Shape::scalar) {
     read_scalars(first, last, into);
   } else {
@@ -347,23 +348,9 @@ void BranchReader::read_jagged(std::int64_t first, std::int64_t last, Column& in
   }
 }
 
-void BranchReader::read_nested(std::int64_t first, std::int64_t last, Column& into) {
-  nested_.begin(*branch_.layout.column, static_cast<std::size_t>(last - first));
-  for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
-    try {
-      for (; from < end; ++from) {
-        nested_.add(basket.entries(from, from + 1), branch_.layout.header_bytes);
-      }
-    } catch (const Error& error) {
-      throw_damaged(file_, branch_.layout.name, from, error.what());
-    }
-  });
-  nested_.fill(into);
-}
-
 void BranchReader::read_form(std::int64_t first, std::int64_t last, Column& into) {
   const auto n_events = static_cast<std::size_t>(last - first);
-  form_values_.begin(*branch_.layout.form, *branch_.layout.column, n_events);
+  form_values_.begin(*form_, *branch_.layout.column, n_events);
   for_each_basket(first, last, [&](const Basket& basket, std::int64_t from, std::int64_t end) {
     try {
       for (; from < end; ++from) {

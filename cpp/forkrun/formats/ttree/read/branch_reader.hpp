@@ -15,7 +15,6 @@
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/layout/fixed_place.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
-#include <forkrun/formats/ttree/read/nested_values.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/read/unpacked_room.hpp>
@@ -73,7 +72,6 @@ class BranchReader final : public ColumnReader {
   [[nodiscard]] std::size_t values_hint(std::int64_t first, std::int64_t last) const;
   void read_scalars(std::int64_t first, std::int64_t last, Column& into);
   void read_jagged(std::int64_t first, std::int64_t last, Column& into);
-  void read_nested(std::int64_t first, std::int64_t last, Column& into);
   void read_fixed(std::int64_t first, std::int64_t last, Column& into);
   void read_form(std::int64_t first, std::int64_t last, Column& into);
   void fill_offsets(const Basket& basket, std::int64_t from, std::span<std::int64_t> offsets) const;
@@ -88,7 +86,7 @@ class BranchReader final : public ColumnReader {
   std::int64_t wanted_end_ = 0;
   Bytes record_;
   Bytes values_;
-  NestedValues nested_;
+  std::shared_ptr<const EntryForm> form_;  ///< of entries that are taken apart; else null
   FormValues form_values_;
   std::optional<FixedPlace> place_;       ///< of what is taken apart, if it is the same in all
   std::unique_ptr<BranchReader> counts_;  ///< of the values in entries, if offsets are not stored

@@ -92,6 +92,13 @@ std::uint32_t FormValues::take_count() {
   return big_endian<std::uint32_t>(take(sizeof(std::uint32_t)).data());
 }
 
+/// It begins with its length: a byte, or 255 and four bytes.
+std::span<const std::byte> FormValues::take_text() {
+  constexpr std::size_t is_long = 255;
+  const auto length = std::to_integer<std::size_t>(take(1)[0]);
+  return take(length == is_long ? take_count() : length);
+}
+
 /// `rest_` is then the object alone.
 FormValues::Header FormValues::take_header() {
   const auto n_bytes = take_count();
@@ -132,18 +139,14 @@ void FormValues::skip(const ValueForm& form) {
     case Kind::number:
     case Kind::packed: take(fixed_size(form)); return;
     case Kind::bits: take((take_count() & is_referenced) != 0 ? sizeof(std::uint16_t) : 0); return;
-    case Kind::text: {
+    case Kind::text:
       if (form.has_header) {
         return skip_object(form);
       }
-      if (form.may_lack_length && rest_.empty()) {
-        return;
+      if (!form.may_lack_length || !rest_.empty()) {
+        take_text();
       }
-      constexpr std::size_t is_long = 255;
-      const auto length = std::to_integer<std::size_t>(take(1)[0]);
-      take(length == is_long ? take_count() : length);
       return;
-    }
     case Kind::list: return skip_list(form);
     case Kind::object: return skip_object(form);
     case Kind::array:
@@ -195,7 +198,7 @@ void FormValues::read(const ValueForm& form, std::size_t depth, std::size_t leve
   switch (form.kind) {
     case Kind::none:
     case Kind::pointer: return skip(form);
-    case Kind::number: return read_number(form);
+    case Kind::number: return read_numbers(form, 1);
     case Kind::packed: return read_packed(form);
     case Kind::bits: {
       const auto before = rest_;
@@ -215,9 +218,9 @@ void FormValues::read(const ValueForm& form, std::size_t depth, std::size_t leve
   }
 }
 
-void FormValues::read_number(const ValueForm& form) {
+void FormValues::read_numbers(const ValueForm& form, std::size_t n) {
   const auto size = size_of(form.element);
-  const auto bytes = take(form.n_items() * size);
+  const auto bytes = take(n * form.n_items() * size);
   swap_copy(values_.extend(bytes.size()), bytes.data(), bytes.size() / size, size);
 }
 
@@ -243,13 +246,7 @@ void FormValues::read_text(const ValueForm& form, std::size_t level) {
 }
 
 void FormValues::read_characters(std::size_t level) {
-  const auto before = rest_;
-  static const ValueForm plain{.kind = Kind::text};
-  skip(plain);
-  constexpr std::size_t is_long = 255;
-  const auto n_length =
-      std::to_integer<std::size_t>(before[0]) == is_long ? 1 + sizeof(std::uint32_t) : 1;
-  const auto text = before.first(before.size() - rest_.size()).subspan(n_length);
+  const auto text = take_text();
   std::ranges::copy(text, values_.extend(text.size()));
   close(level);
 }
@@ -257,8 +254,13 @@ void FormValues::read_characters(std::size_t level) {
 void FormValues::read_items(const ValueForm& form, std::size_t depth, std::size_t level) {
   const auto n = take_count();
   take(form.n_between);
+  const auto& item = form.within.front();
+  if (item.kind == Kind::number) {
+    read_numbers(item, n);
+    return close(level);
+  }
   for (std::uint32_t i = 0; i < n; ++i) {
-    read(form.within.front(), depth, level + 1);
+    read(item, depth, level + 1);
   }
   close(level);
 }
@@ -364,6 +366,17 @@ void FormValues::fill(Column& into) const {
     std::ranges::copy(ends_.at(level), offsets.begin() + 1);
   }
   std::ranges::copy(values_.view(), into.resize_values(values_.size() / size_of(type_.element)));
+}
+
+bool is_of_form(std::span<const std::byte> entry, const EntryForm& form, ColumnType type) {
+  FormValues values;
+  values.begin(form, type, 1);
+  try {
+    values.add(entry);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace forkrun::root_io

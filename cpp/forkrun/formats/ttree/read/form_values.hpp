@@ -37,6 +37,7 @@ class FormValues {
 
   std::span<const std::byte> take(std::size_t n_bytes);
   [[nodiscard]] std::uint32_t take_count();
+  std::span<const std::byte> take_text();
   Header take_header();
   void end_at(const Header& header);
   void check_version(const ValueForm& form, const Header& header);
@@ -46,7 +47,7 @@ class FormValues {
   void skip_list(const ValueForm& form);
   void read(const ValueForm& form, std::size_t depth, std::size_t level);
   void read_many(const ValueForm& form);
-  void read_number(const ValueForm& form);
+  void read_numbers(const ValueForm& form, std::size_t n);
   void read_packed(const ValueForm& form);
   void read_text(const ValueForm& form, std::size_t level);
   void read_characters(std::size_t level);
@@ -65,5 +66,9 @@ class FormValues {
   std::array<std::vector<std::int64_t>, ColumnType::most_levels> ends_;  ///< of lists, by level
   Bytes values_;
 };
+
+/// Whether an entry has this form, byte for byte.
+[[nodiscard]] bool is_of_form(std::span<const std::byte> entry, const EntryForm& form,
+                              ColumnType type);
 
 }  // namespace forkrun::root_io
