@@ -10,6 +10,7 @@
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
 
 namespace forkrun::root_io {
 

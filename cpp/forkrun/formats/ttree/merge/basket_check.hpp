@@ -9,7 +9,6 @@
 
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/merge/baskets_of_root.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 class TBranch;

@@ -17,7 +17,7 @@
 
 #include <forkrun/formats/testing/folder_test.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/merge/baskets_of_root.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/merge/object_record.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 

@@ -6,6 +6,7 @@
 #include <TBasket.h>
 #include <TBranch.h>
 #include <TBufferFile.h>
+#include <TTree.h>
 #include <ROOT/TIOFeatures.hxx>
 
 #include <forkrun/core/data/errors.hpp>
@@ -19,11 +20,14 @@ namespace {
 BranchBaskets listed_baskets(TBranch& branch) {
   BranchBaskets list{branch.GetEntries(), {}};
   const auto* starts = branch.GetBasketEntry();
-  const int n_baskets = std::min(branch.GetWriteBasket() + 1, branch.GetMaxBaskets());
-  for (int i = 0; starts != nullptr && i < n_baskets; ++i) {
-    const bool is_in_memory = branch.GetListOfBaskets()->At(i) != nullptr;
-    list.baskets.push_back(listed_basket(starts[i], branch.GetBasketSeek(i),
-                                         branch.GetBasketBytes()[i], is_in_memory));
+  const auto* bytes = branch.GetBasketBytes();
+  const int n_baskets = branch.GetWriteBasket() + 1;
+  if (starts == nullptr || bytes == nullptr || n_baskets > branch.GetMaxBaskets()) {
+    return list;
+  }
+  for (int i = 0; i < n_baskets; ++i) {
+    const bool is_in_tree = branch.GetListOfBaskets()->At(i) != nullptr;
+    list.baskets.push_back(listed_basket(starts[i], branch.GetBasketSeek(i), bytes[i], is_in_tree));
   }
   return list;
 }
@@ -68,6 +72,14 @@ std::int64_t least_entries_within(TBranch& top) {
 }
 
 }  // namespace
+
+TreeBaskets baskets_of(TTree& tree, const std::vector<TBranch*>& branches) {
+  TreeBaskets lists{tree.GetEntries(), {}};
+  for (auto* branch : branches) {
+    lists.branches.push_back(listed_baskets(*branch));
+  }
+  return lists;
+}
 
 StoredBranch stored_branch(TBranch& branch, const InputTree& tree, const TreeFile& file) {
   StoredBranch stored{&tree, layout_of(branch)};

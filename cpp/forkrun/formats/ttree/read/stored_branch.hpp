@@ -9,6 +9,7 @@
 #include <forkrun/formats/ttree/read/stored_baskets.hpp>
 
 class TBranch;
+class TTree;
 
 namespace forkrun::root_io {
 
@@ -31,6 +32,9 @@ struct StoredBranch {
   std::uint32_t form{};       ///< digest of what is within it; 0: not known, as ROOT has read it
   std::string stored_name{};  ///< of a column within it: its own; else ""
 };
+
+/// Of branches of a tree, as ROOT has read them: not checked.
+[[nodiscard]] TreeBaskets baskets_of(TTree& tree, const std::vector<TBranch*>& branches);
 
 /// As ROOT has read it. \throws InputError if what the tree says of the baskets cannot be.
 [[nodiscard]] StoredBranch stored_branch(TBranch& branch, const InputTree& tree,
