@@ -15,7 +15,6 @@
 #include <forkrun/formats/ttree/merge/carry_objects.hpp>
 #include <forkrun/formats/ttree/merge/file_merger.hpp>
 #include <forkrun/formats/ttree/origins/origin_record.hpp>
-#include <forkrun/formats/ttree/output/cluster_begins.hpp>
 #include <forkrun/formats/ttree/output/make_outputs.hpp>
 #include <forkrun/formats/ttree/output/trial_copy.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>

@@ -1,19 +1,28 @@
 #include <forkrun/formats/ttree/output/output_target.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include <TBasket.h>
 #include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBuffer.h>
 #include <TDirectory.h>
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
-#include <forkrun/formats/ttree/output/filled_samples.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_of_root.hpp>
+#include <forkrun/formats/ttree/write/branch_samples.hpp>
 #include <forkrun/formats/ttree/write/output_schema.hpp>
 #include <forkrun/formats/ttree/write/plain_target.hpp>
 #include <forkrun/formats/ttree/write/rebuilt_index.hpp>
@@ -22,6 +31,89 @@
 namespace forkrun::root_io {
 
 namespace {
+
+/// Samples of a top-level branch that ROOT fills: the bytes of some entries as ROOT has put them
+/// into its baskets, before it compresses and writes these.
+class FilledSamples {
+ public:
+  FilledSamples(BranchPlace place, TBranch& branch);
+
+  /// Whether the ends of what is filled next are sampled: for the first time, and one in
+  /// `BranchSamples::period` times.
+  [[nodiscard]] bool takes_part() { return turn_++ % BranchSamples::period == 0; }
+  /// Fills entry `number` and notes it, but where it has filled a basket; false: ROOT refuses.
+  [[nodiscard]] bool fill(std::int64_t number);
+  /// Everything was filled: finds the places of the branches in the tree that is written.
+  void finish();
+  /// What the file has to hold.
+  [[nodiscard]] std::vector<SampledBranch> sampled() const;
+
+ private:
+  struct Filled {
+    TBranch* branch;
+    BranchSamples samples;
+    int basket{};
+    int begin{};  ///< of the entry in the basket; 0: behind its header
+    std::size_t number{};
+  };
+
+  BranchPlace place_;
+  TBranch& branch_;
+  std::vector<Filled> filled_;
+  std::size_t turn_ = 0;
+};
+
+FilledSamples::FilledSamples(BranchPlace place, TBranch& branch)
+    : place_{std::move(place)}, branch_{branch} {
+  for (auto* filled : all_branches(branch).filled) {
+    if (filled->IsA() == TBranch::Class() || filled->IsA() == TBranchElement::Class()) {
+      filled_.push_back({filled, BranchSamples{filled->GetName()}});
+    }
+  }
+}
+
+bool FilledSamples::fill(std::int64_t number) {
+  for (auto& filled : filled_) {
+    filled.basket = filled.branch->GetWriteBasket();
+    const auto* basket = filled.branch->GetBasket(filled.basket);
+    filled.begin = basket == nullptr ? 0 : basket->GetBufferRef()->Length();
+  }
+  if (branch_.Fill() < 0) {
+    return false;
+  }
+  for (auto& filled : filled_) {
+    if (filled.branch->GetWriteBasket() != filled.basket) {
+      continue;  // it is on file
+    }
+    const auto* basket = filled.branch->GetBasket(filled.basket);
+    if (basket == nullptr) {
+      continue;  // it has no entries: ROOT leaves the branch out
+    }
+    const auto* buffer = basket->GetBufferRef();
+    const auto begin = filled.begin == 0 ? basket->GetKeylen() : filled.begin;
+    const std::span bytes{buffer->Buffer(), static_cast<std::size_t>(buffer->Length())};
+    filled.samples.note_passed(number,
+                               std::as_bytes(bytes.subspan(static_cast<std::size_t>(begin))));
+  }
+  return true;
+}
+
+void FilledSamples::finish() {
+  const auto written = all_branches(branch_).filled;
+  std::erase_if(filled_, [&](auto& filled) {
+    const auto at = std::ranges::find(written, filled.branch);
+    filled.number = static_cast<std::size_t>(at - written.begin());
+    return at == written.end();
+  });
+}
+
+std::vector<SampledBranch> FilledSamples::sampled() const {
+  std::vector<SampledBranch> branches;
+  for (const auto& filled : filled_) {
+    branches.push_back({{place_, filled.number}, &filled.samples});
+  }
+  return branches;
+}
 
 std::vector<int> compressions_of(const TreeMembers& tree) {
   std::vector<int> compressions;

@@ -10,7 +10,7 @@
 #include <forkrun/formats/root_file/plain_file.hpp>
 #include <forkrun/formats/ttree/layout/tree_members.hpp>
 #include <forkrun/formats/ttree/layout/write_tree.hpp>
-#include <forkrun/formats/ttree/write/branch_maker.hpp>
+#include <forkrun/formats/ttree/write/tree_target.hpp>
 
 namespace forkrun::root_io {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <forkrun/formats/ttree/write/branch_maker.hpp>
+#include <forkrun/formats/ttree/write/tree_target.hpp>
 
 class TTree;
 
