@@ -10,7 +10,7 @@
 #include <TObjString.h>
 
 #include <forkrun/formats/root_file/output_file.hpp>
-#include <forkrun/formats/ttree/merge/common_branches.hpp>
+#include <forkrun/formats/ttree/merge/merged_structure.hpp>
 #include <forkrun/formats/ttree/merge/ntuples_as_trees.hpp>
 #include <forkrun/formats/ttree/merge/plain_merger.hpp>
 #include <forkrun/formats/ttree/merge/root_merger.hpp>

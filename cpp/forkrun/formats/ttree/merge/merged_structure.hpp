@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,15 @@
 class TTree;
 
 namespace forkrun::root_io {
+
+/// Name and form of each branch, for comparison with those of other files.
+[[nodiscard]] std::vector<std::string> described_branches(const BranchTree& branches);
+
+/// Top-level branches that the trees of a path have in all files which have it, with the same
+/// form, in the order of the first; one name stands for each branch that has it; paths where these
+/// are not all branches. Trees of these names are left out. \throws InputError
+[[nodiscard]] std::map<std::string, std::vector<std::string>> common_branches(
+    const std::vector<std::string>& inputs, const std::set<std::string>& exclude);
 
 /// Which branches of trees are merged: those of the first tree, in its order.
 class MergedStructure {

@@ -11,7 +11,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/layout/told_counts.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/merge/basket_chunks.hpp>
 #include <forkrun/formats/ttree/merge/object_record.hpp>
 #include <forkrun/formats/ttree/merge/unread_copy.hpp>

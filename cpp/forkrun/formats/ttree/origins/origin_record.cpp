@@ -9,12 +9,12 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
-#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
-#include <forkrun/formats/ttree/write/root_branches.hpp>
 #include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {

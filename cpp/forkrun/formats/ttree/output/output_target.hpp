@@ -9,7 +9,6 @@
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/output/kept_input.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
-#include <forkrun/formats/ttree/write/branch_target.hpp>
 #include <forkrun/formats/ttree/write/tree_target.hpp>
 
 namespace forkrun::root_io {

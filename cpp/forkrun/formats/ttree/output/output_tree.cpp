@@ -8,7 +8,7 @@
 
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/formats/table/cluster_size.hpp>
-#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
 #include <forkrun/formats/ttree/read/stored_baskets.hpp>
 #include <forkrun/fragments/counter_name.hpp>

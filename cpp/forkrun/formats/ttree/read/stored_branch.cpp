@@ -10,7 +10,7 @@
 #include <ROOT/TIOFeatures.hxx>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/layout/told_counts.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {

@@ -12,7 +12,7 @@
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/write/branch_samples.hpp>
-#include <forkrun/formats/ttree/write/branch_target.hpp>
+#include <forkrun/formats/ttree/write/tree_target.hpp>
 
 namespace forkrun::root_io {
 

@@ -17,7 +17,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/write/nested_entries.hpp>
 
 namespace forkrun::root_io {

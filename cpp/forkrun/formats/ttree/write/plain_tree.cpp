@@ -9,7 +9,6 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/file_outline.hpp>
-#include <forkrun/formats/ttree/layout/column_leaf.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
 #include <forkrun/fragments/counter_name.hpp>

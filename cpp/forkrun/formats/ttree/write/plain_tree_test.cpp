@@ -17,7 +17,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/test_bytes.hpp>
 #include <forkrun/formats/testing/folder_test.hpp>
-#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/plain_target.hpp>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/formats/root_file/output_file.hpp>
-#include <forkrun/formats/ttree/write/root_branches.hpp>
+#include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/tree_target.hpp>
 
 class TBranch;

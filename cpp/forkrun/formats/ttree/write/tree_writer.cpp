@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/layout/column_leaf.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/write/plain_target.hpp>
 #include <forkrun/formats/ttree/write/root_target.hpp>
 #include <forkrun/fragments/counter_name.hpp>

@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/layout/count_places.hpp>
+#include <forkrun/formats/ttree/write/tree_target.hpp>
 
 namespace forkrun::root_io {
 
