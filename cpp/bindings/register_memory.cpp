@@ -2,7 +2,6 @@
 
 #include <forkrun/python_memory/container_snapshot.hpp>
 #include <forkrun/python_memory/free_blocks.hpp>
-#include <forkrun/python_memory/huge_arenas.hpp>
 #include <forkrun/python_memory/huge_pages.hpp>
 #include <forkrun/python_memory/immortal.hpp>
 

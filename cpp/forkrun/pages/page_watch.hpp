@@ -1,16 +1,50 @@
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <system_error>
 #include <vector>
 
+#include <sys/mman.h>
+
 #include <forkrun/pages/page_table.hpp>
-#include <forkrun/pages/shared_array.hpp>
 
 namespace forkrun::pages {
+
+/// Zeros in memory that a process shares with the children it forks: what one writes, all see.
+template <typename T>
+class SharedArray {
+ public:
+  explicit SharedArray(std::size_t size) {
+    if (size == 0) {
+      return;
+    }
+    void* memory = ::mmap(nullptr, size * sizeof(T), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+      throw std::system_error{errno, std::generic_category(), "no shared memory"};
+    }
+    values_ = {static_cast<T*>(memory), size};
+  }
+  ~SharedArray() {
+    if (!values_.empty()) {
+      ::munmap(values_.data(), values_.size_bytes());
+    }
+  }
+  SharedArray(const SharedArray&) = delete;
+  SharedArray& operator=(const SharedArray&) = delete;
+
+  [[nodiscard]] std::span<T> values() noexcept { return values_; }
+  [[nodiscard]] std::span<const T> values() const noexcept { return values_; }
+
+ private:
+  std::span<T> values_;
+};
 
 /// Finds out which pages that a child had in common with its parent at the fork it has for itself
 /// later, and since when. Made in the parent, just before it forks; a child looks at its own page

@@ -1,15 +1,51 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <queue>
+#include <thread>
 #include <vector>
 
 #include <forkrun/concurrency/cache_lines.hpp>
+#include <forkrun/core/module/external_work.hpp>
 #include <forkrun/core/module/module.hpp>
 #include <forkrun/replay/replay.hpp>
-#include <forkrun/replay/timer.hpp>
 
 namespace forkrun::replay {
+
+/// Has the kernel wake the calling thread in time; by default it may be 50 µs late.
+void be_punctual();
+
+/// Something outside that takes its time: one thread that answers whatever it was given when its
+/// time has come.
+class Timer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Timer();
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  void answer_after(std::chrono::duration<double> time, ExternalWork work);
+
+ private:
+  struct Pending {
+    Clock::time_point when;
+    mutable ExternalWork work;  ///< moved out of a queue that gives its top as const
+    bool operator<(const Pending& other) const { return when > other.when; }
+  };
+
+  void run(const std::stop_token& stop);
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::priority_queue<Pending> pending_;  ///< the earliest on top
+  std::jthread thread_;
+};
 
 /// What the modules of one job share while it runs.
 struct Stage {

@@ -1,18 +1,143 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/compile_graph.hpp>
-#include <forkrun/core/schedule/construction.hpp>
+#include <forkrun/core/schedule/module_record.hpp>
+#include <forkrun/core/schedule/product_table.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 
 namespace forkrun {
 
 namespace {
+
+/// Notes what one module declares. It stays as long as the module, which may have kept a reference:
+/// when the construction is over, that leads to an error.
+class ModuleConstruction final : public Construction {
+ public:
+  ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
+                     const ProductVersions& versions, ProductTable& products, std::uint64_t seed,
+                     Conditions& conditions)
+      : label_{record.label},
+        number_{number},
+        open_{record, parameters, versions, products, conditions, seed} {}
+
+  /// From now on nothing can be declared.
+  void end() { is_over_ = true; }
+
+  [[nodiscard]] const std::string& label() const override { return label_; }
+  [[nodiscard]] const Parameters& parameters() const override { return open().parameters; }
+  void set_concurrency(Concurrency concurrency) override {
+    open().record.wanted_concurrency = concurrency;
+  }
+  void set_limit(std::uint32_t n_blocks) override;
+  void set_instances(Instances instances) override { open().record.instances = instances; }
+  using Construction::random;
+  [[nodiscard]] RandomKey random(const std::string& name) override {
+    return random_key(open().seed, name);
+  }
+  void set_one_lumi() override { open().record.wants_one_lumi = true; }
+  void uses_resource(const std::string& name) override { open().record.resources.insert(name); }
+  std::uint32_t consume_any_column(const std::string& name) override {
+    return open().products.consume(number_, consumed(name), std::nullopt);
+  }
+
+ protected:
+  void keep_histogram(std::unique_ptr<Histogram> histogram) override;
+  void keep_accumulator(std::unique_ptr<Accumulator> accumulator) override;
+  std::uint32_t consume(const std::string& name, const ProductType& type) override {
+    return open().products.consume(number_, consumed(name), type);
+  }
+  std::uint32_t consume_lazily(const std::string& name, const ProductType& type) override {
+    return open().products.consume(number_, consumed(name), type, Consumption::When::asked);
+  }
+  std::uint32_t produce(const std::string& name, const ProductType& type) override {
+    return open().products.produce(number_, version(open().versions.produced, name), type);
+  }
+  std::uint32_t consume_condition(ConditionObject object) override {
+    object.module = label_;
+    return open().conditions.consume(std::move(object));
+  }
+  [[nodiscard]] std::uint32_t number() const override { return number_; }
+
+ private:
+  /// What is there while the module is constructed.
+  struct Open {
+    ModuleRecord& record;
+    const Parameters& parameters;
+    const ProductVersions& versions;
+    ProductTable& products;
+    Conditions& conditions;
+    std::uint64_t seed;
+  };
+  [[nodiscard]] const Open& open() const;
+  [[nodiscard]] static std::string version(const std::map<std::string, std::string>& versions,
+                                           const std::string& name);
+  [[nodiscard]] std::string consumed(const std::string& name) const {
+    return version(open().versions.consumed, name);
+  }
+
+  std::string label_;
+  std::uint32_t number_;
+  Open open_;
+  bool is_over_{};
+};
+
+const ModuleConstruction::Open& ModuleConstruction::open() const {
+  if (is_over_) {
+    throw Error{
+        "module \"" + label_ +
+        "\" uses its Construction after its constructor: parameters are read, and products, "
+        "histograms, accumulators and conditions declared, in the constructor alone"};
+  }
+  return open_;
+}
+
+/// Of a column that nothing replaces, the version before any replacement is the column itself.
+std::string ModuleConstruction::version(const std::map<std::string, std::string>& versions,
+                                        const std::string& name) {
+  constexpr std::string_view at_input = "@input";
+  const auto found = versions.find(name);
+  if (found != versions.end()) {
+    return found->second;
+  }
+  return name.ends_with(at_input) ? name.substr(0, name.size() - at_input.size()) : name;
+}
+
+void ModuleConstruction::set_limit(std::uint32_t n_blocks) {
+  if (n_blocks == 0) {
+    throw Error{"at least one block at a time must be allowed"};
+  }
+  open().record.wanted_concurrency = Concurrency::limited;
+  open().record.limit = n_blocks;
+}
+
+void ModuleConstruction::keep_histogram(std::unique_ptr<Histogram> histogram) {
+  auto& histograms = open().record.histograms;
+  const auto has_name = [&](const auto& other) { return other->name() == histogram->name(); };
+  if (std::ranges::any_of(histograms, has_name)) {
+    throw Error{"histogram \"" + histogram->name() + "\" is booked twice"};
+  }
+  histograms.push_back(std::move(histogram));
+}
+
+void ModuleConstruction::keep_accumulator(std::unique_ptr<Accumulator> accumulator) {
+  auto& accumulators = open().record.accumulators;
+  const auto has_name = [&](const auto& other) { return other->name() == accumulator->name(); };
+  if (std::ranges::any_of(accumulators, has_name)) {
+    throw Error{"accumulator \"" + accumulator->name() + "\" is declared twice"};
+  }
+  accumulators.push_back(std::move(accumulator));
+}
 
 ModuleKind kind_of(const Module& module) {
   if (dynamic_cast<const Producer*>(&module) != nullptr ||

@@ -1,10 +1,10 @@
-#include <forkrun/concurrency/biased_lock.hpp>
+#include <forkrun/concurrency/task_deque.hpp>
+
+#include <thread>
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <thread>
 
 #include <forkrun/concurrency/relax.hpp>
 
