@@ -17,8 +17,8 @@
 
 #include <forkrun/formats/testing/folder_test.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/merge/object_record.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
