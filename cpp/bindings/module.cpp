@@ -23,7 +23,9 @@ PYBIND11_MODULE(_core, module) {
   register_key_index(module);
   register_exact_sums(module);
   register_cell_table(module);
-  register_files(module);
+  register_reading(module);
+  register_outputs(module);
+  register_histogram_files(module);
   register_memory(module);
   register_tree_writer(module);
   register_status_board(module);

@@ -2,13 +2,30 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <pybind11/pybind11.h>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/module/module.hpp>
 #include <forkrun/core/run/processor.hpp>
 
 namespace forkrun::bindings {
+
+/// Names in damaged or old files may be no UTF-8: what is none becomes U+FFFD.
+inline pybind11::str text(std::string_view bytes) {
+  return pybind11::reinterpret_steal<pybind11::str>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<pybind11::ssize_t>(bytes.size()), "replace"));
+}
+
+inline pybind11::list texts(const std::vector<std::string>& all) {
+  pybind11::list list;
+  for (const auto& bytes : all) {
+    list.append(text(bytes));
+  }
+  return list;
+}
 
 /// The value of an enumeration whose names these are, in its order. \throws Error
 template <typename Enum>

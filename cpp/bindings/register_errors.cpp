@@ -1,13 +1,13 @@
 #include <pybind11/stl.h>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/write/branch_samples.hpp>
 
 #include "bindings.hpp"
+#include "names.hpp"
 
 namespace py = pybind11;
 
@@ -32,10 +32,7 @@ PyObject* class_named(const char* name) {
 
 /// The message may hold a name from a damaged file, which need not be UTF-8.
 void raise(PyObject* kind, const std::exception& error) {
-  const std::string_view words{error.what()};
-  const auto text = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(words.data(), static_cast<py::ssize_t>(words.size()), "replace"));
-  PyErr_SetObject(kind, text.ptr());
+  PyErr_SetObject(kind, text(error.what()).ptr());
 }
 
 void raise_all(const std::vector<std::string>& problems) {

@@ -1,0 +1,203 @@
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <forkrun/formats/root_file/record_file.hpp>
+#include <forkrun/formats/ttree/merge/carry_objects.hpp>
+#include <forkrun/formats/ttree/merge/file_merger.hpp>
+#include <forkrun/formats/ttree/output/make_outputs.hpp>
+#include <forkrun/formats/ttree/output/trial_copy.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
+
+#include "../bindings.hpp"
+#include "../descriptions.hpp"
+#include "../names.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+/// UUID, bytes, time of the last change.
+using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
+
+root_io::IfTheyDiffer if_they_differ(bool keep_first) {
+  return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
+}
+
+root_io::Recluster recluster_of(const std::string& text) {
+  return named<root_io::Recluster>({"auto", "always", "never"}, "recluster", text);
+}
+
+OutputFormat format_of(const std::string& text) {
+  return named<OutputFormat>({"ttree", "rntuple"}, "format", text);
+}
+
+py::dict merge_trees(const Strings& inputs, const std::string& output,
+                     const std::optional<Strings>& trees,
+                     const std::optional<std::string>& compression,
+                     const std::function<void(std::size_t)>& progress, bool keep_first, bool verify,
+                     const std::function<void(std::string)>& note, const std::string& recluster,
+                     const std::function<void()>& on_written,
+                     const std::optional<std::string>& format, bool needs_checksums) {
+  using root_io::BasketCheck;
+  root_io::MergeRequest request{inputs, output, trees, {}, progress};
+  request.if_they_differ = if_they_differ(keep_first);
+  request.check = verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers;
+  request.note = note;
+  request.recluster = recluster_of(recluster);
+  request.on_written = on_written;
+  request.needs_checksums = needs_checksums;
+  if (format) {
+    request.format = format_of(*format);
+  }
+  if (compression) {
+    request.compression = Compression::parse(*compression);
+  }
+  std::map<std::string, std::int64_t> entries;
+  {
+    const py::gil_scoped_release release;
+    entries = root_io::merge_files(request);
+  }
+  py::dict by_tree;
+  for (const auto& [tree, n_entries] : entries) {
+    by_tree[text(tree)] = n_entries;
+  }
+  return by_tree;
+}
+
+OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
+                           const std::string& compression, bool recompresses, bool goes_with_events,
+                           const std::string& tree) {
+  return {branches,     descriptions_of(products), Compression::parse(compression),
+          recompresses, goes_with_events,          tree};
+}
+
+/// Path, and (file, first, last) of the entries whose events the file has.
+using FileToMake =
+    std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
+
+root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strings>>& fragments,
+                                  const std::vector<FileToMake>& files,
+                                  const OutputContent& content, std::int64_t n_events,
+                                  const std::function<void(std::size_t)>& before_group,
+                                  const std::function<void(std::int64_t)>& progress,
+                                  const std::function<void(std::string)>& on_written) {
+  root_io::OutputToMake output;
+  for (const auto& [number, paths] : fragments) {
+    output.fragments.push_back({number, paths});
+  }
+  for (const auto& [path, ranges] : files) {
+    auto& file = output.files.emplace_back(root_io::FileToMake{path, {}});
+    for (const auto& [number, first, last] : ranges) {
+      file.entries.push_back({number, first, last});
+    }
+  }
+  output.content = content;
+  output.n_events = n_events;
+  output.before_group = before_group;
+  output.progress = progress;
+  output.on_written = on_written;
+  return output;
+}
+
+std::vector<std::vector<std::int64_t>> make_outputs(
+    const std::vector<root_io::OutputToMake>& outputs, const root_io::TreeSource& source,
+    std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open,
+    const std::string& format) {
+  using root_io::BasketCheck;
+  return root_io::make_outputs({outputs, format_of(format), source.config(), n_threads,
+                                verify ? BasketCheck::Depth::contents : BasketCheck::Depth::headers,
+                                on_open});
+}
+
+std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> cluster_begins(
+    const root_io::OutputToMake& output, const root_io::TreeSource& source,
+    const std::string& format) {
+  std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> begins;
+  for (const auto& begin : root_io::cluster_begins(output, format_of(format), source.config())) {
+    begins.emplace_back(begin.file, begin.entry, begin.n_events);
+  }
+  return begins;
+}
+
+root_io::BranchesThatDiffer branches_that_differ(bool common_branches) {
+  return common_branches ? root_io::BranchesThatDiffer::leave_out
+                         : root_io::BranchesThatDiffer::error;
+}
+
+void check_carried(const Strings& inputs, const std::string& scratch, const Strings& exclude,
+                   bool keep_first, bool common_branches) {
+  root_io::check_carried(inputs, scratch, {exclude.begin(), exclude.end()},
+                         if_they_differ(keep_first), branches_that_differ(common_branches));
+}
+
+py::list carry_objects(const Strings& inputs, const std::string& output,
+                       const py::iterable& exclude, bool keep_first,
+                       const std::vector<Identity>& identities, bool common_branches) {
+  std::set<std::string> names;
+  for (const auto name : exclude) {
+    names.insert(name.cast<std::string>());
+  }
+  std::vector<root_io::FileIdentity> indexed;
+  for (const auto& [uuid, n_bytes, modified_ns] : identities) {
+    indexed.push_back({uuid, n_bytes, modified_ns});
+  }
+  Strings carried;
+  {
+    const py::gil_scoped_release release;
+    carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first),
+                                     branches_that_differ(common_branches), indexed);
+  }
+  return texts(carried);
+}
+
+}  // namespace
+
+void register_outputs(py::module_& module) {
+  module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
+             py::arg("trees") = py::none(), py::arg("compression") = py::none(),
+             py::arg("progress") = py::none(), py::arg("keep_first") = false,
+             py::arg("verify") = false, py::arg("note") = py::none(), py::arg("recluster") = "auto",
+             py::arg("on_written") = py::none(), py::arg("format") = py::none(),
+             py::arg("needs_checksums") = true);
+  py::class_<OutputContent>(module, "OutputContent")
+      .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
+           py::arg("compression"), py::arg("recompresses") = false,
+           py::arg("goes_with_events") = false, py::arg("tree") = "Events");
+  py::class_<root_io::OutputToMake>(module, "OutputToMake")
+      .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
+           py::arg("n_events"), py::arg("before_group") = py::none(),
+           py::arg("progress") = py::none(), py::arg("on_written") = py::none());
+  module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
+             py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
+             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>());
+  module.def(
+      "first_file",
+      [](const std::vector<std::vector<std::int64_t>>& clusters) { return first_file(clusters); },
+      py::arg("clusters"));
+  module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
+             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>());
+  module.def("add_text", &root_io::add_text, py::arg("output"), py::arg("name"), py::arg("text"),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
+             py::arg("exclude"), py::arg("keep_first") = false,
+             py::arg("identities") = std::vector<Identity>{}, py::arg("common_branches") = false);
+  module.def("check_carried", &check_carried, py::arg("inputs"), py::arg("scratch"),
+             py::arg("exclude"), py::arg("keep_first"), py::arg("common_branches"),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
+             py::arg("tree"), py::call_guard<py::gil_scoped_release>());
+  module.def("try_copy", &root_io::try_copy, py::arg("path"), py::arg("tree"), py::arg("branches"),
+             py::arg("scratch"), py::call_guard<py::gil_scoped_release>());
+  module.def("leave_hole_in_new_files",
+             [](std::int64_t n_bytes) { root_io::hole_in_new_files() = n_bytes; });
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,231 @@
+#include <optional>
+#include <tuple>
+
+#include <pybind11/stl.h>
+
+#include <forkrun/bytes/remote/remote_protocols.hpp>
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/input_cost.hpp>
+#include <forkrun/formats/ttree/origins/origin_record.hpp>
+#include <forkrun/formats/ttree/read/read_columns.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/read/tree_index.hpp>
+#include <forkrun/fragments/fragment.hpp>
+
+#include "../bindings.hpp"
+#include "../column_arrays.hpp"
+#include "../names.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+/// Appends the bytes of a number as they are in memory.
+void append(std::string& bytes, const auto& number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+/// As columns of bytes, which neither JSON nor lists of Python have to be made of.
+py::dict columns_of(const std::vector<root_io::LumiRange>& ranges) {
+  std::string run;
+  std::string lumi;
+  std::string last;
+  std::string digest;
+  for (const auto& range : ranges) {
+    append(run, range.lumi.run);
+    append(lumi, range.lumi.lumi);
+    append(last, range.last);
+    append(digest, range.digest.words());
+  }
+  return py::dict(py::arg("run") = py::bytes{run}, py::arg("lumi") = py::bytes{lumi},
+                  py::arg("last") = py::bytes{last}, py::arg("digest") = py::bytes{digest});
+}
+
+py::dict index_tree(const std::string& path, const std::string& tree, const std::string& run_branch,
+                    const std::string& lumi_branch, const std::string& event_branch,
+                    std::uint32_t file_number) {
+  root_io::TreeIndex index;
+  {
+    const py::gil_scoped_release release;
+    index = root_io::index_tree(path, tree, {run_branch, lumi_branch, event_branch}, file_number);
+  }
+  py::list branches;
+  for (const auto& branch : index.branches) {
+    branches.append(
+        py::make_tuple(text(branch.name), text(branch.described_type()), text(branch.counter))
+            .cast<py::list>());
+  }
+  py::list members;
+  for (const auto& [top, _, layout] : index.members) {
+    members.append(py::make_tuple(text(layout.name), text(layout.described_type()), text(top))
+                       .cast<py::list>());
+  }
+  py::list forms;
+  for (const auto& [name, form] : index.forms) {
+    forms.append(py::make_tuple(text(name), form).cast<py::list>());
+  }
+  const auto& identity = index.identity;
+  return py::dict(
+      py::arg("format") = index.is_ntuple ? "rntuple" : "ttree", py::arg("uuid") = identity.uuid,
+      py::arg("n_bytes") = identity.n_bytes, py::arg("modified_ns") = identity.modified_ns,
+      py::arg("n_entries") = index.n_entries, py::arg("clusters") = index.clusters,
+      py::arg("ranges") = columns_of(index.ranges),
+      py::arg("events") = std::vector{index.events.least, index.events.most},
+      py::arg("rises") = index.events.rises, py::arg("absent") = text(index.absent),
+      py::arg("branches") = branches, py::arg("members") = members, py::arg("forms") = forms,
+      py::arg("short_branches") = texts(index.short_branches),
+      py::arg("stored_friends") = texts(index.stored_friends),
+      py::arg("beside") =
+          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems),
+                         index.beside.may_refer, texts(index.beside.trees))
+              .cast<py::list>());
+}
+
+/// Name, bytes, bytes in the file and compression of each branch.
+py::list branch_accounts(const std::string& path, const std::string& tree) {
+  py::list accounts;
+  for (const auto& [name, sizes, compression] : root_io::branch_accounts(path, tree)) {
+    accounts.append(py::make_tuple(text(name), sizes.n_bytes, sizes.n_stored_bytes, compression));
+  }
+  return accounts;
+}
+
+py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,
+                   std::int64_t last) {
+  std::vector<Column> columns;
+  {
+    const py::gil_scoped_release release;
+    columns = tree.read(names, first, last);
+  }
+  py::dict arrays;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    arrays[py::str(names[i])] = arrays_of(columns[i]);
+  }
+  return arrays;
+}
+
+py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
+                      std::int64_t first, std::int64_t last) {
+  root_io::OpenTree open{path, tree};
+  return read_tree(open, names, first, last);
+}
+
+/// Number, bytes and seconds of this thread's reads and of what it unpacked.
+py::dict costs_of_thread() {
+  const auto& mine = InputCosts::of_this_thread().own;
+  const auto seconds = [](std::int64_t ns) { return 1e-9 * static_cast<double>(ns); };
+  py::dict costs;
+  costs["read"] = py::make_tuple(mine.read_calls, mine.read_bytes, seconds(mine.read_ns));
+  costs["unzip"] = py::make_tuple(mine.n_unpacked, mine.unpacked_bytes, seconds(mine.unpack_ns));
+  return costs;
+}
+
+/// Pieces one after the other: entries as (file, first, last), and the new columns.
+py::list read_fragment(const std::string& path) {
+  FragmentReader fragment{path};
+  py::list pieces;
+  while (const auto piece = fragment.next()) {
+    py::list entries;
+    for (const auto& range : piece->entries) {
+      entries.append(py::make_tuple(range.file, range.first, range.last));
+    }
+    py::dict columns;
+    for (std::size_t i = 0; i < piece->columns.size(); ++i) {
+      columns[py::str(fragment.columns()[i].name)] = arrays_of(piece->columns[i]);
+    }
+    pieces.append(py::make_tuple(entries, columns));
+  }
+  return pieces;
+}
+
+/// Names, and whether they are folders. \throws InputError
+std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> listed_remote(
+    const std::string& url) {
+  const auto listing = [&] {
+    const py::gil_scoped_release release;
+    return list_remote(url);
+  }();
+  if (listing.problem) {
+    throw InputError(url + ": cannot be listed: " + listing.problem.text);
+  }
+  std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> found;
+  for (const auto& each : listing.entries) {
+    found.emplace_back(each.name, each.is_folder, each.n_bytes, each.modified_ns);
+  }
+  return found;
+}
+
+/// Bytes and time of the last change; -1 bytes: not known.
+std::vector<std::pair<std::int64_t, std::int64_t>> stated_remote(const Strings& urls) {
+  const auto entries = [&] {
+    const py::gil_scoped_release release;
+    return stat_remote(urls);
+  }();
+  std::vector<std::pair<std::int64_t, std::int64_t>> found;
+  for (const auto& each : entries) {
+    found.emplace_back(each.n_bytes, each.modified_ns);
+  }
+  return found;
+}
+
+py::object read_origins(const std::string& path) {
+  std::optional<root_io::OriginsByPath> origins;
+  {
+    const py::gil_scoped_release release;
+    origins = root_io::naming_file(path, [&] {
+      root_io::TreeFile file{path};
+      return root_io::read_origins(file);
+    });
+  }
+  if (!origins) {
+    return py::none();
+  }
+  py::dict by_tree;
+  for (const auto& [tree, parts] : *origins) {
+    py::list rows;
+    for (const auto& [origin, n_rows] : parts) {
+      rows.append(py::make_tuple(origin.uuid_high, origin.uuid_low, origin.n_bytes, n_rows));
+    }
+    by_tree[text(tree)] = rows;
+  }
+  return by_tree;
+}
+
+EventDigest tree_digest(const std::string& path, const std::string& tree,
+                        const std::string& run_branch, const std::string& lumi_branch,
+                        const std::string& event_branch) {
+  return root_io::tree_digest(path, tree, {run_branch, lumi_branch, event_branch});
+}
+
+}  // namespace
+
+void register_reading(py::module_& module) {
+  module.def("is_plain_tree", &root_io::is_plain_tree, py::arg("path"), py::arg("tree"),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("has_plain_trees_alone", &root_io::has_plain_trees_alone, py::arg("path"),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
+             py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
+  module.def("branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"));
+  py::class_<root_io::OpenTree>(module, "OpenTree")
+      .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))
+      .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
+  module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
+             py::arg("first") = 0, py::arg("last") = -1);
+  module.def("byte_costs", &costs_of_thread);
+  module.def("list_remote", &listed_remote, py::arg("url"));
+  module.def("stat_remote", &stated_remote, py::arg("urls"));
+  module.def("read_origins", &read_origins, py::arg("path"));
+  module.def("read_fragment", &read_fragment, py::arg("path"));
+  module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
+             py::call_guard<py::gil_scoped_release>());
+  module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
+             py::arg("lumi_branch"), py::arg("event_branch"),
+             py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace forkrun::bindings

@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include <pybind11/stl.h>
+
+#include <forkrun/formats/root_histograms/histogram_file.hpp>
+#include <forkrun/formats/root_histograms/histogram_reader.hpp>
+
+#include "../bindings.hpp"
+#include "../names.hpp"
+#include "arrays.hpp"
+
+namespace py = pybind11;
+
+namespace forkrun::bindings {
+
+namespace {
+
+/// Title, edges, whether bins are equal, labels.
+using AxisContent = std::tuple<std::string, std::vector<double>, bool, std::vector<std::string>>;
+/// Name, title, axes, storage, sums, whether it is sparse.
+using HistogramContent = std::tuple<std::string, std::string, std::vector<AxisContent>, std::string,
+                                    Array<double>, bool>;
+
+root_io::HistogramContent content_of(const HistogramContent& given) {
+  const auto& [name, title, axes, storage, sums, is_sparse] = given;
+  root_io::HistogramContent content{name, title, {}, {}, {}, is_sparse};
+  for (const auto& [axis_title, edges, has_equal_bins, labels] : axes) {
+    content.axes.push_back({axis_title, edges, has_equal_bins, labels});
+  }
+  content.storage = named<root_io::HistogramStorage>(
+      {"counts", "weights", "means", "weighted means"}, "storage", storage);
+  content.sums = {sums.data(), static_cast<std::size_t>(sums.size())};
+  return content;
+}
+
+void write_histograms(const std::string& path, const std::vector<HistogramContent>& histograms) {
+  std::vector<root_io::HistogramContent> contents;
+  std::ranges::transform(histograms, std::back_inserter(contents), content_of);
+  root_io::write_histograms(path, contents);
+}
+
+py::array_t<double> array_of(const std::vector<double>& values, std::vector<py::ssize_t> shape) {
+  return py::array_t<double>(std::move(shape), values.data());
+}
+
+py::dict read_histogram(const std::string& path, const std::string& name) {
+  const auto stored = root_io::read_histogram(path, name);
+  std::vector<py::ssize_t> shape;
+  py::list edges;
+  for (const auto& axis : stored.edges) {
+    shape.push_back(static_cast<py::ssize_t>(axis.size()) + 1);
+    edges.append(array_of(axis, {static_cast<py::ssize_t>(axis.size())}));
+  }
+  return py::dict(py::arg("title") = stored.title, py::arg("edges") = edges,
+                  py::arg("values") = array_of(stored.values, shape),
+                  py::arg("variances") = array_of(stored.variances, shape),
+                  py::arg("axis_titles") = stored.axis_titles);
+}
+}  // namespace
+
+void register_histogram_files(py::module_& module) {
+  module.def("read_histogram", &read_histogram, py::arg("path"), py::arg("name"));
+  module.def("write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"));
+}
+
+}  // namespace forkrun::bindings
