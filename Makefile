@@ -19,7 +19,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate an input, run the main job, print the report
 	@mkdir -p build/demo
@@ -141,6 +141,9 @@ fuzz-asan: build ## the same under the address and undefined-behaviour sanitizer
 
 faults: build ## a job whose system calls fail, one after the other, and what becomes of it
 	$(BIN)/python tests/faults/faults.py $(FAULTS_ARGS)
+
+remote-faults: build ## servers of the input fail in fifteen ways while a job reads, at random moments: needs xrootd, nginx and openssl
+	$(BIN)/python -m tests.remote_faults $(REMOTE_FAULTS_ARGS)
 
 test-batch: build ## jobs on many nodes: Slurm, HTCondor and Dask on this machine, installed where that is allowed; nodes killed at random
 	tests/batch/install.sh $(BIN) build/condor

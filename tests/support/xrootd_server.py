@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -18,17 +18,21 @@ import pytest
 from tests.support.jobs import PATIENCE_S
 
 _CONFIGURATION = """
-all.export {folder}/data
+all.export {exported}
 all.adminpath {folder}/admin
 all.pidpath {folder}/admin
 xrd.port {port}
+{more}
 """
 
 
 class XrootdServer:
-    """Serves a folder. A server that was killed is started again at the same port."""
+    """Serves a folder. A server that was killed is started again at the same port. `more`: lines of
+    its configuration, in which {folder} is its own; `exported`: other paths that it serves."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: str = "", exported: str = "") -> None:
+        self._more = more.replace("{folder}", str(folder))
+        self._exported = exported or f"{folder}/data"
         self.folder = folder
         self.data = folder / "data"
         with socket.socket() as unused:
@@ -42,7 +46,10 @@ class XrootdServer:
 
     def start(self) -> None:
         configuration = self.folder / "xrootd.cfg"
-        configuration.write_text(_CONFIGURATION.format(folder=self.folder, port=self.port))
+        lines = _CONFIGURATION.format(
+            folder=self.folder, port=self.port, exported=self._exported, more=self._more
+        )
+        configuration.write_text(lines)
         as_daemon = ["-R", "daemon"] if os.geteuid() == 0 else []  # it refuses to be root
         log = str(self.folder / "log")
         command = ["xrootd", "-c", str(configuration), "-l", log, *as_daemon]
@@ -69,21 +76,25 @@ class XrootdServer:
 
 
 @contextmanager
-def xrootd_server() -> Iterator[XrootdServer]:
+def xrootd_server(
+    more: str = "", exported: str = "", prepare: Callable[[XrootdServer], object] | None = None
+) -> Iterator[XrootdServer]:
     """Skips where there is none (Debian, Ubuntu: apt install xrootd-server). Its folder is one that
-    another user, as whom it runs, can read."""
+    another user, as whom it runs, can read. `prepare`: what is to be done before it starts."""
     if shutil.which("xrootd") is None:
         pytest.skip("the program xrootd is not installed")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        server = XrootdServer(folder)
+        server = XrootdServer(folder, more, exported)
         server.data.mkdir()
         (folder / "admin").mkdir()
-        if os.geteuid() == 0:
-            shutil.chown(folder / "admin", "daemon")
-            shutil.chown(folder, "daemon")
         try:
+            if prepare:
+                prepare(server)
+            if os.geteuid() == 0:
+                for path in (folder, *folder.rglob("*")):
+                    shutil.chown(path, "daemon")
             server.start()
             yield server
         finally:
