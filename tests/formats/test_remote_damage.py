@@ -20,7 +20,7 @@ job.path("loose").filter("nMuon >= 2").hist("MET_pt", (50, 0, 200), name="met")
 job.output("skim", paths=["loose"], keep=["*"])
 job.output("all", keep=["*"])
 """
-LIMITS = environment(FORKRUN_REMOTE_PAUSES="1,1", FORKRUN_CACHE="", XRD_REQUESTTIMEOUT="5")
+LIMITS = environment(FORKRUN_REMOTE_PAUSES="1,1", FORKRUN_CACHE="", FORKRUN_REMOTE_LIMITS="5,5")
 NAMES = ("tree.root", "ntuple.root")
 
 

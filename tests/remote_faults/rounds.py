@@ -25,11 +25,7 @@ path = job.path("loose").filter("nMuon >= 2").hist("MET_pt", (50, 0, 200), name=
 job.output("skim", paths=["loose"], keep=["*"])
 job.output("all", keep=["*"])
 """
-_SHORT = {
-    "FORKRUN_REMOTE_PAUSES": "1,2,4",
-    "XRD_STREAMTIMEOUT": "5",
-    "XRD_CONNECTIONWINDOW": "4",
-}
+_SHORT = {"FORKRUN_REMOTE_LIMITS": "4,5", "FORKRUN_REMOTE_PAUSES": "1,2,4"}
 _UNREADABLE = 3
 _N_EVENTS = 6000
 

@@ -18,6 +18,7 @@
 
 #include <forkrun/bytes/remote/curl.hpp>
 #include <forkrun/bytes/remote/range_requests.hpp>
+#include <forkrun/bytes/remote/remote_limits.hpp>
 
 namespace forkrun {
 
@@ -25,8 +26,6 @@ namespace {
 
 /// Requests that are made at the same time.
 constexpr int n_at_once = 8;
-constexpr long connect_s = 30;
-constexpr long no_byte_s = 60;
 
 /// Gives an answer what libcurl has of it.
 struct Taking {
@@ -105,12 +104,13 @@ std::string bearer_token() {
 class Client {
  public:
   Client(const Curl& curl, const std::string& url) : curl_{curl}, handle_{curl.easy_init()} {
+    const auto& limits = RemoteLimits::get();
     curl_.set(handle_, Curl::url, url.c_str());
     curl_.set(handle_, Curl::no_signal, 1L);
     curl_.set(handle_, Curl::follow, 1L);
-    curl_.set(handle_, Curl::connect_timeout, connect_s);
+    curl_.set(handle_, Curl::connect_timeout, static_cast<long>(limits.connection.count()));
     curl_.set(handle_, Curl::low_speed_limit, 1L);
-    curl_.set(handle_, Curl::low_speed_time, no_byte_s);
+    curl_.set(handle_, Curl::low_speed_time, static_cast<long>(limits.no_byte.count()));
     curl_.set(handle_, Curl::error_buffer, text_.data());
     if (const char* proxy = std::getenv("X509_USER_PROXY")) {
       curl_.set(handle_, Curl::client_certificate, proxy);
@@ -254,8 +254,22 @@ class HttpsConnection final : public RemoteConnection {
       const auto [request, pending] = std::move(queue_.front());
       queue_.pop_front();
       lock.unlock();
-      pending->answered(client.fetch(request, takes_many_));
+      const auto problem = client.fetch(request, takes_many_);
+      if (problem) {
+        give_up_queue(problem);
+      }
+      pending->answered(problem);
       lock.lock();
+    }
+  }
+
+  /// A reader makes another connection: each of these would wait for as long.
+  void give_up_queue(const RemoteProblem& problem) {
+    std::unique_lock lock{mutex_};
+    const auto left = std::exchange(queue_, {});
+    lock.unlock();
+    for (const auto& [request, pending] : left) {
+      pending->answered(problem);
     }
   }
 

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <future>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <thread>
 #include <utility>
 
 #include <forkrun/bytes/remote/remote_ends.hpp>
+#include <forkrun/bytes/remote/remote_limits.hpp>
 #include <forkrun/bytes/remote/remote_places.hpp>
 #include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
@@ -21,20 +20,6 @@
 namespace forkrun {
 
 namespace {
-
-/// Before a request that failed is made again; FORKRUN_REMOTE_PAUSES has others: "5,30,120".
-const std::vector<std::chrono::seconds>& pauses() {
-  static const auto given = [] {
-    const char* text = std::getenv("FORKRUN_REMOTE_PAUSES");
-    std::istringstream seconds{text == nullptr ? "5,30,120" : text};
-    std::vector<std::chrono::seconds> all;
-    for (std::string one; std::getline(seconds, one, ',');) {
-      all.emplace_back(std::max(std::atoi(one.c_str()), 0));
-    }
-    return all;
-  }();
-  return given;
-}
 
 /// Where a ROOT file says what it holds: at its beginning and, but for what was written last, at
 /// its end.
@@ -102,7 +87,8 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
   }
   const SharedEnds::Turn turn{name_};
   if (!knows_ends()) {  // nor does a process that had its turn before
-    connect_patiently();
+    Patience patience;
+    connect_patiently(patience);
     read_ends();
   }
 }
@@ -151,13 +137,13 @@ void RemoteFile::read_ends() {
 }
 
 /// Unless there is a connection. \throws InputError
-void RemoteFile::connect_once() {
+void RemoteFile::connect_once(Patience& patience) {
   const std::lock_guard connecting{connecting_};
   if (failure_) {
     std::rethrow_exception(std::exchange(failure_, nullptr));
   }
   if (!is_connected()) {
-    connect_patiently();
+    connect_patiently(patience);
   }
 }
 
@@ -171,7 +157,8 @@ void RemoteFile::connect_ahead() {
   const std::lock_guard connecting{connecting_};
   try {
     if (!is_connected()) {
-      connect_patiently();
+      Patience patience;
+      connect_patiently(patience);
     }
   } catch (const InputError&) {
     failure_ = std::current_exception();  // whoever reads is told
@@ -182,11 +169,11 @@ void RemoteFile::connect_ahead() {
 }
 
 /// To the replica that is used, or to another one. \throws InputError
-void RemoteFile::connect_patiently() {
-  for (auto pause = pauses().begin();; ++pause) {
+void RemoteFile::connect_patiently(Patience& patience) {
+  while (true) {
     std::string texts;
     bool is_lasting = true;
-    for (std::size_t n = 0; n < replicas_.size();
+    for (std::size_t n = 0; n < replicas_.size() && (n == 0 || !patience.is_over());
          ++n, replica_ = (replica_ + 1) % replicas_.size()) {
       const auto problem = connect_to(replica_);
       if (!problem) {
@@ -195,10 +182,9 @@ void RemoteFile::connect_patiently() {
       texts += (texts.empty() ? "" : "; another replica: ") + problem.text;
       is_lasting = is_lasting && problem.is_lasting;
     }
-    if (is_lasting || pause == pauses().end()) {
+    if (is_lasting || !wait_after({texts}, patience)) {
       throw UnreadBytes(name_ + ": cannot be read: " + told({texts}));
     }
-    wait_after({texts}, *pause);
   }
 }
 
@@ -247,17 +233,21 @@ std::string RemoteFile::told(const RemoteProblem& problem) const {
   return text;
 }
 
-/// Says so: a command that waits seems to hang.
-void RemoteFile::wait_after(const RemoteProblem& problem, std::chrono::seconds pause) const {
-  std::clog << "forkrun: " << name_ << ": " << told(problem) << "; asking again in "
-            << pause.count() << " s\n"
-            << std::flush;
-  std::this_thread::sleep_for(pause);
+/// Says so: a command that waits seems to hang. Whether there is to be another try.
+bool RemoteFile::wait_after(const RemoteProblem& problem, Patience& patience) const {
+  const auto pause = patience.next_pause();
+  if (pause) {
+    std::clog << "forkrun: " << name_ << ": " << told(problem) << "; asking again in "
+              << std::chrono::ceil<std::chrono::seconds>(*pause).count() << " s\n"
+              << std::flush;
+    std::this_thread::sleep_for(*pause);
+  }
+  return pause.has_value();
 }
 
 /// In place of a connection that failed, unless another thread has done so: to the next replica.
 /// \throws InputError
-void RemoteFile::connect_again(std::uint64_t failed) {
+void RemoteFile::connect_again(std::uint64_t failed, Patience& patience) {
   const std::lock_guard connecting{connecting_};
   {
     const Lock lock{shared_->mutex};
@@ -266,7 +256,7 @@ void RemoteFile::connect_again(std::uint64_t failed) {
     }
   }
   replica_ = (replica_ + 1) % replicas_.size();
-  connect_patiently();
+  connect_patiently(patience);
 }
 
 /// For one that may be faster; what is on its way still comes from where it was asked for.
@@ -294,19 +284,19 @@ void RemoteFile::leave_slow_replica() {
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
   const ReadingNote note{into.size()};
   const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
-  for (auto pause = pauses().begin(); n > 0; ++pause) {
+  Patience patience;
+  for (bool is_first = true; n > 0; is_first = false) {
     std::uint64_t connection = 0;
-    const auto problem = try_read(place, into.first(static_cast<std::size_t>(n)), connection);
+    const auto problem =
+        try_read(place, into.first(static_cast<std::size_t>(n)), connection, patience);
     if (!problem) {
       break;
     }
-    if (problem.is_lasting || pause == pauses().end()) {
+    // The connection may have been lost long ago: the first time there is no pause.
+    if (problem.is_lasting || !(is_first ? !patience.is_over() : wait_after(problem, patience))) {
       throw UnreadBytes(cannot_read(name_, place, told(problem)));
     }
-    if (pause != pauses().begin()) {  // the connection may have been lost long ago
-      wait_after(problem, *std::prev(pause));
-    }
-    connect_again(connection);
+    connect_again(connection, patience);
   }
   {
     const Lock lock{shared_->mutex};
@@ -341,7 +331,8 @@ bool RemoteFile::forget_damaged(const ByteRange& range) {
             << range.end() << " is damaged; reading them again\n"
             << std::flush;
   if (replicas_.size() > 1) {
-    connect_again(connection);
+    Patience patience;
+    connect_again(connection, patience);
   }
   return true;
 }
@@ -353,9 +344,9 @@ bool RemoteFile::needs_connection(std::int64_t place, std::size_t n_bytes) const
 }
 
 RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into,
-                                   std::uint64_t& connection) {
+                                   std::uint64_t& connection, Patience& patience) {
   if (needs_connection(place, into.size())) {
-    connect_once();
+    connect_once(patience);
   }
   Lock lock{shared_->mutex};
   connection = shared_->connections.size();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -15,6 +14,7 @@
 
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/remote/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_limits.hpp>
 #include <forkrun/bytes/remote/remote_requests.hpp>
 #include <forkrun/bytes/remote/replica_rates.hpp>
 
@@ -52,18 +52,18 @@ class RemoteFile final : public ByteSource {
 
   [[nodiscard]] bool knows_ends();
   void read_ends();
-  void connect_once();
+  void connect_once(Patience& patience);
   [[nodiscard]] bool is_connected() const;
   void connect_ahead();
-  void connect_patiently();
+  void connect_patiently(Patience& patience);
   [[nodiscard]] RemoteProblem connect_to(std::size_t number);
   [[nodiscard]] RemoteProblem difference(RemoteConnection& connection, std::size_t number);
-  void connect_again(std::uint64_t failed);
+  void connect_again(std::uint64_t failed, Patience& patience);
   void leave_slow_replica();
   [[nodiscard]] std::string told(const RemoteProblem& problem) const;
-  void wait_after(const RemoteProblem& problem, std::chrono::seconds pause) const;
+  [[nodiscard]] bool wait_after(const RemoteProblem& problem, Patience& patience) const;
   [[nodiscard]] RemoteProblem try_read(std::int64_t place, std::span<std::byte> into,
-                                       std::uint64_t& connection);
+                                       std::uint64_t& connection, Patience& patience);
   [[nodiscard]] RemoteProblem read_directly(std::int64_t place, std::span<std::byte> into,
                                             Lock& lock);
   [[nodiscard]] bool needs_connection(std::int64_t place, std::size_t n_bytes) const;

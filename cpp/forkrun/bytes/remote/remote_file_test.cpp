@@ -194,6 +194,18 @@ TEST_F(RemoteFileTest, AFileThatChangesIsAnError) {
   EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
 }
 
+TEST(Patience, EndsWithItsPausesOrItsTime) {
+  using std::chrono::seconds;
+  Patience patience{{seconds{100}, seconds{1}, {seconds{0}, seconds{7}}}};
+  EXPECT_EQ(patience.next_pause(), seconds{0});
+  EXPECT_EQ(patience.next_pause(), seconds{7});
+  EXPECT_EQ(patience.next_pause(), std::nullopt);
+  EXPECT_FALSE(patience.is_over());
+  Patience short_of_time{{seconds{0}, seconds{1}, {seconds{0}, seconds{0}}}};
+  EXPECT_EQ(short_of_time.next_pause(), std::nullopt);
+  EXPECT_TRUE(short_of_time.is_over());
+}
+
 TEST_F(RemoteFileTest, TheNextReplicaIsReadWhereOneFails) {
   Server gone;
   Server other;

@@ -18,24 +18,29 @@
 #include <XrdCl/XrdClXRootDResponses.hh>
 
 #include <forkrun/bytes/remote/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_limits.hpp>
 
 namespace forkrun {
 
 namespace {
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
-constexpr std::uint16_t no_answer_s = 60;  ///< without a byte of the answer
+
+/// Without a byte of the answer.
+std::uint16_t no_answer_s() {
+  return static_cast<std::uint16_t>(RemoteLimits::get().no_byte.count());
+}
 
 /// Limits of time; what people have set in the environment stays.
 void set_limits() {
   static std::once_flag once;
   std::call_once(once, [] {
     auto* limits = XrdCl::DefaultEnv::GetEnv();
-    limits->PutInt("ConnectionWindow", 30);
+    limits->PutInt("ConnectionWindow", static_cast<int>(RemoteLimits::get().connection.count()));
     limits->PutInt("ConnectionRetry", 1);
-    limits->PutInt("StreamTimeout", no_answer_s);
+    limits->PutInt("StreamTimeout", no_answer_s());
     limits->PutInt("StreamErrorWindow", 1);  // a server that has come back is asked at once
-    limits->PutInt("RequestTimeout", no_answer_s);
+    limits->PutInt("RequestTimeout", no_answer_s());
     limits->PutInt("TimeoutResolution", 1);
   });
 }
@@ -135,12 +140,13 @@ std::vector<RemotePiece> stretches_of(Pieces pieces) {
 class XrootdConnection final : public RemoteConnection {
  public:
   RemoteProblem open(const std::string& url) {
-    const auto opened = file_.Open(url, XrdCl::OpenFlags::Read, XrdCl::Access::None, no_answer_s);
+    const auto opened = file_.Open(url, XrdCl::OpenFlags::Read, XrdCl::Access::None, no_answer_s());
     if (!opened.IsOK()) {
       return problem_of(opened);
     }
     XrdCl::StatInfo* found = nullptr;
-    const auto status = file_.Stat(false, found, no_answer_s);  // the answer to the opening has it
+    // The answer to the opening has it.
+    const auto status = file_.Stat(false, found, no_answer_s());
     const std::unique_ptr<XrdCl::StatInfo> owned{found};
     if (status.IsOK() && found != nullptr) {
       n_bytes_ = static_cast<std::int64_t>(found->GetSize());
@@ -162,7 +168,7 @@ class XrootdConnection final : public RemoteConnection {
     if (checks == Checks::if_free && stretches.size() > 1 && !are_long) {
       auto pending = std::make_shared<PendingAnswers>(std::move(done), 1);
       ask(std::move(pending), n_bytes, [&](Answer* answer) {
-        return file_.VectorRead(chunks_of(pieces), nullptr, answer, no_answer_s);
+        return file_.VectorRead(chunks_of(pieces), nullptr, answer, no_answer_s());
       });
       return 1;
     }
@@ -171,7 +177,7 @@ class XrootdConnection final : public RemoteConnection {
       ask(pending, into.size(), [&](Answer* answer) {
         return file_.PgRead(static_cast<std::uint64_t>(place),
                             static_cast<std::uint32_t>(into.size()), into.data(), answer,
-                            no_answer_s);
+                            no_answer_s());
       });
     }
     return std::ssize(stretches);
@@ -245,7 +251,7 @@ extern "C" [[gnu::visibility("default")]] RemoteListing forkrun_list_remote(
   XrdCl::FileSystem server{at, false};
   XrdCl::DirectoryList* found = nullptr;
   const auto status =
-      server.DirList(at.GetPathWithParams(), XrdCl::DirListFlags::Stat, found, no_answer_s);
+      server.DirList(at.GetPathWithParams(), XrdCl::DirListFlags::Stat, found, no_answer_s());
   const std::unique_ptr<XrdCl::DirectoryList> owned{found};
   RemoteListing listing{{}, problem_of(status)};
   if (found != nullptr) {
@@ -271,7 +277,7 @@ extern "C" [[gnu::visibility("default")]] std::vector<RemoteEntry> forkrun_stat_
     const XrdCl::URL at{urls[i]};
     auto& server = servers.try_emplace(at.GetHostId(), at, false).first->second;
     auto answer = std::make_unique<StatAnswer>(entries[i], answered);
-    if (server.Stat(at.GetPathWithParams(), answer.get(), no_answer_s).IsOK()) {
+    if (server.Stat(at.GetPathWithParams(), answer.get(), no_answer_s()).IsOK()) {
       static_cast<void>(answer.release());  // it is called, and deletes itself
     } else {
       answered.count_down();
