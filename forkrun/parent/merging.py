@@ -18,6 +18,7 @@ from forkrun.base.progress import make_progress
 from forkrun.base.regular_file import read_regular
 from forkrun.base.wait_status import describe_status
 from forkrun.config import JobConfig
+from forkrun.config.credentials import about_access
 from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, VerificationError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.helper import Say, insist
@@ -87,7 +88,7 @@ def merge_part(
             )
             make_part(merging, number, n_parts, lambda file: say({"file": file}))
         except Exception as error:
-            raise as_forkrun_error(error) from error
+            raise _explained(error) from error
 
     _do(folder, config, work, tick, plan)
 
@@ -147,7 +148,7 @@ def _merge_here(
             folder.path, config, planned, commits, note, lambda file: say({"file": file})
         )
     except Exception as error:
-        raise as_forkrun_error(error) from error
+        raise _explained(error) from error
     write_json(_summary(folder, planned.is_whole), to_builtins(summary))
 
 
@@ -203,6 +204,13 @@ def _do(
     except StoppedError as error:
         what = f"stopped while merging; forkrun merge {folder.quoted} does it again"
         raise StoppedError(what, error.signal_number) from None
+
+
+def _explained(error: Exception) -> ForkrunError:
+    """With what is known of the proxy or token, where a server refuses access."""
+    known = as_forkrun_error(error)
+    about = about_access(str(known))
+    return type(known)(f"{known}{about}") if about else known
 
 
 def crash_of_merge(exit_code: int, log: Path, file: str) -> ForkrunError:

@@ -56,7 +56,9 @@ job.output("out", paths=["same"], keep=["MET_pt"])
 @pytest.fixture(scope="module")
 def server() -> Iterator[XrootdServer]:
     with xrootd_server() as one:
-        settings = SampleSettings(n_events=N_EVENTS, n_branches=120, cluster=1000)
+        settings = SampleSettings(
+            n_events=N_EVENTS, n_branches=120, cluster=1000, compression="zlib:1"
+        )
         write_sample(one.data / "s.root", settings)
         yield one
 

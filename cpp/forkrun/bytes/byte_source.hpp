@@ -20,6 +20,7 @@ class UnreadBytes : public InputError {
 struct ByteRange {
   std::int64_t place{};
   std::int64_t n_bytes{};
+  bool has_checksum = false;  ///< of its own, which whoever reads it compares
 
   [[nodiscard]] std::int64_t end() const { return place + n_bytes; }
 };
@@ -49,6 +50,9 @@ class ByteSource {
   /// What was read of this range is damaged: forgets it where it may have become so on its way, and
   /// says whether it is to be read again. \throws InputError
   [[nodiscard]] virtual bool forget_damaged(const ByteRange& /*range*/) { return false; }
+  /// What was expected to have a checksum has none: forgets it where it came without one of the
+  /// link, and says whether it is to be read again.
+  [[nodiscard]] virtual bool forget_unverified(const ByteRange& /*range*/) { return false; }
 
  protected:
   ByteSource() = default;

@@ -32,4 +32,10 @@ Compression Compression::parse(const std::string& text) {
               "\" is not auto, zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) or none");
 }
 
+bool Compression::has_checksum() const {
+  using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
+  const bool is_zlib = algorithm == Algorithm::kZLIB || algorithm == 0;  // as ROOT was used to
+  return level > 0 && (is_zlib || algorithm == Algorithm::kLZMA || algorithm == Algorithm::kLZ4);
+}
+
 }  // namespace forkrun

@@ -19,6 +19,8 @@ struct Compression {
     constexpr int levels = 100;
     return {settings / levels, settings % levels};
   }
+  /// Whether what it makes has a checksum. What does not become smaller is stored without one.
+  [[nodiscard]] bool has_checksum() const;
   /// ROOT's number for both: 100 * algorithm + level.
   [[nodiscard]] int settings() const { return level == 0 ? 0 : algorithm * 100 + level; }
 };

@@ -312,6 +312,21 @@ void unzip_blocks(std::span<const std::byte> from, std::span<std::byte> into) {
 
 }  // namespace
 
+bool have_checksums(std::span<const std::byte> from) {
+  bool have_some = false;
+  while (from.size() > header_size) {
+    const auto n_block = header_size + size_at(from, 3);
+    const bool is_of_lz4_or_lzma =
+        head_size(from) != 0 && (from[0] == std::byte{'L'} || from[0] == std::byte{'X'});
+    if (n_block > from.size() || !(is_zlib(from) || is_of_lz4_or_lzma)) {
+      return false;
+    }
+    from = from.subspan(n_block);
+    have_some = true;
+  }
+  return have_some && from.empty();
+}
+
 void unzip(std::span<const std::byte> from, std::span<std::byte> into) {
   const UnpackingNote note{from.size(), into.size()};
   unzip_blocks(from, into);

@@ -17,6 +17,10 @@ constexpr std::size_t largest_ratio = 1U << 15U;
 /// they do not become `n_into` bytes, or none can become what it says.
 void check_blocks(std::span<const std::byte> from, std::size_t n_into);
 
+/// Whether each of ROOT's compressed blocks has a checksum, which `unzip` compares. False for what
+/// is damaged.
+[[nodiscard]] bool have_checksums(std::span<const std::byte> from);
+
 /// Uncompresses ROOT's sequence of compressed blocks into exactly `into.size()` bytes.
 /// \throws Error if the data are damaged.
 void unzip(std::span<const std::byte> from, std::span<std::byte> into);

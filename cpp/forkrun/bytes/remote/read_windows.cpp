@@ -32,25 +32,37 @@ std::int64_t n_bytes_of(std::span<const ByteRange> ranges) {
 std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
   std::ranges::sort(ranges, {}, &ByteRange::place);
   std::vector<ByteRange> pieces;
-  for (auto [place, n_bytes] : ranges) {
+  for (auto [place, n_bytes, has_checksum] : ranges) {
     if (!pieces.empty() && place <= pieces.back().end() + most_gap) {
+      has_checksum = has_checksum && pieces.back().has_checksum;
       n_bytes = std::max(place + n_bytes, pieces.back().end()) - pieces.back().place;
       place = pieces.back().place;
       pieces.pop_back();
     }
     for (; n_bytes > RemoteConnection::most_piece_bytes;
          n_bytes -= RemoteConnection::most_piece_bytes) {
-      pieces.push_back({place, RemoteConnection::most_piece_bytes});
+      pieces.push_back({place, RemoteConnection::most_piece_bytes, has_checksum});
       place += RemoteConnection::most_piece_bytes;
     }
-    pieces.push_back({place, n_bytes});
+    pieces.push_back({place, n_bytes, has_checksum});
   }
   return pieces;
+}
+
+/// Of their own, as far as is known.
+void without_checksums(ReadWindow& window) {
+  for (auto& range : window.ranges) {
+    range.has_checksum = false;
+  }
 }
 
 }  // namespace
 
 std::int64_t ReadWindow::n_bytes() const { return n_bytes_of(ranges); }
+
+bool ReadWindow::is_verified() const {
+  return !std::ranges::all_of(ranges, &ByteRange::has_checksum);
+}
 
 std::vector<RemotePiece> ReadWindow::begin() {
   state = State::in_flight;
@@ -58,9 +70,10 @@ std::vector<RemotePiece> ReadWindow::begin() {
   bytes.resize(static_cast<std::size_t>(n_bytes()));
   std::vector<RemotePiece> pieces;
   std::span<std::byte> left{bytes};
-  for (const auto& [place, n] : ranges) {
-    pieces.push_back({place, left.first(static_cast<std::size_t>(n))});
-    left = left.subspan(static_cast<std::size_t>(n));
+  for (const auto& range : ranges) {
+    const auto n = static_cast<std::size_t>(range.n_bytes);
+    pieces.push_back({range.place, left.first(n)});
+    left = left.subspan(n);
   }
   return pieces;
 }
@@ -80,7 +93,8 @@ void ReadWindows::expect(std::span<const ByteRange> ranges) {
   }
   auto wanted = take_last();
   auto n_bytes = n_bytes_of(wanted);
-  for (const auto& range : unknown) {
+  for (auto range : unknown) {
+    range.has_checksum = range.has_checksum && !verifies_all_;
     wanted.push_back(range);
     n_bytes += range.n_bytes;
     if (n_bytes >= window_bytes || wanted.size() == RemoteConnection::most_pieces / 2) {
@@ -101,8 +115,7 @@ std::vector<ByteRange> ReadWindows::take_last() {
   const auto last = windows_.back();
   const bool has_room =
       last->n_bytes() < window_bytes && last->ranges.size() < RemoteConnection::most_pieces / 2;
-  if (last->state != State::waiting || last->stays || last->was_damaged || last->problem ||
-      !has_room) {
+  if (last->state != State::waiting || last->stays || last->problem || !has_room) {
     return {};
   }
   forget(last);
@@ -196,9 +209,18 @@ void ReadWindows::fetch_again(const ByteRange& range) {
     const auto before = std::exchange(
         window, std::make_shared<ReadWindow>(ReadWindow{window->serial, window->ranges}));
     window->stays = before->stays;
-    window->was_damaged = true;
+    without_checksums(*window);
     for (auto& [place, known] : known_) {
       known.window = known.window == before ? window : known.window;
+    }
+  }
+}
+
+void ReadWindows::verify_all() {
+  verifies_all_ = true;
+  for (const auto& window : windows_) {
+    if (window->state == State::waiting) {
+      without_checksums(*window);
     }
   }
 }

@@ -23,9 +23,10 @@ struct ReadWindow {
   std::vector<std::byte> bytes{};  ///< of the ranges, one after the other
   RemoteProblem problem{};         ///< of the request before, which failed
   bool stays = false;              ///< once it is here
-  bool was_damaged = false;        ///< what came before
 
   [[nodiscard]] std::int64_t n_bytes() const;
+  /// Whether it comes with checksums of the link, which some range needs.
+  [[nodiscard]] bool is_verified() const;
   /// It is in flight now: makes room for the bytes, and gives what is to be requested.
   [[nodiscard]] std::vector<RemotePiece> begin();
 };
@@ -50,8 +51,10 @@ class ReadWindows {
   [[nodiscard]] Place find(std::int64_t place, std::size_t n_bytes) const;
   /// Somebody reads it: what is before it may go.
   void note_read(const ReadWindow& window);
-  /// What is here of this range is to be fetched again.
+  /// What is here of this range is to be fetched again, with checksums of the link.
   void fetch_again(const ByteRange& range);
+  /// What is not on its way yet comes with checksums of the link, whatever it has of its own.
+  void verify_all();
   /// What is to be fetched now; nullptr: enough is here or on its way.
   [[nodiscard]] std::shared_ptr<ReadWindow> next();
 
@@ -69,6 +72,7 @@ class ReadWindows {
 
   std::map<std::int64_t, Known> known_;              ///< by place
   std::deque<std::shared_ptr<ReadWindow>> windows_;  ///< by serial
+  bool verifies_all_ = false;
   std::uint64_t n_windows_ = 0;
   std::uint64_t newest_read_ = 0;
 };

@@ -37,12 +37,14 @@ class RemoteConnection {
   [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
   /// Since 1970.
   [[nodiscard]] virtual std::int64_t modified_ns() const = 0;
-  /// Whether what comes has checksums of the protocol, where it has some.
+  /// Whether what comes has checksums of the protocol.
   enum class Checks { if_free, always };
+  /// Whether the protocol and the server have some.
+  [[nodiscard]] virtual bool has_checks() const { return false; }
 
-  /// Begins to fill pieces, in one request if it can; `done` is called once, in any thread. A piece
-  /// has `most_piece_bytes` at most, and there are `most_pieces` at most. Gives the number of
-  /// requests.
+  /// Begins to fill pieces, which are in the order of the file, in one request if it can; `done` is
+  /// called once, in any thread. A piece has `most_piece_bytes` at most, and there are
+  /// `most_pieces` at most. Gives the number of requests.
   virtual std::int64_t read(std::span<const RemotePiece> pieces,
                             std::function<void(const RemoteProblem&)> done, Checks checks) = 0;
 

@@ -1,10 +1,8 @@
 #include <forkrun/bytes/remote/remote_file.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
-#include <future>
 #include <iostream>
 #include <map>
 #include <thread>
@@ -21,10 +19,6 @@ namespace forkrun {
 
 namespace {
 
-/// Where a ROOT file says what it holds: at its beginning and, but for what was written last, at
-/// its end.
-constexpr std::int64_t n_bytes_of_begin = 16 << 10;
-constexpr std::int64_t n_bytes_of_end = 512 << 10;
 /// Of a record that is elsewhere.
 constexpr std::int64_t most_bytes_kept = 16 << 20;
 /// In which replicas have to be the same: the header, the UUID and dates of a ROOT file.
@@ -38,17 +32,6 @@ std::vector<RemoteFile::Replica> replicas_of(const std::string& name) {
     }
   }
   return replicas;
-}
-
-/// Answered in this thread or another one.
-RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
-                       std::span<std::byte> into) {
-  std::promise<RemoteProblem> answer;
-  const std::array pieces{RemotePiece{place, into}};
-  connection.read(
-      pieces, [&answer](const RemoteProblem& problem) { answer.set_value(problem); },
-      RemoteConnection::Checks::if_free);
-  return answer.get_future().get();
 }
 
 }  // namespace
@@ -124,11 +107,8 @@ bool RemoteFile::knows_ends() {
 
 /// For this process and others; if that fails, whoever reads them asks again.
 void RemoteFile::read_ends() {
-  const auto end = std::max<std::int64_t>(n_bytes_ - n_bytes_of_end, 0);
-  const std::array ends{ByteRange{0, std::min(n_bytes_of_begin, n_bytes_)},
-                        ByteRange{end, n_bytes_ - end}};
   Lock lock{shared_->mutex};
-  const auto window = shared_->windows.expect_to_stay(ends);
+  const auto window = shared_->windows.expect_to_stay(ends_of(n_bytes_));
   shared_->request(window, lock);
   shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
   if (window->state == ReadWindow::State::here) {
@@ -198,16 +178,21 @@ RemoteProblem RemoteFile::connect_to(std::size_t number) {
   return problem;
 }
 
-/// From what was read before. The first one that is opened says what is right.
+/// From what was read before. The first one that is opened says what is right. Caches tell another
+/// date once they have begun to copy: begin and end of the file tell.
 RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t number) {
   if (n_bytes_ < 0) {
     n_bytes_ = connection.n_bytes();
     modified_ns_ = connection.modified_ns();
   }
   auto& modified_ns = replicas_modified_ns_[number];
-  if (connection.n_bytes() != n_bytes_ ||
-      modified_ns.value_or(connection.modified_ns()) != connection.modified_ns()) {
-    return {"changed on the server while it was read, or another file", true};
+  if (connection.n_bytes() != n_bytes_) {
+    return {"changed on the server while it was read, or another file: its size is another", true};
+  }
+  if (modified_ns.value_or(connection.modified_ns()) != connection.modified_ns()) {
+    if (auto problem = shared_->differing_ends(connection, n_bytes_)) {
+      return problem;
+    }
   }
   modified_ns = connection.modified_ns();
   if (replicas_.size() > 1) {
@@ -334,6 +319,22 @@ bool RemoteFile::forget_damaged(const ByteRange& range) {
     Patience patience;
     connect_again(connection, patience);
   }
+  return true;
+}
+
+/// From then on nothing of the file is believed to have checksums: others will be like this one.
+bool RemoteFile::forget_unverified(const ByteRange& range) {
+  const Lock lock{shared_->mutex};
+  if (shared_->connections.empty() || !shared_->connections.back()->has_checks()) {
+    return false;
+  }
+  shared_->windows.verify_all();
+  const auto window =
+      shared_->windows.find(range.place, static_cast<std::size_t>(range.n_bytes)).window;
+  if (window && window->state == ReadWindow::State::here && window->is_verified()) {
+    return false;
+  }
+  shared_->windows.fetch_again(range);
   return true;
 }
 

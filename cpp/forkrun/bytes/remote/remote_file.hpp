@@ -46,6 +46,7 @@ class RemoteFile final : public ByteSource {
   void expect(std::span<const ByteRange> ranges, ReadAccount& account) override;
   /// From the next replica, if there is one.
   [[nodiscard]] bool forget_damaged(const ByteRange& range) override;
+  [[nodiscard]] bool forget_unverified(const ByteRange& range) override;
 
  private:
   using Lock = RemoteRequests::Lock;

@@ -30,22 +30,27 @@ struct Server {
   int n_connections = 0;
   bool is_away = false;
   bool damages = false;
+  bool has_checks = true;
+  std::int64_t modified_ns = 1;
   std::byte begin = byte_at(0);
   std::vector<std::vector<ByteRange>> requests{};
+  std::vector<bool> are_verified{};  ///< by request
 };
 
 class Connection final : public RemoteConnection {
  public:
   explicit Connection(Server& server) : server_{server} {}
   [[nodiscard]] std::int64_t n_bytes() const override { return server_.n_bytes; }
-  [[nodiscard]] std::int64_t modified_ns() const override { return 1; }
+  [[nodiscard]] std::int64_t modified_ns() const override { return server_.modified_ns; }
+  [[nodiscard]] bool has_checks() const override { return server_.has_checks; }
   std::int64_t read(std::span<const RemotePiece> pieces,
-                    std::function<void(const RemoteProblem&)> done, Checks /*checks*/) override {
+                    std::function<void(const RemoteProblem&)> done, Checks checks) override {
     if (server_.n_failures > 0) {
       --server_.n_failures;
       done({"lost", false});
       return 1;
     }
+    server_.are_verified.push_back(checks == Checks::always);
     auto& request = server_.requests.emplace_back();
     for (const auto& [place, into] : pieces) {
       request.push_back({place, std::ssize(into)});
@@ -134,7 +139,7 @@ TEST_F(RemoteFileTest, WhatIsExpectedIsReadOnceInItsOrderWhateverItsSize) {
   }
   file.expect(expected, account);
   EXPECT_LT(account.bytes - before, 20 << 20);  // not all at once
-  for (const auto& [place, n_bytes] : expected) {
+  for (const auto& [place, n_bytes, has_checksum] : expected) {
     expect_bytes(file, place, static_cast<std::size_t>(n_bytes));
     expect_bytes(file, place, 10);  // another reader needs it, too
   }
@@ -153,7 +158,7 @@ TEST_F(RemoteFileTest, WhatIsExpectedLaterComesWithTheRequestThatHasRoomForIt) {
   EXPECT_EQ(server.requests.size(), 4U);
   file.expect(all.subspan(12, 2), account);
   file.expect(all.subspan(13), account);
-  for (const auto& [place, n_bytes] : expected) {
+  for (const auto& [place, n_bytes, has_checksum] : expected) {
     expect_bytes(file, place, static_cast<std::size_t>(n_bytes));
   }
   EXPECT_EQ(server.requests.size(), 7U);
@@ -192,6 +197,55 @@ TEST_F(RemoteFileTest, AFileThatChangesIsAnError) {
   server.n_bytes += 1;
   std::array<std::byte, 10> bytes{};
   EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
+}
+
+TEST_F(RemoteFileTest, AnotherDateAloneDoesNotMakeAnotherFile) {
+  for (const auto is_another : {false, true}) {
+    auto file = open();
+    server.n_failures = 1;
+    ++server.modified_ns;  // of a cache's own copy, which is being written
+    server.begin = byte_at(is_another ? 1 : 0);
+    if (is_another) {
+      std::array<std::byte, 10> bytes{};
+      EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
+    } else {
+      expect_bytes(file, 3'000'000, 77);
+    }
+  }
+}
+
+TEST_F(RemoteFileTest, WhatHasNoChecksumComesWithThoseOfTheLink) {
+  auto file = open();
+  constexpr std::int64_t mb = 1 << 20;
+  file.expect(std::array{ByteRange{mb, 5 * mb, true}, ByteRange{10 * mb, 5 * mb}}, account);
+  EXPECT_EQ(server.are_verified, (std::vector{true, false, true}));
+}
+
+TEST_F(RemoteFileTest, WhatWasBelievedToHaveAChecksumIsReadAgainWithThoseOfTheLink) {
+  constexpr std::int64_t mb = 1 << 20;
+  const std::array expected{ByteRange{mb, 5 * mb, true}, ByteRange{10 * mb, 5 * mb, true},
+                            ByteRange{20 * mb, 5 * mb, true}, ByteRange{30 * mb, 5 * mb, true},
+                            ByteRange{40 * mb, 5 * mb, true}};
+  for (const auto has_checks : {true, false}) {
+    server = {};
+    server.has_checks = has_checks;
+    auto file = open();
+    file.expect(expected, account);
+    expect_bytes(file, mb, 100);
+    const std::vector before{true, false, false, false, false};
+    EXPECT_EQ(server.are_verified, before);
+    EXPECT_EQ(file.forget_unverified({mb, 100}), has_checks);
+    expect_bytes(file, mb, 100);
+    EXPECT_FALSE(has_checks && file.forget_unverified({mb, 100}));
+    expect_bytes(file, 40 * mb, 100);
+    auto after = before;
+    if (has_checks) {
+      after.insert(after.end(), {true, true});
+    } else {
+      after.push_back(false);
+    }
+    EXPECT_EQ(server.are_verified, after);
+  }
 }
 
 TEST(Patience, EndsWithItsPausesOrItsTime) {

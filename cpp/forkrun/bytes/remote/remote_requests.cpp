@@ -1,13 +1,34 @@
 #include <forkrun/bytes/remote/remote_requests.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <future>
+
 namespace forkrun {
+
+std::array<ByteRange, 2> ends_of(std::int64_t n_bytes) {
+  constexpr std::int64_t n_bytes_of_begin = 16 << 10;
+  constexpr std::int64_t n_bytes_of_end = 512 << 10;
+  const auto end = std::max<std::int64_t>(n_bytes - n_bytes_of_end, 0);
+  return {ByteRange{0, std::min(n_bytes_of_begin, n_bytes)}, ByteRange{end, n_bytes - end}};
+}
+
+RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
+                       std::span<std::byte> into) {
+  std::promise<RemoteProblem> answer;
+  const std::array pieces{RemotePiece{place, into}};
+  connection.read(
+      pieces, [&answer](const RemoteProblem& problem) { answer.set_value(problem); },
+      RemoteConnection::Checks::always);
+  return answer.get_future().get();
+}
 
 /// The link does not wait for readers: what is expected next is requested when the answer comes.
 void RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lock) {
   const auto pieces = window->begin();
   const auto connection = connections.back();
   const auto checks =
-      window->was_damaged ? RemoteConnection::Checks::always : RemoteConnection::Checks::if_free;
+      window->is_verified() ? RemoteConnection::Checks::always : RemoteConnection::Checks::if_free;
   account.bytes += window->n_bytes();
   ++n_in_flight;
   lock.unlock();
@@ -25,6 +46,22 @@ void RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lo
   const auto n_requests = connection->read(pieces, take, checks);
   lock.lock();
   account.calls += n_requests;
+}
+
+RemoteProblem RemoteRequests::differing_ends(RemoteConnection& connection, std::int64_t n_bytes) {
+  for (const auto& [place, n, has_checksum] : ends_of(n_bytes)) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n));
+    if (auto problem = read_now(connection, place, bytes)) {
+      return problem;
+    }
+    const Lock lock{mutex};
+    const auto [window, offset] = windows.find(place, bytes.size());
+    if (!window || window->state != ReadWindow::State::here ||
+        std::memcmp(bytes.data(), &window->bytes[offset], bytes.size()) != 0) {
+      return {"changed on the server while it was read, or another file", true};
+    }
+  }
+  return {};
 }
 
 void RemoteRequests::request_ahead(Lock& lock) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,13 @@
 #include <forkrun/bytes/remote/remote_connection.hpp>
 
 namespace forkrun {
+
+/// Begin and end of a file of so many bytes: where a ROOT file says what it holds, but for what was
+/// written last.
+[[nodiscard]] std::array<ByteRange, 2> ends_of(std::int64_t n_bytes);
+/// Waits for the answer.
+[[nodiscard]] RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
+                                     std::span<std::byte> into);
 
 /// What is expected of a remote file and what was asked for, under one lock. It is left when the
 /// file is closed while an answer is on its way.
@@ -30,6 +40,8 @@ struct RemoteRequests : std::enable_shared_from_this<RemoteRequests> {
   void request(const std::shared_ptr<ReadWindow>& window, Lock& lock);
   /// What is to be on its way by now, if there is a connection.
   void request_ahead(Lock& lock);
+  /// Whether begin and end of a file of so many bytes are what they were when they were read.
+  [[nodiscard]] RemoteProblem differing_ends(RemoteConnection& connection, std::int64_t n_bytes);
   void tell(ReadAccount& to) {
     const auto [calls, bytes] = std::exchange(account, {});
     to.calls += calls;

@@ -1,5 +1,9 @@
 // Files of XRootD servers, by XrdCl. In a library of its own, which is loaded for such files alone
 // and keeps its symbols for itself: a user's module may bring another XrdCl.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <iostream>
 #include <latch>
 #include <map>
 #include <memory>
@@ -19,6 +23,7 @@
 
 #include <forkrun/bytes/remote/remote_connection.hpp>
 #include <forkrun/bytes/remote/remote_limits.hpp>
+#include <forkrun/bytes/remote/stretches.hpp>
 
 namespace forkrun {
 
@@ -76,11 +81,23 @@ RemoteProblem problem_of(const XrdCl::XRootDStatus& status) {
   return status.IsOK() ? RemoteProblem{} : RemoteProblem{told(status), is_lasting(status)};
 }
 
-/// Waits for one answer, of so many bytes; deletes itself.
+using Pieces = std::span<const RemotePiece>;
+
+/// Waits for one answer, of so many bytes, and says what it got; deletes itself.
 class Answer final : public XrdCl::ResponseHandler {
  public:
   Answer(std::shared_ptr<PendingAnswers> pending, std::uint64_t n_wanted)
       : pending_{std::move(pending)}, n_wanted_{n_wanted} {}
+
+  /// To where a stretch is read, from which its pieces are taken.
+  std::byte* room_for(Stretch stretch) {
+    if (stretch.is_whole()) {
+      return stretch.pieces.front().into.data();
+    }
+    room_.resize(stretch.n_bytes());
+    stretch_ = std::move(stretch);
+    return room_.data();
+  }
 
   void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
     const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
@@ -89,6 +106,12 @@ class Answer final : public XrdCl::ResponseHandler {
     auto problem = problem_of(*status);
     if (!problem && response != nullptr && n_bytes_of(*response) < n_wanted_) {
       problem = {"the answer is shorter than what was asked for", false};
+    }
+    if (!problem) {
+      for (const auto& [place, into] : stretch_.pieces) {
+        std::memcpy(into.data(), &room_[static_cast<std::size_t>(place - stretch_.place)],
+                    into.size());
+      }
     }
     pending_->answered(std::move(problem));
   }
@@ -109,33 +132,58 @@ class Answer final : public XrdCl::ResponseHandler {
 
   std::shared_ptr<PendingAnswers> pending_;
   std::uint64_t n_wanted_;
+  Stretch stretch_{};
+  std::vector<std::byte> room_{};
 };
 
-using Pieces = std::span<const RemotePiece>;
+/// Finds out whether a server has paged reads, while others are asked for already; deletes itself.
+class AskForPages final : public XrdCl::ResponseHandler {
+ public:
+  AskForPages(const std::string& server, std::shared_ptr<std::atomic<bool>> has_pages)
+      : server_{server, false}, has_pages_{std::move(has_pages)} {}
 
-std::uint64_t n_bytes_of(Pieces pieces) {
-  std::uint64_t n = 0;
-  for (const auto& piece : pieces) {
-    n += piece.into.size();
-  }
-  return n;
-}
-
-/// Pieces one after the other, in the file and in memory, as one.
-std::vector<RemotePiece> stretches_of(Pieces pieces) {
-  std::vector<RemotePiece> stretches;
-  for (const auto& [place, into] : pieces) {
-    if (!stretches.empty()) {
-      auto& [begin, before] = stretches.back();
-      if (begin + std::ssize(before) == place && before.data() + before.size() == into.data()) {
-        before = {before.data(), before.size() + into.size()};
-        continue;
-      }
+  static void ask(const std::string& server, std::shared_ptr<std::atomic<bool>> has_pages) {
+    auto self = std::make_unique<AskForPages>(server, std::move(has_pages));
+    if (self->server_.Protocol(self.get(), no_answer_s()).IsOK()) {
+      static_cast<void>(self.release());  // it is called, and deletes itself
     }
-    stretches.push_back({place, into});
   }
-  return stretches;
-}
+
+  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
+    const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
+    const std::unique_ptr<XrdCl::AnyObject> owned{response};
+    const std::unique_ptr<AskForPages> self{this};
+    XrdCl::ProtocolInfo* found = nullptr;
+    if (response != nullptr) {
+      response->Get(found);
+    }
+    if (status->IsOK() && found != nullptr && !has_pages(*found)) {
+      *has_pages_ = false;
+      tell_once();
+    }
+  }
+
+ private:
+  /// XrdCl gives numbers as they come, with their first byte last, or has learned not to.
+  static bool has_pages(const XrdCl::ProtocolInfo& told) {
+    constexpr std::uint32_t newest_version = 0xffff;
+    const auto flags = told.GetHostInfo();
+    const bool is_as_it_comes = told.GetVersion() > newest_version;
+    return ((is_as_it_comes ? __builtin_bswap32(flags) : flags) & kXR_suppgrw) != 0;
+  }
+
+  static void tell_once() {
+    if (static std::atomic_flag is_told; !is_told.test_and_set()) {
+      std::clog
+          << "forkrun: a server of the input has no checksums for what it sends (paged reads of"
+             " XRootD 5); damage on the way is found where the file itself has checksums\n"
+          << std::flush;
+    }
+  }
+
+  XrdCl::FileSystem server_;
+  std::shared_ptr<std::atomic<bool>> has_pages_;
+};
 
 class XrootdConnection final : public RemoteConnection {
  public:
@@ -152,35 +200,43 @@ class XrootdConnection final : public RemoteConnection {
       n_bytes_ = static_cast<std::int64_t>(found->GetSize());
       modified_ns_ = static_cast<std::int64_t>(found->GetModTime()) * ns_per_s;
     }
+    std::string server;
+    if (status.IsOK() && file_.GetProperty("DataServer", server)) {
+      AskForPages::ask(server, has_pages_);
+    }
     return problem_of(status);
   }
 
   [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
   [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
 
-  /// A few long stretches come as pages with checksums, each of which is asked for again where it
-  /// is another; many short ones in a vector, which has none.
+  [[nodiscard]] bool has_checks() const override { return *has_pages_; }
+
+  /// As pages with checksums, each of which is asked for again where it is another: a request for
+  /// each stretch, all at once. Many short ones that need none are a vector, which has none.
   std::int64_t read(Pieces pieces, std::function<void(const RemoteProblem&)> done,
                     Checks checks) override {
-    const auto stretches = stretches_of(pieces);
+    const bool are_needed = checks == Checks::always && has_checks();
+    auto stretches = stretches_of(pieces, are_needed ? widest_gap(pieces) : 0);
     const auto n_bytes = n_bytes_of(pieces);
-    const bool are_long = n_bytes >= stretches.size() * least_mean_stretch;
-    if (checks == Checks::if_free && stretches.size() > 1 && !are_long) {
+    if (!are_needed && stretches.size() > 1 && n_bytes < stretches.size() * least_mean_stretch) {
       auto pending = std::make_shared<PendingAnswers>(std::move(done), 1);
       ask(std::move(pending), n_bytes, [&](Answer* answer) {
         return file_.VectorRead(chunks_of(pieces), nullptr, answer, no_answer_s());
       });
       return 1;
     }
+    const auto n_requests = std::ssize(stretches);
     auto pending = std::make_shared<PendingAnswers>(std::move(done), stretches.size());
-    for (const auto& [place, into] : stretches) {
-      ask(pending, into.size(), [&](Answer* answer) {
-        return file_.PgRead(static_cast<std::uint64_t>(place),
-                            static_cast<std::uint32_t>(into.size()), into.data(), answer,
-                            no_answer_s());
+    for (auto& stretch : stretches) {
+      const auto place = static_cast<std::uint64_t>(stretch.place);
+      const auto n = stretch.n_bytes();
+      ask(pending, n, [&](Answer* answer) {
+        return file_.PgRead(place, static_cast<std::uint32_t>(n),
+                            answer->room_for(std::move(stretch)), answer, no_answer_s());
       });
     }
-    return std::ssize(stretches);
+    return n_requests;
   }
 
  private:
@@ -209,6 +265,7 @@ class XrootdConnection final : public RemoteConnection {
   }
 
   XrdCl::File file_{false};  // without plug-ins
+  std::shared_ptr<std::atomic<bool>> has_pages_ = std::make_shared<std::atomic<bool>>(true);
   std::int64_t n_bytes_{};
   std::int64_t modified_ns_{};
 };

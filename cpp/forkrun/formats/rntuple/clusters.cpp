@@ -49,6 +49,7 @@ PagesOfColumn parse_pages(Frame list, std::uint64_t n_file_bytes) {
 ByteRange range_of(const Page& page) {
   auto range = range_of(page.where);
   range.n_bytes += page.has_checksum ? static_cast<std::int64_t>(checksum_bytes) : 0;
+  range.has_checksum = page.has_checksum;
   return range;
 }
 

@@ -276,8 +276,8 @@ void PageReader::forget() {
 std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number,
                                               Bytes& memory) const {
   const auto bytes = memory.resize(page.where.n_bytes + checksum_bytes);
-  const auto [place, n_bytes] = range_of(page);
-  const auto into = bytes.first(static_cast<std::size_t>(n_bytes));
+  const auto place = range_of(page).place;
+  const auto into = bytes.first(static_cast<std::size_t>(range_of(page).n_bytes));
   if (of_.known == nullptr || !of_.known->copy(place, into)) {
     of_.file.read(place, into);
   }

@@ -275,6 +275,12 @@ void InputFile::read(std::int64_t offset, std::span<std::byte> into) const {
   }
 }
 
+void InputFile::read_verified(std::int64_t offset, std::span<std::byte> into) const {
+  if (bytes_ && bytes_->forget_unverified({offset, std::ssize(into)})) {
+    read(offset, into);
+  }
+}
+
 void InputFile::expect(std::span<const ByteRange> ranges) const {
   if (bytes_) {
     ReadAccount account;

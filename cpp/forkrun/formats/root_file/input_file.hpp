@@ -59,6 +59,9 @@ class InputFile {
 
   /// Fills `into` from this offset of the file. Any thread. \throws InputError
   void read(std::int64_t offset, std::span<std::byte> into) const;
+  /// As `read`, of what was read as if it had a checksum, and has none: once more, where it came
+  /// without one of the link. Any thread. \throws InputError
+  void read_verified(std::int64_t offset, std::span<std::byte> into) const;
   /// Says what will be read soon, in this order. Any thread.
   void expect(std::span<const ByteRange> ranges) const;
   /// Reads and checks a range of the file. Where it is damaged it may have become so on the way

@@ -278,6 +278,12 @@ bool is_zlib_basket(std::span<const std::byte> record) {
   return is_one_zlib_block(payload, static_cast<std::size_t>(header.object_length));
 }
 
+bool has_checksum(std::span<const std::byte> record) {
+  const auto header = parse_basket_header(record);
+  const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
+  return std::cmp_not_equal(payload.size(), header.object_length) && have_checksums(payload);
+}
+
 bool decode_both(const BasketToDecode& one, const BasketToDecode& other, bool has_offsets) {
   const auto header = parse_basket_header(one.record);
   const auto of_other = parse_basket_header(other.record);

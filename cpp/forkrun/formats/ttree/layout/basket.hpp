@@ -66,6 +66,10 @@ void decode_basket(std::span<const std::byte> record, bool has_offsets, Bytes& m
 /// Whether zlib has compressed it, to one block. Only for what `parse_basket_header` accepts.
 [[nodiscard]] bool is_zlib_basket(std::span<const std::byte> record);
 
+/// Whether what it holds is compressed with a checksum. Only for what `parse_basket_header`
+/// accepts.
+[[nodiscard]] bool has_checksum(std::span<const std::byte> record);
+
 /// A basket's record, and where it is uncompressed to.
 struct BasketToDecode {
   std::span<const std::byte> record;

@@ -54,6 +54,37 @@ TEST_P(EveryCompression, GivesBackEntriesOfVaryingSize) {
   EXPECT_EQ(basket.entries(2, 4).size(), 4000U - 17U);
 }
 
+/// Whether each byte of what is compressed may be another one without being noticed.
+TEST_P(EveryCompression, HasAChecksumWhereAnyDamageIsNoticed) {
+  const auto entries = some_bytes(4000);
+  const auto compression = Compression::parse(GetParam());
+  auto record = encode_basket("branch", "tree", entries, {}, 4, 1000, compression).record;
+  EXPECT_EQ(has_checksum(record), compression.has_checksum());
+  const auto end = record.size();
+  bool is_noticed = true;
+  for (auto at = end - 300; at < end; ++at) {
+    auto damaged = record;
+    damaged[at] ^= std::byte{0x15};
+    Bytes memory;
+    Basket basket;
+    try {
+      decode_basket(damaged, false, memory, basket);
+      is_noticed = is_noticed && std::ranges::equal(basket.data, entries);
+    } catch (const Error&) {  // passed over: it is noticed
+    }
+  }
+  EXPECT_EQ(is_noticed, compression.has_checksum());
+}
+
+TEST(Basket, ThatDoesNotBecomeSmallerHasNoChecksum) {
+  std::vector<std::byte> entries(4000);
+  std::mt19937 random{1};
+  std::ranges::generate(entries, [&] { return static_cast<std::byte>(random()); });
+  const auto made =
+      encode_basket("branch", "tree", entries, {}, 4, 1000, Compression::parse("zlib:1"));
+  EXPECT_FALSE(has_checksum(made.record));
+}
+
 INSTANTIATE_TEST_SUITE_P(Basket, EveryCompression,
                          testing::Values("none", "zlib:1", "lzma:6", "lz4:4", "zstd:5"),
                          [](const auto& tested) {

@@ -168,6 +168,10 @@ void BranchReader::unpack(std::size_t number, const StoredBasket& stored) {
 std::span<const std::byte> BranchReader::read_record(const StoredBasket& stored, Bytes& record) {
   file_.read(stored.seek, record.resize(static_cast<std::size_t>(stored.n_bytes)));
   static_cast<void>(checked_header(record.view(), stored, branch_));
+  if (branch_.has_checksums() && !has_checksum(record.view())) {
+    file_.read_verified(stored.seek, record.view());
+    static_cast<void>(checked_header(record.view(), stored, branch_));
+  }
   return record.view();
 }
 
@@ -285,7 +289,7 @@ void BranchReader::add_parts(std::int64_t first, std::int64_t last,
       break;
     }
     if (basket.seek != 0) {
-      to.push_back({basket.first_entry, {basket.seek, basket.n_bytes}});
+      to.push_back({basket.first_entry, {basket.seek, basket.n_bytes, branch_.has_checksums()}});
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <forkrun/bytes/compression.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/stored_baskets.hpp>
 
@@ -31,6 +32,11 @@ struct StoredBranch {
   std::map<int, BasketOfTree> of_tree{};  ///< by number
   std::uint32_t form{};       ///< digest of what is within it; 0: not known, as ROOT has read it
   std::string stored_name{};  ///< of a column within it: its own; else ""
+
+  /// Of its baskets; those that compression does not make smaller have none.
+  [[nodiscard]] bool has_checksums() const {
+    return Compression::of_settings(compression).has_checksum();
+  }
 };
 
 /// Of branches of a tree, as ROOT has read them: not checked.
