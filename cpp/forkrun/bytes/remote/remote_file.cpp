@@ -4,14 +4,12 @@
 #include <chrono>
 #include <cstring>
 #include <iostream>
-#include <map>
 #include <thread>
 #include <utility>
 
 #include <forkrun/bytes/remote/remote_ends.hpp>
 #include <forkrun/bytes/remote/remote_limits.hpp>
 #include <forkrun/bytes/remote/remote_places.hpp>
-#include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 
@@ -24,40 +22,7 @@ constexpr std::int64_t most_bytes_kept = 16 << 20;
 /// In which replicas have to be the same: the header, the UUID and dates of a ROOT file.
 constexpr std::int64_t n_bytes_compared = 512;
 
-std::vector<RemoteFile::Replica> replicas_of(const std::string& name) {
-  std::vector<RemoteFile::Replica> replicas;
-  for (const auto& url : places_of(name)) {
-    if (auto connect = connecting_to(url)) {
-      replicas.push_back({url, std::move(connect)});
-    }
-  }
-  return replicas;
-}
-
 }  // namespace
-
-std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& name) {
-  struct Known {
-    std::mutex connecting{};
-    std::weak_ptr<RemoteFile> file{};
-  };
-  static std::mutex mutex;
-  static std::map<std::string, Known> known_files;  // whose entries stay where they are
-  auto replicas = replicas_of(name);
-  if (replicas.empty()) {
-    return nullptr;
-  }
-  std::unique_lock all{mutex};
-  auto& known = known_files[name];
-  all.unlock();
-  const std::lock_guard lock{known.connecting};
-  auto file = known.file.lock();
-  if (!file) {
-    file = std::make_shared<RemoteFile>(name, std::move(replicas));
-    known.file = file;
-  }
-  return file;
-}
 
 RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
     : name_{std::move(name)},
@@ -119,9 +84,6 @@ void RemoteFile::read_ends() {
 /// Unless there is a connection. \throws InputError
 void RemoteFile::connect_once(Patience& patience) {
   const std::lock_guard connecting{connecting_};
-  if (failure_) {
-    std::rethrow_exception(std::exchange(failure_, nullptr));
-  }
   if (!is_connected()) {
     connect_patiently(patience);
   }
@@ -140,8 +102,7 @@ void RemoteFile::connect_ahead() {
       Patience patience;
       connect_patiently(patience);
     }
-  } catch (const InputError&) {
-    failure_ = std::current_exception();  // whoever reads is told
+  } catch (const InputError&) {  // passed over: whoever reads is told
     return;
   }
   Lock lock{shared_->mutex};
@@ -151,6 +112,7 @@ void RemoteFile::connect_ahead() {
 /// To the replica that is used, or to another one. \throws InputError
 void RemoteFile::connect_patiently(Patience& patience) {
   while (true) {
+    require_hope();
     std::string texts;
     bool is_lasting = true;
     for (std::size_t n = 0; n < replicas_.size() && (n == 0 || !patience.is_over());
@@ -163,9 +125,23 @@ void RemoteFile::connect_patiently(Patience& patience) {
       is_lasting = is_lasting && problem.is_lasting;
     }
     if (is_lasting || !wait_after({texts}, patience)) {
-      throw UnreadBytes(name_ + ": cannot be read: " + told({texts}));
+      give_up(name_ + ": cannot be read: " + told({texts}));
     }
   }
+}
+
+/// Other readers do not wait for as long again. \throws UnreadBytes
+void RemoteFile::require_hope() const {
+  const Lock lock{shared_->mutex};
+  if (!shared_->given_up.empty()) {
+    throw UnreadBytes(shared_->given_up);
+  }
+}
+
+void RemoteFile::give_up(const std::string& why) {
+  const Lock lock{shared_->mutex};
+  shared_->given_up = why;
+  throw UnreadBytes(why);
 }
 
 RemoteProblem RemoteFile::connect_to(std::size_t number) {
@@ -279,7 +255,7 @@ std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, Rea
     }
     // The connection may have been lost long ago: the first time there is no pause.
     if (problem.is_lasting || !(is_first ? !patience.is_over() : wait_after(problem, patience))) {
-      throw UnreadBytes(cannot_read(name_, place, told(problem)));
+      give_up(cannot_read(name_, place, told(problem)));
     }
     connect_again(connection, patience);
   }
@@ -338,16 +314,19 @@ bool RemoteFile::forget_unverified(const ByteRange& range) {
   return true;
 }
 
-bool RemoteFile::needs_connection(std::int64_t place, std::size_t n_bytes) const {
+bool RemoteFile::is_here(std::int64_t place, std::size_t n_bytes) const {
   const Lock lock{shared_->mutex};
   const auto window = shared_->windows.find(place, n_bytes).window;
-  return shared_->connections.empty() && !(window && window->state == ReadWindow::State::here);
+  return window && window->state == ReadWindow::State::here;
 }
 
 RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into,
                                    std::uint64_t& connection, Patience& patience) {
-  if (needs_connection(place, into.size())) {
-    connect_once(patience);
+  if (!is_here(place, into.size())) {
+    require_hope();
+    if (!is_connected()) {
+      connect_once(patience);
+    }
   }
   Lock lock{shared_->mutex};
   connection = shared_->connections.size();

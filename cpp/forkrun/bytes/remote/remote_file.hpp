@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -61,13 +60,15 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] RemoteProblem difference(RemoteConnection& connection, std::size_t number);
   void connect_again(std::uint64_t failed, Patience& patience);
   void leave_slow_replica();
+  void require_hope() const;
+  [[noreturn]] void give_up(const std::string& why);
   [[nodiscard]] std::string told(const RemoteProblem& problem) const;
   [[nodiscard]] bool wait_after(const RemoteProblem& problem, Patience& patience) const;
   [[nodiscard]] RemoteProblem try_read(std::int64_t place, std::span<std::byte> into,
                                        std::uint64_t& connection, Patience& patience);
   [[nodiscard]] RemoteProblem read_directly(std::int64_t place, std::span<std::byte> into,
                                             Lock& lock);
-  [[nodiscard]] bool needs_connection(std::int64_t place, std::size_t n_bytes) const;
+  [[nodiscard]] bool is_here(std::int64_t place, std::size_t n_bytes) const;
 
   std::string name_;
   std::vector<Replica> replicas_;
@@ -79,9 +80,8 @@ class RemoteFile final : public ByteSource {
   std::vector<std::byte> begin_;  ///< of the file, by which replicas are known; none of one alone
   std::shared_ptr<RemoteRequests> shared_;
   std::mutex connecting_;
-  std::thread ahead_;           ///< makes the first connection
-  std::exception_ptr failure_;  ///< of that one
-  bool keeps_reads_ = true;     ///< nothing but where the file says what it holds was read yet
+  std::thread ahead_;        ///< makes the first connection
+  bool keeps_reads_ = true;  ///< nothing but where the file says what it holds was read yet
 };
 
 }  // namespace forkrun

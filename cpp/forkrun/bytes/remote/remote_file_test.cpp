@@ -199,6 +199,18 @@ TEST_F(RemoteFileTest, AFileThatChangesIsAnError) {
   EXPECT_THROW(file.read(3'000'000, bytes, account), InputError);
 }
 
+TEST_F(RemoteFileTest, WhatIsGivenUpIsNotAskedForAgain) {
+  auto file = open();
+  server.n_failures = 1;
+  server.is_away = true;
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(3'000'000, bytes, account), UnreadBytes);
+  const auto n_connections = server.n_connections;
+  EXPECT_THROW(file.read(5'000'000, bytes, account), UnreadBytes);
+  EXPECT_EQ(server.n_connections, n_connections);
+  expect_bytes(file, 0, 100);  // which is here
+}
+
 TEST_F(RemoteFileTest, AnotherDateAloneDoesNotMakeAnotherFile) {
   for (const auto is_another : {false, true}) {
     auto file = open();

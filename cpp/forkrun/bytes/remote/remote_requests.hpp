@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct RemoteRequests : std::enable_shared_from_this<RemoteRequests> {
   ReadAccount account;                                         ///< that no reader has been told of
   std::ptrdiff_t n_in_flight = 0;  ///< requests whose answers have not been dealt with
   bool is_closing = false;
+  std::string given_up;  ///< why nothing more is asked for: a reader's patience has ended
 
   /// Asks for a window. Gives up the lock meanwhile: the answer may come at once.
   void request(const std::shared_ptr<ReadWindow>& window, Lock& lock);
