@@ -137,6 +137,18 @@ def test_members_that_are_dropped_leave_the_others_as_they_were(tmp_path: Path) 
     assert found == {n: v for n, v in wanted.items() if "eta" not in n and n != "MET_pt"}
 
 
+def test_small_clusters_are_kept_whole_behind_events_of_others(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    with uproot.recreate(tmp_path / "in.root") as file:
+        for n in range(6):
+            part = {"x": np.arange(1000 * n, 1000 * (n + 1)), "y": rng.normal(size=1000)}
+            file["Events"].extend(part) if n else file.mkrntuple("Events", part)
+    made = skim(tmp_path / "in.root", "Events", "x % 4000 >= 500")
+    read, kept = by_forkrun(str(tmp_path / "in.root"), "Events"), by_forkrun(str(made), "Events")
+    wanted = [i for i in range(6000) if i % 4000 >= 500]
+    assert kept == {name: [values[i] for i in wanted] for name, values in read.items()}
+
+
 def test_kept_pages_are_the_same_for_any_children_threads_and_units(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     digests = set()

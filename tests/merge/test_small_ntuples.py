@@ -87,6 +87,18 @@ def test_the_same_bytes_may_be_another_number_of_bits(tmp_path: Path) -> None:
     assert lists_of(tmp_path / "out.root") == joined(files)
 
 
+def test_pages_without_checksums_are_joined_and_get_some(tmp_path: Path) -> None:
+    files: list[Path] = []
+    for number in (1, 1, 2, 3, 3):
+        files.append(tmp_path / f"{len(files)}.root")
+        with uproot.recreate(files[-1]) as file:
+            file.mkrntuple("Events", columns_of(number))
+    merge_files(files, tmp_path / "out.root", needs_checksums=False)
+    assert lists_of(tmp_path / "out.root") == joined(files)
+    merge_files(tmp_path / "out.root", tmp_path / "again.root", verify=True)
+    assert (tmp_path / "again.root").read_bytes() == (tmp_path / "out.root").read_bytes()
+
+
 def test_files_of_other_writers_take_turns(tmp_path: Path) -> None:
     files = []
     for number in range(12):

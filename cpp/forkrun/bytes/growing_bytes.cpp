@@ -1,13 +1,13 @@
 #include <forkrun/bytes/growing_bytes.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <new>
 
 namespace forkrun {
 
 std::span<std::byte> Bytes::resize(std::size_t n) {
   if (n > capacity_) {
-    size_ = 0;
+    *this = {};  // what is there need not move
     grow(n);
   }
   size_ = n;
@@ -22,12 +22,14 @@ std::byte* Bytes::extend(std::size_t n) {
   return data_.get() + size_ - n;
 }
 
+/// What is large is not copied, but mapped to where there is room.
 void Bytes::grow(std::size_t capacity) {
-  auto larger = std::make_unique_for_overwrite<std::byte[]>(capacity);
-  if (size_ > 0) {
-    std::memcpy(larger.get(), data_.get(), size_);
+  auto* larger = static_cast<std::byte*>(std::realloc(data_.get(), capacity));
+  if (larger == nullptr) {
+    throw std::bad_alloc{};
   }
-  data_ = std::move(larger);
+  static_cast<void>(data_.release());  // freed, or the same
+  data_.reset(larger);
   capacity_ = capacity;
 }
 

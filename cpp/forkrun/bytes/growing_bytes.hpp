@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <span>
 
@@ -24,8 +25,13 @@ class Bytes {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
+  };
+
   void grow(std::size_t capacity);
-  std::unique_ptr<std::byte[]> data_;
+
+  std::unique_ptr<std::byte[], Free> data_;
   std::size_t size_{};
   std::size_t capacity_{};
 };

@@ -33,17 +33,15 @@ void ClusterBytes::read(const Cluster& cluster, std::span<const Representations>
   n_bytes_ += end - begin;
 }
 
-bool ClusterBytes::copy(std::int64_t place, std::span<std::byte> into) const {
-  const auto found = std::ranges::find_if(parts_, [&](const auto& part) {
-    return place >= part.place &&
-           static_cast<std::uint64_t>(place - part.place) + into.size() <= part.bytes.size();
-  });
-  if (found == parts_.end()) {
-    return false;
+std::optional<std::span<const std::byte>> ClusterBytes::find(const ByteRange& range) const {
+  for (const auto& part : parts_) {
+    const auto begin = range.place - part.place;
+    if (begin >= 0 && begin + range.n_bytes <= std::ssize(part.bytes.view())) {
+      return part.bytes.view().subspan(static_cast<std::size_t>(begin),
+                                       static_cast<std::size_t>(range.n_bytes));
+    }
   }
-  const auto begin = static_cast<std::size_t>(place - found->place);
-  std::ranges::copy(found->bytes.view().subspan(begin, into.size()), into.begin());
-  return true;
+  return {};
 }
 
 void ClusterBytes::forget() {

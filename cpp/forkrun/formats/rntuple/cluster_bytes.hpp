@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,8 @@ class ClusterBytes {
   /// Nothing if they are many, or lie far apart; of a server other things read ahead.
   void read(const Cluster& cluster, std::span<const Representations> columns,
             const root_io::InputFile& file);
-  /// Whether it has these bytes of the file, which it then gives. Any thread.
-  [[nodiscard]] bool copy(std::int64_t place, std::span<std::byte> into) const;
+  /// These bytes of the file, if it has them. Any thread.
+  [[nodiscard]] std::optional<std::span<const std::byte>> find(const ByteRange& range) const;
   /// Of another file nothing is there.
   void forget();
 

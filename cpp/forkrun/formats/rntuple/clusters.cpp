@@ -31,17 +31,32 @@ Page parse_page(RecordCursor& from, std::uint64_t n_file_bytes) {
   return page;
 }
 
-PagesOfColumn parse_pages(Frame list, std::uint64_t n_file_bytes) {
+/// Adds its pages to those before.
+PagesOfColumn parse_pages(Frame list, std::uint64_t n_file_bytes, std::vector<Page>& pages) {
   PagesOfColumn column;
   for (auto n = list.n_items; n > 0; --n) {
-    column.pages.push_back(parse_page(list.content, n_file_bytes));
-    column.n_values += column.pages.back().n_values;
+    pages.push_back(parse_page(list.content, n_file_bytes));
+    column.n_values += pages.back().n_values;
   }
   column.is_suppressed = list.content.number<std::int64_t>() < 0;  // else its first value's number
   if (!column.is_suppressed) {
     column.compression = list.content.number<std::uint32_t>();
   }
   return column;
+}
+
+void parse_columns(Frame columns, std::uint64_t n_file_bytes, Cluster& cluster) {
+  std::vector<std::size_t> ends;  // pages of a column may still move
+  for (auto n = columns.n_items; n > 0; --n) {
+    cluster.columns.push_back(
+        parse_pages(list_frame(columns.content), n_file_bytes, cluster.pages));
+    ends.push_back(cluster.pages.size());
+  }
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    cluster.columns[i].pages = std::span{cluster.pages}.subspan(begin, ends[i] - begin);
+    begin = ends[i];
+  }
 }
 
 }  // namespace
@@ -65,10 +80,7 @@ void add_clusters(RecordCursor from, std::uint64_t header_checksum, std::uint64_
   }
   for (auto n = summaries.n_items; n > 0; --n) {
     auto cluster = parse_summary(record_frame(summaries.content).content);
-    auto columns = list_frame(pages.content);
-    for (auto m = columns.n_items; m > 0; --m) {
-      cluster.columns.push_back(parse_pages(list_frame(columns.content), n_file_bytes));
-    }
+    parse_columns(list_frame(pages.content), n_file_bytes, cluster);
     clusters.push_back(std::move(cluster));
   }
 }

@@ -10,6 +10,10 @@ std::shared_ptr<const Lists> ListReader::read(const std::vector<Stretch>& lists)
     kept_.reset();
     auto made = std::make_shared<Lists>();
     made->offsets.push_back(0);
+    if (lists.size() == 1) {
+      pages_.require(lists[0]);  // before memory is taken
+      made->offsets.reserve(1 + lists[0].last - lists[0].first);
+    }
     for (const auto& each : lists) {
       add(each, *made);
     }
@@ -36,14 +40,14 @@ void ListReader::add(const Stretch& lists, Lists& into) {
   pages_.read(with_begin, reinterpret_cast<std::byte*>(ends_.data()));
   const auto begin = is_first || ends_.empty() ? 0 : ends_.front();
   auto end = begin;
-  const auto offset = into.offsets.back();
+  const auto shift = into.offsets.back() - begin;
   for (std::size_t i = is_first ? 0 : 1; i < ends_.size(); ++i) {
     if (ends_[i] < end) {
       throw Error(pages_.path() + " is damaged: list " + std::to_string(with_begin.first + i) +
                   " of cluster " + std::to_string(lists.cluster) + " ends before it begins");
     }
     end = ends_[i];
-    into.offsets.push_back(offset + (end - begin));
+    into.offsets.push_back(end + shift);
   }
   into.items.push_back(
       {lists.cluster, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});

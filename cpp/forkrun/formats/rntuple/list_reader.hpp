@@ -21,6 +21,11 @@ class ListReader {
  public:
   explicit ListReader(const PageReader::Of& of) : pages_{of, ElementType::int64} {}
 
+  /// The same lists of another file. \throws Error
+  void open(const PageReader::Of& of) {
+    forget();
+    pages_.open(of);
+  }
   /// \throws Error
   [[nodiscard]] std::shared_ptr<const Lists> read(const std::vector<Stretch>& lists);
   /// Adds what will be read of the file for these entries. Any thread.

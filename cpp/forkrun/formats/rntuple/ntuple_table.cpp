@@ -157,7 +157,7 @@ std::vector<Stretch> NtupleTable::stretches(std::int64_t first, std::int64_t las
 
 PageReader::Of NtupleTable::pages_of(const FieldColumn& column, const Representations& stored,
                                      std::size_t level) const {
-  PageReader::Of of{ntuple_, file_, column.name, stored, {}};
+  PageReader::Of of{&ntuple_, &file_, column.name, stored, {}};
   if (level == 0) {
     of.n_in_entry = column.is_count || !column.lists.empty() ? 1 : column.type->n_in_item();
   }

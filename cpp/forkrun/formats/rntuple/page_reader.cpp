@@ -25,9 +25,7 @@ std::size_t n_places(std::span<const PlacesInPage> places) {
 
 PageReader::PageReader(const Of& of, ElementType element)
     : of_{of}, element_{element}, size_{size_of(element)} {
-  for (std::size_t cluster = 0; cluster < of_.ntuple.clusters.size(); ++cluster) {
-    static_cast<void>(part_of(cluster));
-  }
+  open(of);
 }
 
 Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
@@ -40,12 +38,24 @@ Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
 }
 
 PageReader::PageReader(const Of& of, const StoredColumn& wanted)
-    : PageReader{of, stored_element(wanted)} {
-  wanted_ = wanted;
+    : of_{of}, wanted_{wanted}, element_{stored_element(wanted)}, size_{size_of(element_)} {
+  open(of);
+}
+
+void PageReader::open(const Of& of) {
+  of_ = of;
+  kept_ = none;
+  cluster_ = none;
+  for (std::size_t cluster = 0; cluster < of_.ntuple->clusters.size(); ++cluster) {
+    const auto found = part_of(cluster);
+    if (cluster == 0) {
+      enter(cluster, found);
+    }
+  }
   for (const auto number : of_.columns) {
-    const auto& column = of_.ntuple.schema().columns[number];
-    if (!column.is_packed_as(wanted) &&
-        (is_rounded(wanted.encoding) || !can_be_read_as(column, element_))) {
+    const auto& column = of_.ntuple->schema().columns[number];
+    if (wanted_ && !column.is_packed_as(*wanted_) &&
+        (is_rounded(wanted_->encoding) || !can_be_read_as(column, element_))) {
       throw Error(path() +
                   " has values of another type, or rounded in another way, than in the "
                   "first file");
@@ -54,13 +64,13 @@ PageReader::PageReader(const Of& of, const StoredColumn& wanted)
 }
 
 PageReader::Part PageReader::part_of(std::size_t number) const {
-  const auto& cluster = of_.ntuple.clusters[number];
+  const auto& cluster = of_.ntuple->clusters[number];
   Part part;
   bool is_there = false;
   bool is_late = false;
   for (const auto column : of_.columns) {
     const bool is_listed = column < cluster.columns.size();
-    const auto& stored = of_.ntuple.schema().columns[column];
+    const auto& stored = of_.ntuple->schema().columns[column];
     if (is_listed ? cluster.columns[column].is_suppressed : stored.begins_suppressed) {
       continue;
     }
@@ -91,26 +101,31 @@ PageReader::Part PageReader::part_of(std::size_t number) const {
 
 const PageReader::Part& PageReader::part(std::size_t cluster) {
   if (cluster_ != cluster) {
-    part_ = part_of(cluster);
-    auto begin = part_.n_zeros;
-    if (part_.pages != nullptr) {
-      for (const auto& page : part_.pages->pages) {
-        part_.begins.push_back(begin);
-        begin += page.n_values;
-      }
-    }
-    part_.begins.push_back(begin);
-    cluster_ = cluster;
-    kept_ = none;
+    enter(cluster, part_of(cluster));
   }
   return part_;
 }
 
+void PageReader::enter(std::size_t cluster, const Part& part) {
+  part_ = part;
+  begins_.clear();
+  auto begin = part_.n_zeros;
+  if (part_.pages != nullptr) {
+    for (const auto& page : part_.pages->pages) {
+      begins_.push_back(begin);
+      begin += page.n_values;
+    }
+  }
+  begins_.push_back(begin);
+  cluster_ = cluster;
+  kept_ = none;
+}
+
 void PageReader::require(const Stretch& stretch) {
-  const auto n_values = part(stretch.cluster).begins.back();
-  if (stretch.first > stretch.last || stretch.last > n_values) {
+  const auto n_in_cluster = n_values(stretch.cluster);
+  if (stretch.first > stretch.last || stretch.last > n_in_cluster) {
     throw Error(path() + " is damaged: a list has values " + std::to_string(stretch.first) +
-                " to " + std::to_string(stretch.last) + " of the " + std::to_string(n_values) +
+                " to " + std::to_string(stretch.last) + " of the " + std::to_string(n_in_cluster) +
                 " in cluster " + std::to_string(stretch.cluster));
   }
 }
@@ -128,7 +143,7 @@ void PageReader::read(std::span<const Stretch> stretches, std::byte* into) {
 }
 
 void PageReader::read(const Stretch& stretch, Wanted& wanted) {
-  const auto& begins = part_.begins;
+  const auto& begins = begins_;
   auto first = stretch.first;
   if (first < part_.n_zeros) {
     decode_wanted(wanted);
@@ -157,13 +172,13 @@ void PageReader::decode_wanted(Wanted& wanted) {
   if (number == none) {
     return;
   }
-  const auto n_in_page = part_.begins[number + 1] - part_.begins[number];
+  const auto n_in_page = begins_[number + 1] - begins_[number];
   const auto n = n_places(places);
   auto* into = std::exchange(wanted.into, wanted.into + n * size_);
   if (kept_ != number && n == n_in_page) {
     return decode(number, into);
   }
-  const bool apart = are_apart(of_.ntuple.schema().columns[part_.column].encoding);
+  const bool apart = are_apart(of_.ntuple->schema().columns[part_.column].encoding);
   if (kept_ != number) {
     kept_ = none;
     require_possible(number);  // before memory is taken
@@ -184,22 +199,23 @@ void PageReader::decode_wanted(Wanted& wanted) {
 
 void PageReader::require_possible(std::size_t number) const {
   const auto& page = part_.pages->pages[number];
-  const auto n_packed = packed_bytes(of_.ntuple.schema().columns[part_.column], page.n_values);
+  const auto n_packed = packed_bytes(of_.ntuple->schema().columns[part_.column], page.n_values);
   if (page.where.n_bytes > n_packed || n_packed / largest_ratio > page.where.n_bytes) {
     throw Error(name_of_page(number) + " is damaged: its size is not one that its values can have");
   }
 }
 
-/// The bytes of a page, uncompressed. They are in `memory`.
+/// The bytes of a page, uncompressed: in `memory`, or in what is known of the file.
 std::span<const std::byte> PageReader::packed(std::size_t number, Bytes& memory) const {
   const auto& page = part_.pages->pages[number];
-  const auto n_packed = packed_bytes(of_.ntuple.schema().columns[part_.column], page.n_values);
+  const auto n_packed = packed_bytes(of_.ntuple->schema().columns[part_.column], page.n_values);
   // One for each thread: all of a table's thousand readers would hold more than the pages they
   // keep.
   thread_local Bytes compressed;
-  return of_.file.reading_again(range_of(page), [&] {
+  return of_.file->reading_again(range_of(page), [&] {
     const bool is_compressed = page.where.n_bytes < n_packed;
-    const auto content = stored(page, number, is_compressed ? compressed : memory);
+    const auto content =
+        stored(page, number, is_compressed ? compressed : memory).first(page.where.n_bytes);
     return is_compressed ? unpacked(content, n_packed, number, memory) : content;
   });
 }
@@ -213,7 +229,7 @@ void PageReader::decode(std::size_t number, std::byte* into) {
 }
 
 void PageReader::decode(const PackedPage& page, std::byte* into) const {
-  const auto& column = of_.ntuple.schema().columns[part_.column];
+  const auto& column = of_.ntuple->schema().columns[part_.column];
   if (wanted_ && column.is_packed_as(*wanted_)) {
     decode_stored(column, page, into);
   } else {
@@ -223,35 +239,57 @@ void PageReader::decode(const PackedPage& page, std::byte* into) const {
 
 const PagesOfColumn* PageReader::pages_as_wanted(std::size_t cluster) {
   const auto& of_cluster = part(cluster);
-  const auto& column = of_.ntuple.schema().columns[of_cluster.column];
+  const auto& column = of_.ntuple->schema().columns[of_cluster.column];
   const bool are_all = of_cluster.pages != nullptr && of_cluster.n_zeros == 0;
   return are_all && column.is_packed_as(*wanted_) ? of_cluster.pages : nullptr;
 }
 
-std::span<const std::byte> PageReader::sealed(std::size_t number) {
+std::span<const std::byte> PageReader::sealed(std::size_t cluster, std::size_t number,
+                                              std::span<const std::byte> known) {
+  static_cast<void>(part(cluster));
   require_possible(number);
   const auto& page = part_.pages->pages[number];
-  const auto content =
-      of_.file.reading_again(range_of(page), [&] { return stored(page, number, raw_); });
-  if (!page.has_checksum) {
-    const auto checksum = xxh3(content);
-    std::memcpy(raw_.view().last(checksum_bytes).data(), &checksum, sizeof checksum);
+  const auto bytes =
+      of_.file->reading_again(range_of(page), [&] { return stored(page, number, raw_, known); });
+  if (page.has_checksum) {
+    return bytes;
   }
-  return raw_.view();
+  const auto checksum = xxh3(bytes);
+  with_checksum_.clear();
+  std::ranges::copy(bytes, with_checksum_.extend(bytes.size() + checksum_bytes));
+  std::memcpy(with_checksum_.view().last(checksum_bytes).data(), &checksum, sizeof checksum);
+  return with_checksum_.view();
 }
 
-void PageReader::unpack(std::size_t number) {
+/// Without a checksum, only unpacking tells whether it should be read again.
+void PageReader::decode_sealed(std::size_t number, std::span<const std::byte> sealed,
+                               std::byte* into) {
+  const auto& page = part_.pages->pages[number];
+  const auto n_packed = packed_bytes(of_.ntuple->schema().columns[part_.column], page.n_values);
+  if (!page.has_checksum) {
+    return decode(number, into);
+  }
+  thread_local Bytes memory;
+  const auto content = sealed.first(page.where.n_bytes);
+  const PlacesInPage all{0, page.n_values};
+  const auto bytes =
+      content.size() < n_packed ? unpacked(content, n_packed, number, memory) : content;
+  decode({bytes, all.last, {&all, 1}}, into);
+}
+
+void PageReader::unpack(std::size_t cluster, std::size_t number) {
+  static_cast<void>(part(cluster));
   require_possible(number);
   kept_ = none;
   static_cast<void>(packed(number, memory_));
 }
 
 void PageReader::add_parts(const Stretch& entries, std::vector<StoredPart>& to) const {
-  const auto [column, pages, n_zeros, begins] = part_of(entries.cluster);
+  const auto [column, pages, n_zeros] = part_of(entries.cluster);
   if (pages == nullptr) {
     return;
   }
-  const auto& cluster = of_.ntuple.clusters[entries.cluster];
+  const auto& cluster = of_.ntuple->clusters[entries.cluster];
   const auto n_values = static_cast<double>(n_zeros + pages->n_values);
   const auto n_in_entry = n_values / static_cast<double>(cluster.n_entries);
   auto begin = static_cast<double>(n_zeros);
@@ -271,22 +309,25 @@ void PageReader::forget() {
   kept_ = none;
   memory_ = {};
   raw_ = {};
+  with_checksum_ = {};
 }
 
-std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number,
-                                              Bytes& memory) const {
-  const auto bytes = memory.resize(page.where.n_bytes + checksum_bytes);
-  const auto place = range_of(page).place;
-  const auto into = bytes.first(static_cast<std::size_t>(range_of(page).n_bytes));
-  if (of_.known == nullptr || !of_.known->copy(place, into)) {
-    of_.file.read(place, into);
+/// With its checksum, if it has one: in `memory`, or in what is known of the file.
+std::span<const std::byte> PageReader::stored(const Page& page, std::size_t number, Bytes& memory,
+                                              std::span<const std::byte> known) const {
+  const auto range = range_of(page);
+  auto bytes = of_.known == nullptr ? std::nullopt : of_.known->find(range);
+  if (!bytes) {
+    const auto into = memory.resize(static_cast<std::size_t>(range.n_bytes));
+    of_.file->read(range.place, into);
+    bytes = into;
   }
-  const auto content = bytes.first(page.where.n_bytes);
-  if (page.has_checksum && xxh3(content) != checksum_of(bytes)) {
-    throw Error(name_of_page(number) + ", at byte " + std::to_string(place) +
+  if (page.has_checksum && !are_same(*bytes, known) &&
+      xxh3(bytes->first(page.where.n_bytes)) != checksum_of(*bytes)) {
+    throw Error(name_of_page(number) + ", at byte " + std::to_string(range.place) +
                 ", is damaged: its checksum is not that of its bytes");
   }
-  return content;
+  return *bytes;
 }
 
 std::span<const std::byte> PageReader::unpacked(std::span<const std::byte> content,

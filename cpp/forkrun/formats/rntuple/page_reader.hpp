@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,17 +26,22 @@ struct Stretch {
   bool operator==(const Stretch&) const = default;
 };
 
+[[nodiscard]] inline bool are_same(std::span<const std::byte> one,
+                                   std::span<const std::byte> other) {
+  return one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size()) == 0;
+}
+
 /// The values in items of an array of fixed size. \throws Error
 [[nodiscard]] Stretch values_in(const Stretch& items, std::uint64_t n_in_item);
 
 /// Reads values of a field's column, in whichever of its representations they are. Keeps the page
 /// read last, which may have the values of several blocks. Distinct readers work at the same time.
-/// What `Of` looks at outlives it.
+/// What `Of` looks at outlives it, or is there until another file is opened.
 class PageReader {
  public:
   struct Of {
-    const Ntuple& ntuple;
-    const root_io::InputFile& file;
+    const Ntuple* ntuple;
+    const root_io::InputFile* file;
     std::string_view path;                      ///< of the field, for errors
     std::span<const std::uint32_t> columns;     ///< by representation
     std::optional<std::uint64_t> n_in_entry{};  ///< none: they are in lists
@@ -46,6 +52,8 @@ class PageReader {
   /// Reads values as they are packed in pages of `wanted`. \throws Error also if those of this
   /// field would have to be rounded.
   PageReader(const Of& of, const StoredColumn& wanted);
+  /// The same column of another file. \throws Error as the constructor
+  void open(const Of& of);
 
   /// Of the field, for errors.
   [[nodiscard]] std::string path() const { return "field \"" + std::string{of_.path} + '"'; }
@@ -55,14 +63,21 @@ class PageReader {
   void read(std::span<const Stretch> stretches, std::byte* into);
   void read(const Stretch& stretch, std::byte* into) { read({&stretch, 1}, into); }
   /// Of a cluster.
-  [[nodiscard]] std::uint64_t n_values(std::size_t cluster) { return part(cluster).begins.back(); }
+  [[nodiscard]] std::uint64_t n_values(std::size_t cluster) {
+    static_cast<void>(part(cluster));
+    return begins_.back();
+  }
   /// The pages of a cluster, if they hold all of its values as those of `wanted` do; else null.
   [[nodiscard]] const PagesOfColumn* pages_as_wanted(std::size_t cluster);
-  /// A page of these as it is stored, with its checksum behind it. Valid until the next call.
+  /// A page of a cluster as it is stored, with its checksum behind it. Valid until the next call.
+  /// `known`: one like it that was seen to be undamaged, with which it is compared first.
   /// \throws Error if it is damaged.
-  [[nodiscard]] std::span<const std::byte> sealed(std::size_t number);
+  [[nodiscard]] std::span<const std::byte> sealed(std::size_t cluster, std::size_t number,
+                                                  std::span<const std::byte> known = {});
+  /// The values of a page that `sealed` has just given.
+  void decode_sealed(std::size_t number, std::span<const std::byte> sealed, std::byte* into);
   /// The same, to see whether its values can be read.
-  void unpack(std::size_t number);
+  void unpack(std::size_t cluster, std::size_t number);
   /// Adds the pages that have values of these entries. Where items of lists are, their own pages
   /// say: here it is taken that all entries have as many. Any thread.
   void add_parts(const Stretch& entries, std::vector<StoredPart>& to) const;
@@ -75,12 +90,11 @@ class PageReader {
     std::uint32_t column{};
     const PagesOfColumn* pages{};  ///< null: it has only zeros
     std::uint64_t n_zeros{};       ///< before them
-    std::vector<std::uint64_t>
-        begins{};  ///< number of the first value of each page, then of values
   };
 
   [[nodiscard]] Part part_of(std::size_t cluster) const;
   [[nodiscard]] const Part& part(std::size_t cluster);
+  void enter(std::size_t cluster, const Part& part);
   /// What of a page is wanted, until the next one is.
   struct Wanted {
     std::size_t page;
@@ -95,7 +109,8 @@ class PageReader {
   void decode(const PackedPage& page, std::byte* into) const;
   [[nodiscard]] std::span<const std::byte> packed(std::size_t number, Bytes& memory) const;
   [[nodiscard]] std::span<const std::byte> stored(const Page& page, std::size_t number,
-                                                  Bytes& memory) const;
+                                                  Bytes& memory,
+                                                  std::span<const std::byte> known = {}) const;
   [[nodiscard]] std::span<const std::byte> unpacked(std::span<const std::byte> content,
                                                     std::size_t n_bytes, std::size_t number,
                                                     Bytes& memory) const;
@@ -107,10 +122,13 @@ class PageReader {
   std::size_t size_;
   std::size_t cluster_ = static_cast<std::size_t>(-1);  ///< that `part_` is of
   Part part_;
+  std::vector<std::uint64_t> begins_;  ///< of it, number of the first value of each page, then of
+                                       ///< values
   std::size_t kept_ = static_cast<std::size_t>(-1);  ///< number of the page that is kept
-  std::span<const std::byte> packed_;  ///< of it, in `memory_`; unless its values are there
+  std::span<const std::byte> packed_;                ///< of it, unless its values are in `memory_`
   Bytes memory_;
-  Bytes raw_;  ///< of `sealed`
+  Bytes raw_;            ///< of `sealed`
+  Bytes with_checksum_;  ///< the same, of a page that has none
 };
 
 }  // namespace forkrun::rntuple

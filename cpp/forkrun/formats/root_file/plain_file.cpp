@@ -291,6 +291,16 @@ void PlainFile::write_top(const Uuid& uuid) {
 }
 
 std::int64_t PlainFile::close() {
+  write_end();
+  return finish_output(descriptor_, path_);
+}
+
+void PlainFile::close_to_reopen() {
+  write_end();
+  close_output(descriptor_, path_);
+}
+
+void PlainFile::write_end() {
   write_key_lists(top);
   places_.classes = write_class_layouts();
   places_.free_room = write_free_room();
@@ -298,7 +308,6 @@ std::int64_t PlainFile::close() {
   write_folders();
   write_top({});
   write_top(uuid_of(digest_));
-  return finish_output(descriptor_, path_);
 }
 
 void PlainFile::abandon() noexcept {

@@ -48,6 +48,8 @@ class PlainFile final : public RecordFile {
   /// Writes what the file says of itself, reads it as its readers will, syncs and closes it; gives
   /// its size. Without it, the file is left as it is. \throws OutputError
   std::int64_t close();
+  /// The same without the sync, for what goes on with it. \throws OutputError
+  void close_to_reopen();
   /// Removes the file.
   void abandon() noexcept;
 
@@ -75,6 +77,7 @@ class PlainFile final : public RecordFile {
   [[nodiscard]] RecordPlace write_free_room();
   void write_folders();
   void write_top(const Uuid& uuid);
+  void write_end();
 
   std::string path_;
   Compression compression_;

@@ -81,16 +81,30 @@ void KeptFields::open(std::shared_ptr<const OpenTable> file) {
     columns_ = find_columns(table_->ntuple());
     for (std::size_t i = 0; i < stored_.size(); ++i) {
       auto& stored = stored_[i];
-      PageReader::Of of{table_->ntuple(), table_->file(), stored.path, columns_->columns[i], {},
-                        &bytes_};
+      PageReader::Of of{
+          &table_->ntuple(), &table_->file(), stored.path, columns_->columns[i], {}, &bytes_};
       if (!stored.owner.ends && !stored.owner.is_alternative) {
         of.n_in_entry = stored.owner.n_in_item;
       }
-      stored.lists = is_ends(i) ? std::make_unique<ListReader>(of) : nullptr;
-      stored.pages = std::make_unique<PageReader>(of, schema_.columns[i]);
+      stored.open(of, schema_.columns[i]);
     }
   });
   file_ = std::move(file);
+}
+
+/// Readers are kept from file to file: making a thousand of them takes as long as reading some
+/// pages.
+void KeptFields::Stored::open(const PageReader::Of& of, const StoredColumn& column) {
+  if (pages) {
+    pages->open(of);
+  } else {
+    pages = std::make_unique<PageReader>(of, column);
+  }
+  if (lists) {
+    lists->open(of);
+  } else if (is_index(column.encoding)) {
+    lists = std::make_unique<ListReader>(of);
+  }
 }
 
 std::shared_ptr<const KeptFields::FoundColumns> KeptFields::find_columns(const Ntuple& ntuple) {
@@ -215,23 +229,25 @@ bool KeptFields::is_copied(std::size_t column) const {
 
 /// Checks them as is wanted. Calls with number of values and bytes of each page.
 template <typename TakePage>
-void KeptFields::for_each_sealed(std::size_t column, const PagesOfColumn& pages,
-                                 TakePage take_page) {
+void KeptFields::for_each_sealed(std::size_t column, std::size_t cluster,
+                                 const PagesOfColumn& pages, TakePage take_page) {
   auto& reader = *stored_[column].pages;
   for (std::size_t i = 0; i < pages.pages.size(); ++i) {
     if (treatment_.unpacks_copied) {
-      reader.unpack(i);
+      reader.unpack(cluster, i);
     }
-    take_page(pages.pages[i].n_values, reader.sealed(i));
+    take_page(pages.pages[i].n_values, reader.sealed(cluster, i));
   }
 }
 
 void KeptFields::copy(std::size_t column,
                       const std::function<void(const SealedPage&, int)>& take_page) {
-  const auto& pages = *pages_to_copy(column, whole_.value());
-  for_each_sealed(column, pages, [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
-    take_page({n_values, {}, sealed}, static_cast<int>(pages.compression));
-  });
+  const auto cluster = whole_.value();
+  const auto& pages = *pages_to_copy(column, cluster);
+  for_each_sealed(column, cluster, pages,
+                  [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
+                    take_page({n_values, {}, sealed}, static_cast<int>(pages.compression));
+                  });
   stored_[column].pages->forget();
 }
 
@@ -290,9 +306,10 @@ void KeptFields::take_whole(const Stretch& stretch, const PagesOfColumn& pages, 
                             PendingColumn& to) {
   auto& stored = stored_[column];
   if (is_worth_copying(pages, to)) {
-    for_each_sealed(column, pages, [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
-      to.add_page(n_values, sealed);
-    });
+    for_each_sealed(column, stretch.cluster, pages,
+                    [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
+                      to.add_page(n_values, sealed);
+                    });
     stored.last_page.clear();
   } else if (pages.pages.size() == 1 && pages.pages[0].where.n_bytes < least_behind_values) {
     take_small(stretch, stored, to);
@@ -304,15 +321,14 @@ void KeptFields::take_whole(const Stretch& stretch, const PagesOfColumn& pages, 
 /// Of most triggers, and of much that simulation leaves empty, each file has the same page.
 void KeptFields::take_small(const Stretch& stretch, Stored& stored, PendingColumn& to) {
   const auto n = stretch.last - stretch.first;
-  const auto sealed = stored.pages->sealed(0);
-  if (n == stored.n_in_last_page && n <= to.n_values() &&
-      std::ranges::equal(sealed, stored.last_page)) {
+  const auto sealed = stored.pages->sealed(stretch.cluster, 0, stored.last_page);
+  if (n == stored.n_in_last_page && n <= to.n_values() && are_same(sealed, stored.last_page)) {
     to.repeat_last(n);
     return;
   }
   stored.last_page.assign(sealed.begin(), sealed.end());
   stored.n_in_last_page = n;
-  stored.pages->read(stretch, to.extend(n));
+  stored.pages->decode_sealed(0, sealed, to.extend(n));
 }
 
 void KeptFields::forget() {

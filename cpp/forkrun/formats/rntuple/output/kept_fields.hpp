@@ -76,6 +76,9 @@ class KeptFields {
     std::unique_ptr<ListReader> lists{};  ///< of ends
     std::vector<std::byte> last_page{};   ///< a small one, of which the last values are
     std::uint64_t n_in_last_page{};       ///< bits of several numbers have the same bytes
+
+    /// Another file. \throws Error
+    void open(const PageReader::Of& of, const StoredColumn& column);
   };
   using Stretches = std::vector<Stretch>;
 
@@ -104,7 +107,8 @@ class KeptFields {
   void read(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to);
   void take_small(const Stretch& stretch, Stored& stored, PendingColumn& to);
   template <typename TakePage>
-  void for_each_sealed(std::size_t column, const PagesOfColumn& pages, TakePage take_page);
+  void for_each_sealed(std::size_t column, std::size_t cluster, const PagesOfColumn& pages,
+                       TakePage take_page);
 
   Schema schema_;
   PageTreatment treatment_;

@@ -24,7 +24,10 @@ void put_page(RecordWriter& to, const Page& page) {
   to.locator(page.where);
 }
 
-void put_pages(RecordWriter& to, const PagesOfColumn& column, std::uint64_t first_value) {
+}  // namespace
+
+void NtupleFile::put_pages(RecordWriter& to, const WrittenColumn& column,
+                           std::uint64_t first_value) {
   to.list(column.pages.size(), [&] {
     for (const auto& page : column.pages) {
       put_page(to, page);
@@ -33,16 +36,13 @@ void put_pages(RecordWriter& to, const PagesOfColumn& column, std::uint64_t firs
   });
 }
 
-}  // namespace
-
 NtupleFile::NtupleFile(root_io::PlainFile& file, std::string ntuple, const Schema& schema,
                        Compression compression)
     : file_{file},
       path_{std::move(ntuple)},
       compression_{compression},
       chunk_of_page_(schema.columns.size()),
-      n_before_group_(schema.columns.size()),
-      n_made_(schema.columns.size()) {
+      n_before_group_(schema.columns.size()) {
   auto numbered = depth_first(schema);
   number_in_file_ = std::move(numbered.columns);
   RecordWriter content;
@@ -89,11 +89,10 @@ NtupleFile::PlaceInChunk NtupleFile::place_of(std::span<const std::byte> page) {
 }
 
 void NtupleFile::add_page(std::size_t given, const SealedPage& page, int compression) {
-  constexpr std::size_t period = 16;
   const auto column = number_in_file_[given];
   const auto [chunk, begin] = place_of(page.bytes);
   auto& pages = cluster_.columns[column];
-  if (page.digest && n_made_[column]++ % period == 0) {
+  if (page.digest) {
     samples_.push_back({n_clusters_, column, pages.pages.size(), *page.digest});
   }
   pages.compression = static_cast<std::uint32_t>(compression);

@@ -12,6 +12,7 @@
 #include <forkrun/formats/rntuple/clusters.hpp>
 #include <forkrun/formats/rntuple/schema.hpp>
 #include <forkrun/formats/rntuple/write/pending_column.hpp>
+#include <forkrun/formats/rntuple/write/record_writer.hpp>
 #include <forkrun/formats/root_file/plain_file.hpp>
 
 namespace forkrun::rntuple {
@@ -44,6 +45,16 @@ class NtupleFile {
   void finish();
 
  private:
+  struct WrittenColumn {
+    std::vector<Page> pages;
+    std::uint64_t n_values{};
+    std::uint32_t compression{};
+  };
+  struct WrittenCluster {
+    std::uint64_t first_entry{};
+    std::uint64_t n_entries{};
+    std::vector<WrittenColumn> columns;
+  };
   /// Pages are collected in chunks, which are records of the file.
   struct PlaceInChunk {
     std::size_t chunk{};
@@ -57,6 +68,7 @@ class NtupleFile {
     std::uint64_t n_unpacked{};
   };
 
+  static void put_pages(RecordWriter& to, const WrittenColumn& column, std::uint64_t first_value);
   [[nodiscard]] Locator write_blob(std::span<const std::byte> payload);
   /// Its place, and the size that it has unpacked.
   [[nodiscard]] std::pair<Locator, std::uint64_t> write_envelope(std::span<const std::byte> bytes);
@@ -71,18 +83,17 @@ class NtupleFile {
   Compression compression_;
   std::pair<Locator, std::uint64_t> header_;
   std::uint64_t header_checksum_{};
-  Cluster cluster_;  ///< places of pages in their chunks; then in the file
+  WrittenCluster cluster_;  ///< places of pages in their chunks; then in the file
   std::vector<std::vector<std::size_t>> chunk_of_page_;     ///< by column
   std::map<std::string, PlaceInChunk, std::less<>> small_;  ///< pages of the present cluster
   std::vector<std::uint64_t> chunks_;  ///< places of those that are written, of the cluster
   Bytes chunk_;
-  std::vector<Cluster> clusters_;              ///< of the present group
+  std::vector<WrittenCluster> clusters_;       ///< of the present group
   std::vector<std::uint64_t> n_before_group_;  ///< values of each column
   std::size_t n_pages_{};                      ///< in the group
   std::vector<Group> groups_;
   std::uint64_t n_entries_{};
   std::size_t n_clusters_{};
-  std::vector<std::size_t> n_made_;  ///< pages of values, by column
   std::vector<WrittenPage> samples_;
 };
 

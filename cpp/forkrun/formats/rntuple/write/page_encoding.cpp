@@ -54,10 +54,14 @@ void split_ends(std::span<const std::byte> values, std::size_t n, std::span<std:
   });
 }
 
+/// Eight values at a time: the last bits of eight bytes become one byte, the first its lowest bit.
 void pack_bits(std::span<const std::byte> values, std::size_t n, std::span<std::byte> into) {
-  std::ranges::fill(into, std::byte{});
-  for (std::size_t i = 0; i < n; ++i) {
-    into[i / 8] |= (values[i] & std::byte{1}) << (i % 8);
+  constexpr std::uint64_t last_bits = 0x0101010101010101, to_highest_byte = 0x0102040810204080;
+  constexpr std::size_t in_byte = 8;
+  for (std::size_t i = 0; i < n; i += in_byte) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, values.data() + i, std::min(in_byte, n - i));
+    into[i / in_byte] = static_cast<std::byte>(((eight & last_bits) * to_highest_byte) >> 56U);
   }
 }
 

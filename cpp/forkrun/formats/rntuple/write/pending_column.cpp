@@ -13,6 +13,13 @@ namespace forkrun::rntuple {
 PendingColumn::PendingColumn(const StoredColumn& column, Compression compression)
     : column_{column}, compression_{compression}, value_bytes_{size_of(stored_element(column))} {}
 
+std::byte* PendingColumn::extend(std::size_t n) {
+  if (values_.size() == 0) {
+    values_.reserve(usual_value_bytes_);
+  }
+  return values_.extend(n * value_bytes_);
+}
+
 std::int64_t PendingColumn::last_end() const {
   std::int64_t end = 0;
   if (values_.size() > 0) {
@@ -28,6 +35,9 @@ void PendingColumn::repeat_last(std::size_t n) {
 
 void PendingColumn::add_page(std::uint32_t n_values, std::span<const std::byte> bytes) {
   seal_values();
+  if (sealed_.size() == 0) {
+    sealed_.reserve(usual_page_bytes_);
+  }
   begins_.push_back(sealed_.size());
   pages_.push_back({n_values, {}, {}});
   std::ranges::copy(bytes, sealed_.extend(bytes.size()));
@@ -42,6 +52,7 @@ void PendingColumn::seal() {
 }
 
 void PendingColumn::forget_pages() {
+  usual_page_bytes_ = sealed_.size();
   sealed_ = {};
   begins_.clear();
   pages_.clear();
@@ -54,11 +65,14 @@ void PendingColumn::seal_values() {
     const auto n = std::min(most, n_values() - first);
     seal_page(values_.view().subspan(first * value_bytes_, n * value_bytes_), n);
   }
+  usual_value_bytes_ = values_.size();
   values_ = {};
   packed_ = {};
 }
 
+/// Of some pages the values are compared once they are written.
 void PendingColumn::seal_page(std::span<const std::byte> values, std::size_t n) {
+  constexpr std::size_t period = 16;
   const auto packed = packed_.resize(packed_bytes(column_, n));
   encode_page(column_, values, n, packed);
   const auto begin = sealed_.size();
@@ -72,7 +86,9 @@ void PendingColumn::seal_page(std::span<const std::byte> values, std::size_t n) 
   std::memcpy(room.data() + n_stored, &checksum, sizeof checksum);
   static_cast<void>(sealed_.resize(begin + n_stored + checksum_bytes));
   begins_.push_back(begin);
-  pages_.push_back({static_cast<std::uint32_t>(n), xxh3(values), {}});
+  const bool is_sample = n_made_++ % period == 0;
+  pages_.push_back(
+      {static_cast<std::uint32_t>(n), is_sample ? std::optional{xxh3(values)} : std::nullopt, {}});
 }
 
 }  // namespace forkrun::rntuple

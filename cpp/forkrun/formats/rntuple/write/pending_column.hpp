@@ -15,7 +15,7 @@ namespace forkrun::rntuple {
 /// A page as it is written: its bytes, and behind them their checksum.
 struct SealedPage {
   std::uint32_t n_values{};
-  std::optional<std::uint64_t> digest{};  ///< of the values that it was made of; none: it is a copy
+  std::optional<std::uint64_t> digest{};  ///< of the values that it was made of, if it is a sample
   std::span<const std::byte> bytes;
 };
 
@@ -28,7 +28,7 @@ class PendingColumn {
   [[nodiscard]] const StoredColumn& column() const { return column_; }
   [[nodiscard]] Compression compression() const { return compression_; }
   /// Room for n more values, of `stored_element(column())`.
-  [[nodiscard]] std::byte* extend(std::size_t n) { return values_.extend(n * value_bytes_); }
+  [[nodiscard]] std::byte* extend(std::size_t n);
   /// Adds the last n values once more.
   void repeat_last(std::size_t n);
   [[nodiscard]] std::size_t n_values() const { return values_.size() / value_bytes_; }
@@ -52,6 +52,10 @@ class PendingColumn {
   StoredColumn column_;
   Compression compression_;
   std::size_t value_bytes_;
+  std::size_t n_made_{};  ///< pages of values
+  /// What it took the last time, for which there is room at once: values, and pages.
+  std::size_t usual_value_bytes_{};
+  std::size_t usual_page_bytes_{};
   Bytes values_;
   Bytes packed_;
   Bytes sealed_;

@@ -76,7 +76,7 @@ class FileMerge {
       file.abandon();
       throw;
     }
-    file.close();
+    file.close_to_reopen();
   }
 
   /// None if ROOT is needed: the file is as it was then.
