@@ -44,8 +44,12 @@ HANGS = 7
 
 @pytest.fixture
 def job(tmp_path: Path) -> dict[str, Any]:
+    return job_in(tmp_path)
+
+
+def job_in(folder: Path) -> dict[str, Any]:
     """Six lumis of 40 events, in units of 10; a commit has one to four of them."""
-    events = write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 7)])
+    events = write_events(folder / "a.root", [(1, lumi, 40) for lumi in range(1, 7)])
     return lumi_by_lumi(jets_job([events], forking={"children": 2}))
 
 
@@ -53,12 +57,13 @@ def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
     return forkrun("run", write_job(folder, job), "-o", "run", *options, cwd=folder)
 
 
-@pytest.fixture
-def whole(tmp_path: Path, job: dict[str, Any]) -> dict[str, str]:
-    """Digests of the outputs of an undisturbed run."""
-    job_file = write_job(tmp_path, job)
-    assert forkrun("run", job_file, "-o", "whole", "-q", cwd=tmp_path).code == 0
-    return output_digests(tmp_path / "whole")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Digests of the outputs of an undisturbed run of such a job."""
+    folder = tmp_path_factory.mktemp("whole")
+    job_file = write_job(folder, job_in(folder))
+    assert forkrun("run", job_file, "-o", "whole", "-q", cwd=folder).code == 0
+    return output_digests(folder / "whole")
 
 
 def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> list[int]:

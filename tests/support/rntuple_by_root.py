@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.server.root_program import call_root, declare
 
@@ -108,37 +109,25 @@ std::string said_by_variants(const char* path) {
 
 def write_kinds(path: Path, n_entries: int, compression: int) -> str:
     """`compression`: ROOT's number; 0: values are not split, either."""
-    call_root(_write, str(path), n_entries, compression)
+    call_root(_call, "write_kinds", str(path), n_entries, compression)
     return str(path)
 
 
 def write_variants(path: Path, first: int, n_entries: int) -> str:
     """`first`: number of the first entry."""
-    call_root(_write_variants, str(path), first, n_entries)
+    call_root(_call, "write_variants", str(path), first, n_entries)
     return str(path)
 
 
 def said_by_variants(path: Path | str) -> list[str]:
     """What ROOT reads of these: a line for each entry, of which alternative each value is."""
-    return str(call_root(_said_by_variants, str(path))).splitlines()
+    return str(call_root(_call, "said_by_variants", str(path))).splitlines()
 
 
-def _write(path: str, n_entries: int, compression: int) -> None:
+def _call(name: str, *arguments: Any) -> str:
+    """Calls one of the functions above. It is one function for all, so that ROOT compiles them
+    once, which takes seconds."""
     import ROOT
 
     declare(_WRITE)
-    ROOT.write_kinds(path, n_entries, compression)
-
-
-def _write_variants(path: str, first: int, n_entries: int) -> None:
-    import ROOT
-
-    declare(_WRITE)
-    ROOT.write_variants(path, first, n_entries)
-
-
-def _said_by_variants(path: str) -> str:
-    import ROOT
-
-    declare(_WRITE)
-    return str(ROOT.said_by_variants(path))
+    return str(getattr(ROOT, name)(*arguments))

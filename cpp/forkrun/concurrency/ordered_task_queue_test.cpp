@@ -9,7 +9,7 @@
 namespace forkrun {
 namespace {
 
-class NumberedTask final : public Task {
+class PlacedTask final : public Task {
  public:
   void execute(ReadyTasks& /*ready*/) noexcept override {}
   std::uint64_t number{};
@@ -17,7 +17,7 @@ class NumberedTask final : public Task {
 
 TEST(OrderedTaskQueueTest, early_task_comes_back_when_the_one_before_it_leaves) {
   OrderedTaskQueue queue{3};
-  NumberedTask tasks[4];
+  PlacedTask tasks[4];
   EXPECT_FALSE(queue.enter(1, tasks[1]));
   EXPECT_FALSE(queue.enter(2, tasks[2]));
   EXPECT_TRUE(queue.enter(0, tasks[0]));
@@ -29,7 +29,7 @@ TEST(OrderedTaskQueueTest, early_task_comes_back_when_the_one_before_it_leaves) 
 
 TEST(OrderedTaskQueueTest, one_place_serves_one_task_after_the_other) {
   OrderedTaskQueue queue{1};
-  NumberedTask task;
+  PlacedTask task;
   for (std::uint64_t number = 0; number < 5; ++number) {
     EXPECT_TRUE(queue.enter(number, task));
     EXPECT_EQ(queue.leave(number), nullptr);
@@ -44,7 +44,7 @@ TEST(OrderedTaskQueueTest, numbers_pass_in_order_when_threads_race) {
   OrderedTaskQueue queue{n_threads};
   std::vector<std::uint64_t> passed;  // Guarded by the queue.
   std::atomic<std::uint64_t> next{};
-  std::vector<NumberedTask> tasks(n_numbers);
+  std::vector<PlacedTask> tasks(n_numbers);
   std::atomic<std::uint64_t> n_done{};
   const auto pass = [&] {
     for (auto mine = next++; mine < n_numbers; mine = next++) {
@@ -54,7 +54,7 @@ TEST(OrderedTaskQueueTest, numbers_pass_in_order_when_threads_race) {
       tasks[mine].number = mine;
       Task* turn = queue.enter(mine, tasks[mine]) ? &tasks[mine] : nullptr;
       while (turn != nullptr) {
-        const auto number = static_cast<NumberedTask*>(turn)->number;
+        const auto number = static_cast<PlacedTask*>(turn)->number;
         passed.push_back(number);
         turn = queue.leave(number);
         ++n_done;

@@ -20,11 +20,11 @@ Values values_of(Histogram& histogram) {
 
 Values sums_of(Histogram& histogram) { return histogram.parts().front().sums.rounded(); }
 
-const double infinity = std::numeric_limits<double>::infinity();
+const double infinite = std::numeric_limits<double>::infinity();
 
 TEST(HistogramTest, values_go_to_half_open_bins_and_flow_bins) {
   HistogramOf histogram{"pt", "", RegularAxis{2, 0, 10}};
-  for (const double x : {-1.0, -infinity, 0.0, 4.999, 5.0, 10.0, 11.0, infinity, std::nan("")}) {
+  for (const double x : {-1.0, -infinite, 0.0, 4.999, 5.0, 10.0, 11.0, infinite, std::nan("")}) {
     histogram.fill(x);
   }
   EXPECT_EQ(values_of(histogram), (Values{2, 2, 1, 4}));

@@ -18,7 +18,7 @@ constexpr std::int64_t most_bytes_in_flight = 2 * window_bytes;
 /// Windows before the one that was read last which nobody has fetched.
 constexpr std::uint64_t most_passed_over = 16;
 /// Bytes between two ranges that are read with them, for fewer pieces of a request.
-constexpr std::int64_t most_gap = 256;
+constexpr std::int64_t most_gap_of_windows = 256;
 
 std::int64_t n_bytes_of(std::span<const ByteRange> ranges) {
   std::int64_t n = 0;
@@ -33,7 +33,7 @@ std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
   std::ranges::sort(ranges, {}, &ByteRange::place);
   std::vector<ByteRange> pieces;
   for (auto [place, n_bytes, has_checksum] : ranges) {
-    if (!pieces.empty() && place <= pieces.back().end() + most_gap) {
+    if (!pieces.empty() && place <= pieces.back().end() + most_gap_of_windows) {
       has_checksum = has_checksum && pieces.back().has_checksum;
       n_bytes = std::max(place + n_bytes, pieces.back().end()) - pieces.back().place;
       place = pieces.back().place;

@@ -171,7 +171,7 @@ TEST_P(TransitionTest, a_callback_that_fails_is_named_with_its_module_and_lumi) 
 
 /// Events [0, 30): three of lumi 1, none of lumi 2, five of lumi 3, two of lumi 4, the others of
 /// run 2, lumi 1; blocks are of 10 events.
-UnitOfWork several_lumis() {
+UnitOfWork unit_of_several_lumis() {
   return {0,
           {1, 1},
           {{0, 0, 10}, {0, 10, 30}},
@@ -226,7 +226,7 @@ TEST_P(CutTest, a_module_with_callbacks_gets_a_part_of_a_block_for_each_lumi_and
   add_reader("reader", notes);
   producer("p", "y", "z", n_calls);
   analyzer("others", seen, "z");
-  processor().process(several_lumis(), {});
+  processor().process(unit_of_several_lumis(), {});
   processor().finish();
   EXPECT_EQ(notes,
             " run 1 lumi 1 [ 1 0 1 2] end lumi 2 end lumi 3 [ 3 3 4 5 6 7] end lumi 4 [ 4 8 9] end"
@@ -243,7 +243,7 @@ TEST_P(CutTest, an_analyzer_is_not_called_for_lumis_of_which_no_event_is_left_bu
   filter("f", 7, n_first);  // 1001, 1008, 1015, 1022, 1029
   add_reader("reader", notes);
   builder.add_path({"path", {"f", "reader"}});
-  processor().process(several_lumis(), {});
+  processor().process(unit_of_several_lumis(), {});
   processor().finish();
   EXPECT_EQ(notes,
             " run 1 lumi 1 [ 1 1] end lumi 2 end lumi 3 end lumi 4 [ 4 8] end end_run run 2 lumi 1"
@@ -294,7 +294,7 @@ TEST_P(CutTest, columns_and_decisions_of_parts_are_joined) {
         });
   });
   builder.add_path({"path", {"odd", "reader"}});
-  auto unit = several_lumis();
+  auto unit = unit_of_several_lumis();
   unit.ranges = {{0, 0, 10}};
   unit.lumis.back().last = 10;
   processor().process(unit, {});
@@ -322,13 +322,13 @@ TEST_P(CutTest, a_failure_names_the_part_and_a_callback_in_a_block_its_lumi) {
   };
   std::uint32_t lumi = 1;
   builder.add_module({"m", {}}, [&](Construction&) { return std::make_unique<Broken>(lumi); });
-  EXPECT_EQ(error_of<ModuleError>(several_lumis()),
+  EXPECT_EQ(error_of<ModuleError>(unit_of_several_lumis()),
             "module \"m\" failed at 1:1, events 1000…1002: no table");
   lumi = 9;
   builder = ScheduleBuilder{MemorySource::description()};
   processor_.reset();
   builder.add_module({"m", {}}, [&](Construction&) { return std::make_unique<Broken>(lumi); });
-  EXPECT_EQ(error_of<ModuleError>(several_lumis()),
+  EXPECT_EQ(error_of<ModuleError>(unit_of_several_lumis()),
             "module \"m\" failed in end_lumi of 1:2: no rate");
 }
 

@@ -11,7 +11,7 @@ namespace forkrun::lcio {
 namespace {
 
 constexpr std::string_view id_suffix = "_collectionID", id_name = "collectionID",
-                           parameters_of = "parameters.", pid = "pid.", per_lumi = "event/";
+                           parameters_prefix = "parameters.", pid = "pid.", per_lumi = "event/";
 
 constexpr ColumnType one_of(ElementType element) { return {element, Shape::scalar}; }
 constexpr ColumnType text{ElementType::character, Shape::jagged};
@@ -122,11 +122,11 @@ ColumnKey column_key(const ColumnDescription& column) {
     throw InputError("unknown column \"" + name + "\"");
   }
   const auto rest = name.substr(dot + 1);
-  if (name.starts_with(parameters_of)) {
+  if (name.starts_with(parameters_prefix)) {
     return {ColumnOrigin::event_parameter, "", rest, type};
   }
-  if (rest.starts_with(parameters_of)) {
-    const auto key = rest.substr(parameters_of.size());
+  if (rest.starts_with(parameters_prefix)) {
+    const auto key = rest.substr(parameters_prefix.size());
     return {ColumnOrigin::collection_parameter, name.substr(0, dot), key, type};
   }
   if (rest.starts_with(pid)) {
