@@ -15,8 +15,6 @@
 
 namespace forkrun::root_io {
 
-namespace {
-
 /// New columns of events that were read and are not written yet, in order.
 class ValueQueue {
  public:
@@ -59,8 +57,6 @@ class ValueQueue {
   };
   std::deque<Part> parts_;
 };
-
-}  // namespace
 
 /// Writes the clusters of a table, with the new columns of their events.
 class TableSink final : public ClusterSink {
