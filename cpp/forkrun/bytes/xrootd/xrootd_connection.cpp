@@ -83,8 +83,43 @@ RemoteProblem problem_of(const XrdCl::XRootDStatus& status) {
 
 using Pieces = std::span<const RemotePiece>;
 
-/// Waits for one answer, of so many bytes, and says what it got; deletes itself.
-class Answer final : public XrdCl::ResponseHandler {
+/// Gets one answer, once; deletes itself then.
+class OneAnswer : public XrdCl::ResponseHandler {
+ public:
+  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) final {
+    const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
+    const std::unique_ptr<XrdCl::AnyObject> owned{response};
+    const std::unique_ptr<OneAnswer> self{this};
+    answered(*status, response);
+  }
+
+  /// Begins a request; if that fails, there will be no answer.
+  template <typename Handler, typename Begin>
+  static XrdCl::XRootDStatus ask(std::unique_ptr<Handler> handler, const Begin& begin) {
+    const XrdCl::XRootDStatus status = begin(handler.get());
+    if (status.IsOK()) {
+      static_cast<void>(handler.release());
+    }
+    return status;
+  }
+
+ protected:
+  /// `response`: null where there is none.
+  virtual void answered(const XrdCl::XRootDStatus& status, XrdCl::AnyObject* response) = 0;
+
+  /// What the response is, if it is of this type; else null.
+  template <typename Told>
+  static Told* told_in(XrdCl::AnyObject* response) {
+    Told* found = nullptr;
+    if (response != nullptr) {
+      response->Get(found);
+    }
+    return found;
+  }
+};
+
+/// Waits for so many bytes, and says what it got.
+class Answer final : public OneAnswer {
  public:
   Answer(std::shared_ptr<PendingAnswers> pending, std::uint64_t n_wanted)
       : pending_{std::move(pending)}, n_wanted_{n_wanted} {}
@@ -99,12 +134,10 @@ class Answer final : public XrdCl::ResponseHandler {
     return room_.data();
   }
 
-  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
-    const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
-    const std::unique_ptr<XrdCl::AnyObject> owned{response};
-    const std::unique_ptr<Answer> self{this};
-    auto problem = problem_of(*status);
-    if (!problem && response != nullptr && n_bytes_of(*response) < n_wanted_) {
+ protected:
+  void answered(const XrdCl::XRootDStatus& status, XrdCl::AnyObject* response) override {
+    auto problem = problem_of(status);
+    if (!problem && response != nullptr && n_bytes_of(response) < n_wanted_) {
       problem = {"the answer is shorter than what was asked for", false};
     }
     if (!problem) {
@@ -117,13 +150,10 @@ class Answer final : public XrdCl::ResponseHandler {
   }
 
  private:
-  [[nodiscard]] static std::uint64_t n_bytes_of(XrdCl::AnyObject& response) {
-    XrdCl::ChunkInfo* of_read = nullptr;
-    XrdCl::VectorReadInfo* of_many = nullptr;
-    XrdCl::PageInfo* of_pages = nullptr;
-    response.Get(of_read);
-    response.Get(of_many);
-    response.Get(of_pages);
+  [[nodiscard]] static std::uint64_t n_bytes_of(XrdCl::AnyObject* response) {
+    const auto* of_read = told_in<XrdCl::ChunkInfo>(response);
+    const auto* of_many = told_in<XrdCl::VectorReadInfo>(response);
+    const auto* of_pages = told_in<XrdCl::PageInfo>(response);
     return of_read != nullptr    ? of_read->length
            : of_many != nullptr  ? of_many->GetSize()
            : of_pages != nullptr ? of_pages->GetLength()
@@ -136,28 +166,18 @@ class Answer final : public XrdCl::ResponseHandler {
   std::vector<std::byte> room_{};
 };
 
-/// Finds out whether a server has paged reads, while others are asked for already; deletes itself.
-class AskForPages final : public XrdCl::ResponseHandler {
+/// Finds out whether a server has paged reads, while others are asked for already.
+class AskForPages final : public OneAnswer {
  public:
   AskForPages(const std::string& server, std::shared_ptr<std::atomic<bool>> has_pages)
       : server_{server, false}, has_pages_{std::move(has_pages)} {}
 
-  static void ask(const std::string& server, std::shared_ptr<std::atomic<bool>> has_pages) {
-    auto self = std::make_unique<AskForPages>(server, std::move(has_pages));
-    if (self->server_.Protocol(self.get(), no_answer_s()).IsOK()) {
-      static_cast<void>(self.release());  // it is called, and deletes itself
-    }
-  }
+  XrdCl::XRootDStatus begin() { return server_.Protocol(this, no_answer_s()); }
 
-  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
-    const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
-    const std::unique_ptr<XrdCl::AnyObject> owned{response};
-    const std::unique_ptr<AskForPages> self{this};
-    XrdCl::ProtocolInfo* found = nullptr;
-    if (response != nullptr) {
-      response->Get(found);
-    }
-    if (status->IsOK() && found != nullptr && !has_pages(*found)) {
+ protected:
+  void answered(const XrdCl::XRootDStatus& status, XrdCl::AnyObject* response) override {
+    const auto* found = told_in<XrdCl::ProtocolInfo>(response);
+    if (status.IsOK() && found != nullptr && !has_pages(*found)) {
       *has_pages_ = false;
       tell_once();
     }
@@ -202,7 +222,8 @@ class XrootdConnection final : public RemoteConnection {
     }
     std::string server;
     if (status.IsOK() && file_.GetProperty("DataServer", server)) {
-      AskForPages::ask(server, has_pages_);
+      OneAnswer::ask(std::make_unique<AskForPages>(server, has_pages_),
+                     [](AskForPages* asking) { return asking->begin(); });
     }
     return problem_of(status);
   }
@@ -255,11 +276,8 @@ class XrootdConnection final : public RemoteConnection {
   template <typename Begin>
   static void ask(std::shared_ptr<PendingAnswers> pending, std::uint64_t n_bytes,
                   const Begin& begin) {
-    auto answer = std::make_unique<Answer>(pending, n_bytes);
-    const XrdCl::XRootDStatus status = begin(answer.get());
-    if (status.IsOK()) {
-      static_cast<void>(answer.release());  // it is called, and deletes itself
-    } else {
+    const auto status = OneAnswer::ask(std::make_unique<Answer>(pending, n_bytes), begin);
+    if (!status.IsOK()) {
       pending->answered(problem_of(status));
     }
   }
@@ -275,20 +293,15 @@ void note_stat(const XrdCl::StatInfo& told, RemoteEntry& into) {
   into.modified_ns = static_cast<std::int64_t>(told.GetModTime()) * ns_per_s;
 }
 
-/// Notes the answer to a question about a file; deletes itself.
-class StatAnswer final : public XrdCl::ResponseHandler {
+/// Notes the answer to a question about a file.
+class StatAnswer final : public OneAnswer {
  public:
   StatAnswer(RemoteEntry& into, std::latch& answered) : into_{into}, answered_{answered} {}
 
-  void HandleResponse(XrdCl::XRootDStatus* status, XrdCl::AnyObject* response) override {
-    const std::unique_ptr<XrdCl::XRootDStatus> owned_status{status};
-    const std::unique_ptr<XrdCl::AnyObject> owned{response};
-    const std::unique_ptr<StatAnswer> self{this};
-    XrdCl::StatInfo* found = nullptr;
-    if (response != nullptr) {
-      response->Get(found);
-    }
-    if (status->IsOK() && found != nullptr) {
+ protected:
+  void answered(const XrdCl::XRootDStatus& status, XrdCl::AnyObject* response) override {
+    const auto* found = told_in<XrdCl::StatInfo>(response);
+    if (status.IsOK() && found != nullptr) {
       note_stat(*found, into_);
     }
     answered_.count_down();
@@ -333,10 +346,11 @@ extern "C" [[gnu::visibility("default")]] std::vector<RemoteEntry> forkrun_stat_
   for (std::size_t i = 0; i < urls.size(); ++i) {
     const XrdCl::URL at{urls[i]};
     auto& server = servers.try_emplace(at.GetHostId(), at, false).first->second;
-    auto answer = std::make_unique<StatAnswer>(entries[i], answered);
-    if (server.Stat(at.GetPathWithParams(), answer.get(), no_answer_s()).IsOK()) {
-      static_cast<void>(answer.release());  // it is called, and deletes itself
-    } else {
+    const auto status =
+        OneAnswer::ask(std::make_unique<StatAnswer>(entries[i], answered), [&](StatAnswer* answer) {
+          return server.Stat(at.GetPathWithParams(), answer, no_answer_s());
+        });
+    if (!status.IsOK()) {
       answered.count_down();
     }
   }
