@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from forkrun.modules.program.code_digest import globals_in
 from forkrun.modules.program.encoded import decode, encode
 from forkrun.modules.program.own_modules import own_file
 from forkrun.studies.sample import SampleSettings, write_sample
-from tests.support.jobs import environment, forkrun
+from tests.support.jobs import environment, forkrun, program
 
 CUTS = """\
 import os, pathlib, sys
@@ -103,13 +102,6 @@ if __name__ == "__main__":
 """
 
 
-def run(program: Path) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, **environment()}
-    return subprocess.run(
-        [sys.executable, program], cwd=program.parent, env=variables, capture_output=True, text=True
-    )
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "cuts.py").write_text(CUTS)
@@ -127,7 +119,10 @@ def n_above(folder: Path, cut: float) -> int:
 
 def test_what_a_program_has_set_holds_with_any_number_of_children(folder: Path) -> None:
     (folder / "program.py").write_text(PROGRAM)
-    ended = run(folder / "program.py")
+    words = [sys.executable, "program.py"]  # no fork of one that has behaviors of Awkward already
+    ended = subprocess.run(
+        words, cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )
     assert ended.returncode == 0, ended.stderr
     lines = [json.loads(line.replace("'", '"')) for line in ended.stdout.splitlines()]
     names = [line.split("(")[0][4:] for line in CUTS.splitlines() if line.startswith("def by_")]
@@ -159,21 +154,21 @@ def passes(block): return block["MET_pt"] > float(CUT)
 
 def test_a_value_that_cannot_be_handed_over_is_named(folder: Path) -> None:
     (folder / "small.py").write_text(PASSES.format("10.0"))
-    program = folder / "program.py"
-    program.write_text(SMALL.format(value="__import__('threading').Lock()", children=1))
-    out = run(program).stdout
+    written = SMALL.format(value="__import__('threading').Lock()", children=1)
+    (folder / "program.py").write_text(written)
+    out = program("program.py", cwd=folder).out
     assert "ConfigError" in out
     assert "small.CUT: the program that runs this job has set it to what cannot be handed" in out
 
 
 def test_a_job_is_resumed_only_with_the_same_values(folder: Path) -> None:
     (folder / "small.py").write_text(PASSES.format("10.0"))
-    program = folder / "program.py"
     for children in (1, 0):  # the second finds the job done
-        program.write_text(SMALL.format(value="20.0", children=children))
-        assert run(program).stdout.splitlines()[-1] == str(n_above(folder, 20))
-    program.write_text(SMALL.format(value="30.0", children=1))
-    out = run(program).stdout
+        (folder / "program.py").write_text(SMALL.format(value="20.0", children=children))
+        out = program("program.py", cwd=folder).out
+        assert out.splitlines()[-1] == str(n_above(folder, 20))
+    (folder / "program.py").write_text(SMALL.format(value="30.0", children=1))
+    out = program("program.py", cwd=folder).out
     assert "OutputError" in out
     assert f"code: {folder}/small.py:CUT" in out
     ended = forkrun("run", folder / "run" / "config.json", "-o", "other", cwd=folder)
@@ -192,8 +187,8 @@ def test_a_configuration_that_a_program_loads_gets_the_values_too(folder: Path) 
         "    r = forkrun.load('job.toml').run(n, output=f'run{n}', quiet=True, plots=False)\n"
         "    print(int(r.histograms['h'].values(flow=True).sum()))\n"
     )
-    ended = run(folder / "program.py")
-    assert ended.stdout.split() == [str(n_above(folder, 20))] * 2, ended.stderr
+    ended = program("program.py", cwd=folder)
+    assert ended.out.split() == [str(n_above(folder, 20))] * 2, ended.err
 
 
 def test_values_come_back_as_they_were() -> None:

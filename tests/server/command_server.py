@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import linecache
 import marshal
@@ -195,9 +196,17 @@ def _begin(cwd: str, environment: dict[str, str], streams: dict[int, int]) -> No
         os.dup2(stream, number)
         os.close(stream)
     os.chdir(cwd)
+    _find_modules(cwd, environment.get("PYTHONPATH", ""))
     os.environ.clear()
     os.environ.update(environment)
     importlib.reload(starts)  # takes its variable out of the environment
+
+
+def _find_modules(cwd: str, given: str) -> None:
+    """Where a Python finds them that starts in this folder with this PYTHONPATH."""
+    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    others = [path for path in sys.path[1:] if path not in own]
+    sys.path[:] = [cwd, *filter(None, given.split(os.pathsep)), *others]
 
 
 def _run(words: list[str], before: Call | None) -> NoReturn:
@@ -248,6 +257,8 @@ def _preload() -> None:
     JobConfig.model_rebuild()  # the first configuration that is validated does so else
     _core.warm_up()
     describe_host()  # it keeps versions, and the digest of this forkrun
+    gc.collect()
+    gc.freeze()  # forks leave alone, also when they end, what there is by now
 
 
 def main(listener: str, life: str, python: str) -> None:

@@ -37,8 +37,7 @@ def is_special(name: str) -> bool:
 
 def main(address: str, python: str, special: list[tuple[str, str]]) -> None:
     words = sys.argv[1:]
-    changed = set(special) ^ {item for item in os.environ.items() if is_special(item[0])}
-    if changed or not _can_be_served(words):
+    if not (_is_served_with(dict(special)) and _can_be_served(words)):
         os.execv(python, [python, *words])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     numbers = _open_descriptors(connection.fileno())
@@ -58,6 +57,14 @@ def main(address: str, python: str, special: list[tuple[str, str]]) -> None:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
+
+
+def _is_served_with(special: dict[str, str]) -> bool:
+    """Whether these variables of the server are those of this process, which may have folders for
+    modules of its own beside the server's."""
+    now = {name: value for name, value in os.environ.items() if is_special(name)}
+    theirs, own = (set(each.pop("PYTHONPATH", "").split(":")) for each in (special, now))
+    return special == now and theirs <= own
 
 
 def _can_be_served(words: list[str]) -> bool:
