@@ -1,6 +1,6 @@
 # Two commands do all the set-up: `make demo` and `make test`. Only what changed is built again.
 # make test PYTEST_ARGS=: slow tests as well    make test WORKERS=0: one at a time
-# make PYTHON=python3.12    make CI=true: warnings are errors, and each C++ source is compiled by itself
+# make PYTHON=python3.12    make CI=true: warnings are errors
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -39,7 +39,7 @@ test-py312: ## pytest with Python 3.12, where reading Python objects keeps them 
 	else echo "SKIPPED: there is no Python 3.12 here; name one with make test-py312 PYTHON312=/path/to/python3.12"; fi
 
 test-cpp: $(VENV)/tested
-	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --output-on-failure; \
+	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --parallel $$(nproc) --output-on-failure; \
 	else echo "SKIPPED: the C++ tests need GoogleTest (Debian, Ubuntu: apt install libgtest-dev, then make clean)"; fi
 
 build: $(VENV)/built $(VENV)/tools ## virtual environment with all tools, compiled libraries, editable install

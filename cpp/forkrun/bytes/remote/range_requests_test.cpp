@@ -40,8 +40,6 @@ class RangeAnswerTest : public testing::Test {
   }
 };
 
-}  // namespace
-
 TEST_F(RangeAnswerTest, PartsComeInAnyPackets) {
   EXPECT_EQ(requests_.at(0).header(), "10-19,50000-50003");
   const auto text = part(10, "abcdxxefgh") + part(50'000, "ijkl") + "\r\n--x--\r\n";
@@ -108,4 +106,5 @@ TEST(RangeRequests, AreAsLargeAsServersTakeThem) {
   EXPECT_EQ(range_requests(pieces, false).size(), 5U);  // of 4 MB, with the bytes between
 }
 
+}  // namespace
 }  // namespace forkrun

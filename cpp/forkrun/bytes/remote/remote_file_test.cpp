@@ -93,8 +93,6 @@ class RemoteFileTest : public testing::Test {
   ReadAccount account;
 };
 
-}  // namespace
-
 TEST_F(RemoteFileTest, BeginAndEndAreOneRequest) {
   auto file = open();
   expect_bytes(file, 0, 100);
@@ -431,4 +429,5 @@ TEST_F(RemoteFileTest, BehindTheEndIsNothing) {
   EXPECT_EQ(file.read(server.n_bytes - 4, bytes, account), 4);
 }
 
+}  // namespace
 }  // namespace forkrun

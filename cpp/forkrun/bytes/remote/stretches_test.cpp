@@ -22,8 +22,6 @@ class StretchesTest : public testing::Test {
   std::vector<std::byte> memory = std::vector<std::byte>(20'000);
 };
 
-}  // namespace
-
 TEST_F(StretchesTest, NeighboursAreOneInMemoryAsWell) {
   const auto found = of({5000, 6000, 7000, 90'000});
   ASSERT_EQ(found.size(), 2U);
@@ -46,4 +44,5 @@ TEST_F(StretchesTest, ManyGapsOfOneWidthAreNotRead) {
   EXPECT_EQ(of({0, 1100, 2200, 3300, 4400}).size(), 1U);
 }
 
+}  // namespace
 }  // namespace forkrun

@@ -72,8 +72,6 @@ Bytes record(const std::string& type, const Bytes& content, bool large, std::uin
   return bytes;
 }
 
-}  // namespace
-
 class InBothForms : public testing::TestWithParam<bool> {
  protected:
   static void expect(Bytes before, const Bytes& after) {
@@ -151,4 +149,5 @@ TEST(FileRecord, FindsUuidsInBothForms) {
   EXPECT_TRUE(uuid_in_directory(header).empty());
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

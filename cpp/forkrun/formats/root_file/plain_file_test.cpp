@@ -52,8 +52,6 @@ std::string message_of(Body body) {
   return "no error";
 }
 
-}  // namespace
-
 TEST_F(PlainFileTest, HasTheSameBytesForTheSameContentAndAnotherUuidForAnother) {
   for (const auto* name : {"a", "b", "c"}) {
     PlainFile file{path(name), Compression::parse("zstd:1")};
@@ -152,4 +150,5 @@ TEST_F(PlainFileTest, AReadThatFailsIsNotTakenForAnotherForm) {
   }
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

@@ -43,8 +43,6 @@ struct sigaction handling_of(int number) {
   return handling;
 }
 
-}  // namespace
-
 TEST_F(ReproducibleFileTest, HasAUuidThatDoesNotDependOnHowRecordsWerePutTogether) {
   constexpr std::int64_t place = 1000;
   const std::array<std::byte, 40> bytes{std::byte{1}};
@@ -116,4 +114,5 @@ TEST_F(ReproducibleFileTest, WhatCannotBeOpenedIsAnErrorThatSaysWhy) {
   EXPECT_THROW((ReproducibleFile{path("a.root"), OutputMode::update, zstd_1}), OutputError);
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

@@ -228,8 +228,6 @@ class HistogramFileTest : public FolderTest {
   }
 };
 
-}  // namespace
-
 TEST_F(HistogramFileTest, AFileWithoutHistogramsIsAsRootWritesIt) { expect_as_root_writes({}); }
 
 TEST_F(HistogramFileTest, EveryStorageIsAsRootWritesItWithOneTwoAndThreeAxes) {
@@ -321,4 +319,5 @@ TEST_F(HistogramFileTest, RootAddsObjectsToAFile) {
   EXPECT_EQ(file.Get<TH1D>("m/h")->GetBinContent(2), histogram.sums[2]);
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

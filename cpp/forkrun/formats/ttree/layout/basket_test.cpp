@@ -27,8 +27,6 @@ Basket decode(BasketRecord& record, bool has_offsets, Bytes& memory) {
   return basket;
 }
 
-}  // namespace
-
 class EveryCompression : public testing::TestWithParam<const char*> {};
 
 TEST_P(EveryCompression, GivesBackEntriesOfFixedSize) {
@@ -249,4 +247,5 @@ TEST(SwapCopy, ReversesTheBytesOfEveryValue) {
   }
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

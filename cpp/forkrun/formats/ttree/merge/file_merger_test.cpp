@@ -36,8 +36,6 @@ class FolderOfFiles : public FolderTest {
   }
 };
 
-}  // namespace
-
 using FileMerger = FolderOfFiles;
 
 TEST_F(FileMerger, KeepsTreesInTheirFolders) {
@@ -70,4 +68,5 @@ TEST_F(FileMerger, IsToldOfTreesInFolders) {
   }
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

@@ -69,8 +69,6 @@ class TreeRecordOf : public FolderTest {
   }
 };
 
-}  // namespace
-
 TEST_F(TreeRecordOf, AllKindsOfBranchesSaysWhatROOTSays) {
   TreeFile file{write("a.root", 3000)};
   const auto object = record(file);
@@ -132,4 +130,5 @@ TEST_F(TreeRecordOf, WhateverIsDamagedIsReadOrRefused) {
   }
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

@@ -177,8 +177,6 @@ std::size_t expect_same_tree(const std::string& path, const std::string& name) {
   return n_of_tree;
 }
 
-}  // namespace
-
 TEST_F(TreeWithoutROOT, SaysWhatROOTSays) { EXPECT_EQ(expect_same_tree(write(), "Events"), 0U); }
 
 TEST_F(TreeWithoutROOT, HasItsLastBaskets) {
@@ -352,4 +350,5 @@ TEST_F(TreeWithoutROOT, ATreeWithALeafThatIsMissingIsDamaged) {
   }
 }
 
+}  // namespace
 }  // namespace forkrun::root_io

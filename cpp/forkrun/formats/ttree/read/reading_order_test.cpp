@@ -10,10 +10,10 @@ namespace forkrun::root_io {
 
 namespace {
 
-using Entry = std::pair<std::uint32_t, std::int64_t>;
+using FileEntry = std::pair<std::uint32_t, std::int64_t>;
 
-std::vector<Entry> entries_of(EntryRanges ranges) {
-  std::vector<Entry> entries;
+std::vector<FileEntry> entries_of(EntryRanges ranges) {
+  std::vector<FileEntry> entries;
   for (const auto& [file, first, last] : ranges) {
     for (auto entry = first; entry < last; ++entry) {
       entries.emplace_back(file, entry);
@@ -23,9 +23,9 @@ std::vector<Entry> entries_of(EntryRanges ranges) {
 }
 
 /// Reads the pieces, then takes the block from them.
-std::vector<Entry> read(const ReadingOrder& order) {
+std::vector<FileEntry> read_block(const ReadingOrder& order) {
   const auto read = entries_of(order.pieces());
-  std::vector<Entry> block;
+  std::vector<FileEntry> block;
   for (const auto& [first, last] : order.slices()) {
     block.insert(block.end(), read.begin() + static_cast<std::ptrdiff_t>(first),
                  read.begin() + static_cast<std::ptrdiff_t>(last));
@@ -55,7 +55,7 @@ TEST(ReadingOrder, WhatLiesBetweenNearRangesIsReadAndNotTaken) {
   EXPECT_FALSE(order.is_block());
   EXPECT_TRUE(
       std::ranges::equal(order.pieces(), std::vector<EntryRange>{{0, 0, 10}, {0, 1000, 1001}}));
-  EXPECT_EQ(read(order), entries_of(block));
+  EXPECT_EQ(read_block(order), entries_of(block));
 }
 
 TEST(ReadingOrder, AnyOrderOfRangesComesOutAsTheBlockAndIsReadInOrder) {
@@ -73,7 +73,7 @@ TEST(ReadingOrder, AnyOrderOfRangesComesOutAsTheBlockAndIsReadInOrder) {
     }
     std::ranges::shuffle(block, random);
     const ReadingOrder order{block};
-    EXPECT_EQ(read(order), entries_of(block));
+    EXPECT_EQ(read_block(order), entries_of(block));
     EXPECT_TRUE(std::ranges::is_sorted(entries_of(order.pieces())));
     EXPECT_LT(order.pieces().size(), block.size());
   }

@@ -148,8 +148,6 @@ class PlainTreeTest : public FolderTest {
   }
 };
 
-}  // namespace
-
 TEST_F(PlainTreeTest, EveryTypeOfColumnIsAsRootWritesIt) {
   expect_as_root_writes(all_columns(), {5, 3});
 }
@@ -239,4 +237,5 @@ TEST_F(PlainTreeTest, ARecordGivesBackWhatWasWritten) {
   EXPECT_EQ(found->auto_flush, expected.auto_flush);
 }
 
+}  // namespace
 }  // namespace forkrun::root_io
