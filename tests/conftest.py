@@ -119,8 +119,8 @@ def _served_jobs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         is_served = _is_alone() and not in_notebook()
         return (run_served if is_served else run)(clean, descriptors)
 
-    def start_worker(module: str) -> Any:
-        return (start_served_worker if _is_alone() else start)(module)
+    def start_worker(module: str, errors: int) -> Any:
+        return (start_served_worker if _is_alone() else start)(module, errors)
 
     monkeypatch.setattr(api, "_run", run_job)
     monkeypatch.setattr(helper, "start_worker", start_worker)

@@ -202,24 +202,44 @@ Request = dict[str, Any]
 Answer = dict[str, Any]
 
 
-def start_worker(module: str) -> subprocess.Popen[bytes]:
+def start_worker(module: str, errors: int) -> subprocess.Popen[bytes]:
     """A clean process that runs a module of ours."""
     return subprocess.Popen(
         [sys.executable, "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
+
+
+class _Errors:
+    """What workers write to stderr: lines of our own code are passed on (which server is waited
+    for), those of libraries are not."""
+
+    def __init__(self) -> None:
+        self.read_end, self.write_end = os.pipe()
+        os.set_blocking(self.read_end, False)
+
+    def pass_on(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            for line in os.read(self.read_end, 1 << 16).decode(errors="replace").splitlines():
+                if line.startswith("forkrun: "):
+                    print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        self.pass_on()
+        os.close(self.read_end)
+        os.close(self.write_end)
 
 
 class Worker:
     """A clean process that runs a module of ours which calls `serve`, and the request that it is
     working on."""
 
-    def __init__(self, module: str, most_s: Callable[[Request], float]) -> None:
-        """`most_s`: how long an answer may take."""
-        self.process = start_worker(module)
+    def __init__(self, module: str, errors: int, most_s: Callable[[Request], float]) -> None:
+        """`errors`: the file of its stderr; `most_s`: how long an answer may take."""
+        self.process = start_worker(module, errors)
         self.request: Request = {}
         self._most_s = most_s
         self._asked_s = 0.0
@@ -264,18 +284,22 @@ def ask_workers(
     most = len(os.sched_getaffinity(0)) * (_WAITING_PER_CPU if waits else 1)
     n_workers = min(most, -(-len(pending) // _FILES_PER_WORKER))
     answers = []
-    with selectors.DefaultSelector() as selector:
+    with contextlib.closing(_Errors()) as errors, selectors.DefaultSelector() as selector:
+        selector.register(errors.read_end, selectors.EVENT_READ)
 
         def start() -> None:
-            worker = Worker(module, most_s)
+            worker = Worker(module, errors.write_end, most_s)
             assert worker.process.stdout is not None
             selector.register(worker.process.stdout, selectors.EVENT_READ, worker)
             worker.ask(pending.pop())
 
         for _ in range(n_workers):
             start()
-        while selector.get_map():
+        while len(selector.get_map()) > 1:
             for key, _ in selector.select(_INTERVAL_S):
+                if key.data is None:
+                    errors.pass_on()
+                    continue
                 worker: Worker = key.data
                 request, answer = worker.request, worker.reply()
                 tries[request["path"]] += 1
@@ -291,7 +315,8 @@ def ask_workers(
                 if pending:
                     start()
             for key in list(selector.get_map().values()):
-                key.data.end_if_late()
+                if key.data is not None:
+                    key.data.end_if_late()
     return answers
 
 

@@ -87,6 +87,7 @@ def test_a_server_that_is_silent_for_ever_is_an_error_and_the_job_goes_on_elsewh
         proxy.is_silent = True
         ended = run(tmp_path, f"root://127.0.0.1:{proxy.port}/{server.data}/s.root")
         assert ended.code == 3, ended.err
+        assert "asking again in" in ended.err
     ended = run(tmp_path, server.url("s.root"))
     assert ended.code == 0, ended.err
     assert output_digests(tmp_path / "run") == output_digests(here)

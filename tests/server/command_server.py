@@ -49,8 +49,8 @@ _MOST_STREAMS = 64
 WORKER = "worker"
 """In the place of words of Python: starts one and ends."""
 _COMMAND = ("-m", "forkrun")
-_OF_WORKER = (3, 4, 5)
-"""Descriptors of its input, output and status."""
+_OF_WORKER = (3, 4, 5, 6)
+"""Descriptors of its input, output, stderr and status."""
 _ASIDE = 500
 """Descriptors of a command are smaller."""
 
@@ -105,14 +105,14 @@ class CommandServer:
                 os.killpg(pid, signal.SIGKILL)
                 raise
 
-    def start_worker(self, module: str, environment: dict[str, str]) -> ForkedWorker:
+    def start_worker(self, module: str, errors: int, environment: dict[str, str]) -> ForkedWorker:
         """A worker that is no child of this process, which may have threads."""
 
         def begin(module: str, *theirs: int) -> None:
             streams = dict(zip((0, 1, 2, *_OF_WORKER), (theirs[0], 1, 2, *theirs), strict=True))
             assert self.run([WORKER, module], Path.cwd(), environment, streams, 60.0) == 0
 
-        return ForkedWorker(module, begin)
+        return ForkedWorker(module, errors, begin)
 
     def close(self) -> None:
         """Ends the process."""

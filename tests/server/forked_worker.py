@@ -12,19 +12,19 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-Begin = Callable[[str, int, int, int], None]
-"""Has a keeper begin: the module, its input, its output, and where its status is written."""
+Begin = Callable[[str, int, int, int, int], None]
+"""Has a keeper begin: the module, its input, output and stderr, and where its status is written."""
 
 
 class ForkedWorker:
     """What helper.py uses of a `subprocess.Popen`. A process between, the keeper, waits for the
     worker, so that nothing else here has to."""
 
-    def __init__(self, module: str, begin: Begin | None = None) -> None:
+    def __init__(self, module: str, errors: int, begin: Begin | None = None) -> None:
         read_in, write_in = os.pipe()
         read_out, write_out = os.pipe()
         read_status, write_status = os.pipe()
-        (begin or _begin)(module, read_in, write_out, write_status)
+        (begin or _begin)(module, read_in, write_out, errors, write_status)
         for theirs in (read_in, write_out, write_status):
             os.close(theirs)
         self.stdin = os.fdopen(write_in, "wb")
@@ -58,26 +58,26 @@ class ForkedWorker:
         self.wait()
 
 
-def _begin(module: str, read_in: int, write_out: int, write_status: int) -> None:
+def _begin(module: str, read_in: int, write_out: int, errors: int, write_status: int) -> None:
     begins = os.fork()
     if begins == 0:
         if os.fork() == 0:
-            keep(module, read_in, write_out, write_status)
+            keep(module, read_in, write_out, errors, write_status)
         os._exit(0)
     os.waitpid(begins, 0)
 
 
-def keep(module: str, read_in: int, write_out: int, write_status: int) -> NoReturn:
+def keep(module: str, read_in: int, write_out: int, errors: int, write_status: int) -> NoReturn:
     """Starts the worker, and writes its number and its exit code."""
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number, stream in enumerate((read_in, write_out, nothing)):
+    for number, stream in enumerate((read_in, write_out, errors)):
         os.dup2(stream, number)
     pid = os.fork()
     if pid == 0:
         os.closerange(3, 4096)
         _work(module)
     os.dup2(write_status, 3)
-    for number in (0, 1):
+    for number in (0, 1, 2):
         os.dup2(nothing, number)
     os.closerange(4, 4096)
     os.write(3, f"{pid}\n".encode())

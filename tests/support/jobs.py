@@ -132,9 +132,9 @@ def run_served(clean: CleanCommand, descriptors: Sequence[int]) -> int:
         return _run_words(clean.words[1:], Path.cwd(), clean.environment, streams)
 
 
-def start_served_worker(module: str) -> ForkedWorker:
+def start_served_worker(module: str, errors: int) -> ForkedWorker:
     """A worker that reads files for this process."""
-    return _server().start_worker(module, environment())
+    return _server().start_worker(module, errors, environment())
 
 
 def served_python() -> str:

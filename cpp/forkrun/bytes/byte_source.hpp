@@ -65,4 +65,7 @@ class ByteSource {
 [[nodiscard]] std::string cannot_read(const std::string& path, std::int64_t place,
                                       const std::string& why);
 
+/// Writes a line to stderr, as a whole: other processes write there at the same time.
+void say(const std::string& text);
+
 }  // namespace forkrun

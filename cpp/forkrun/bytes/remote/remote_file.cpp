@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <iostream>
 #include <thread>
 #include <utility>
 
@@ -37,7 +36,8 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
   if (!knows_ends()) {  // nor does a process that had its turn before
     Patience patience;
     connect_patiently(patience);
-    read_ends();
+    const auto window = shared_->windows.expect_to_stay(ends_of(n_bytes_));
+    insist(patience, 0, [&](std::uint64_t& connection) { return read_ends(window, connection); });
   }
 }
 
@@ -70,15 +70,18 @@ bool RemoteFile::knows_ends() {
   return n_bytes_ >= 0;
 }
 
-/// For this process and others; if that fails, whoever reads them asks again.
-void RemoteFile::read_ends() {
+/// For this process and others.
+RemoteProblem RemoteFile::read_ends(const std::shared_ptr<ReadWindow>& window,
+                                    std::uint64_t& connection) {
   Lock lock{shared_->mutex};
-  const auto window = shared_->windows.expect_to_stay(ends_of(n_bytes_));
+  connection = shared_->connections.size();
   shared_->request(window, lock);
   shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
-  if (window->state == ReadWindow::State::here) {
-    SharedEnds::add(name_, {n_bytes_, modified_ns_, window->ranges, window->bytes});
+  if (window->state != ReadWindow::State::here) {
+    return window->problem;
   }
+  SharedEnds::add(name_, {n_bytes_, modified_ns_, window->ranges, window->bytes});
+  return {};
 }
 
 /// Unless there is a connection. \throws InputError
@@ -198,9 +201,8 @@ std::string RemoteFile::told(const RemoteProblem& problem) const {
 bool RemoteFile::wait_after(const RemoteProblem& problem, Patience& patience) const {
   const auto pause = patience.next_pause();
   if (pause) {
-    std::clog << "forkrun: " << name_ << ": " << told(problem) << "; asking again in "
-              << std::chrono::ceil<std::chrono::seconds>(*pause).count() << " s\n"
-              << std::flush;
+    const auto pause_s = std::chrono::ceil<std::chrono::seconds>(*pause).count();
+    say(name_ + ": " + told(problem) + "; asking again in " + std::to_string(pause_s) + " s");
     std::this_thread::sleep_for(*pause);
   }
   return pause.has_value();
@@ -242,22 +244,30 @@ void RemoteFile::leave_slow_replica() {
   }
 }
 
-std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
-  const ReadingNote note{into.size()};
-  const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
-  Patience patience;
-  for (bool is_first = true; n > 0; is_first = false) {
+/// With another connection each time. `attempt` tells which one it has used. \throws InputError
+void RemoteFile::insist(Patience& patience, std::int64_t place, const Attempt& attempt) {
+  for (bool is_first = true;; is_first = false) {
     std::uint64_t connection = 0;
-    const auto problem =
-        try_read(place, into.first(static_cast<std::size_t>(n)), connection, patience);
+    const auto problem = attempt(connection);
     if (!problem) {
-      break;
+      return;
     }
     // The connection may have been lost long ago: the first time there is no pause.
     if (problem.is_lasting || !(is_first ? !patience.is_over() : wait_after(problem, patience))) {
       give_up(cannot_read(name_, place, told(problem)));
     }
     connect_again(connection, patience);
+  }
+}
+
+std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
+  const ReadingNote note{into.size()};
+  const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
+  if (n > 0) {
+    Patience patience;
+    insist(patience, place, [&](std::uint64_t& connection) {
+      return try_read(place, into.first(static_cast<std::size_t>(n)), connection, patience);
+    });
   }
   {
     const Lock lock{shared_->mutex};
@@ -288,9 +298,8 @@ bool RemoteFile::forget_damaged(const ByteRange& range) {
     connection = shared_->connections.size();
     shared_->windows.fetch_again(range);
   }
-  std::clog << "forkrun: " << name_ << ": what came of bytes " << range.place << " to "
-            << range.end() << " is damaged; reading them again\n"
-            << std::flush;
+  say(name_ + ": what came of bytes " + std::to_string(range.place) + " to " +
+      std::to_string(range.end()) + " is damaged; reading them again");
   if (replicas_.size() > 1) {
     Patience patience;
     connect_again(connection, patience);

@@ -51,7 +51,10 @@ class RemoteFile final : public ByteSource {
   using Lock = RemoteRequests::Lock;
 
   [[nodiscard]] bool knows_ends();
-  void read_ends();
+  [[nodiscard]] RemoteProblem read_ends(const std::shared_ptr<ReadWindow>& window,
+                                        std::uint64_t& connection);
+  using Attempt = std::function<RemoteProblem(std::uint64_t& connection)>;
+  void insist(Patience& patience, std::int64_t place, const Attempt& attempt);
   void connect_once(Patience& patience);
   [[nodiscard]] bool is_connected() const;
   void connect_ahead();

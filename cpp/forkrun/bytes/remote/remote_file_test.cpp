@@ -189,6 +189,14 @@ TEST_F(RemoteFileTest, AConnectionThatIsLostIsMadeAnew) {
   EXPECT_EQ(server.n_connections, 3);
 }
 
+TEST_F(RemoteFileTest, BeginAndEndAreAskedForAgainWithAnotherConnection) {
+  server.n_failures = 1;
+  auto file = open();
+  EXPECT_EQ(server.n_connections, 2);
+  expect_bytes(file, 0, 100);
+  EXPECT_EQ(server.requests.size(), 1U);
+}
+
 TEST_F(RemoteFileTest, AFileThatChangesIsAnError) {
   auto file = open();
   server.n_failures = 1;

@@ -55,7 +55,7 @@ class Patience {
   using Clock = std::chrono::steady_clock;
 
   explicit Patience(const RemoteLimits& limits = RemoteLimits::get())
-      : pauses_{limits.pauses}, last_try_{Clock::now() + limits.connection * 3 / 2} {
+      : pauses_{limits.pauses}, last_try_{Clock::now() + limits.connection / 2} {
     for (const auto pause : pauses_) {
       last_try_ += pause;
     }

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 #include <new>
 
 #include <TFile.h>
 
+#include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/bytes/local_file.hpp>
 #include <forkrun/bytes/local_io.hpp>
@@ -95,7 +95,7 @@ void rethrow_with_file(const std::string& path) {
 bool is_opened_again(const std::string& path, const Error& because) {
   const bool is_remote = !LocalFile::is_path(path);
   if (is_remote) {
-    std::clog << "forkrun: " << because.what() << "; opening it again\n" << std::flush;
+    say(std::string{because.what()} + "; opening it again");
   }
   return is_remote;
 }
