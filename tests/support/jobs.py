@@ -66,9 +66,10 @@ def forkrun(*arguments: object, cwd: Path, **kwargs: Any) -> Ended:
 
 
 def _can_be_served(env: Mapping[str, str] | None = None, **others: Any) -> bool:
-    """Whether it needs no Python that starts anew: for another path of its modules, say."""
+    """Whether it needs no Python that starts anew: for libraries of its own, say."""
     changed = set((env or {}).items()) - set(environment().items())
-    return not others and not any(name.startswith(("PYTHON", "LD_")) for name, _ in changed)
+    special = {name for name, _ in changed if name.startswith(("PYTHON", "LD_"))}
+    return not others and special <= {"PYTHONPATH"}
 
 
 def _started(arguments: Sequence[object], cwd: Path, kwargs: dict[str, Any]) -> Ended:

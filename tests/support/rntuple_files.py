@@ -55,9 +55,8 @@ def by_uproot(path: str, ntuple: str, names: Sequence[str]) -> Lists:
         tops = set(table.keys(recursive=False))
         of = {name: _top(name, tops) for name in names}
         counted = {name: name[1:] for name in names if not of[name] and name[1:] in tops}
-        # In one go: for each field that is asked for, uproot looks through all fields.
-        needed = {*of.values(), *counted.values()}
-        arrays = table.arrays(filter_name=lambda path: path.partition(".")[0] in needed)
+        # One by one: for each field of a table that it reads in one go, uproot looks through all.
+        arrays = {top: table[top].array() for top in {*of.values(), *counted.values()} if top}
         found = {}
         for name, top in of.items():
             if top:
