@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ OUTPUTS = [
 
 def write_skim(folder: Path, files: Sequence[Path], **sections: Any) -> Path:
     """A job of some units in each lumi, so that nodes share lumis and files."""
-    forking = {"children": 2, "max_unit_events": 7}
+    forking = {"children": 1, "max_unit_events": 7}
     job = jets_job(files, **{"outputs": OUTPUTS, "forking": forking, **sections})
     return write_job(folder, job)
 
@@ -153,7 +154,7 @@ def test_outputs_have_the_events_and_rows_of_one_node_and_are_joined_without_the
 
 
 def test_an_rntuple_has_the_events_of_one_node(tmp_path: Path) -> None:
-    tree = write_input(tmp_path, 3)
+    tree = write_input(tmp_path, 2)
     files = []
     for file in tree:
         ended = forkrun("convert", file, f"n{file.name}", "--trees", "Events", cwd=tmp_path)
@@ -161,8 +162,8 @@ def test_an_rntuple_has_the_events_of_one_node(tmp_path: Path) -> None:
         files.append(tmp_path / f"n{file.name}")
     config = write_skim(tmp_path, files, outputs=[*OUTPUTS[:1], *OUTPUTS[2:]])
     one = of_one_node(config)
-    submit(config, "run", 4)
-    run_nodes(tmp_path / "run", range(4))
+    submit(config, "run", 3)
+    run_nodes(tmp_path / "run", range(3))
     assert "new.root" in one
     assert collected(tmp_path / "run") == one
 
@@ -182,7 +183,7 @@ def test_lcio_has_the_bytes_of_one_node(tmp_path: Path) -> None:
             {"label": "new", "paths": ["some"]},
             {"label": "kept", "paths": ["some"], "drop": ["twice"]},
         ],
-        "forking": {"children": 2, "max_unit_events": 6},
+        "forking": {"children": 1, "max_unit_events": 6},
     }
     config = write_job(tmp_path, job)
     one = of_one_node(config)
@@ -203,8 +204,8 @@ def test_lumis_that_several_nodes_have_are_in_one_file_each(tmp_path: Path) -> N
     outputs = [{"label": "each", "per_lumi": True}, {"label": "all"}]
     config = write_skim(tmp_path, files, outputs=outputs, source={"order": "sorted"})
     one = of_one_node(config)
-    submit(config, "run", 5)
-    run_nodes(tmp_path / "run", range(5))
+    submit(config, "run", 3)
+    run_nodes(tmp_path / "run", range(3))
     made = list((tmp_path / "run").glob("nodes/*/output/each/*.root"))
     assert len(made) > len({file.name for file in made}) == 6
     found = collected(tmp_path / "run")
@@ -239,7 +240,9 @@ def test_each_dataset_has_what_it_has_on_one_node(
 
 
 def test_trees_that_go_with_the_events_are_joined_with_them(tmp_path: Path) -> None:
-    config = job_with_trees(tmp_path, two_files(tmp_path), forking={"max_unit_events": 20})
+    config = job_with_trees(
+        tmp_path, two_files(tmp_path), forking={"children": 1, "max_unit_events": 20}
+    )
     one = of_one_node(config)
     submit(config, "run", 3)
     run_nodes(tmp_path / "run", range(3))
@@ -258,16 +261,16 @@ def test_friends_are_read_by_nodes(tmp_path: Path) -> None:
 
 def test_bytes_depend_on_the_nodes_alone(tmp_path: Path) -> None:
     """Neither on children and threads, nor on tries, nor on where nodes work."""
-    config = write_skim(tmp_path, write_input(tmp_path))
+    config = write_skim(tmp_path, write_input(tmp_path, 3))
     digests = []
-    for name, children in (("one-child", 1), ("three", 3)):
-        submit(config, name, 3, "--children", children, "--set", "threads.per_child=2")
-        run_nodes(tmp_path / name, range(3))
+    for name, children in (("one-child", 1), ("two", 2)):
+        submit(config, name, 2, "--children", children, "--set", "threads.per_child=2")
+        run_nodes(tmp_path / name, range(2))
         digests.append(digests_of(collect_files(tmp_path / name)))
     copy = 'batch.stage_in="cp {source} {target}"'
-    submit(config, "staged", 3, "--set", f"batch.scratch={tmp_path}", "--set", copy)
+    submit(config, "staged", 2, "--set", f"batch.scratch={tmp_path}", "--set", copy)
     for _ in range(2):
-        run_nodes(tmp_path / "staged", range(3), "--scratch", tmp_path)
+        run_nodes(tmp_path / "staged", range(2), "--scratch", tmp_path)
     assert [file for file in tmp_path.iterdir() if file.name.startswith("forkrun-")] == []
     digests.append(digests_of(collect_files(tmp_path / "staged")))
     assert digests[0] == digests[1] == digests[2]
@@ -285,12 +288,30 @@ def digests_of(run: Path) -> dict[str, str]:
     }
 
 
-def test_a_node_with_a_damaged_output_makes_it_again(tmp_path: Path) -> None:
-    config = write_skim(tmp_path, write_input(tmp_path, 2))
-    one, run = of_one_node(config), tmp_path / "run"
-    submit(config, "run", 2)
-    for _ in range(2):  # one that is done has nothing to do
-        run_nodes(run, range(2))
+@dataclass(frozen=True)
+class Done:
+    """A job on two nodes, which are done."""
+
+    folder: Path
+    one: dict[str, Any]
+    """What outputs hold that one node has made."""
+
+    def copy(self, name: str) -> Path:
+        return Path(shutil.copytree(self.folder / "done", self.folder / name))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
+    folder = tmp_path_factory.mktemp("two")
+    config = write_skim(folder, write_input(folder, 2))
+    submit(config, "done", 2)
+    run_nodes(folder / "done", range(2))
+    return Done(folder, of_one_node(config))
+
+
+def test_a_node_with_a_damaged_output_makes_it_again(done: Done) -> None:
+    run = done.copy("damaged")
+    run_nodes(run, range(2))  # one that is done has nothing to do
     damaged = run / "nodes/0001/output/all.root"
     data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 1
@@ -306,7 +327,7 @@ def test_a_node_with_a_damaged_output_makes_it_again(tmp_path: Path) -> None:
     before = read_json(run / "nodes/0001/fingerprint.json")
     run_nodes(run, [1])
     assert read_json(run / "nodes/0001/fingerprint.json") == before
-    assert collected(run) == one
+    assert collected(run) == done.one
 
 
 def test_what_is_there_is_joined_without_nodes_that_are_not_done(tmp_path: Path) -> None:
@@ -320,25 +341,23 @@ def test_what_is_there_is_joined_without_nodes_that_are_not_done(tmp_path: Path)
     events = content_of(run / "partial/all.root")["Events"][1]
     n_events = NodeRanges.read(RunDirectory(run)).n_events
     assert [event["event"] for event in events] == list(range(1, n_events[0] + 1))
-    done = status_of(run)["nodes"]
-    assert [node["state"] for node in done] == ["done", "not submitted", "not submitted"]
-    assert done[1]["n_units"] == done[1]["n_units_planned"]
+    nodes = status_of(run)["nodes"]
+    assert [node["state"] for node in nodes] == ["done", "not submitted", "not submitted"]
+    assert nodes[1]["n_units"] == nodes[1]["n_units_planned"]
     run_nodes(run, [1, 2])
     assert collected(run) == of_one_node(config)
 
 
-def test_commits_that_do_not_hold_any_more_are_processed_and_put_out_again(tmp_path: Path) -> None:
-    config, run = write_skim(tmp_path, write_input(tmp_path, 2)), tmp_path / "run"
-    submit(config, "run", 2)
-    run_nodes(run, range(2))
+def test_commits_that_do_not_hold_any_more_are_processed_and_put_out_again(done: Done) -> None:
+    run = done.copy("revoked")
     node = RunDirectory(run).node(0)
     revoke(node.ledger, [(read_ledgers(node.ledger)[0], "a test says so")])
     run_nodes(run, [0])
-    assert collected(run) == of_one_node(config)
+    assert collected(run) == done.one
 
 
 def test_new_files_are_joined_behind_what_nodes_have_made(tmp_path: Path) -> None:
-    files = write_input(tmp_path, 3)
+    files = write_input(tmp_path, 2)
     run, config = tmp_path / "run", write_skim(tmp_path, files[:1])
     kept = ("--set", "merge.keep_temporary=true")
     submit(config, "run", 2, *kept)
@@ -367,16 +386,16 @@ def test_collecting_reads_nothing_over_the_link(tmp_path: Path) -> None:
     """Nodes read the input, and what they give is as large as what was selected."""
     n_bytes = {}
     with xrootd_server() as server, fault_proxy(server.port) as proxy:
-        for file in write_input(tmp_path):
+        for file in write_input(tmp_path, 2):
             shutil.copy(file, server.data)
         urls = [server.url(f"{n}.root").replace(str(server.port), str(proxy.port))
-                for n in range(4)]  # fmt: skip
+                for n in range(2)]  # fmt: skip
         config = write_skim(tmp_path, [], source={"files": urls})
         for run, options in (("collect", ()), ("nodes", ON_NODES)):
-            shape = ("--on", "local", "--dry-run", "-o", run, "--nodes", 3)
+            shape = ("--on", "local", "--dry-run", "-o", run, "--nodes", 2)
             ended = forkrun("submit", config, *shape, *options, cwd=tmp_path)
             assert ended.code == 0, ended.err
-            run_nodes(tmp_path / run, range(3))
+            run_nodes(tmp_path / run, range(2))
             before = proxy.n_bytes
             ended = forkrun("collect", run, "-q", cwd=tmp_path)
             assert ended.code == 0, ended.err
