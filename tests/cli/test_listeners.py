@@ -29,6 +29,16 @@ GONE = {
 """Where output and errors go: a pipe that nobody reads, or a file."""
 
 
+LISTENERS = [
+    pytest.param("<&-", marks=pytest.mark.slow),
+    pytest.param(">&-", marks=pytest.mark.slow),
+    "<&- >&- 2>&-",
+    "2>&1 | true",
+    ">/dev/full 2>/dev/full",
+]
+"""What is closed takes processes that are started."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("listeners")
@@ -72,16 +82,13 @@ def test_a_job_ends_the_same(folder: Path, streams: str) -> None:
     assert output_digests(run) == output_digests(folder / "expected")
 
 
-@pytest.mark.parametrize("streams", ["<&-", "<&- >&- 2>&-", "2>&1 | true"])
+@pytest.mark.parametrize("streams", [LISTENERS[0], "<&- >&- 2>&-", "2>&1 | true"])
 def test_a_merge_and_a_check_end_the_same(folder: Path, streams: str) -> None:
     (folder / "merged.root").unlink(missing_ok=True)
     assert forkrun(folder, "merge merged.root a.root", streams) == 0
     assert (folder / "merged.root").stat().st_size > 0
     assert forkrun(folder, "check job.json", streams) == 0
     assert forkrun(folder, "merge merged.root none.root --force", streams) == 3
-
-
-LISTENERS = ["<&-", ">&-", "<&- >&- 2>&-", "2>&1 | true", ">/dev/full 2>/dev/full"]
 
 
 @pytest.mark.parametrize("streams", LISTENERS)
@@ -163,15 +170,17 @@ def test_a_name_that_begins_with_a_tilde_is_one(folder: Path) -> None:
         assert forkrun(folder, words, "2>&1 | true") == code
 
 
-def test_a_program_whose_streams_are_closed_runs_its_job(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "streams", ["<&- >&- 2>&-", pytest.param("2>&1 | true", marks=pytest.mark.slow), LISTENERS[-1]]
+)
+def test_a_program_whose_streams_are_closed_runs_its_job(folder: Path, streams: str) -> None:
     (folder / "program.py").write_text(
         "import forkrun\n"
         "for n in (0, 1):\n"
         "    job = forkrun.Job('a.root', name='p').filter('nJet >= 0').output('o')\n"
         "    assert job.run(n, output=f'p{n}', force=True, plots=False).outputs['o'].exists()\n"
     )
-    for streams in ("<&- >&- 2>&-", "2>&1 | true", ">/dev/full 2>/dev/full"):
-        assert shell(folder, f'"{sys.executable}" program.py {streams}') == 0
+    assert shell(folder, f'"{sys.executable}" program.py {streams}') == 0
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare")

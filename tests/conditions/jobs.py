@@ -35,6 +35,7 @@ def job(
         "modules": list(modules),
         "paths": {"all": filters} if filters else {},
         "outputs": [{"label": "events", "drop": ["Jet_pt"]}],
+        "forking": {"children": 1},
         **sections,
     }
 
