@@ -158,18 +158,29 @@ def test_blocks_go_on_over_lumis_and_files_in_the_order_of_the_input(
     assert (plan["order"], plan["order_reason"]) == ("input", "")
 
 
-@pytest.mark.parametrize("order", ["input", "lumi", "sorted"])
+WAYS: list[tuple[object, ...]] = [
+    ("--children", 2),
+    ("--children", 1, "--threads", 2, "--set", "threads.block_size=1"),
+    ("--children", 1, "--set", "threads.block_size=7"),
+    ("--children", 3, "--distribution", "contiguous"),
+    ("--children", 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("order", "ways"),
+    [
+        ("input", WAYS),
+        ("lumi", WAYS[:2]),
+        ("sorted", WAYS[:2]),
+        pytest.param("lumi", WAYS, marks=pytest.mark.slow),
+        pytest.param("sorted", WAYS, marks=pytest.mark.slow),
+    ],
+)
 def test_outputs_of_scattered_lumis_are_the_same_whoever_does_what(
-    tmp_path: Path, order: str
+    tmp_path: Path, order: str, ways: list[tuple[object, ...]]
 ) -> None:
     skim(tmp_path, SCATTERED, source={"order": order})
-    ways: list[tuple[object, ...]] = [
-        ("--children", 2),
-        ("--children", 1, "--set", "threads.block_size=7"),
-        ("--children", 1, "--threads", 2, "--set", "threads.block_size=1"),
-        ("--children", 3, "--distribution", "contiguous"),
-        ("--children", 0),
-    ]
     for number, way in enumerate(ways):
         ended = run(tmp_path, str(number), *way)
         assert ended.code == 0, ended.err

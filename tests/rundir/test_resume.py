@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -42,28 +43,43 @@ HANGS = 7
 """The unit whose child hangs in a run that is interrupted."""
 
 
-@pytest.fixture
-def job(tmp_path: Path) -> dict[str, Any]:
-    return job_in(tmp_path)
-
-
 def job_in(folder: Path) -> dict[str, Any]:
     """Six lumis of 40 events, in units of 10; a commit has one to four of them."""
-    events = write_events(folder / "a.root", [(1, lumi, 40) for lumi in range(1, 7)])
+    events = folder / "a.root"
+    if not events.exists():
+        write_events(events, [(1, lumi, 40) for lumi in range(1, 7)])
     return lumi_by_lumi(jets_job([events], forking={"children": 2}))
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The input, an undisturbed run of the job in "whole", an interrupted one in "run"."""
+    folder = tmp_path_factory.mktemp("template")
+    file = write_job(folder, job_in(folder))
+    assert forkrun("run", file, "-o", "whole", "-q", cwd=folder).code == 0
+    interrupted(folder, job_in(folder))
+    return folder
+
+
+@pytest.fixture
+def job(template: Path) -> dict[str, Any]:
+    return job_in(template)
+
+
+@pytest.fixture
+def whole(template: Path) -> dict[str, str]:
+    """Digests of the outputs of the undisturbed run."""
+    return output_digests(template / "whole")
+
+
+@pytest.fixture
+def stopped(template: Path, tmp_path: Path) -> list[int]:
+    """Units that the interrupted run, now "run" of the test, has committed."""
+    return ledger_units(Path(shutil.copytree(template / "run", tmp_path / "run")))
 
 
 def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
     return forkrun("run", write_job(folder, job), "-o", "run", *options, cwd=folder)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Digests of the outputs of an undisturbed run of such a job."""
-    folder = tmp_path_factory.mktemp("whole")
-    job_file = write_job(folder, job_in(folder))
-    assert forkrun("run", job_file, "-o", "whole", "-q", cwd=folder).code == 0
-    return output_digests(folder / "whole")
 
 
 def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL) -> list[int]:
@@ -104,9 +120,8 @@ def test_a_job_whose_parent_was_killed_goes_on_and_gives_the_same_bytes(
 
 
 def test_resume_takes_the_run_directory_and_another_number_of_children(
-    tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
+    tmp_path: Path, stopped: list[int], whole: dict[str, str]
 ) -> None:
-    interrupted(tmp_path, job)
     ended = forkrun("resume", "run", "--children", 3, "--threads", 2, "--no-plots", cwd=tmp_path)
     assert ended.code == 0, ended.err
     assert output_digests(tmp_path / "run") == whole
@@ -139,9 +154,8 @@ def test_other_distributions_survive_a_child_too(
     ],
 )
 def test_damaged_temporary_outputs_are_made_again(
-    tmp_path: Path, job: dict[str, Any], whole: dict[str, str], damage: str
+    tmp_path: Path, job: dict[str, Any], stopped: list[int], whole: dict[str, str], damage: str
 ) -> None:
-    done = interrupted(tmp_path, job)
     name = "histograms.bin" if damage == "histograms" else "events.fragment"
     commit = max(read_ledgers(tmp_path / "run/ledger"), key=lambda commit: commit.n_units)
     file = tmp_path / f"run/units/{commit.unit:06d}" / name
@@ -158,7 +172,7 @@ def test_damaged_temporary_outputs_are_made_again(
     assert ended.code == 0, ended.err
     assert f"unit {commit.unit}: units/{commit.unit:06d}/{name}" in ended.err
     assert "it is processed again" in ended.err
-    assert before(len(done) - commit.n_units) in ended.err
+    assert before(len(stopped) - commit.n_units) in ended.err
     assert ledger_units_that_hold(tmp_path / "run") == list(range(N_UNITS))
     assert output_digests(tmp_path / "run") == whole
 
@@ -168,16 +182,15 @@ def ledger_units_that_hold(run: Path) -> list[int]:
 
 
 def test_a_line_of_a_ledger_cut_short_is_no_commit(
-    tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
+    tmp_path: Path, job: dict[str, Any], stopped: list[int], whole: dict[str, str]
 ) -> None:
-    done = interrupted(tmp_path, job)
     ledger = max((tmp_path / "run/ledger").glob("child-*.jsonl"), key=lambda f: f.stat().st_size)
     text = ledger.read_text()
     n_lost = json.loads(text.splitlines()[-1])["n_units"]
     ledger.write_text(text[:-20])
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err
-    assert before(len(done) - n_lost) in ended.err
+    assert before(len(stopped) - n_lost) in ended.err
     assert output_digests(tmp_path / "run") == whole
 
 
@@ -193,18 +206,18 @@ def test_a_line_of_a_ledger_cut_short_is_no_commit(
     ],
 )
 def test_another_configuration_does_not_go_on(
-    tmp_path: Path, job: dict[str, Any], change: dict[str, Any], words: str
+    tmp_path: Path, job: dict[str, Any], stopped: list[int], change: dict[str, Any], words: str
 ) -> None:
-    done = interrupted(tmp_path, job)
     for section, values in change.items():
         job[section] = {**job.get(section, {}), **values}
     ended = run(tmp_path, job)
     assert ended.code == 4
     assert f"belongs to another job; what has changed: {words}" in ended.err
-    assert ledger_units(tmp_path / "run") == done
+    assert ledger_units(tmp_path / "run") == stopped
 
 
-def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path, job: dict[str, Any]) -> None:
+def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path) -> None:
+    job = job_in(tmp_path)
     own = tmp_path / "own.py"
     own.write_text(
         "import forkrun, numpy as np\n"
@@ -237,9 +250,9 @@ def of_another_build(run: Path, build: str, release: str = "0.1") -> None:
 
 
 def test_another_build_of_the_release_resumes_a_run_and_says_so(
-    tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
+    tmp_path: Path, job: dict[str, Any], stopped: list[int], whole: dict[str, str]
 ) -> None:
-    n_done = len(interrupted(tmp_path, job))
+    n_done = len(stopped)
     of_another_build(tmp_path / "run", "0.1.1+0123456789ab")
     ended = run(tmp_path, job)
     assert ended.code == 0
@@ -255,23 +268,24 @@ def test_another_build_of_the_release_resumes_a_run_and_says_so(
     assert output_digests(tmp_path / "run") == whole
 
 
-def test_another_release_does_not_resume_a_run(tmp_path: Path, job: dict[str, Any]) -> None:
-    done = interrupted(tmp_path, job)
+def test_another_release_does_not_resume_a_run(
+    tmp_path: Path, job: dict[str, Any], stopped: list[int]
+) -> None:
     of_another_build(tmp_path / "run", "0.2.0+0123456789ab", release="0.2")
     ended = run(tmp_path, job)
     assert ended.code == 4
     assert "belongs to another job; what has changed: version: forkrun" in ended.err
-    assert ledger_units(tmp_path / "run") == done
+    assert ledger_units(tmp_path / "run") == stopped
 
 
-def test_one_build_is_no_warning(tmp_path: Path, job: dict[str, Any]) -> None:
-    interrupted(tmp_path, job)
+def test_one_build_is_no_warning(tmp_path: Path, job: dict[str, Any], stopped: list[int]) -> None:
     assert "by forkrun" not in run(tmp_path, job).err
     assert json.loads((tmp_path / "run/report.json").read_text())["warnings"] == []
 
 
-def test_a_run_directory_in_use_is_left_alone(tmp_path: Path, job: dict[str, Any]) -> None:
-    interrupted(tmp_path, job)
+def test_a_run_directory_in_use_is_left_alone(
+    tmp_path: Path, job: dict[str, Any], stopped: list[int]
+) -> None:
     lock = tmp_path / "run/lock"
     lock.write_text(json.dumps({"host": socket.gethostname(), "pid": os.getppid()}))
     ended = run(tmp_path, job)
