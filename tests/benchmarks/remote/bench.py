@@ -1,7 +1,8 @@
 """`make bench-remote`: input over a slow link, whole commands with default settings: the dimuon
 analysis and a skim of 5 % with all branches, by root:// and http://, next to uproot and coffea (by
-http://; in coffea's environment) and compiled RDataFrame (by root://). Counts requests and bytes,
-and says which aims hold."""
+http://; in coffea's environment) and compiled RDataFrame (by root://). Of a file whose baskets have
+checksums of their own (zlib) and of one whose have none (Zstandard). Counts requests and bytes, and
+says which aims hold."""
 
 from __future__ import annotations
 
@@ -184,7 +185,7 @@ def children(aims: Aims, job: str, at: Servers, commands: Commands) -> None:
         n_bytes = []
         for n in _CHILDREN:
             command = commands.forkrun(job, file, "--children", str(n))
-            way = Way(job, f"forkrun, {protocol}://, {n} children", command, log)
+            way = Way(job, f"forkrun, {protocol}://, children: {n}", command, log)
             way.measure()
             show(way)
             n_bytes.append(way.traffic.n_bytes)
@@ -221,6 +222,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--round-trips-ms", type=float, nargs="+", default=[20, 100])
     parser.add_argument("--mb-per-s", type=float, default=20)
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--compressions", nargs="+", default=["zlib:1", "zstd:5"])
     parser.add_argument("--jobs", nargs="+", default=["analysis", "skim"])
     parser.add_argument("--programs", type=Path, default=Path("build/bench"))
     parser.add_argument("--environment", type=Path, default=Path("build/coffea"))
@@ -235,37 +237,48 @@ def measure(ways: list[Way], repeats: int) -> None:
             way.measure()
 
 
+def of_file(
+    local: Path, aims: Aims, options: argparse.Namespace, commands: Commands, ports: tuple[int, int]
+) -> Iterator[dict[str, Any]]:
+    """All jobs over all links: figures of each way."""
+    n_bytes = bytes_of(local)
+    for job in options.jobs:
+        here = Way(job, "forkrun, local file", commands.forkrun(job, str(local)))
+        for number, ms in enumerate(options.round_trips_ms):
+            with servers(commands.folder, local, (ms / 1000, options.mb_per_s), ports) as at:
+                link_s = n_bytes[job] / options.mb_per_s / 1e6
+                what = f"{n_bytes[job] / 1e6:.1f} MB take {link_s:.1f} s"
+                print(f"{job}, {ms:g} ms, {options.mb_per_s:g} MB/s: {what}", flush=True)
+                ways = at.ways(job, commands)
+                measure([here, *ways], options.repeats)
+                for way in (here, *ways):
+                    show(way)
+                    yield {"ms": ms, "job": job, "way": way.name, "s": way.best_s,
+                           **way.traffic._asdict()}  # fmt: skip
+                judge(aims, ways, ms, here.best_s, link_s)
+                if number == 0:
+                    children(aims, job, at, commands)
+
+
 def main() -> None:
-    """All jobs over all links."""
+    """Both files."""
     options = arguments()
     coffea = coffea_environment(options.environment)
-    aims, measured = Aims(), []
+    all_aims, measured = [], []
     with tempfile.TemporaryDirectory() as name, xrootd_server() as root, web_server() as web:
-        folder = Path(name)
-        (local,) = write_sample(root.data / "s.root", SampleSettings(n_events=options.events))
-        (web.data / local.name).symlink_to(local)
-        n_bytes = bytes_of(local)
-        commands = Commands(folder, options.programs, coffea, least_of(local))
-        print(f"{local.stat().st_size / 1e6:.1f} MB, load {os.getloadavg()[0]:.1f}", flush=True)
-        for job in options.jobs:
-            here = Way(job, "forkrun, local file", commands.forkrun(job, str(local)))
-            for number, ms in enumerate(options.round_trips_ms):
-                link = (ms / 1000, options.mb_per_s)
-                with servers(folder, local, link, (root.port, web.port)) as at:
-                    link_s = n_bytes[job] / options.mb_per_s / 1e6
-                    what = f"{n_bytes[job] / 1e6:.1f} MB take {link_s:.1f} s"
-                    print(f"{job}, {ms:g} ms, {options.mb_per_s:g} MB/s: {what}", flush=True)
-                    ways = at.ways(job, commands)
-                    measure([here, *ways], options.repeats)
-                    for way in (here, *ways):
-                        show(way)
-                        measured.append({"ms": ms, "job": job, "way": way.name, "s": way.best_s,
-                                         **way.traffic._asdict()})  # fmt: skip
-                    judge(aims, ways, ms, here.best_s, link_s)
-                    if number == 0:
-                        children(aims, job, at, commands)
-        print(f"load {os.getloadavg()[0]:.1f}", *aims.lines, sep="\n")
-    write_figures(options.json, {"measured": measured, "aims": aims.lines})
+        for number, compression in enumerate(options.compressions):
+            settings = SampleSettings(n_events=options.events, compression=compression)
+            (local,) = write_sample(root.data / f"s{number}.root", settings)
+            (web.data / local.name).symlink_to(local)
+            size = f"{local.stat().st_size / 1e6:.1f} MB, {compression}"
+            print(f"{size}, load {os.getloadavg()[0]:.1f}", flush=True)
+            commands = Commands(Path(name), options.programs, coffea, least_of(local))
+            aims = Aims()
+            for figures in of_file(local, aims, options, commands, (root.port, web.port)):
+                measured.append({"compression": compression, **figures})
+            all_aims += [f"{size}, load {os.getloadavg()[0]:.1f}:", *aims.lines]
+        print(*all_aims, sep="\n")
+    write_figures(options.json, {"measured": measured, "aims": all_aims})
 
 
 if __name__ == "__main__":
