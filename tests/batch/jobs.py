@@ -45,12 +45,12 @@ class Job:
         cls, folder: Path, files: Sequence[Path], time_s: float = 0.0,
         more: Sequence[dict[str, Any]] = (), **sections: Any,
     ) -> Job:  # fmt: skip
-        """Two outputs, histograms and sums; each event takes some time. `more`: modules, each on a
-        path of its own."""
+        """Two outputs, histograms and sums; each event takes some time, in which another child
+        works. `more`: modules, each on a path of its own."""
         job = jets_job(
             files,
             outputs=[{"label": "skim", "paths": ["skim"]}, {"label": "all"}],
-            forking={"children": 2},
+            forking={"children": 2 if time_s else 1},
             **sections,
         )
         job["modules"].append(module("added", "SumsJets"))

@@ -23,7 +23,8 @@ def make(folder: Path, *names: str) -> None:
 
 
 def job(folder: Path, files: dict[str, list[str]], **sections: Any) -> Path:
-    made = described(folder, with_objects=False, **sections)
+    forking = {"children": 1, "max_unit_events": 15}
+    made = described(folder, with_objects=False, forking=forking, **sections)
     for dataset in made["datasets"]:
         dataset["files"] = [str(folder / file) for file in files[dataset["name"]]]
     return write_job(folder, made)
