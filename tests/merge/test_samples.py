@@ -171,8 +171,15 @@ def test_objects_that_root_fills_are_compared_with_what_it_filled(
         assert f'branch "{fault.keywords["branch"]}": entry 0 ' in error
 
 
-@pytest.mark.parametrize("compression", [None, "zstd:1"])
-@pytest.mark.parametrize("recluster", ["never", "always"])
+@pytest.mark.parametrize(
+    ("recluster", "compression"),
+    [
+        ("never", None),
+        ("always", "zstd:1"),
+        pytest.param("never", "zstd:1", marks=pytest.mark.slow),
+        pytest.param("always", None, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("fault", FAULTS[:5])
 def test_a_merged_file_whose_baskets_are_exchanged_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[Path], recluster: str,
