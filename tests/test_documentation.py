@@ -24,6 +24,7 @@ PAGES = (
     "docs/systematics.md",
     "README.md",
 )
+QUICK = ("docs/tutorial.md", "README.md")
 
 
 def blocks(page: str) -> list[str]:
@@ -39,7 +40,13 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page",
+    [
+        *QUICK,
+        *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES if page not in QUICK),
+    ],
+)
 def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> None:
     texts = blocks(page)
     assert texts

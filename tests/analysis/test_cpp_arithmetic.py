@@ -121,6 +121,7 @@ def test_two_integers_of_any_types_are_computed_as_rdataframe_does(file: Path) -
     compared(file / "numbers.root", groups)
 
 
+@pytest.mark.slow
 def test_an_integer_and_a_number_are_computed_as_rdataframe_does(file: Path) -> None:
     compared(file / "numbers.root", [OF_ONE])
 

@@ -48,7 +48,13 @@ def fresh(folder: Path, *options: object) -> dict[str, Any]:
     return everything(folder / "fresh")
 
 
-@pytest.mark.parametrize("new", [("data_2",), ("dy_2",), ("data_2", "dy_2", "tt_2")])
+@pytest.mark.parametrize(
+    "new",
+    [
+        ("data_2", "dy_2", "tt_2"),
+        *(pytest.param((name,), marks=pytest.mark.slow) for name in ("data_2", "dy_2")),
+    ],
+)
 def test_new_files_of_any_dataset_give_the_bytes_of_one_job(
     tmp_path: Path, new: tuple[str, ...]
 ) -> None:

@@ -134,7 +134,9 @@ def test_nothing_is_removed_from_a_submission_that_is_half_written(
     assert not (run / "report.json").exists()
 
 
-@pytest.mark.parametrize("where", ["prepare_nodes", "opened_to_begin"])
+@pytest.mark.parametrize(
+    "where", ["prepare_nodes", pytest.param("opened_to_begin", marks=pytest.mark.slow)]
+)
 def test_a_submission_that_is_held_up_takes_nothing_from_one_whose_nodes_have_committed(
     tmp_path: Path, job: Job, undisturbed: dict[str, bytes], where: str
 ) -> None:

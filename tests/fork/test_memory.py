@@ -190,6 +190,7 @@ def private_bytes_in_holes_and_beside(folder: Path) -> tuple[int, int]:
     return in_holes, private_bytes_of(work, folder)
 
 
+@pytest.mark.slow
 def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path: Path) -> None:
     new = multiprocessing.get_context("spawn")  # it has no free memory left by earlier tests
     with ProcessPoolExecutor(1, new) as process:
@@ -382,6 +383,7 @@ def test_text_that_is_interned_before_or_after_stays_one_object() -> None:
     assert sys.intern("interned_after_" + str(os.getpid())) is after
 
 
+@pytest.mark.slow
 def test_any_depth_and_any_cycle_can_be_walked() -> None:
     deep: list[Any] = []
     for _ in range(N):

@@ -93,12 +93,18 @@ def test_a_server_that_is_silent_for_ever_is_an_error_and_the_job_goes_on_elsewh
     assert output_digests(tmp_path / "run") == output_digests(here)
 
 
+QUICK = ("resets", "always_damaged", "hangs_for_ever", "expires", "full_cache")
+
+
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(tmp_path_factory.mktemp("bench"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS],
+)
 def test_random_faults_end_in_the_same_bytes_or_an_error_that_a_resume_mends(
     bench: Bench, kind: str
 ) -> None:

@@ -77,6 +77,7 @@ def test_the_same_job_gives_the_same_histograms_cutflow_and_skim(tmp_path: Path)
     assert set(skim(of_ntuples)) == set(skim(of_trees))
 
 
+@pytest.mark.slow
 def test_outputs_have_the_same_bytes_for_any_children(tmp_path: Path) -> None:
     _, ntuple = write_pair(tmp_path, "a", 1000)
     runs = [run_job(tmp_path, f"n{n}", [ntuple], '["*"]', "--children", n) for n in (0, 1, 3)]

@@ -287,7 +287,9 @@ def test_a_unit_has_only_the_categories_that_were_filled_in_it() -> None:
     assert first.sums.tolist() == [[0, 2]]
 
 
-@pytest.mark.parametrize("distribution", ["guided", "contiguous"])
+@pytest.mark.parametrize(
+    "distribution", ["guided", pytest.param("contiguous", marks=pytest.mark.slow)]
+)
 def test_children_that_see_other_categories_add_up_in_one_order(
     tmp_path: Path, distribution: str
 ) -> None:

@@ -84,6 +84,7 @@ def test_kept_branches_are_those_of_the_input(tmp_path: Path, files: list[Path])
         assert ak.array_equal(kept[name], chosen[name]), name
 
 
+@pytest.mark.slow
 def test_bytes_are_the_same_for_any_layout(tmp_path: Path, files: list[Path]) -> None:
     layouts = [(1, {}), (3, {"block_size": 7}), (2, {"block_size": 64, "per_child": 2})]
     found = []

@@ -155,7 +155,9 @@ def test_all_files_are_the_same_in_each_combination(
     assert run(tmp_path, full_job(sample), variant) == first
 
 
-@pytest.mark.parametrize("block_size", [50, 333, 100_000])
+@pytest.mark.parametrize(
+    "block_size", [333, *(pytest.param(n, marks=pytest.mark.slow) for n in (50, 100_000))]
+)
 def test_the_size_of_blocks_does_not_matter(
     sample: list[Path], first: Digests, tmp_path: Path, block_size: int
 ) -> None:

@@ -106,6 +106,7 @@ def test_the_lumi_of_a_block_of_several_is_an_error_that_says_what_to_do(tmp_pat
     assert "one_lumi = True" in ended.err
 
 
+@pytest.mark.slow
 def test_histograms_are_the_same_bytes_whatever_the_blocks_and_units(tmp_path: Path) -> None:
     job_of(tmp_path)
     cases: list[tuple[object, ...]] = [

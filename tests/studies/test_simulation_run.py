@@ -63,24 +63,34 @@ def test_a_job_is_as_well_balanced_as_its_simulation(
     job = sleeping_job(tmp_path, distribution=distribution, children=children)
     costs = tmp_path / "costs.txt"
     np.savetxt(costs, np.where(np.arange(N_EVENTS) < N_FIRST, 10, 1) * ORDINARY_S)
-    run = tmp_path / "run"
-    ended = forkrun("run", job, "-o", run, "-q", cwd=tmp_path)
-    assert ended.code == 0, ended.err
-    n_stretches = len(commits_of(run))
-    assert n_stretches < N_EVENTS // N_BY_LUMI
+    nominal = simulated(costs)
+    assert nominal["n_stretches"] < N_EVENTS // N_BY_LUMI
+    for n_left in (2, 1, 0):  # whatever else a machine does may disturb one run, not each of three
+        run = tmp_path / f"run-{n_left}"
+        ended = forkrun("run", job, "-o", run, "-q", cwd=tmp_path)
+        assert ended.code == 0, ended.err
+        assert len(commits_of(run)) < N_EVENTS // N_BY_LUMI
+        try:
+            expect_balance(run, nominal, simulated(run))
+        except AssertionError:
+            if n_left == 0:
+                raise
+        else:
+            break
+
+
+def expect_balance(run: Path, nominal: dict[str, Any], as_it_was: dict[str, Any]) -> None:
+    """A simulation with the costs that were asked for, and one with those that were measured."""
     report = json.loads((run / "report.json").read_text())
     measured = report["balance"]["utilization"]
     longest_s = max(child["processing_s"] for child in report["children"])
     # In a simulation all begin together; on a busy machine some begin later.
     late = lateness_s(run) / longest_s
     # A busy machine makes children slower than they ask for, never faster.
-    nominal = simulated(costs)
     # What calls cost is learnt from CPU time: a module that sleeps uses none, a simulated one does.
     assert measured == pytest.approx(nominal["utilization"], abs=0.2 + late)
-    assert nominal["n_stretches"] < N_EVENTS // N_BY_LUMI
     assert longest_s > 0.95 * nominal["ideal_s"]
     # What units took on this machine is known exactly.
-    as_it_was = simulated(run)
     assert measured == pytest.approx(as_it_was["utilization"], abs=0.1 + late)
     assert longest_s == pytest.approx(as_it_was["wall_s"], rel=0.1 + late)
 

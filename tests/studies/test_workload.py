@@ -99,11 +99,12 @@ def test_wrong_wishes_are_errors(tmp_path: Path) -> None:
     assert main(["workload", str(tmp_path / "no" / "x.json")]) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "file"),
     [
         ("hipileup", "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"),
-        pytest.param("minbias", "reco_minbias_busywait.config.gz", marks=pytest.mark.slow),
+        ("minbias", "reco_minbias_busywait.config.gz"),
     ],
 )
 def test_presets_are_like_the_public_files(real_data: Path, preset: str, file: str) -> None:
