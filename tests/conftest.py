@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from forkrun import api  # noqa: E402
 from forkrun.base.progress import in_notebook  # noqa: E402
 from forkrun.fork import helper  # noqa: E402
 from forkrun.fork.command import CleanCommand  # noqa: E402
+from forkrun.modules.program import state  # noqa: E402
+from forkrun.modules.program.own_modules import own_modules as all_own_modules  # noqa: E402
 from tests.support.jobs import run_served, serving, start_served_worker  # noqa: E402
 
 _DO_NOT_WRITE = sys.dont_write_bytecode
@@ -104,6 +108,21 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORKRUN_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _other_tests_are_no_part_of_a_program(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of hundreds of modules that pytest has collected would be handed over to each job."""
+    is_other = re.compile(r"(.*\.)?(test_\w+|conftest)").fullmatch
+
+    def own_modules() -> Iterator[ModuleType]:
+        for module in all_own_modules():
+            if module is request.module or not is_other(module.__name__):
+                yield module
+
+    monkeypatch.setattr(state, "own_modules", own_modules)
 
 
 @pytest.fixture(autouse=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,46 @@ def test_a_connection_to_another_machine_is_found_and_local_ones_are_not(recorde
     ]
     (recorded / "net" / "tcp").write_text("\n".join(["header", *rows]))
     assert find_hazards(recorded) == [Hazard("connection", "192.168.0.1:1080", "11")]
+
+
+def address_of_this_machine() -> str:
+    """One that is not that of the loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as none:
+        try:
+            none.connect(("192.0.2.1", 9))  # for documentation; nothing is sent
+        except OSError:
+            pytest.skip("this machine has no network")
+        return str(none.getsockname()[0])
+
+
+@contextmanager
+def default_timeout(timeout_s: float | None) -> Iterator[None]:
+    socket.setdefaulttimeout(timeout_s)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(None)
+
+
+@pytest.mark.parametrize("timeout_s", [None, 5.0])
+def test_a_connection_of_this_process_is_found_and_stays_as_it_is(
+    timeout_s: float | None,
+) -> None:
+    def connections() -> list[str]:
+        return [hazard.name for hazard in find_hazards() if hazard.kind == "connection"]
+
+    before = connections()
+    for address, n_found in (("127.0.0.1", 0), (address_of_this_machine(), 2)):  # both ends
+        with socket.create_server((address, 0)) as server:
+            assert connections() == before
+            there = server.getsockname()[:2]
+            with socket.create_connection(there) as one, server.accept()[0]:
+                with default_timeout(timeout_s):
+                    found = connections()
+                assert len(found) == len(before) + n_found
+                assert (f"{address}:{there[1]}" in found) == bool(n_found)
+                assert os.get_blocking(one.fileno())
+    assert connections() == before
 
 
 def test_an_open_gpu_is_found_and_its_library_alone_is_not(recorded: Path) -> None:
