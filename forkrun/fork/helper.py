@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from forkrun.base.streams import tell
 from forkrun.base.wait_status import describe_status
 from forkrun.errors import ForkrunError, InputError, StoppedError
 from forkrun.fork.failure import as_forkrun_error, from_record, to_record
@@ -225,7 +226,7 @@ class _Errors:
         with contextlib.suppress(BlockingIOError):
             for line in os.read(self.read_end, 1 << 16).decode(errors="replace").splitlines():
                 if line.startswith("forkrun: "):
-                    print(line, file=sys.stderr, flush=True)
+                    tell(line)
 
     def close(self) -> None:
         self.pass_on()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from forkrun.errors import JobError
+from forkrun.fork.helper import _Errors
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, environment, forkrun, write_job
 
@@ -60,3 +65,16 @@ def test_a_producer_that_crashes_with_the_first_events_is_said_to(tmp_path: Path
     assert ended.code == 2, ended.out
     assert 'module "Crashes": declare `produces`: they could not be determined' in ended.err
     assert "with the first events: killed by signal 11 (SIGSEGV)" in ended.err
+
+
+def test_what_our_own_code_says_in_workers_is_passed_on_wherever_stderr_leads(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(_Errors()) as errors:
+        os.write(errors.write_end, b"Warning in <TFile>: noise\nforkrun: it waits\n")
+        errors.pass_on()
+        assert capsys.readouterr().err == "forkrun: it waits\n"
+        monkeypatch.setattr(sys, "stderr", None)
+        os.write(errors.write_end, b"forkrun: it waits\n")
+        errors.pass_on()
+        assert capsys.readouterr().out == ""
