@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from forkrun.base.caller import file_of_job
-from forkrun.base.quantities import plural, whole_number
+from forkrun.base.quantities import plural
+from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of
 from forkrun.conditions.record import summary
 from forkrun.config import JobConfig
@@ -18,6 +19,11 @@ from forkrun.parent.checking import Findings, check_job
 from forkrun.parent.preparation import PreparedJob
 
 _EVENTS = 20_000
+_BLOCKS = {
+    "--blocks": "compare results of modules for several sizes of blocks: columns, decisions of"
+    " filters and histograms, to the last bit",
+    "--events N": f"number of events for --blocks ({_EVENTS})",
+}
 
 DESCRIPTION = (
     "Read the configuration, index the input, load conditions and modules, compile"
@@ -30,23 +36,9 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     add_config_options(parser)
-    parser.add_argument(
-        "--strict", action="store_true", help="treat warnings as errors (exit code 2)"
-    )
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
-    group = parser.add_argument_group("blocks")
-    group.add_argument(
-        "--blocks",
-        action="store_true",
-        help="compare results of modules for several sizes of blocks: columns, decisions of filters"
-        " and histograms, to the last bit",
-    )
-    group.add_argument(
-        "--events",
-        type=whole_number,
-        metavar="N",
-        help=f"number of events for --blocks ({_EVENTS})",
-    )
+    add_option(parser, "--strict", "treat warnings as errors (exit code 2)")
+    add_option(parser, "--json", "print what was found as JSON")
+    add_options(parser.add_argument_group("blocks"), _BLOCKS)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from forkrun.base.quantities import parse_duration
 from forkrun.base.user_text import short
 from forkrun.batch.collecting import collect, collect_part
+from forkrun.cli.arguments import add_options, add_run_directory, quantity
 from forkrun.cli.run import add_how_much, print_result
 from forkrun.errors import COLLECTED_IN_PART, ConfigError
 
+_OPTIONS = {
+    "--wait TIME = 0s": "wait up to TIME for another forkrun that works in RUNDIR (default: 0)",
+    "--partial": "merge the finished units into RUNDIR/partial",
+    "--part K/N": "make only part K of N of the outputs (K from 0), for a merge by several jobs:"
+    " forkrun collect RUNDIR joins them",
+}
 DESCRIPTION = (
     "Verify and merge what all nodes of a job have committed. The outputs have the"
     " same bytes as those of the job on one node."
@@ -19,19 +25,8 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument(
-        "--wait", metavar="TIME", default="0s",
-        help="wait up to TIME for another forkrun that works in RUNDIR (default: 0)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--partial", action="store_true", help="merge the finished units into RUNDIR/partial"
-    )
-    parser.add_argument(
-        "--part", metavar="K/N",
-        help="make only part K of N of the outputs (K from 0), for a merge by several jobs:"
-        " forkrun collect RUNDIR joins them",
-    )  # fmt: skip
+    add_run_directory(parser)
+    add_options(parser, _OPTIONS)
     add_how_much(parser)
 
 
@@ -40,10 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if options.part is not None:
         collect_part(options.run_directory, *_numbers(options.part))
         return 0
-    try:
-        wait_s = float(str(parse_duration(options.wait)))
-    except ValueError as error:
-        raise ConfigError(f"collect --wait: {error}") from None
+    wait_s = quantity("collect --wait", options.wait, parse_duration) or 0.0
     result, in_part = collect(
         options.run_directory, partial=options.partial, quiet=options.quiet, wait_s=wait_s
     )

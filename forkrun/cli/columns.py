@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.base.caller import file_of_job
+from forkrun.cli.arguments import add_option
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchored, is_url
@@ -25,15 +26,13 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument(
-        "inputs",
-        metavar="FILE",
-        nargs="+",
-        help="file of events, or configuration (TOML, JSON) or script (.py) of a job; then"
-        ' patterns of names: "Muon_*", or a part of a name',
+    words = (
+        "file of events, or configuration (TOML, JSON) or script (.py) of a job; then"
+        ' patterns of names: "Muon_*", or a part of a name'
     )
-    parser.add_argument("--tree", metavar="NAME", help="tree of events (Events), or a pattern")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("inputs", metavar="FILE", nargs="+", help=words)
+    add_option(parser, "--tree NAME", "tree of events (Events), or a pattern")
+    add_option(parser, "--json", "print JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from forkrun.cli.arguments import add_option
 from forkrun.cli.merge import add_options_of_files, merge_files_of
 
 DESCRIPTION = (
@@ -19,12 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "forkrun convert IN.root [IN2.root …] OUT.root [options]"
     parser.add_argument("inputs", metavar="IN.root", nargs="+")
     parser.add_argument("output", metavar="OUT.root", type=Path)
-    parser.add_argument(
-        "--format",
-        choices=("ttree", "rntuple"),
-        default="rntuple",
-        help="format of all tables in OUT.root (default: rntuple)",
-    )
+    words = "format of all tables in OUT.root (default: rntuple)"
+    add_option(parser, "--format {ttree,rntuple} = rntuple", words)
     add_options_of_files(parser)
 
 

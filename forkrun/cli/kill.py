@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from forkrun.base.quantities import plural
 from forkrun.batch.course import NodeJobs, accepted_submissions, note_kill
 from forkrun.batch.systems.choose import system_of
+from forkrun.cli.arguments import add_json, add_option, add_run_directory, print_json
 from forkrun.cli.resubmit import numbers_of
-from forkrun.cli.results import add_json, print_json
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import find_nodes
@@ -21,8 +20,8 @@ DESCRIPTION = "Stop the nodes of a job. Their commits are kept; forkrun resubmit
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--nodes", metavar="N,N-M", help="stop only these nodes")
+    add_run_directory(parser)
+    add_option(parser, "--nodes N,N-M", "stop only these nodes")
     add_json(parser)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from forkrun.base.quantities import whole_number
 from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import logs_of, tail
 from forkrun.batch.status import MISSING, read_status
+from forkrun.cli.arguments import add_json, add_option, add_run_directory, print_json
 from forkrun.cli.resubmit import numbers_of
-from forkrun.cli.results import add_json, print_json
 from forkrun.rundir.opening import find_nodes
 
 DESCRIPTION = "Print the last lines of the logs of unfinished nodes."
@@ -19,11 +17,9 @@ DESCRIPTION = "Print the last lines of the logs of unfinished nodes."
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--nodes", metavar="N,N-M", help="print these nodes' logs instead")
-    parser.add_argument(
-        "--lines", type=whole_number, default=20, metavar="N", help="lines per log (20)"
-    )
+    add_run_directory(parser)
+    add_option(parser, "--nodes N,N-M", "print these nodes' logs instead")
+    add_option(parser, "--lines N = 20", "lines per log (20)")
     add_json(parser)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.input_files.urls import known_as
 from forkrun.base.progress import make_progress
-from forkrun.cli.results import add_json, print_json
+from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json
 from forkrun.errors import ConfigError, VerificationError
 
 if TYPE_CHECKING:  # longer to load than files to merge
@@ -26,6 +26,15 @@ DESCRIPTION = (
     " that ROOT can merge are merged, also in folders; other objects are kept once and"
     " listed, and it is an error if they differ between files."
 )
+_OF_FILES = {
+    "--compression NAME:LEVEL": "recompress baskets: auto, or as ROOT does: zstd:5",
+    "--recluster {auto,always,never} = auto": "rewrite trees in larger baskets: always, never, or"
+    " auto (default): for files whose baskets are little more than their headers, and with"
+    " --compression",
+    "--keep-first": "keep the first file's objects where they differ and cannot be merged",
+    "--verify": "uncompress and check every basket, on all CPUs",
+    "--force": "replace an existing OUT.root",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,49 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "forkrun merge RUNDIR | forkrun merge OUT.root IN1.root [IN2.root …] [options]"
     parser.add_argument("output", metavar="RUNDIR | OUT.root", type=Path)
     parser.add_argument("inputs", metavar="IN.root", nargs="*")
-    parser.add_argument(
-        "--format",
-        choices=("ttree", "rntuple"),
-        help="format of all tables in OUT.root (default: that of the first file with each)",
-    )
+    words = "format of all tables in OUT.root (default: that of the first file with each)"
+    add_option(parser, "--format {ttree,rntuple}", words)
     add_options_of_files(parser)
 
 
 def add_options_of_files(parser: argparse.ArgumentParser) -> None:
     """Adds those of all commands that join files."""
-    parser.add_argument(
-        "--trees",
-        nargs="+",
-        metavar="TREE",
-        help="merge only these trees (default: all): Events, folder/tree, Events;2 (an older"
-        " cycle)",
-    )
-    parser.add_argument(
-        "--compression",
-        metavar="NAME:LEVEL",
-        help="recompress baskets: auto, or as ROOT does: zstd:5",
-    )
-    parser.add_argument(
-        "--recluster",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="rewrite trees in larger baskets: always, never, or auto (default): for files whose"
-        " baskets are little more than their headers, and with --compression",
-    )
-    parser.add_argument(
-        "--keep-first",
-        action="store_true",
-        help="keep the first file's objects where they differ and cannot be merged",
-    )
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="uncompress and check every basket, on all CPUs",
-    )
-    parser.add_argument("--force", action="store_true", help="replace an existing OUT.root")
-    said = parser.add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    add_json(said)
+    words = "merge only these trees (default: all): Events, folder/tree, Events;2 (an older cycle)"
+    add_option(parser, "--trees TREE", words, nargs="+")
+    add_options(parser, _OF_FILES)
+    add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_text
-from forkrun.cli.results import add_json, print_json
+from forkrun.cli.arguments import add_json, print_json
 from forkrun.errors import ConfigError, OutputError
 
 _TEMPLATES = Path(__file__).parents[1] / "templates" / "plugin"
@@ -24,9 +24,8 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument(
-        "name", metavar="NAME", help="name of the library, and of its folder in this directory"
-    )
+    words = "name of the library, and of its folder in this directory"
+    parser.add_argument("name", metavar="NAME", help=words)
     add_json(parser)
 
 

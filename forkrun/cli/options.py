@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import whole_number
 from forkrun.base.received import CONFIG, received
+from forkrun.cli.arguments import add_option
 from forkrun.config import Distribution, Executor
 from forkrun.config.anchor import anchored
 from forkrun.config.auto_children import AUTO
@@ -21,20 +22,32 @@ from forkrun.errors import ConfigError
 if TYPE_CHECKING:
     from forkrun.config import JobConfig
 
-_FLAGS = {
-    "children": "forking.children",
-    "distribution": "forking.distribution",
-    "events_per_turn": "forking.events_per_turn",
-    "threads": "threads.per_child",
-    "executor": "threads.executor",
-    "dataset": "source.datasets",
-    "max_events": "source.max_events",
-    "skip_events": "source.skip_events",
-    "lumi_mask": "source.lumi_mask",
-    "runs": "source.runs",
-    "max_walltime": "limits.walltime",
-    "max_memory": "limits.memory",
+_CORES = {
+    "--children N": (
+        "forking.children",
+        'number of children; 0: process in the parent; "auto": one per CPU',
+    ),
+    "--threads N": ("threads.per_child", "threads per child"),
 }
+_OVERRIDES = {
+    f"--distribution {{{','.join(Distribution)}}}": (
+        "forking.distribution",
+        "distribution of events among children",
+    ),
+    "--events-per-turn N": ("forking.events_per_turn", "events per turn of round-robin"),
+    f"--executor {{{','.join(Executor)}}}": ("threads.executor", "thread pool that runs tasks"),
+    "--dataset NAME": (
+        "source.datasets",
+        "process only datasets of this name or pattern; repeatable",
+    ),
+    "--max-events N": ("source.max_events", "maximum number of events"),
+    "--skip-events N": ("source.skip_events", "skip the first N events"),
+    "--lumi-mask FILE": ("source.lumi_mask", 'lumi mask: {"run": [[first, last], …]}'),
+    "--runs RUNS": ("source.runs", 'runs to process: "362001-362100,362200"'),
+    "--max-walltime TIME": ("limits.walltime", 'time limit: "8h", "07:45:00"'),
+    "--max-memory SIZE": ("limits.memory", 'memory limit for all processes together: "16 GB"'),
+}
+"""Options, each with the key that it overrides."""
 
 
 def add_config_options(
@@ -42,79 +55,38 @@ def add_config_options(
 ) -> None:
     """Adds CONFIG, [FILES…] and the options that override them; unless the command has its own for
     them, also numbers of children and threads."""
-    parser.add_argument(
-        "config",
-        metavar="CONFIG",
-        nargs=None if needs_config else "?",
-        help="job configuration, a TOML or JSON file; or a program in Python that makes a"
-        " forkrun.Job: it is run up to its first job.run(), whose job is taken",
+    words = (
+        "job configuration, a TOML or JSON file; or a program in Python that makes a"
+        " forkrun.Job: it is run up to its first job.run(), whose job is taken"
     )
-    parser.add_argument(
-        "files",
-        metavar="FILE",
-        nargs="*",
-        help="input files, globs or URLs that replace source.files (relative to this directory)",
-    )
+    parser.add_argument("config", metavar="CONFIG", nargs=None if needs_config else "?", help=words)
+    words = "input files, globs or URLs that replace source.files (relative to this directory)"
+    parser.add_argument("files", metavar="FILE", nargs="*", help=words)
     add_overrides(parser, has_cores=has_cores)
-    parser.add_argument(
-        "--job", metavar="NAME", help="the forkrun.Job to take of a program that makes several"
-    )
+    add_option(parser, "--job NAME", "the forkrun.Job to take of a program that makes several")
 
 
 def add_overrides(parser: argparse.ArgumentParser, *, has_cores: bool = True) -> None:
     """Adds the options that override the configuration."""
     job = parser.add_argument_group("what overrides the configuration")
-    if has_cores:
-        _add_cores(job)
-    distributions, executors = [d.value for d in Distribution], [e.value for e in Executor]
-    job.add_argument(
-        "--distribution", choices=distributions, help="distribution of events among children"
+    for written, (_, words) in {**(_CORES if has_cores else {}), **_OVERRIDES}.items():
+        add_option(job, written, words, **_PARTICULAR.get(written, {}))
+    words = (
+        "set any key, in TOML syntax: --set forking.children=8,"
+        " --set modules.dimuon.params.pt_min=7.5"
     )
-    job.add_argument(
-        "--events-per-turn", type=whole_number, metavar="N", help="events per turn of round-robin"
-    )
-    job.add_argument("--executor", choices=executors, help="thread pool that runs tasks")
-    job.add_argument(
-        "--dataset",
-        action="append",
-        metavar="NAME",
-        help="process only datasets of this name or pattern; repeatable",
-    )
-    job.add_argument(
-        "--max-events", type=whole_number, metavar="N", help="maximum number of events"
-    )
-    job.add_argument(
-        "--skip-events", type=whole_number, metavar="N", help="skip the first N events"
-    )
-    job.add_argument("--lumi-mask", metavar="FILE", help='lumi mask: {"run": [[first, last], …]}')
-    job.add_argument("--runs", metavar="RUNS", help='runs to process: "362001-362100,362200"')
-    job.add_argument("--max-walltime", metavar="TIME", help='time limit: "8h", "07:45:00"')
-    job.add_argument(
-        "--max-memory", metavar="SIZE", help='memory limit for all processes together: "16 GB"'
-    )
-    job.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="settings",
-        help="set any key, in TOML syntax: --set forking.children=8,"
-        " --set modules.dimuon.params.pt_min=7.5",
-    )
-
-
-def _add_cores(job: argparse._ArgumentGroup) -> None:
-    job.add_argument(
-        "--children",
-        type=_number_of_children,
-        metavar="N",
-        help='number of children; 0: process in the parent; "auto": one per CPU',
-    )
-    job.add_argument("--threads", type=whole_number, metavar="N", help="threads per child")
+    add_option(job, "--set KEY=VALUE", words, action="append", default=[], dest="settings")
 
 
 def _number_of_children(text: str) -> int | str:
     return text if text == AUTO else whole_number(text)
+
+
+_PARTICULAR: dict[str, dict[str, Any]] = {
+    "--children N": {"type": _number_of_children},
+    "--dataset NAME": {"action": "append"},
+    "--lumi-mask FILE": {"type": None},
+}
 
 
 def config_of(options: argparse.Namespace) -> JobConfig:
@@ -138,8 +110,8 @@ def settings_of(options: argparse.Namespace) -> list[tuple[str, Any]]:
             ("source.files", [anchored(file, Path.cwd()) for file in options.files]),
             ("source.list", None),
         ]
-    for flag, key in _FLAGS.items():
-        value = getattr(options, flag)
+    for written, (key, _) in {**_CORES, **_OVERRIDES}.items():
+        value = getattr(options, written.split()[0].strip("-").replace("-", "_"))
         if value is not None:
             settings.append((key, value))
     return settings + [parse_setting(text) for text in options.settings]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from forkrun.base.quantities import plural
 from forkrun.base.user_text import short
@@ -11,7 +10,7 @@ from forkrun.batch.extending import check_unchanged
 from forkrun.batch.shipping import changed_code, take_new_code
 from forkrun.batch.status import JobStatus, State, read_status
 from forkrun.batch.submit import missing_needs, named_needs, note_on, submit_nodes
-from forkrun.cli.results import add_json, print_json
+from forkrun.cli.arguments import add_option, add_quiet, add_run_directory, print_json
 from forkrun.config import BatchSystem, JobConfig, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
@@ -28,23 +27,18 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="batch system")
-    parser.add_argument(
-        "--nodes", metavar="N,N-M", help="resubmit these nodes, whatever their state and retries"
+    add_run_directory(parser)
+    add_option(parser, f"--on {{{','.join(BatchSystem)}}}", "batch system")
+    words = "resubmit these nodes, whatever their state and retries"
+    add_option(parser, "--nodes N,N-M", words)
+    words = "change a value of [batch] from now on"
+    add_option(parser, "--set batch.KEY=VALUE", words, action="append", default=[], dest="settings")
+    words = (
+        "process missing units with the present code, which must make the same columns and"
+        " histograms; the report says so"
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="batch.KEY=VALUE", dest="settings",
-        help="change a value of [batch] from now on",
-    )  # fmt: skip
-    parser.add_argument(
-        "--new-code", action="store_true",
-        help="process missing units with the present code, which must make the same columns and"
-        " histograms; the report says so",
-    )  # fmt: skip
-    said = parser.add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    add_json(said)
+    add_option(parser, "--new-code", words)
+    add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:

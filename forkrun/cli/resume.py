@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from forkrun.cli.arguments import add_run_directory
 from forkrun.cli.options import add_overrides
 from forkrun.cli.run import add_run_options, config_with, print_result
 from forkrun.parent.job import run_job
@@ -18,7 +18,7 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+    add_run_directory(parser)
     add_overrides(parser)
     add_run_options(parser)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forkrun.cli.arguments import add_option, add_options, add_plots
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
@@ -22,58 +23,39 @@ DESCRIPTION = (
     "Index the input, fork children, process, merge and report. A run directory"
     " that holds the beginning of the same job is resumed."
 )
+_HOW_MUCH = {
+    "-q, --quiet": "print errors only",
+    "-v, --verbose": "print the whole report, not a summary",
+    "--json": "print the report and the names of files as JSON; progress is on stderr",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     add_config_options(parser)
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
-    )
-    parser.add_argument("--force", action="store_true", help="replace an existing run directory")
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="RUN:LUMI:EVENT",
-        help="process only this event; repeatable",
-    )
+    add_option(parser, "-o, --output RUNDIR", "run directory (default: NAME-run)")
+    add_option(parser, "--force", "replace an existing run directory")
+    words = "process only this event; repeatable"
+    add_option(parser, "--only RUN:LUMI:EVENT", words, action="append", default=[])
     add_run_options(parser)
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that `run` and `resume` share."""
-    parser.add_argument(
-        "--no-merge", action="store_true", help="do not merge; forkrun merge RUNDIR does it later"
+    add_option(parser, "--no-merge", "do not merge; forkrun merge RUNDIR does it later")
+    add_option(parser, "--trace", "write RUNDIR/trace.json for ui.perfetto.dev")
+    words = (
+        "write plots for papers, too, as PNG, SVG and PDF (forkrun report --plots RUNDIR"
+        " does it later)"
     )
-    parser.add_argument(
-        "--trace", action="store_true", help="write RUNDIR/trace.json for ui.perfetto.dev"
-    )
-    parser.add_argument(
-        "--plots",
-        action=argparse.BooleanOptionalAction,
-        default=False,
-        help="write plots for papers, too, as PNG, SVG and PDF (forkrun report --plots RUNDIR"
-        " does it later)",
-    )
-    parser.add_argument(
-        "--logs", action="store_true", help="show what modules print, which goes to RUNDIR/logs"
-    )
+    add_plots(parser, words)
+    add_option(parser, "--logs", "show what modules print, which goes to RUNDIR/logs")
     add_how_much(parser)
 
 
 def add_how_much(parser: argparse.ArgumentParser) -> None:
     """Adds -q, -v and --json."""
-    said = parser.add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    said.add_argument(
-        "-v", "--verbose", action="store_true", help="print the whole report, not a summary"
-    )
-    said.add_argument(
-        "--json",
-        action="store_true",
-        help="print the report and the names of files as JSON; progress is on stderr",
-    )
+    add_options(parser.add_mutually_exclusive_group(), _HOW_MUCH)
 
 
 def run(options: argparse.Namespace) -> int:

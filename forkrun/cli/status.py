@@ -6,13 +6,13 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
 
 from msgspec import to_builtins
 
 from forkrun.base.streams import unfiltered
 from forkrun.batch.status import MISSING, JobStatus, State, read_status
 from forkrun.batch.status_text import status_lines
+from forkrun.cli.arguments import add_option, add_run_directory
 from forkrun.errors import JobError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.opening import find_nodes
@@ -28,13 +28,9 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
-    parser.add_argument(
-        "--follow", action="store_true", help="repeat until no node or merge runs or waits"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print all details of each node as JSON"
-    )
+    add_run_directory(parser)
+    add_option(parser, "--follow", "repeat until no node or merge runs or waits")
+    add_option(parser, "--json", "print all details of each node as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

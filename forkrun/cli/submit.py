@@ -19,9 +19,9 @@ from forkrun.batch.preparing import (
 )
 from forkrun.batch.profiles import with_profile
 from forkrun.batch.submit import dry_submission, first_needs, note_on, submit_nodes
+from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json, quantity
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.cli.resubmit import resubmit
-from forkrun.cli.results import add_json, print_json
 from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -32,6 +32,13 @@ from forkrun.rundir.start import write_config
 _FULL = 0.8
 """Part of a node's time that its events should take, as a probe of some of them says."""
 _PROBE_EVENTS = 2000
+_OPTIONS = {
+    "--merge": "submit a merge that waits for the nodes",
+    "--extend": "add new input files to a submitted job",
+    "--new-code": "submit what is missing of a submitted job again, with the present code and"
+    " functions, as forkrun resubmit --new-code does",
+    "--dry-run": "write and show the scripts without submitting",
+}
 
 DESCRIPTION = (
     "Check and plan a job, give each node a part of the plan, and submit the nodes."
@@ -43,35 +50,15 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     add_config_options(parser)
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="RUNDIR", help="run directory (default: NAME-run)"
-    )
-    parser.add_argument("--on", choices=[s.value for s in BatchSystem], help="batch system")
-    parser.add_argument("--profile", metavar="NAME", help="profile of batch.toml to use")
+    add_option(parser, "-o, --output RUNDIR", "run directory (default: NAME-run)")
+    add_option(parser, f"--on {{{','.join(BatchSystem)}}}", "batch system")
+    add_option(parser, "--profile NAME", "profile of batch.toml to use")
     how_many = parser.add_mutually_exclusive_group()
     how_many.add_argument("--nodes", type=whole_number, metavar="N")
     how_many.add_argument("--events-per-node", type=whole_number, metavar="N")
-    how_many.add_argument(
-        "--time-per-node", metavar="TIME", help='"2h", after a probe of some events'
-    )
-    parser.add_argument(
-        "--merge", action="store_true", help="submit a merge that waits for the nodes"
-    )
-    parser.add_argument(
-        "--extend", action="store_true", help="add new input files to a submitted job"
-    )
-    parser.add_argument(
-        "--new-code",
-        action="store_true",
-        help="submit what is missing of a submitted job again, with the present code and functions,"
-        " as forkrun resubmit --new-code does",
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="write and show the scripts without submitting"
-    )
-    said = parser.add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    add_json(said)
+    add_option(how_many, "--time-per-node TIME", '"2h", after a probe of some events')
+    add_options(parser, _OPTIONS)
+    add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -185,10 +172,7 @@ def _events_in(text: str, config: JobConfig) -> int:
     """Events that a node processes in this time, as tried here with some of them."""
     from forkrun.studies.measure.probe import probe_job
 
-    try:
-        time_s = float(str(parse_duration(text)))
-    except ValueError as error:
-        raise ConfigError(f"submit --time-per-node {text}: {error}") from None
+    time_s = quantity("submit --time-per-node", text, parse_duration) or 0.0
     threads = config.threads.per_child
     with tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
         (probe,) = probe_job(config, _PROBE_EVENTS, [threads], Path(folder), _note)

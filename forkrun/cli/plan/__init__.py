@@ -10,10 +10,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
-from forkrun.cli.plan.fit import add_fit_options, run_fit
-from forkrun.cli.plan.simulation import add_simulation_options, simulate
+from forkrun.cli.plan.fit import FIT, run_fit
+from forkrun.cli.plan.simulation import SIMULATION, simulate
 from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
@@ -31,14 +31,10 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     add_config_options(parser, needs_config=False)
-    parser.add_argument(
-        "--json", action="store_true", help="print JSON, as in plan.json of a run directory"
-    )
-    parser.add_argument(
-        "--units", type=whole_number, default=40, metavar="N", help="number of units to print (40)"
-    )
-    add_simulation_options(parser)
-    add_fit_options(parser)
+    add_option(parser, "--json", "print JSON, as in plan.json of a run directory")
+    add_option(parser, "--units N = 40", "number of units to print (40)")
+    add_options(parser.add_argument_group("simulation"), SIMULATION)
+    add_options(parser.add_argument_group("children × threads for a slot"), FIT)
 
 
 def run(options: argparse.Namespace) -> int:

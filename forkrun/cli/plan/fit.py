@@ -11,30 +11,21 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from forkrun.base.quantities import parse_size, whole_number
+from forkrun.base.quantities import parse_size
+from forkrun.cli.arguments import quantity
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 
-
-def add_fit_options(parser: argparse.ArgumentParser) -> None:
-    """Adds --fit and the options that belong to it."""
-    fit = parser.add_argument_group("children × threads for a slot")
-    fit.add_argument(
-        "--fit", action="store_true",
-        help="probe the job with some events, then choose children × threads that fit the cores and"
-        " the memory of this slot (CPU affinity, control groups, Slurm)",
-    )  # fmt: skip
-    fit.add_argument(
-        "--fit-events",
-        type=whole_number,
-        default=1000,
-        metavar="N",
-        help="events per probe (%(default)s)",
-    )
-    fit.add_argument("--cores", type=whole_number, metavar="N", help="cores of another slot")
-    fit.add_argument("--memory", metavar="SIZE", help='memory of another slot: "16 GB"')
+FIT = {
+    "--fit": "probe the job with some events, then choose children × threads that fit the cores and"
+    " the memory of this slot (CPU affinity, control groups, Slurm)",
+    "--fit-events N = 1000": "events per probe (%(default)s)",
+    "--cores N": "cores of another slot",
+    "--memory SIZE": 'memory of another slot: "16 GB"',
+}
+"""Options."""
 
 
 def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:
@@ -52,7 +43,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     for flag, value in (("--fit-events", options.fit_events), ("--cores", options.cores)):
         if value is not None and value < 1:
             raise ConfigError(f"plan {flag} {value}: must be at least 1")
-    memory = _bytes(options.memory) if options.memory else None
+    memory = quantity("plan --memory", options.memory, parse_size)
     slot = find_slot(cores=options.cores, memory_bytes=memory)
     here = find_slot()
     with naming(options.config), tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
@@ -71,13 +62,6 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     else:
         print_fit(slot, model, fit, Console(highlight=False))
     return 0 if fit.chosen else ConfigError.exit_code
-
-
-def _bytes(text: str) -> float:
-    try:
-        return float(str(parse_size(text)))
-    except ValueError as error:
-        raise ConfigError(f"plan --memory {text}: {error}") from None
 
 
 def _say(text: str) -> None:

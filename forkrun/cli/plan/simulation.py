@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun.base.quantities import whole_number
 from forkrun.base.user_text import short
 from forkrun.config import JobConfig
 from forkrun.config.auto_children import AUTO
@@ -28,65 +27,24 @@ _MOST_CHILDREN = 100_000
 """Each has a row of times in memory."""
 
 
-def add_simulation_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that say what is simulated."""
-    group = parser.add_argument_group("simulation")
-    group.add_argument(
-        "--simulate",
-        action="store_true",
-        help="simulate how long children take with each distribution",
-    )
-    group.add_argument(
-        "--with-children",
-        metavar="N,N,…",
-        help="numbers of children to simulate (8,32,256, or --children)",
-    )
-    group.add_argument(
-        "--costs",
-        metavar="COSTS",
-        default="lognormal:0.01:0.5",
-        help="seconds per event: constant:MEAN, exponential:MEAN, lognormal:MEAN:SPREAD (relative);"
-        " a .npy, .json or text file with one per entry or per range of one lumi of the input;"
-        " or the run directory of a job with this input (default: %(default)s)",
-    )
-    group.add_argument(
-        "--first",
-        metavar="FRACTION:FACTOR",
-        help="extra cost of the first events: 0.03:10 (fraction:factor)",
-    )
-    group.add_argument(
-        "--per-lumi",
-        type=float,
-        default=0.0,
-        metavar="SPREAD",
-        help="relative spread of costs between lumis: 0.3",
-    )
-    group.add_argument(
-        "--overhead",
-        type=float,
-        metavar="SECONDS",
-        help="time per stretch [s] (0.007, or that of the run)",
-    )
-    group.add_argument(
-        "--per-call",
-        type=float,
-        default=0.0,
-        metavar="SECONDS",
-        help="fixed cost of each call of modules, beside its events (0; in Python some 0.02)",
-    )
-    group.add_argument("--plot", metavar="FILE", type=Path, help="write a plot of utilization")
-    group.add_argument(
-        "--synthetic",
-        metavar="FILESxLUMISxEVENTS",
-        help="do without input: number of files, lumis per file and events per lumi",
-    )
-    group.add_argument(
-        "--cluster",
-        type=whole_number,
-        default=5_000,
-        metavar="N",
-        help="events per cluster (5000) of these",
-    )
+SIMULATION = {
+    "--simulate": "simulate how long children take with each distribution",
+    "--with-children N,N,…": "numbers of children to simulate (8,32,256, or --children)",
+    "--costs COSTS = lognormal:0.01:0.5": "seconds per event: constant:MEAN, exponential:MEAN,"
+    " lognormal:MEAN:SPREAD (relative); a .npy, .json or text file with one per entry or per range"
+    " of one lumi of the input; or the run directory of a job with this input (default:"
+    " %(default)s)",
+    "--first FRACTION:FACTOR": "extra cost of the first events: 0.03:10 (fraction:factor)",
+    "--per-lumi SPREAD = 0.0": "relative spread of costs between lumis: 0.3",
+    "--overhead SECONDS": "time per stretch [s] (0.007, or that of the run)",
+    "--per-call SECONDS = 0.0": "fixed cost of each call of modules, beside its events (0; in"
+    " Python some 0.02)",
+    "--plot FILE": "write a plot of utilization",
+    "--synthetic FILESxLUMISxEVENTS": "do without input: number of files, lumis per file and"
+    " events per lumi",
+    "--cluster N = 5000": "events per cluster (5000) of these",
+}
+"""Options."""
 
 
 def simulate(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from forkrun.base.durable import write_named
+from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 from forkrun.monitoring.comparison.compare import Condition, compare
 from forkrun.monitoring.comparison.runs import FIGURES, read_run
@@ -24,19 +25,15 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
-    parser.add_argument(
-        "run_dirs", nargs="+", type=Path, metavar="RUNDIR", help="run directories of jobs"
+    words = "run directories of jobs"
+    parser.add_argument("run_dirs", nargs="+", type=Path, metavar="RUNDIR", help=words)
+    words = (
+        'exit with 1 if this holds of a ratio to the first, as "rate < 0.9" or'
+        ' "memory > 1.1"; may be given several times; figures: ' + ", ".join(FIGURES)
     )
-    parser.add_argument(
-        "--fail-if",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help='exit with 1 if this holds of a ratio to the first, as "rate < 0.9" or'
-        ' "memory > 1.1"; may be given several times; figures: ' + ", ".join(FIGURES),
-    )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add_option(parser, "--fail-if CONDITION", words, action="append", default=[])
+    add_option(parser, "--html FILE", "write a page, too")
+    add_option(parser, "--json", "print JSON instead of text")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from forkrun.base.durable import write_named
+from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 from forkrun.monitoring.export.formats import FORMATS
 from forkrun.monitoring.records import read_records
@@ -23,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
     parser.add_argument("format", choices=list(FORMATS), metavar="FORMAT", help=", ".join(FORMATS))
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="file to write instead of stdout"
-    )
+    add_option(parser, "-o, --output FILE", "file to write instead of stdout")
 
 
 def run(options: argparse.Namespace) -> int:

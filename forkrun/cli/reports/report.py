@@ -10,6 +10,7 @@ from typing import Any
 
 from forkrun.base.regular_file import read_regular
 from forkrun.batch.site_formats import write_site_formats
+from forkrun.cli.arguments import add_option, add_plots
 from forkrun.errors import InputError, LockedError
 from forkrun.monitoring.report.write import report_of_now, write_report
 from forkrun.rundir.directory import RunDirectory
@@ -24,18 +25,10 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.add_argument(
-        "--plots",
-        action=argparse.BooleanOptionalAction,
-        default=False,
-        help="write plots for papers into RUNDIR/plots, as PNG, SVG and PDF",
-    )
-    parser.add_argument(
-        "--site",
-        action="store_true",
-        help="write RUNDIR/site: FrameworkJobReport.xml, lumis by node, Adler-32 and SHA-256",
-    )
+    add_option(parser, "--json", "print JSON instead of text")
+    add_plots(parser, "write plots for papers into RUNDIR/plots, as PNG, SVG and PDF")
+    words = "write RUNDIR/site: FrameworkJobReport.xml, lumis by node, Adler-32 and SHA-256"
+    add_option(parser, "--site", words)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,8 +19,8 @@ from rich.live import Live
 
 from forkrun.base.quantities import plural
 from forkrun.batch.course import accepted_submissions
+from forkrun.cli.arguments import add_option, print_json
 from forkrun.cli.kill import stop_nodes
-from forkrun.cli.results import print_json
 from forkrun.errors import InputError
 from forkrun.monitoring.live.screen import ORDERS, render
 from forkrun.monitoring.live.state import LiveJob, LiveRun
@@ -42,8 +42,8 @@ _UP, _DOWN = "\x1b[A", "\x1b[B"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("run_dir", type=Path, metavar="RUNDIR", help="run directory of a job")
-    parser.add_argument("--once", action="store_true", help="print it once and end")
-    parser.add_argument("--json", action="store_true", help="print it once, as JSON")
+    add_option(parser, "--once", "print it once and end")
+    add_option(parser, "--json", "print it once, as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.durable import write_named
-from forkrun.base.quantities import whole_number
 from forkrun.base.user_text import short
+from forkrun.cli.arguments import add_options
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 _MOST_THREADS = 10_000
 """What is simulated takes time for each of them."""
 
+_OPTIONS = {
+    "--threads N,N,… = 1,2,4,8,16,32": "numbers of threads (%(default)s)",
+    "--events-in-flight N": "events (of a run: blocks) in flight; default: as many as threads",
+    "--json OUT.json": "write the results as JSON",
+    "--plots DIR": "write plots as PNG and SVG",
+}
 DESCRIPTION = (
     "Estimate, from the times and dependencies of modules in a replay file or a"
     " run,"
@@ -31,20 +37,7 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("source", metavar="FILE | RUNDIR", type=Path, help="replay file, or a run")
-    parser.add_argument(
-        "--threads",
-        default="1,2,4,8,16,32",
-        metavar="N,N,…",
-        help="numbers of threads (%(default)s)",
-    )
-    parser.add_argument(
-        "--events-in-flight",
-        type=whole_number,
-        metavar="N",
-        help="events (of a run: blocks) in flight; default: as many as threads",
-    )
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
-    parser.add_argument("--plots", metavar="DIR", type=Path, help="write plots as PNG and SVG")
+    add_options(parser, _OPTIONS)
 
 
 def run(options: argparse.Namespace) -> int:

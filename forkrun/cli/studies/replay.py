@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from forkrun.base.durable import write_named
-from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option
 from forkrun.errors import OutputError
 from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
 
-_OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
-    ("--iterations", "n_events", whole_number, "number of events (default: of the file)"),
-    (
-        "--events-in-flight",
-        "events_in_flight",
-        whole_number,
+_WRITTEN = {
+    "n_events": ("--iterations N", "number of events (default: of the file)"),
+    "events_in_flight": (
+        "--events-in-flight N",
         "events in flight per child (default: of the file)",
     ),
-    (
-        "--threads",
-        "n_threads",
-        whole_number,
-        "threads per child (default: of the file, or one per core)",
+    "n_threads": ("--threads N", "threads per child (default: of the file, or one per core)"),
+    "time_scale": ("--time-scale FACTOR", "factor of all times (default: 1)"),
+    "n_children": ("--children N", "forked processes that share the events (default: 1)"),
+    "block_size": ("--block-size N", "events that a module gets at a time (default: 1)"),
+    "executor": (f"--executor {{{','.join(get_args(ExecutorName))}}}", "thread pool (tbb)"),
+    "mode": (
+        f"--mode {{{','.join(get_args(Mode))}}}",
+        "way of spending time (default: that of the file)",
     ),
-    ("--time-scale", "time_scale", float, "factor of all times (default: 1)"),
-    (
-        "--children",
-        "n_children",
-        whole_number,
-        "forked processes that share the events (default: 1)",
+    "get": (
+        f"--get {{{','.join(get_args(Get))}}}",
+        "way in which modules get products (default: that of the file)",
     ),
-    (
-        "--block-size",
-        "block_size",
-        whole_number,
-        "events that a module gets at a time (default: 1)",
-    ),
-)
+}
+"""Options, by field of the settings."""
 
 DESCRIPTION = (
     "Run the modules of a replay file: its times and dependencies, nothing else."
@@ -52,25 +44,11 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("file", metavar="FILE", type=Path, help="replay file: JSON, plain or .gz")
-    for flag, field, kind, words in _OPTIONS:
-        parser.add_argument(flag, dest=field, type=kind, metavar="N", help=words)
-    parser.add_argument("--executor", choices=get_args(ExecutorName), help="thread pool (tbb)")
-    parser.add_argument(
-        "--mode", choices=get_args(Mode), help="way of spending time (default: that of the file)"
-    )
-    parser.add_argument(
-        "--get",
-        choices=get_args(Get),
-        help="way in which modules get products (default: that of the file)",
-    )
-    parser.add_argument(
-        "--always-tasks",
-        action="store_true",
-        default=None,
-        help="always use tasks, never plain calls",
-    )
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+    for field, written in _WRITTEN.items():
+        add_option(parser, *written, dest=field)
+    add_option(parser, "--always-tasks", "always use tasks, never plain calls", default=None)
+    add_option(parser, "--json OUT.json", "write the results as JSON")
+    add_option(parser, "-q, --quiet", "do not show progress")
 
 
 def run(options: argparse.Namespace) -> int:

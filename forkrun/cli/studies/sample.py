@@ -5,30 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from forkrun.base.durable import require_folder
-from forkrun.base.quantities import duration, size, whole_number
+from forkrun.base.quantities import duration, size
 from forkrun.base.streams import unfiltered
-from forkrun.cli.results import add_json, print_json
+from forkrun.cli.arguments import add_option, add_quiet, print_json
 from forkrun.errors import OutputError
 from forkrun.studies.sample.settings import SampleSettings
 
-OPTIONS: tuple[tuple[str, str, Callable[[str], Any], str], ...] = (
-    ("events", "n_events", whole_number, "events in all files together"),
-    ("runs", "n_runs", whole_number, "runs, with equal numbers of events"),
-    ("lumis", "lumis_per_run", whole_number, "luminosity sections per run"),
-    ("branches", "n_branches", whole_number, "branches of the Events tree, counters included"),
-    ("files", "n_files", whole_number, "files: OUT_0.root, OUT_1.root, … if more than one"),
-    ("drift", "drift", float, "relative growth of the event size along the sample, e.g. -0.5"),
-    ("peak", "peak", float, "factor by which the first events are larger, e.g. 10"),
-    ("cluster", "cluster", whole_number, "events per cluster of the tree"),
-    ("compression", "compression", str, "auto, zstd:5, lz4:4, zlib:1, lzma:6 or none"),
-    ("seed", "seed", whole_number, "same seed, same events"),
-)
-
+_WRITTEN = {
+    "n_events": ("--events N", "events in all files together"),
+    "n_runs": ("--runs N", "runs, with equal numbers of events"),
+    "lumis_per_run": ("--lumis N", "luminosity sections per run"),
+    "n_branches": ("--branches N", "branches of the Events tree, counters included"),
+    "n_files": ("--files N", "files: OUT_0.root, OUT_1.root, … if more than one"),
+    "drift": ("--drift FACTOR", "relative growth of the event size along the sample, e.g. -0.5"),
+    "peak": ("--peak FACTOR", "factor by which the first events are larger, e.g. 10"),
+    "cluster": ("--cluster N", "events per cluster of the tree"),
+    "compression": ("--compression TEXT", "auto, zstd:5, lz4:4, zlib:1, lzma:6 or none"),
+    "seed": ("--seed N", "same seed, same events"),
+}
+"""Options, by field of the settings."""
 _OF_LCIO = ".slcio"
 
 DESCRIPTION = (
@@ -42,19 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     parser.add_argument("output", type=Path, metavar="OUT.root", help="file to write")
-    said = parser.add_mutually_exclusive_group()
-    said.add_argument("-q", "--quiet", action="store_true", help="print nothing")
-    add_json(said)
-    for flag, field, kind, words in OPTIONS:
-        default = getattr(SampleSettings(), field)
-        parser.add_argument(
-            f"--{flag}",
-            dest=field,
-            type=kind,
-            default=default,
-            metavar="TEXT" if kind is str else "N",
-            help=words,
-        )
+    add_quiet(parser, "print nothing")
+    for field, written in _WRITTEN.items():
+        add_option(parser, *written, dest=field, default=getattr(SampleSettings(), field))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         from forkrun.studies.sample.write import write_sample
 
-    settings = SampleSettings(**{field: getattr(args, field) for _, field, _, _ in OPTIONS})
+    settings = SampleSettings(**{field: getattr(args, field) for field in _WRITTEN})
     start_s = time.monotonic()
     if not args.output.name or (args.output.exists() and not args.output.is_file()):
         # A device, such as /dev/null, would be replaced by the file.

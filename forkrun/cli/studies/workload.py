@@ -5,39 +5,32 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forkrun.base.durable import require_folder, write_bytes
-from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 
 if TYPE_CHECKING:
     from forkrun.studies.workload.statistics import Statistics
 
 
-_OPTIONS: tuple[tuple[str, str, Callable[[str], Any], object, str], ...] = (
-    (
-        "--modules",
-        "n_modules",
-        whole_number,
-        None,
+_WRITTEN = {
+    "like": ("--like NAME|FILE = hipileup", "hipileup, minbias, or a replay file"),
+    "n_modules": (
+        "--modules N",
         "number of modules, filters included (default: as in --like)",
     ),
-    (
-        "--filters",
-        "n_filters",
-        whole_number,
-        None,
-        "filters, each on its own path (default: as in --like)",
-    ),
-    ("--events", "n_events", whole_number, 100, "events with their own times (default: 100)"),
-    ("--iterations", "iterations", whole_number, None, "events to process (default: --events)"),
-    ("--events-in-flight", "in_flight", whole_number, 1, "default: 1"),
-    ("--seed", "seed", whole_number, 1, "same seed, same file (default: 1)"),
-    ("--scale", "scale", float, 1.0, "factor of all times (default: 1)"),
-)
+    "n_filters": ("--filters N", "filters, each on its own path (default: as in --like)"),
+    "n_events": ("--events N = 100", "events with their own times (default: 100)"),
+    "iterations": ("--iterations N", "events to process (default: --events)"),
+    "in_flight": ("--events-in-flight N = 1", "default: 1"),
+    "seed": ("--seed N = 1", "same seed, same file (default: 1)"),
+    "scale": ("--scale FACTOR = 1.0", "factor of all times (default: 1)"),
+    "concurrency": ("--concurrency {reentrant,one,unsafe}", "concurrency of all modules"),
+}
+"""Options, by field of the wishes."""
 
 DESCRIPTION = (
     "Write a replay file of any size with the statistics of a real one: times of"
@@ -48,17 +41,8 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     parser.add_argument("output", metavar="OUT.json[.gz]", type=Path)
-    parser.add_argument(
-        "--like",
-        default="hipileup",
-        metavar="NAME|FILE",
-        help="hipileup, minbias, or a replay file",
-    )
-    for flag, field, kind, default, words in _OPTIONS:
-        parser.add_argument(flag, dest=field, type=kind, default=default, metavar="N", help=words)
-    parser.add_argument(
-        "--concurrency", choices=("reentrant", "one", "unsafe"), help="concurrency of all modules"
-    )
+    for field, written in _WRITTEN.items():
+        add_option(parser, *written, dest=field)
     parser.add_argument("--mode", choices=("busywait", "sleep"), default="busywait")
 
 

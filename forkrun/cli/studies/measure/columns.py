@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkrun.base.cpus import usable_cpus
-from forkrun.base.quantities import whole_number
-from forkrun.cli.studies.measure.finish import add_study_options, check_destinations, finish_study
+from forkrun.cli.arguments import add_option
 from forkrun.config import validate
 from forkrun.config.anchor import anchored
 from forkrun.errors import ConfigError
+
+if TYPE_CHECKING:
+    from forkrun.studies.frame.study import Study
 
 HELP = "show what columns cost to read, and how well threads share that"
 DESCRIPTION = (
@@ -24,24 +27,18 @@ _MOST_THREADS = 256
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
     parser.add_argument("file", metavar="FILE", help="file of events")
-    parser.add_argument(
-        "inputs", metavar="COLUMN", nargs="*",
-        help='patterns of names: "Muon_*", or a part of a name (all columns)',
-    )  # fmt: skip
-    parser.add_argument("--tree", metavar="NAME", default=_TREE, help="tree of events (Events)")
-    parser.add_argument(
-        "--threads", type=whole_number, metavar="N", default=min(2, usable_cpus()),
-        help="threads, and blocks in flight (2)",
-    )  # fmt: skip
-    add_study_options(parser)
+    words = 'patterns of names: "Muon_*", or a part of a name (all columns)'
+    parser.add_argument("inputs", metavar="COLUMN", nargs="*", help=words)
+    add_option(parser, f"--tree NAME = {_TREE}", "tree of events (Events)")
+    n_threads = min(2, usable_cpus())
+    add_option(parser, f"--threads N = {n_threads}", "threads, and blocks in flight (2)")
 
 
-def measure(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure columns`."""
     from forkrun.schedule.input_columns import columns_of_input
     from forkrun.studies.columns.study import measure_columns
 
-    check_destinations(options)
     if not 1 <= options.threads <= _MOST_THREADS:
         raise ConfigError(f"measure columns: --threads: from 1 to {_MOST_THREADS}")
     path = anchored(options.file, Path.cwd())
@@ -50,7 +47,6 @@ def measure(options: argparse.Namespace) -> int:
     names = [column.name for column in found if not column.why_none and not column.n_within]
     if not names:
         raise ConfigError(f"measure columns: {options.file}: none of these branches is a column")
-    study = measure_columns(
+    return measure_columns(
         path, options.tree, names, options.threads, options.repeats, quiet=options.quiet
     )
-    return finish_study(study, options)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.cli.studies.measure.finish import (
-    add_study_options,
-    check_destinations,
-    finish_study,
-    folder_for_runs,
-)
 from forkrun.errors import ConfigError
+
+if TYPE_CHECKING:
+    from forkrun.studies.frame.study import Study
 
 HELP = "compare how busy distributions keep children"
 DESCRIPTION = (
@@ -26,27 +25,20 @@ _TURNS = [1, 100]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
     add_config_options(parser)
-    parser.add_argument(
-        "--turns", type=_turn, nargs="+", metavar="N", default=_TURNS,
-        help="events per turn of round-robin (1 100)",
-    )  # fmt: skip
-    add_study_options(parser)
+    words = "events per turn of round-robin (1 100)"
+    add_option(parser, "--turns N", words, type=_turn, nargs="+", default=_TURNS)
 
 
-def measure(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure distribution`."""
     from forkrun.studies.distribution.study import measure_distribution
 
-    check_destinations(options)
     config = config_of(options)
     if config.forking.children < 1:
         raise ConfigError("measure distribution: at least one child is needed")
     turns = list(dict.fromkeys(options.turns))
-    with folder_for_runs(None) as folder, naming(options.config):
-        study = measure_distribution(
-            config, Path(folder), turns, options.repeats, quiet=options.quiet
-        )
-    return finish_study(study, options)
+    with naming(options.config):
+        return measure_distribution(config, folder, turns, options.repeats, quiet=options.quiet)
 
 
 def _turn(text: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun.base.durable import output_errors, write_named
 from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option
 from forkrun.errors import NOT_CONCLUSIVE, ConfigError, OutputError
 
 if TYPE_CHECKING:
@@ -26,18 +27,22 @@ _MOST_REPEATS = 1000
 
 def add_study_options(parser: argparse.ArgumentParser) -> None:
     """Adds --repeats, --json, --plot and --quiet."""
-    parser.add_argument(
-        "--repeats",
-        type=number_up_to(_MOST_REPEATS),
-        default=3,
-        metavar="N",
-        help="repeats of all ways (%(default)s)",
-    )
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
-    parser.add_argument(
-        "--plot", metavar="FILE", type=_picture, help="draw the results: FILE.png, .svg or .pdf"
-    )
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+    words = "repeats of all ways (%(default)s)"
+    add_option(parser, "--repeats N = 3", words, type=number_up_to(_MOST_REPEATS))
+    add_option(parser, "--json OUT.json", "write the results as JSON")
+    words = "draw the results: FILE.png, .svg or .pdf"
+    add_option(parser, "--plot FILE", words, type=_picture)
+    add_option(parser, "-q, --quiet", "do not show progress")
+
+
+def run_study(
+    study_of: Callable[[argparse.Namespace, Path], Study], options: argparse.Namespace
+) -> int:
+    """Measures, in a folder for the runs of jobs, once it is known that results can be kept."""
+    check_destinations(options)
+    with folder_for_runs(None) as folder:
+        study = study_of(options, Path(folder))
+    return finish_study(study, options)
 
 
 def check_destinations(options: argparse.Namespace) -> None:

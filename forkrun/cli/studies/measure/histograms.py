@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkrun.base.cpus import usable_cpus
+from forkrun.cli.arguments import add_option
 from forkrun.cli.studies.measure.finish import (
-    add_study_options,
-    check_destinations,
-    finish_study,
     number_up_to,
 )
+
+if TYPE_CHECKING:
+    from forkrun.studies.frame.study import Study
 
 HELP = "measure fills of histograms by threads, and in columns from Python"
 DESCRIPTION = (
@@ -19,33 +22,21 @@ DESCRIPTION = (
     " with hist and with forkrun."
 )
 _MOST_THREADS = 256
-_MOST_FILLS = 100_000_000
+_N_FILLS, _MOST_FILLS = 1_000_000, 100_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
-    parser.add_argument(
-        "--threads", type=number_up_to(_MOST_THREADS), nargs="+", metavar="N",
-        help="numbers of threads (1, 2, 4, … up to the number of CPUs, and twice that)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--fills",
-        type=number_up_to(_MOST_FILLS),
-        default=1_000_000,
-        metavar="N",
-        help="fills (%(default)s)",
-    )
-    add_study_options(parser)
+    words = "numbers of threads (1, 2, 4, … up to the number of CPUs, and twice that)"
+    add_option(parser, "--threads N", words, type=number_up_to(_MOST_THREADS), nargs="+")
+    words = "fills (%(default)s)"
+    add_option(parser, f"--fills N = {_N_FILLS}", words, type=number_up_to(_MOST_FILLS))
 
 
-def measure(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure histograms`."""
     from forkrun.studies.frame.doubling import doubling
     from forkrun.studies.histograms.study import measure_histograms
 
-    check_destinations(options)
-    threads = options.threads or doubling(1, 2 * usable_cpus())
-    study = measure_histograms(
-        options.fills, sorted(set(threads)), options.repeats, quiet=options.quiet
-    )
-    return finish_study(study, options)
+    threads = sorted(set(options.threads or doubling(1, 2 * usable_cpus())))
+    return measure_histograms(options.fills, threads, options.repeats, quiet=options.quiet)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.cli.studies.measure.finish import (
-    add_study_options,
-    check_destinations,
-    finish_study,
-    folder_for_runs,
-)
+
+if TYPE_CHECKING:
+    from forkrun.studies.frame.study import Study
 
 HELP = "count what children read, by how events are shared among them"
 DESCRIPTION = (
@@ -27,31 +26,25 @@ _MAX = "max"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
     add_config_options(parser)
-    parser.add_argument(
-        "--consecutive", type=_consecutive, nargs="+", metavar="N", default=[1, 10, 100, None],
-        help="events in a row of one child: numbers, or max (1 10 100 max)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cache", choices=("cold", "warm", "both"), default="both",
-        help="whether the input is in memory when a job begins (%(default)s)",
-    )  # fmt: skip
-    add_study_options(parser)
+    default = [1, 10, 100, None]
+    words = "events in a row of one child: numbers, or max (1 10 100 max)"
+    add_option(parser, "--consecutive N", words, type=_consecutive, nargs="+", default=default)
+    words = "whether the input is in memory when a job begins (%(default)s)"
+    add_option(parser, "--cache {cold,warm,both} = both", words)
 
 
-def measure(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure io`."""
     from forkrun.studies.reading.study import measure_reading
 
-    check_destinations(options)
     if options.children is None:
         options.children = _N_CHILDREN
     caches = ("cold", "warm") if options.cache == "both" else (options.cache,)
     config, consecutive = config_of(options), list(dict.fromkeys(options.consecutive))
-    with folder_for_runs(None) as folder, naming(options.config):
-        study = measure_reading(
-            config, Path(folder), consecutive, caches, options.repeats, quiet=options.quiet
+    with naming(options.config):
+        return measure_reading(
+            config, folder, consecutive, caches, options.repeats, quiet=options.quiet
         )
-    return finish_study(study, options)
 
 
 def _consecutive(text: str) -> int | None:

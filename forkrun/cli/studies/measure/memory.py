@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.cli.studies.measure.finish import folder_for_runs, wide_console, write_json
 from forkrun.config.auto_children import AUTO
@@ -28,34 +29,24 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
     add_config_options(parser, needs_config=False)
-    parser.add_argument(
-        "--processes", type=whole_number, metavar="M", default=2,
-        help="number of separate processes, which run at the same time (%(default)s)",
-    )  # fmt: skip
-    reference = parser.add_argument_group("the reference case, instead of CONFIG")
-    reference.add_argument(
-        "--reference", choices=("arrays", "objects"), help="use synthetic conditions, read in full"
-    )
-    for flag, default, words in (
-        ("conditions", 700, "size of the conditions"),
-        ("private", 375, "memory that each child takes for itself"),
-    ):
-        reference.add_argument(
-            f"--{flag}-mb",
-            type=whole_number,
-            default=default,
-            metavar="MB",
-            help=f"{words} (%(default)s)",
-        )
-    add_output_options(parser)
+    words = "number of separate processes, which run at the same time (%(default)s)"
+    add_option(parser, "--processes M = 2", words, type=whole_number)
+    add_options(parser.add_argument_group("the reference case, instead of CONFIG"), _REFERENCE)
+    add_options(parser, OUTPUT)
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """Adds where to leave runs, results and plots."""
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the runs in DIR")
-    parser.add_argument("--json", metavar="OUT.json", type=Path, help="write the results as JSON")
-    parser.add_argument("--plots", metavar="DIR", type=Path, help="write plots as PNG and SVG")
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not show progress")
+_REFERENCE = {
+    "--reference {arrays,objects}": "use synthetic conditions, read in full",
+    "--conditions-mb MB = 700": "size of the conditions (%(default)s)",
+    "--private-mb MB = 375": "memory that each child takes for itself (%(default)s)",
+}
+OUTPUT = {
+    "-o, --output DIR": "keep the runs in DIR",
+    "--json OUT.json": "write the results as JSON",
+    "--plots DIR": "write plots as PNG and SVG",
+    "-q, --quiet": "do not show progress",
+}
+"""Where to leave runs, results and plots."""
 
 
 def measure(options: argparse.Namespace) -> int:

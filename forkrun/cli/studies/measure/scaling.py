@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forkrun.base.cpus import usable_cpus
+from forkrun.cli.arguments import add_option
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.cli.studies.measure.finish import (
-    add_study_options,
-    check_destinations,
-    finish_study,
-    folder_for_runs,
-)
+
+if TYPE_CHECKING:
+    from forkrun.studies.frame.study import Study
 
 HELP = "measure a job's rate against children, threads, and work of each event"
 DESCRIPTION = (
@@ -28,44 +27,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
     add_config_options(parser, has_cores=False)
     parser.set_defaults(children=None, threads=None)  # of the configuration: each run has its own
-    for flag, dest, what in (
-        ("--children", "of_children", "children"),
-        ("--threads", "of_threads", "threads per child"),
-    ):
-        parser.add_argument(
-            flag, dest=dest, type=_numbers, nargs="+", metavar="N",
-            help=f"numbers of {what}: 1 2 6, or 1..8 for 1 2 4 8 (as many as there are CPUs)",
-        )  # fmt: skip
-    parser.add_argument(
-        "--work", type=_time_ms, nargs="+", default=[0.0], metavar="MS",
-        help="milliseconds of CPU time that each event takes more (0)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--unpack", choices=("lazy", "eager"), nargs="+", default=["lazy"],
-        help="input of LCIO: take apart what modules ask for, or everything (lazy)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seconds", type=_seconds, default=3.0, metavar="S",
-        help="length of each event loop, if the input has as many events (%(default)s)",
-    )  # fmt: skip
-    add_study_options(parser)
+    for flag, what in (("children", "children"), ("threads", "threads per child")):
+        words = f"numbers of {what}: 1 2 6, or 1..8 for 1 2 4 8 (as many as there are CPUs)"
+        add_option(parser, f"--{flag} N", words, dest=f"of_{flag}", type=_numbers, nargs="+")
+    words = "milliseconds of CPU time that each event takes more (0)"
+    add_option(parser, "--work MS", words, type=_time_ms, nargs="+", default=[0.0])
+    words = "input of LCIO: take apart what modules ask for, or everything (lazy)"
+    add_option(parser, "--unpack {lazy,eager}", words, nargs="+", default=["lazy"])
+    words = "length of each event loop, if the input has as many events (%(default)s)"
+    add_option(parser, "--seconds S = 3.0", words, type=_seconds)
 
 
-def measure(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure scaling`."""
     from forkrun.studies.scaling.measure import Runs
     from forkrun.studies.scaling.points import points
     from forkrun.studies.scaling.study import measure_scaling
 
-    check_destinations(options)
     options.distribution = options.distribution or "guided"  # the first events may be one lumi
     config = config_of(options)
     children, threads = _together(options.of_children), _together(options.of_threads)
     wanted = points(children, threads, options.work, options.unpack, usable_cpus())
-    with folder_for_runs(None) as folder, naming(options.config):
-        runs = Runs(config, Path(folder), options.seconds)
-        study = measure_scaling(config.job.name, wanted, runs, options.repeats, quiet=options.quiet)
-    return finish_study(study, options)
+    with naming(options.config):
+        runs = Runs(config, folder, options.seconds)
+        return measure_scaling(config.job.name, wanted, runs, options.repeats, quiet=options.quiet)
 
 
 def _together(lists: list[list[int]] | None) -> list[int] | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forkrun.cli.studies.measure.finish import (
-    add_study_options,
-    check_destinations,
-    finish_study,
-)
+if TYPE_CHECKING:
+    from forkrun.studies.frame.study import Study
 
 HELP = "measure what scheduling of modules costs, and what threads gain"
 DESCRIPTION = (
@@ -21,22 +19,16 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
-    parser.add_argument(
-        "file", metavar="FILE", type=Path, nargs="?",
-        help="replay file: JSON, plain or .gz (a synthetic one of 489 modules)",
-    )  # fmt: skip
-    add_study_options(parser)
+    words = "replay file: JSON, plain or .gz (a synthetic one of 489 modules)"
+    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help=words)
 
 
-def measure(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure scheduling`."""
     from forkrun.studies.replay.read import read_replay
     from forkrun.studies.scheduling.study import measure_scheduling
     from forkrun.studies.scheduling.ways import Sizes
     from forkrun.studies.workload.generate import synthetic_job
 
-    check_destinations(options)
     job = read_replay(options.file) if options.file else synthetic_job("hipileup")
-    return finish_study(
-        measure_scheduling(job, Sizes(), options.repeats, quiet=options.quiet), options
-    )
+    return measure_scheduling(job, Sizes(), options.repeats, quiet=options.quiet)

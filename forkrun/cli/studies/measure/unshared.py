@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from forkrun.base.quantities import whole_number
+from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.cli.studies.measure.finish import folder_for_runs, wide_console, write_json
-from forkrun.cli.studies.measure.memory import add_output_options
+from forkrun.cli.studies.measure.memory import OUTPUT
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 
@@ -25,10 +25,8 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
     add_config_options(parser)
-    parser.add_argument(
-        "--rows", type=whole_number, default=25, metavar="N", help="rows of the table (25)"
-    )
-    add_output_options(parser)
+    add_option(parser, "--rows N = 25", "rows of the table (25)")
+    add_options(parser, OUTPUT)
 
 
 def measure(options: argparse.Namespace) -> int:

@@ -1,0 +1,77 @@
+"""Options of commands, written as manuals have them, `-o, --output RUNDIR`; and results as JSON."""
+
+from __future__ import annotations
+
+import json
+from argparse import BooleanOptionalAction
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from forkrun.base.quantities import whole_number
+from forkrun.errors import ConfigError
+
+_TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("N", "MB"), whole_number),
+    **dict.fromkeys(("RUNDIR", "DIR", "FILE", "OUT.json"), Path),
+    **dict.fromkeys(("SECONDS", "SPREAD", "FACTOR"), float),
+}
+"""What the word for a value says of it; others are texts."""
+
+
+def add_option(parser: Any, written: str, words: str, **more: Any) -> None:
+    """`written`: names, then the word for the value or `{one,of,these}`, then ` = DEFAULT`; a flag
+    has names alone. `words`: its help; `more`: as argparse takes it."""
+    *names, last = written.split(", ")
+    last, _, default = last.partition(" = ")
+    name, _, value = last.partition(" ")
+    if value.startswith("{"):
+        more["choices"] = tuple(value.strip("{}").split(","))
+    elif value:
+        more = {"metavar": value, "type": _TYPES.get(value), **more}
+    elif "action" not in more:
+        more["action"] = "store_true"
+    if default:
+        more["default"] = (more.get("type") or str)(default)
+    parser.add_argument(*names, name, help=words, **more)
+
+
+def add_options(parser: Any, options: Mapping[str, str]) -> None:
+    """Adds several, each as `add_option`: what is written, and its help."""
+    for written, words in options.items():
+        add_option(parser, written, words)
+
+
+def add_run_directory(parser: Any) -> None:
+    """Adds RUNDIR, of commands for the run of a job."""
+    parser.add_argument("run_directory", metavar="RUNDIR", type=Path)
+
+
+def add_plots(parser: Any, words: str) -> None:
+    """Adds --plots and --no-plots."""
+    add_option(parser, "--plots", words, action=BooleanOptionalAction, default=False)
+
+
+def add_json(parser: Any) -> None:
+    """Adds --json, of commands that print results."""
+    add_option(parser, "--json", "print the results as JSON")
+
+
+def add_quiet(parser: Any, words: str = "print errors only") -> None:
+    """Adds -q and --json, of which one is given at most."""
+    said = parser.add_mutually_exclusive_group()
+    add_option(said, "-q, --quiet", words)
+    add_json(said)
+
+
+def print_json(value: Any) -> None:
+    """Prints results as --json has them; paths as texts."""
+    print(json.dumps(value, indent=1, default=str))
+
+
+def quantity(option: str, text: str | None, parse: Callable[[object], object]) -> float | None:
+    """The value of an option with a unit, None if it was not given. Raises ConfigError."""
+    try:
+        return None if text is None else float(str(parse(text)))
+    except ValueError as error:
+        raise ConfigError(f"{option} {text}: {error}") from None
