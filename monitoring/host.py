@@ -22,7 +22,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
     """Host, command line and versions, JSON-ready."""
     return {
         "name": platform.node(),
-        "cpu": _field(proc / "cpuinfo", "model name") or platform.machine(),
+        "cpu": cpu_name(proc),
         "n_cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "kernel": f"{platform.system()} {platform.release()}",
@@ -37,11 +37,12 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
     }
 
 
-def _field(path: Path, name: str) -> str | None:
-    """Value of the first line `name : value` of a file."""
+def cpu_name(proc: Path = PROC) -> str:
+    """The model as the kernel names it, else the architecture."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (proc / "cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None
+        lines = []
     pairs = (line.partition(":") for line in lines)
-    return next((value.strip() for key, _, value in pairs if key.strip() == name), None)
+    names = (value.strip() for key, _, value in pairs if key.strip() == "model name")
+    return next(names, "") or platform.machine()

@@ -132,16 +132,7 @@ class JobPath:
     def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
         """Makes a column. `what`: an expression, or a function of the event block that gives its
         values. As a decorator: the column has the function's name."""
-        if name is None:
-            return _decorator(self.define, **params)
-        if is_function(name) and what is None:
-            self.define(_name(name), name, **params)
-            return name
-        check_text("job.define(…)", "name", name)
-        if what is None:
-            raise ConfigError(f'job.define("{name}", what): give an expression or a function')
-        check_what(_call("define", name), what)
-        return self._add(Step("producer", name, what, params))
+        return self._column("define", name, what, params, {})
 
     def redefine(
         self, name: Any = None, what: Any = None, *, on_data: bool = False, **params: Any
@@ -151,18 +142,7 @@ class JobPath:
         decorator of a function with the column's name. Datasets with `is_data` keep the old column,
         unless `on_data`."""
         check_flags("job.redefine(…)", on_data=on_data)
-        if name is None:
-            return _decorator(self.redefine, on_data=on_data, **params)
-        if is_function(name) and what is None:
-            self.redefine(_name(name), name, on_data=on_data, **params)
-            return name
-        check_text("job.redefine(…)", "name", name)
-        if what is None:
-            raise ConfigError(f'job.redefine("{name}", what): give an expression or a function')
-        check_what(_call("redefine", name), what)
-        label = self._version(f"new_{name}")
-        declared = {"replaces": [name], "on_data": on_data}
-        return self._add(Step("producer", label, what, {**params, **declared}))
+        return self._column("redefine", name, what, params, {"on_data": on_data})
 
     def vary(
         self,
@@ -258,6 +238,25 @@ class JobPath:
                 f' name: {key}="…"'
             )
         return self
+
+    def _column(
+        self, method: str, name: Any, what: Any, params: dict[str, Any], own: dict[str, Any]
+    ) -> Any:
+        """A new column, or one made anew. `own`: arguments that only the latter has."""
+        call = functools.partial(getattr(self, method), **own, **params)
+        if name is None:
+            return _decorator(call)
+        if is_function(name) and what is None:
+            call(_name(name), name)
+            return name
+        check_text(f"job.{method}(…)", "name", name)
+        if what is None:
+            raise ConfigError(f'job.{method}("{name}", what): give an expression or a function')
+        check_what(_call(method, name), what)
+        if not own:
+            return self._add(Step("producer", name, what, params))
+        declared = {**params, "replaces": [name], **own}
+        return self._add(Step("producer", self._version(f"new_{name}"), what, declared))
 
     def _version(self, label: str) -> str:
         """A label of its own for one of several versions of a column."""

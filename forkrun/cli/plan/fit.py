@@ -33,9 +33,10 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     from rich.console import Console
 
     from forkrun.parent.preparation import JobInput, plan_of
+    from forkrun.studies.frame.doubling import doubling
     from forkrun.studies.measure.fit import JobModel, choose
     from forkrun.studies.measure.fit_report import print_fit
-    from forkrun.studies.measure.probe import probe_job, probe_threads
+    from forkrun.studies.measure.probe import probe_job
     from forkrun.studies.measure.slot import find_slot
 
     if options.synthetic is not None:
@@ -48,7 +49,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     here = find_slot()
     with naming(options.config), tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
         n_units = len(plan_of(config, JobInput.of(config, index)).units)
-        threads = probe_threads(min(slot.n_cores, here.n_cores))
+        threads = doubling(1, min(slot.n_cores, here.n_cores))
         probes = probe_job(config, options.fit_events, threads, Path(folder), _say)
     model = JobModel(probes)
     fit = choose(model, slot.n_cores, slot.memory.value, max(n_units, 1))

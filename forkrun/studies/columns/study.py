@@ -82,18 +82,17 @@ def _best_s(one: Pass, n_threads: int) -> float:
 
 def _with_ratios(row: Row, passes: Mapping[str, list[Pass]], best_s: Sequence[float]) -> Row:
     """Relative to one thread, repeat by repeat."""
-    own, one = passes[row.name], passes[ONE]
-    values = {
-        **row.values,
-        "speedup": Repeated(tuple(a.time_s / b.time_s for a, b in zip(one, own, strict=True))),
-        "times": Repeated(
-            tuple(b.read_bytes / (a.read_bytes or 1) for a, b in zip(one, own, strict=True))
-        ),
-    }
+    (one_s, one_bytes), (own_s, own_bytes) = (_repeated(passes[n]) for n in (ONE, row.name))
+    values = {**row.values, "speedup": one_s.over(own_s), "times": own_bytes.over(one_bytes)}
     if row.name == COLUMNS_:
-        reached = (a / b.time_s for a, b in zip(best_s, own, strict=True))
-        values["of_best"] = Repeated(tuple(reached))
+        values["of_best"] = Repeated(tuple(best_s)).over(own_s)
     return Row(row.name, values)
+
+
+def _repeated(passes: Sequence[Pass]) -> tuple[Repeated, Repeated]:
+    """Times, and bytes that were read, 1 at least."""
+    n_bytes = tuple(float(each.read_bytes or 1) for each in passes)
+    return Repeated(tuple(each.time_s for each in passes)), Repeated(n_bytes)
 
 
 def _median_cost(costs: Sequence[ColumnCost]) -> ColumnCost:

@@ -8,21 +8,18 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from forkrun.monitoring.report.plots.style import save
+from forkrun.monitoring.report.plots.style import save_all
 from forkrun.studies.estimate.report import Estimate
 
 
 def write_plots(estimate: Estimate, folder: Path) -> list[Path]:
     """`running.png`, `scaling.png` and the same as SVG. Raises OutputError."""
     mpl.use("agg")
-    files = []
+    figures = {}
     for name, draw in (("running", _draw_running), ("scaling", _draw_scaling)):
-        figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-        draw(figure.subplots(), estimate)
-        for ending in ("png", "svg"):
-            files.append(folder / f"{name}.{ending}")
-            save(figure, files[-1])
-    return files
+        figures[name] = Figure(figsize=(7.0, 4.2), layout="constrained")
+        draw(figures[name].subplots(), estimate)
+    return save_all(figures, folder, "png", "svg")
 
 
 def _draw_running(axes: Axes, estimate: Estimate) -> None:

@@ -30,6 +30,11 @@ class Repeated(Struct, frozen=True):
         value, span = self.value, max(self.repeats) - min(self.repeats)
         return span / abs(value) if value else 0.0
 
+    def over(self, other: Repeated) -> Repeated:
+        """Relative to another, repeat by repeat."""
+        pairs = zip(self.repeats, other.repeats, strict=True)
+        return Repeated(tuple(one / base for one, base in pairs))
+
     def to_json(self) -> dict[str, Any]:
         return {"value": self.value, "noise": self.noise, "repeats": list(self.repeats)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import linear_regression
 from typing import Any
 
 from msgspec import Struct
@@ -57,7 +58,8 @@ class JobModel:
         self.shared_bytes = max(probe.shared_bytes for probe in probes)
         threads = [probe.n_threads for probe in self.probes]
         memory = [probe.private_bytes for probe in self.probes]
-        self.bytes_per_thread = max(_slope(threads, memory), 0.0)
+        slope = linear_regression(threads, memory).slope if len(threads) > 1 else 0.0
+        self.bytes_per_thread = max(slope, 0.0)
         first = self.probes[0]
         self.serial_part = _serial_part({p.n_threads: p.events_per_s for p in self.probes})
         self._one_thread_per_s = first.events_per_s * _amdahl_time(
@@ -104,17 +106,6 @@ def _row(model: JobModel, n_children: int, n_threads: int, memory_bytes: float) 
     needed = model.memory_bytes(n_children, n_threads)
     speed = n_children * model.events_per_s(n_threads)
     return Choice(n_children, n_threads, needed, speed, needed <= memory_bytes)
-
-
-def _slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Slope of the least-squares line through the points; 0 for one point."""
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    width = sum((a - mean_x) ** 2 for a in x)
-    return (
-        sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / width
-        if width
-        else 0.0
-    )
 
 
 def _amdahl_time(serial_part: float, n_threads: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib import colormaps
@@ -18,7 +18,7 @@ from forkrun.monitoring.report.plots.style import (
     RUN_SHADES,
     SHARED,
     new_figure,
-    save,
+    save_all,
 )
 from forkrun.studies.measure.memory import MemoryMeasurement
 from forkrun.studies.measure.report import NO_OWNER
@@ -35,19 +35,13 @@ _N_ROWS = 12
 def plot_memory(measurement: MemoryMeasurement, folder: Path) -> list[Path]:
     """`memory-processes` and `memory-total` as PNG and SVG. Raises OutputError."""
     processes, total = _draw_processes(measurement), _draw_total(measurement)
-    return _write({"memory-processes": processes, "memory-total": total}, folder)
+    figures = {"memory-processes": processes, "memory-total": total}
+    return save_all(figures, folder, "png", "svg")
 
 
 def plot_unshared(unshared: UnsharedMemory, folder: Path) -> list[Path]:
     """`unshared` as PNG and SVG. Raises OutputError."""
-    return _write({"unshared": _draw_unshared(unshared)}, folder)
-
-
-def _write(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
-    files = [folder / f"{name}.{ending}" for name in figures for ending in ("png", "svg")]
-    for file in files:
-        save(figures[file.stem], file)
-    return files
+    return save_all({"unshared": _draw_unshared(unshared)}, folder, "png", "svg")
 
 
 def _draw_processes(measurement: MemoryMeasurement) -> Figure:

@@ -20,11 +20,6 @@ _SETTINGS = (
 )
 
 
-def probe_threads(n_cores: int) -> list[int]:
-    """Numbers of threads to try: 1, 2, 4, …, and all cores."""
-    return sorted({min(1 << power, n_cores) for power in range(n_cores.bit_length() + 1)})
-
-
 def probe_job(
     config: JobConfig,
     n_events: int,

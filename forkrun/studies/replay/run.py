@@ -18,6 +18,7 @@ from forkrun.errors import JobError, StoppedError
 from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
+from forkrun.monitoring.host import cpu_name
 from forkrun.studies.replay.model import ReplayJob, ReplayModule
 from forkrun.studies.replay.settings import ReplaySettings, mode_of
 
@@ -58,7 +59,7 @@ class ReplayResult(Struct, frozen=True):
             **to_builtins(self),
             "events_per_s": self.events_per_s,
             "machine": {
-                "cpu": _cpu_name(),
+                "cpu": cpu_name(),
                 "n_cores": len(os.sched_getaffinity(0)),
                 "system": platform.platform(),
             },
@@ -165,10 +166,3 @@ def _process(
         "cpu_s": result.cpu_s,
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
-
-
-def _cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,21 +22,20 @@ def write_sample(
     `STEM_0.root`, `STEM_1.root`, … in the same folder. `progress` gets the number of events written
     so far. One cluster is in memory at a time; a file has its name only when it is complete."""
     columns = column_types(settings)
-    paths = sample_paths(path, settings.n_files)
-    bounds = [settings.n_events * i // settings.n_files for i in range(settings.n_files + 1)]
-    for file, first, last in zip(paths, bounds[:-1], bounds[1:], strict=True):
+    parts = sample_parts(path, settings)
+    for file, (first, last) in parts.items():
         with published(file) as temporary:
             _write_events(temporary, settings, columns, first, last, progress)
             _write_runs(temporary, settings, first, last)
-    return paths
+    return list(parts)
 
 
-def sample_paths(path: Path, n_files: int) -> list[Path]:
-    """Names of the files, padded so that they sort."""
-    if n_files == 1:
-        return [path]
-    width = len(str(n_files - 1))
-    return [path.with_name(f"{path.stem}_{i:0{width}d}{path.suffix}") for i in range(n_files)]
+def sample_parts(path: Path, settings: SampleSettings) -> dict[Path, tuple[int, int]]:
+    """First event of each file and the one behind its last; names are padded so that they sort."""
+    n_files, width = settings.n_files, len(str(settings.n_files - 1))
+    names = [f"{path.stem}_{i:0{width}d}{path.suffix}" for i in range(n_files)]
+    bounds = pairwise(settings.n_events * i // n_files for i in range(n_files + 1))
+    return dict(zip(map(path.with_name, names) if n_files > 1 else [path], bounds, strict=True))
 
 
 def column_types(settings: SampleSettings) -> list[tuple[str, str]]:

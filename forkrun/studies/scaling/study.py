@@ -7,7 +7,7 @@ from functools import partial
 
 from forkrun.base.cpus import usable_cpus
 from forkrun.base.quantities import duration, percent
-from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
+from forkrun.studies.frame.repeats import Row, measure_ways
 from forkrun.studies.frame.study import Column, Curve, Plot, Study
 from forkrun.studies.scaling.limits import GOOD_SHARE, Use, efficiency, reason
 from forkrun.studies.scaling.points import Point
@@ -46,9 +46,7 @@ def _relative(by_point: Mapping[Point, Row]) -> list[Row]:
     """With events per second and core, each repeat relative to that of one core."""
     rows = []
     for point, row in by_point.items():
-        ones = by_point[point.alone].values["per_core"].repeats
-        pairs = zip(row.values["per_core"].repeats, ones, strict=True)
-        relative = Repeated(tuple(many / one for many, one in pairs))
+        relative = row.values["per_core"].over(by_point[point.alone].values["per_core"])
         rows.append(Row(row.name, {**row.values, "relative": relative}))
     return rows
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
@@ -50,14 +52,7 @@ def fit(job: ReplayJob) -> Statistics:
 
 def _levels(graph: EstimateGraph) -> dict[int, int]:
     levels: dict[int, int] = {}
-    left = list(range(len(graph.labels)))
-    while left:
-        module = left[-1]
-        missing = [maker for maker in graph.inputs[module] if maker not in levels]
-        if missing:
-            left += missing
-            continue
-        left.pop()
+    for module in TopologicalSorter(dict(enumerate(graph.inputs))).static_order():
         levels[module] = 1 + max((levels[maker] for maker in graph.inputs[module]), default=-1)
     return levels
 

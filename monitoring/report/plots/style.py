@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,15 @@ def mark_phases(axes: Axes, records: RunRecords) -> None:
             # Clipped: a merge long after the job must not push the layout aside.
             look: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top", "clip_on": True}
             axes.text(x, 0.995, f" {word}", transform=transform, **look)
+
+
+def save_all(figures: Mapping[str, Figure], folder: Path, *endings: str) -> list[Path]:
+    """Saves each under its name, in several formats. Raises OutputError."""
+    files = [folder / f"{name}.{ending}" for name in figures for ending in endings]
+    for file in files:
+        save(figures[file.stem], file)
+        figures[file.stem].set_layout_engine("none")  # it is laid out now: half of the time
+    return files
 
 
 def save(figure: Figure, path: Path) -> None:

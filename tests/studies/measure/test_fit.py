@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forkrun.studies.frame.doubling import doubling
 from forkrun.studies.measure.fit import MARGIN, JobModel, Probe, choose
-from forkrun.studies.measure.probe import probe_threads
 
 GB = 1e9
 
@@ -53,7 +53,7 @@ def test_more_children_than_units_of_work_are_not_wanted() -> None:
     ("cores", "threads"), [(1, [1]), (2, [1, 2]), (4, [1, 2, 4]), (6, [1, 2, 4, 6])]
 )
 def test_powers_of_two_and_all_cores_are_probed(cores: int, threads: list[int]) -> None:
-    assert probe_threads(cores) == threads
+    assert doubling(1, cores) == threads
 
 
 probes = st.dictionaries(

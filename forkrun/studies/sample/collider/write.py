@@ -16,7 +16,7 @@ from forkrun.formats.lcio_records import RecordWriter
 from forkrun.studies.sample.collider.detector import Collection, collections_of
 from forkrun.studies.sample.collider.physics import ENERGY_GEV, particles_of
 from forkrun.studies.sample.settings import SampleSettings
-from forkrun.studies.sample.write import sample_paths
+from forkrun.studies.sample.write import sample_parts
 
 _AT_A_TIME = 100
 _FIRST_TIME_NS = 1_700_000_000_000_000_000
@@ -29,16 +29,15 @@ def write_collider_sample(
 ) -> list[Path]:
     """Writes the files and returns their paths, as `write_sample` does. Raises ConfigError."""
     _refuse_what_trees_have(settings)
-    paths = sample_paths(path, settings.n_files)
-    bounds = [settings.n_events * i // settings.n_files for i in range(settings.n_files + 1)]
-    for file, first, last in zip(paths, bounds[:-1], bounds[1:], strict=True):
+    parts = sample_parts(path, settings)
+    for file, (first, last) in parts.items():
         with published(file) as temporary:
             writer = RecordWriter(str(temporary))
             runs = _run_of(settings, np.arange(first, last))
             for run in dict.fromkeys(runs.tolist()):
                 _write_run(writer, settings, run, np.arange(first, last)[runs == run], progress)
             writer.close()
-    return paths
+    return list(parts)
 
 
 def _refuse_what_trees_have(settings: SampleSettings) -> None:
