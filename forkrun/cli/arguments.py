@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.base.quantities import whole_number
+from forkrun.base.user_text import short
 from forkrun.errors import ConfigError
 
 _TYPES: Mapping[str, Any] = {
@@ -67,6 +68,16 @@ def add_quiet(parser: Any, words: str = "print errors only") -> None:
 def print_json(value: Any) -> None:
     """Prints results as --json has them; paths as texts."""
     print(json.dumps(value, indent=1, default=str))
+
+
+def numbers(option: str, text: str, like: str, most: int) -> list[int]:
+    """The values of an option that has several, from 1 to `most`. Raises ConfigError."""
+    words = [word.strip() for word in text.split(",")]
+    values = [int(word) for word in words if word.isdecimal() and len(word) <= 9]
+    if len(values) < len(words) or not 1 <= min(values) <= max(values) <= most:
+        what = f"write numbers like {like}, from 1 to {most:,}"
+        raise ConfigError(f"{option} {short(text)}: {what}")
+    return values
 
 
 def quantity(option: str, text: str | None, parse: Callable[[object], object]) -> float | None:

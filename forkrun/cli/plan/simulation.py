@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from forkrun.base.user_text import short
+from forkrun.cli.arguments import numbers
 from forkrun.config import JobConfig
 from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
@@ -101,9 +101,4 @@ def _children(options: argparse.Namespace) -> tuple[int, ...]:
     if options.with_children is None:
         given = options.children
         return (given,) if given and given != AUTO else _CHILDREN
-    words = [word.strip() for word in options.with_children.split(",")]
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 9]
-    if len(numbers) < len(words) or not 1 <= min(numbers) <= max(numbers) <= _MOST_CHILDREN:
-        what = f"write numbers like 8,32,256, at most {_MOST_CHILDREN:,}"
-        raise ConfigError(f"--with-children {short(options.with_children)}: {what}")
-    return tuple(numbers)
+    return tuple(numbers("--with-children", options.with_children, "8,32,256", _MOST_CHILDREN))

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun.base.durable import write_named
-from forkrun.base.user_text import short
-from forkrun.cli.arguments import add_options
+from forkrun.cli.arguments import add_options, numbers
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 
@@ -48,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from forkrun.studies.estimate.report import Estimate, print_estimate
     from forkrun.studies.estimate.scaling import limits, scale
 
-    threads = _numbers(options.threads)
+    threads = numbers("estimate: --threads", options.threads, "1,2,4", _MOST_THREADS)
     if not 1 <= (options.events_in_flight or 1) <= _MOST_THREADS or options.events_in_flight == 0:
         raise ConfigError(f"estimate: --events-in-flight: from 1 to {_MOST_THREADS:,}")
     graph = _graph(options.source)
@@ -63,16 +62,6 @@ def run(options: argparse.Namespace) -> int:
 
         print(*write_plots(estimate, options.plots), sep="\n")
     return 0
-
-
-def _numbers(text: str) -> list[int]:
-    words = [word.strip() for word in text.split(",")]
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= 9]
-    if len(numbers) < len(words) or not 1 <= min(numbers) <= max(numbers) <= _MOST_THREADS:
-        most = f"from 1 to {_MOST_THREADS:,}"
-        what = f"numbers like 1,2,4, {most}, are needed, not {short(text)}"
-        raise ConfigError(f"estimate: --threads: {what}")
-    return numbers
 
 
 def _graph(source: Path) -> EstimateGraph:
