@@ -50,8 +50,8 @@ struct ClassLayout {
   std::span<const char* const> rules;  ///< for reading older versions
 };
 
-/// All that PlainFile can describe, by name; made from an installed ROOT by the build target
-/// `make_class_layouts`, whose release in ROOT's files is `root_release` (64000: 6.40.00).
+/// All that PlainFile can describe, by name; print_class_layouts.cpp makes them from the installed
+/// ROOT when forkrun is built, whose release in ROOT's files is `root_release` (64000: 6.40.00).
 [[nodiscard]] std::span<const ClassLayout> class_layouts();
 /// The one of this name, nullptr if there is none.
 [[nodiscard]] const ClassLayout* class_layout(std::string_view name);
