@@ -7,7 +7,10 @@
 #include <limits>
 #include <span>
 
+#if defined(__x86_64__) && defined(__GNUC__)
+#define FORKRUN_HAS_AVX2_KERNELS
 #include <immintrin.h>
+#endif
 
 #include <forkrun/histograms/exact_sums.hpp>
 #include <forkrun/histograms/fixed_point.hpp>
