@@ -10,22 +10,10 @@
 
 namespace forkrun::root_io {
 
-/// ROOT's class of what describes a member.
-enum class ElementKind {
-  base,
-  basic_type,
-  basic_pointer,
-  object,
-  object_any,
-  object_pointer,
-  object_any_pointer,
-  string,
-  stl
-};
-
 /// A base class or member, as ROOT's TStreamerElement has it.
 struct ElementLayout {
-  ElementKind kind{};
+  std::string_view kind{};  ///< ROOT's class of what describes it
+  std::int16_t version_of_kind{};
   const char* name{};
   const char* title{};
   std::int32_t type{};

@@ -22,7 +22,7 @@ std::vector<std::string_view> names_of(const std::vector<const ClassLayout*>& la
 }  // namespace
 
 TEST(ClassLayouts, AreThoseOfTheInstalledRoot) {
-  EXPECT_EQ(root_release, gROOT->GetVersionInt()) << "make clean: forkrun was built with another ROOT";
+  EXPECT_EQ(root_release, gROOT->GetVersionInt()) << "it was built with another ROOT";
   for (const auto& layout : class_layouts()) {
     TClass* const type = TClass::GetClass(layout.name);
     ASSERT_NE(type, nullptr) << layout.name;

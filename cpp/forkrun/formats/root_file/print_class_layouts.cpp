@@ -83,24 +83,6 @@ void write_objects(TFile& file) {
   file.WriteObjectAny(anchor->New(), anchor, "ntuple");
 }
 
-std::string kind_of(const TStreamerElement& element) {
-  static const std::map<std::string, std::string> kinds{
-      {"TStreamerBase", "base"},
-      {"TStreamerBasicType", "basic_type"},
-      {"TStreamerObject", "object"},
-      {"TStreamerBasicPointer", "basic_pointer"},
-      {"TStreamerObjectAny", "object_any"},
-      {"TStreamerObjectPointer", "object_pointer"},
-      {"TStreamerObjectAnyPointer", "object_any_pointer"},
-      {"TStreamerString", "string"},
-      {"TStreamerSTL", "stl"}};
-  const auto found = kinds.find(element.IsA()->GetName());
-  if (found == kinds.end()) {
-    throw std::runtime_error(std::string{"ElementKind has no "} + element.IsA()->GetName());
-  }
-  return found->second;
-}
-
 /// As files have it, which is another number for collections of the C++ library.
 int type_of(const TStreamerElement& element) {
   const bool is_collection = dynamic_cast<const TStreamerSTL*>(&element) != nullptr;
@@ -108,10 +90,15 @@ int type_of(const TStreamerElement& element) {
 }
 
 void print_element(const TStreamerElement& element) {
-  std::cout << "    {ElementKind::" << kind_of(element) << ", " << quoted(element.GetName()) << ", "
-            << quoted(element.GetTitle()) << ", " << type_of(element) << ", "
-            << element.TStreamerElement::GetSize() << ", " << element.GetArrayLength() << ", "
-            << element.GetArrayDim() << ", {";
+  if (dynamic_cast<const TStreamerLoop*>(&element) != nullptr) {
+    throw std::runtime_error(std::string{element.GetName()} +
+                             ": no file of ours has counted objects");
+  }
+  const TClass& kind = *element.IsA();
+  std::cout << "    {" << quoted(kind.GetName()) << ", " << kind.GetClassVersion() << ", "
+            << quoted(element.GetName()) << ", " << quoted(element.GetTitle()) << ", "
+            << type_of(element) << ", " << element.TStreamerElement::GetSize() << ", "
+            << element.GetArrayLength() << ", " << element.GetArrayDim() << ", {";
   for (int i = 0; i < 5; ++i) {
     std::cout << (i > 0 ? ", " : "") << element.GetMaxIndex(i);
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <ranges>
+#include <string>
 #include <string_view>
 
 #include <forkrun/formats/root_file/class_layouts.hpp>
@@ -22,14 +23,13 @@ bool has_general_streamer(std::string_view name) {
 }
 
 bool is_part(const ElementLayout& element) {
-  return element.kind == ElementKind::base || element.kind == ElementKind::object ||
-         element.kind == ElementKind::object_any;
+  return element.kind == "TStreamerBase" || element.kind == "TStreamerObject" ||
+         element.kind == "TStreamerObjectAny";
 }
 
 /// The class of a base, a member, or of what a pointer leads to.
 std::string_view type_of(const ElementLayout& element) {
-  const std::string_view type =
-      element.kind == ElementKind::base ? element.name : element.type_name;
+  const std::string_view type = element.kind == "TStreamerBase" ? element.name : element.type_name;
   return type.ends_with('*') ? type.substr(0, type.size() - 1) : type;
 }
 
@@ -47,43 +47,22 @@ void collect(std::string_view name, Reason reason, Layouts& found) {
   }
 }
 
-struct KindOfElement {
-  const char* type;
-  std::int16_t version;
-};
-
-KindOfElement kind_of(const ElementLayout& element) {
-  switch (element.kind) {
-    case ElementKind::base: return {"TStreamerBase", 3};
-    case ElementKind::basic_type: return {"TStreamerBasicType", 2};
-    case ElementKind::basic_pointer: return {"TStreamerBasicPointer", 2};
-    case ElementKind::object: return {"TStreamerObject", 2};
-    case ElementKind::object_any: return {"TStreamerObjectAny", 2};
-    case ElementKind::object_pointer: return {"TStreamerObjectPointer", 2};
-    case ElementKind::object_any_pointer: return {"TStreamerObjectAnyPointer", 1};
-    case ElementKind::string: return {"TStreamerString", 2};
-    case ElementKind::stl: return {"TStreamerSTL", 3};
-  }
-  return {};
-}
-
 void write_element(ObjectWriter& to, const ElementLayout& element) {
-  const auto kind = kind_of(element);
-  to.pointer(kind.type, [&] {
-    to.object(kind.version, [&] {
+  to.pointer(std::string{element.kind}, [&] {
+    to.object(element.version_of_kind, [&] {
       to.object(4, [&] {  // TStreamerElement
         to.named(element.name, element.title);
         to.numbers(element.type, element.size, element.array_length, element.array_dim);
         std::ranges::for_each(element.max_index, [&](auto index) { to.number(index); });
         to.text(element.type_name);
       });
-      if (element.kind == ElementKind::base) {
+      if (element.kind == "TStreamerBase") {
         to.number(element.version);
-      } else if (element.kind == ElementKind::basic_pointer) {
+      } else if (element.kind == "TStreamerBasicPointer") {
         to.number(element.version);
         to.text(element.count_name);
         to.text(element.count_class);
-      } else if (element.kind == ElementKind::stl) {
+      } else if (element.kind == "TStreamerSTL") {
         to.numbers(element.version, element.value_type);
       }
     });
