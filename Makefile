@@ -1,13 +1,14 @@
 # Two commands do all the set-up: `make demo` and `make test`. Only what changed is built again.
-# make test PYTEST_ARGS=: slow tests as well    make test WORKERS=0: one at a time
+# make test PYTEST_ARGS='-m "not long"': slow tests as well, as continuous integration runs them
+# make test WORKERS=0: one at a time
 # make PYTHON=python3.12    make CI=true: warnings are errors
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 BUILD  ?= build/dev
-# One more than there are CPUs: tests wait, too.
-WORKERS ?= $(shell expr $$(nproc) + 1)
-PYTEST_ARGS ?= -m "not slow"
+# Two for each CPU: tests wait, too.
+WORKERS ?= $(shell expr $$(nproc) \* 2)
+PYTEST_ARGS ?= -m "not slow and not long"
 FAILURES ?= 100
 SHELL  := /bin/bash
 # pip compiles what it installs, for ten seconds: where Python may not write, each command would compile its imports anew.
@@ -27,12 +28,12 @@ demo: $(VENV)/built ## generate an input, run the main job, print the report
 	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force --plots
 	@echo "The run directory, with output, logs, report and plots: build/demo/run"
 
-test: test-cpp test-python ## C++ tests, then pytest without those marked slow
+test: test-cpp test-python ## C++ tests, then pytest without those marked slow or long
 
 # Each command that a test starts would compile what it imports of the project: 0.2 s, where Python may not write.
 test-python: build
 	$(BIN)/python -m compileall -q -j 0 forkrun merge monitoring tests
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 4 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal $(PYTEST_ARGS)
 
 test-py312: ## pytest with Python 3.12, where reading Python objects keeps them shared, in an environment of its own
 	@if test -n "$(PYTHON312)"; then $(MAKE) test-python PYTHON="$(PYTHON312)" VENV=.venv312 BUILD=build/py312; \

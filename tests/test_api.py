@@ -53,6 +53,7 @@ def test_a_program_with_threads_runs_a_job_in_a_clean_parent(
     assert (events["n_events_merged"], events["agree"]) == (n_events, True)
 
 
+@pytest.mark.slow
 def test_children_0_runs_in_this_process_and_gives_the_same_events(
     job_file: Path, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_run_directory_is_named_after_the_job(job_file: Path, tmp_path: Path
     assert result.run_directory == tmp_path / "jets-run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", [0, 1])
 def test_errors_of_a_job_are_the_same_classes(
     job_file: Path, tmp_path: Path, children: int

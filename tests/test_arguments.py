@@ -258,6 +258,7 @@ def test_every_other_kind_is_refused_by_name(folder: Path, argument: str) -> Non
         assert words in str(error), f"{kind}: {error!r}"
 
 
+@pytest.mark.slow
 def test_every_kind_that_is_taken_is_used(folder: Path) -> None:
     """MET is 0, 10, … 50 GeV."""
     job = forkrun.Job(FILE)

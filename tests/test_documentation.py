@@ -40,11 +40,12 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page",
     [
         *QUICK,
-        *(pytest.param(page, marks=pytest.mark.slow) for page in PAGES if page not in QUICK),
+        *(pytest.param(page, marks=pytest.mark.long) for page in PAGES if page not in QUICK),
     ],
 )
 def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> None:
@@ -62,7 +63,7 @@ def test_blocks_of_a_page_run_one_after_the_other(page: str, sample: Path) -> No
     assert done.code == 0, done.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_commands_of_the_page_about_datasets_do_what_they_say(tmp_path: Path) -> None:
     page = "docs/datasets.md"
     (tmp_path / "analysis.py").write_text("\n".join(blocks(page)[1:]))

@@ -161,6 +161,7 @@ def test_they_are_at_most_68_lines_without_toml() -> None:
     assert len((folder / "queries.py").read_text().splitlines()) <= 68
 
 
+@pytest.mark.slow
 def test_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "sample.root"
     shape = ["--events", 2000, "--runs", 1, "--lumis", 2]
@@ -170,8 +171,9 @@ def test_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(n_fills.values()) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [REAL[0], *(pytest.param(name, marks=pytest.mark.slow) for name in REAL[1:])]
+    "name", [REAL[0], *(pytest.param(name, marks=pytest.mark.long) for name in REAL[1:])]
 )
 def test_real_files(
     name: str, real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

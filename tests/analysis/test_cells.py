@@ -80,6 +80,7 @@ def test_another_cell_takes_a_name_only_where_nobody_tells_which_it_is(notebook:
     assert kinds == ["expression:nJet + 1", "expression:x > 1"]
 
 
+@pytest.mark.slow
 def test_the_kernel_tells_which_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manager = pytest.importorskip("jupyter_client.manager")
     pytest.importorskip("ipykernel")

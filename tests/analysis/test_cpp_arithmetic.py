@@ -116,16 +116,18 @@ def compared(file: Path, groups: list[list[str]]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_two_integers_of_any_types_are_computed_as_rdataframe_does(file: Path) -> None:
     groups = [[f"a_{one} {operator} b_{other}" for one, other in PAIRS] for operator in OPERATORS]
     compared(file / "numbers.root", groups)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_integer_and_a_number_are_computed_as_rdataframe_does(file: Path) -> None:
     compared(file / "numbers.root", [OF_ONE])
 
 
+@pytest.mark.slow
 def test_lists_of_integers_are_computed_as_rdataframe_does(file: Path) -> None:
     compared(file / "lists.root", [OF_LISTS])
 

@@ -73,6 +73,7 @@ def test_data_keep_their_columns_in_each_variation(folder: Path, children: int) 
     ]
 
 
+@pytest.mark.slow
 def test_it_is_said_in_the_report_and_by_check(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

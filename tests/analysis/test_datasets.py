@@ -54,7 +54,7 @@ WEIGHTS = {"a": 2 * 3000 * 4.0 / 40.0, "b": 2 * 3000 * 2.0 / 8.0, "data": 1.0}
 
 @pytest.mark.parametrize(
     "forking",
-    [{"distribution": "guided"}, pytest.param({"distribution": "lumi"}, marks=pytest.mark.slow)],
+    [{"distribution": "guided"}, pytest.param({"distribution": "lumi"}, marks=pytest.mark.long)],
 )
 def test_weights_are_by_dataset_however_units_are_cut(
     folder: Path, forking: dict[str, Any]

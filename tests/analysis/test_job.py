@@ -85,7 +85,7 @@ def check(result: forkrun.Result) -> None:
         assert opened["Events"]["leading_pt"].array().tolist() == [11, 12, 15, 17]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_functions_that_only_this_program_has_run_in_a_clean_parent(file: Path) -> None:
     result = analysis(file).run(children=2, **QUIET)
     check(result)
@@ -125,6 +125,7 @@ print(job.run(children=1, quiet=True, plots=False).histograms["twice"].values().
 """
 
 
+@pytest.mark.slow
 def test_a_program_is_run_and_resumed_as_a_file_or_as_text(file: Path, tmp_path: Path) -> None:
     (tmp_path / "helpers.py").write_text("def times(x, n):\n    return n * x\n")
     (tmp_path / "script.py").write_text(SCRIPT)

@@ -85,6 +85,7 @@ def real(real_data: Path, name: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_relations_of_edm4hep_lead_to_the_objects_that_they_name(
     real_data: Path, tmp_path: Path
 ) -> None:
@@ -161,6 +162,7 @@ def test_relations_of_edm4hep_lead_to_the_objects_that_they_name(
     assert found["vertices"].to_list() == [0] * n_events
 
 
+@pytest.mark.slow
 def test_vector_members_of_edm4hep_are_lists_of_the_objects(
     real_data: Path, tmp_path: Path
 ) -> None:
@@ -210,6 +212,7 @@ def test_vector_members_of_edm4hep_are_lists_of_the_objects(
     assert found["likely"].to_list() == likely_ones
 
 
+@pytest.mark.slow
 def test_references_of_delphes_lead_to_the_objects_with_their_number(
     real_data: Path, tmp_path: Path
 ) -> None:

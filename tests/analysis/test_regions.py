@@ -40,6 +40,7 @@ def plain(folder: Path) -> dict[str, Any]:
     return plain_regions.run(folder)
 
 
+@pytest.mark.slow
 def test_every_bin_of_every_dataset_and_variation_is_that_of_the_plain_program(
     here: forkrun.Result, plain: dict[str, Any]
 ) -> None:
@@ -55,6 +56,7 @@ def test_every_bin_of_every_dataset_and_variation_is_that_of_the_plain_program(
             assert (data == data[:, :1]).all()
 
 
+@pytest.mark.slow
 def test_yields_and_cutflows_are_those_of_the_plain_program(
     here: forkrun.Result, plain: dict[str, Any]
 ) -> None:
@@ -67,6 +69,7 @@ def test_yields_and_cutflows_are_those_of_the_plain_program(
         np.testing.assert_allclose(yields, wanted, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_outputs_have_the_events_of_the_plain_program(
     here: forkrun.Result, plain: dict[str, Any]
 ) -> None:
@@ -77,6 +80,7 @@ def test_outputs_have_the_events_of_the_plain_program(
             assert found.array(library="np").tolist() == events
 
 
+@pytest.mark.slow
 def test_the_same_program_gives_the_same_bytes_on_three_nodes(
     folder: Path, here: forkrun.Result
 ) -> None:

@@ -48,6 +48,7 @@ def masses(path: Path) -> Any:
     return ak.to_numpy((two[:, 0] + two[:, 1]).mass)
 
 
+@pytest.mark.slow
 def test_physlite_gives_histograms_and_a_skim(physlite: Path, tmp_path: Path) -> None:
     job = forkrun.Job(physlite, tree="CollectionTree", source=PHYSLITE)
     job.define("ht", "sum(AnalysisElectronsAuxDyn.pt) / 1000")

@@ -74,6 +74,7 @@ class Cut:
         return block["MET_pt"] > self.cut
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", [0, 1])
 def test_partial_functions_and_methods_are_functions(file: Path, children: int) -> None:
     job = forkrun.Job(file)
@@ -168,6 +169,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWS)
 def test_generators_that_children_copy_are_named(
     file: Path, tmp_path: Path, draw: str, capfd: pytest.CaptureFixture[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import forkrun
 from tests.support.jobs import ROOT
@@ -43,6 +44,7 @@ skim = ["TwoMuons", "MassWindow", "DimuonPlots"]
 """
 
 
+@pytest.mark.slow
 def test_both_give_the_same_in_all_variations(tmp_path: Path) -> None:
     shape = ["--events", 3000, "--runs", 1, "--lumis", 3]
     assert command("sample", "sample.root", *shape, "--quiet", cwd=tmp_path).code == 0

@@ -85,6 +85,7 @@ def filled_plainly(axes: Any, columns: list[Any], weight: Any) -> Any:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", [0, 1])
 def test_every_value_with_every_weight_is_what_a_plain_program_fills(
     file: Path, children: int

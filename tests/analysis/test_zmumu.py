@@ -34,6 +34,7 @@ def result(folder: Path, real_data: Path) -> forkrun.Result:
     return forkrun.Result.read(folder / "zmumu-run")
 
 
+@pytest.mark.slow
 def test_all_bins_of_all_datasets_and_variations_are_equal(
     result: forkrun.Result, real_data: Path
 ) -> None:
@@ -56,7 +57,7 @@ def test_all_bins_of_all_datasets_and_variations_are_equal(
     assert counts == plain["cutflow"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_program_gives_the_same_bytes_on_three_nodes(
     folder: Path, result: forkrun.Result, real_data: Path
 ) -> None:

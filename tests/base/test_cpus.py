@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+import pytest
+
 from forkrun.base.cpus import CpuShare
 
 
@@ -36,6 +38,7 @@ def test_a_process_that_shares_a_cpu_with_others_is_slow() -> None:
     assert os.waitstatus_to_exitcode(status) >= 2
 
 
+@pytest.mark.slow
 def test_a_process_that_sleeps_is_not_slow() -> None:
     """It sleeps until another one has computed, and said when it was done."""
     reading, writing = os.pipe()

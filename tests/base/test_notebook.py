@@ -23,7 +23,8 @@ def test_this_is_no_notebook() -> None:
     assert not in_notebook()
 
 
-@pytest.mark.parametrize("children", [pytest.param(0, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("children", [pytest.param(0, marks=pytest.mark.long), 2])
 def test_a_cell_shows_progress_report_and_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: int
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_copy_that_was_damaged_is_not_run(job: CodeJob) -> None:
     assert "helper.py is damaged" in ended.err
 
 
+@pytest.mark.slow
 def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None:
     run = job.submit("run")
     job.node(run, 0)
@@ -135,6 +136,7 @@ def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None
     assert output_digests(run) != job.run("old")
 
 
+@pytest.mark.slow
 def test_a_node_that_was_begun_goes_on_with_mended_code(job: CodeJob) -> None:
     run = job.submit("run")
     job.node(run, 0)
@@ -164,6 +166,7 @@ def test_code_that_makes_other_columns_is_refused(job: CodeJob) -> None:
     assert (run / "fingerprint.json").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["while it begins", "before it writes its fingerprint"])
 def test_a_job_may_grow_while_its_nodes_begin(tmp_path: Path, when: str) -> None:
     """The node is held up until the job has more files; then one that dies goes on as well."""

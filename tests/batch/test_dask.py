@@ -22,7 +22,7 @@ from tests.support.jobs import PATIENCE_S, environment, wait_for
 
 distributed = pytest.importorskip("distributed", reason="pip install forkrun[dask]")
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore"),  # of Dask's own, when workers are killed
 ]
 

@@ -121,6 +121,7 @@ def submit(file: Path, run: Path, *options: object) -> Ended:
     return Job(run.parent, file, {}).submit(run, "--dry-run", *options)
 
 
+@pytest.mark.slow
 def test_branches_that_some_files_lack_are_filled_on_nodes_that_have_no_other_files(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -135,6 +136,7 @@ def test_branches_that_some_files_lack_are_filled_on_nodes_that_have_no_other_fi
     assert hits.values().sum(axis=0).tolist() == [2 * 25, 35 * 100, 2 * 60 * 50]
 
 
+@pytest.mark.slow
 def test_what_all_files_have_is_what_nodes_keep(folder: Path, tmp_path: Path) -> None:
     job = described(folder, {"branches": "common"}, modules=[], paths={})
     job["outputs"] = [{"label": "all"}]

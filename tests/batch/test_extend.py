@@ -37,6 +37,7 @@ def plan_of(files: list[list[int]], first_lumi: int, most: int) -> Plan:
     return make_plan(default_config([("forking.max_unit_events", most)]), index)
 
 
+@pytest.mark.slow
 @given(Sizes, Sizes, st.integers(5, 100))
 def test_what_was_planned_keeps_its_place(
     before: list[list[int]], more: list[list[int]], most: int
@@ -93,6 +94,7 @@ def _extend(job: Job, run: Path, *options: object) -> Ended:
     return job.submit(run, "--extend", *options)
 
 
+@pytest.mark.slow
 def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: Job) -> None:
     run = job.folder / "grown"
     shape = ("--nodes", 2, "--dry-run", "--set", "merge.keep_temporary=true")
@@ -132,7 +134,7 @@ def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path:
     assert lumis[0] == lumis[1] == b'{"1": [[1, 2]]}\n'
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_grows_while_it_runs(tmp_path: Path) -> None:
     go_on, run = tmp_path / "go on", tmp_path / "run"
     go_on.touch()
@@ -150,7 +152,7 @@ def test_a_job_grows_while_it_runs(tmp_path: Path) -> None:
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_was_collected_can_grow_if_its_fragments_were_kept(job: Job) -> None:
     for keeps in (True, False):
         run = job.folder / f"collected-{keeps}"
@@ -192,6 +194,7 @@ def test_nothing_but_the_input_may_change(job: Job, options: list[str], problem:
     assert len(status_of(run)["nodes"]) == 1
 
 
+@pytest.mark.slow
 def test_a_remote_file_is_the_same_by_another_url(tmp_path: Path) -> None:
     """So nothing is processed twice, and nothing is missing."""
     job = _job(tmp_path)

@@ -79,6 +79,7 @@ def test_no_order_to_end_nodes_replaces_another(tmp_path: Path) -> None:
     assert take_orders(folder, 1) == [77]
 
 
+@pytest.mark.slow
 def test_each_of_several_kills_at_once_is_obeyed(tmp_path: Path) -> None:
     job = Job.make(tmp_path, n_lumis=4, time_s=20.0)
     run = tmp_path / "run"

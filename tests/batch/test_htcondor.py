@@ -18,7 +18,7 @@ from tests.batch.slurm_cluster import wait_long
 from tests.support.jobs import ROOT, Ended
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "HTCondor is here"),
 ]
 

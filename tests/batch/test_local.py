@@ -92,10 +92,12 @@ def timing_of_node(node: Path) -> dict[str, Any]:
         return dict(json.load(content))
 
 
+@pytest.mark.slow
 def test_nodes_that_are_killed_lose_and_double_nothing(job: Job) -> None:
     assert run_round(job, seed=1, n_failures=2, n_nodes=2).problem == ""
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said_and_the_rest_can_be_collected(job: Job) -> None:
     run = job.folder / "partial"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
@@ -277,7 +279,7 @@ def test_profiles_give_what_the_job_does_not_say(
         with_profile(config, "defaults")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_queue_merges_when_the_nodes_are_done(job: Job) -> None:
     run = job.folder / "merged"
     ended = job.submit(run, "--nodes", 2, "--merge")

@@ -53,7 +53,7 @@ def _clusters(run: Path, label: str) -> list[int]:
     return [len(sizes) for _, _, sizes in cuts]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_outputs_joined_of_parts_have_the_same_bytes(job: Job, processed: Path) -> None:
     run = _copy(processed, "parts")
     for number in range(N_PARTS):
@@ -71,7 +71,7 @@ def test_outputs_joined_of_parts_have_the_same_bytes(job: Job, processed: Path) 
     assert not (run / "batch/merge").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_part_that_is_missing_or_damaged_is_made_by_the_merge(job: Job, processed: Path) -> None:
     run = _copy(processed, "missing")
     for number in (0, 2):
@@ -83,7 +83,7 @@ def test_a_part_that_is_missing_or_damaged_is_made_by_the_merge(job: Job, proces
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_parts_of_other_commits_are_not_used(job: Job, processed: Path) -> None:
     run = _copy(processed, "other")
     for number in range(N_PARTS):
@@ -97,7 +97,7 @@ def test_parts_of_other_commits_are_not_used(job: Job, processed: Path) -> None:
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_queue_makes_the_parts_and_merges(job: Job) -> None:
     run = job.folder / "queue"
     settings = ("--set", "batch.merge_jobs=2", "--set", "batch.at_once=2")
@@ -129,7 +129,7 @@ def _write_uneven(path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_output_with_a_cluster_of_large_events_is_made_whole_by_the_merge(
     tmp_path: Path,
 ) -> None:
@@ -162,6 +162,7 @@ def test_an_output_with_a_cluster_of_large_events_is_made_whole_by_the_merge(
     assert output_digests(run) == output_digests(tmp_path / "one")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["3/3", "1/99", "x", "1"])
 def test_a_part_that_cannot_be_is_an_error(tmp_path: Path, part: str) -> None:
     job = Job.make(tmp_path, n_lumis=2)

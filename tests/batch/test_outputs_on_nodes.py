@@ -133,6 +133,7 @@ def write_skim(folder: Path, files: Sequence[Path], **sections: Any) -> Path:
     return write_job(folder, job)
 
 
+@pytest.mark.slow
 def test_outputs_have_the_events_and_rows_of_one_node_and_are_joined_without_the_input(
     tmp_path: Path,
 ) -> None:
@@ -153,6 +154,7 @@ def test_outputs_have_the_events_and_rows_of_one_node_and_are_joined_without_the
     assert not list((tmp_path / "run").glob("nodes/*/output"))
 
 
+@pytest.mark.slow
 def test_an_rntuple_has_the_events_of_one_node(tmp_path: Path) -> None:
     tree = write_input(tmp_path, 2)
     files = []
@@ -168,6 +170,7 @@ def test_an_rntuple_has_the_events_of_one_node(tmp_path: Path) -> None:
     assert collected(tmp_path / "run") == one
 
 
+@pytest.mark.slow
 def test_lcio_has_the_bytes_of_one_node(tmp_path: Path) -> None:
     for n in (0, 1):
         runs = {2 * n: range(20), 2 * n + 1: range(100, 115)}
@@ -193,6 +196,7 @@ def test_lcio_has_the_bytes_of_one_node(tmp_path: Path) -> None:
     assert collected(tmp_path / "run") == one
 
 
+@pytest.mark.slow
 def test_lumis_that_several_nodes_have_are_in_one_file_each(tmp_path: Path) -> None:
     """They are scattered over files of which the last comes first, and gathered; rows beside events
     stay in the order of the files."""
@@ -213,6 +217,7 @@ def test_lumis_that_several_nodes_have_are_in_one_file_each(tmp_path: Path) -> N
     assert found == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", [None, {"9": [[1, 1]]}], ids=["all", "no-data"])
 def test_each_dataset_has_what_it_has_on_one_node(
     tmp_path: Path, mask: dict[str, Any] | None
@@ -239,6 +244,7 @@ def test_each_dataset_has_what_it_has_on_one_node(
         assert content(tmp_path / "run") == one
 
 
+@pytest.mark.slow
 def test_trees_that_go_with_the_events_are_joined_with_them(tmp_path: Path) -> None:
     config = job_with_trees(
         tmp_path, two_files(tmp_path), forking={"children": 1, "max_unit_events": 20}
@@ -250,6 +256,7 @@ def test_trees_that_go_with_the_events_are_joined_with_them(tmp_path: Path) -> N
     assert collected(tmp_path / "run") == one
 
 
+@pytest.mark.slow
 def test_friends_are_read_by_nodes(tmp_path: Path) -> None:
     write_files(tmp_path, range(3))
     config = job_with_friends(tmp_path, write_friends(tmp_path, 3))
@@ -259,6 +266,7 @@ def test_friends_are_read_by_nodes(tmp_path: Path) -> None:
     assert collected(tmp_path / "run") == one
 
 
+@pytest.mark.slow
 def test_bytes_depend_on_the_nodes_alone(tmp_path: Path) -> None:
     """Neither on children and threads, nor on tries, nor on where nodes work."""
     config = write_skim(tmp_path, write_input(tmp_path, 3))
@@ -330,6 +338,7 @@ def test_a_node_with_a_damaged_output_makes_it_again(done: Done) -> None:
     assert collected(run) == done.one
 
 
+@pytest.mark.slow
 def test_what_is_there_is_joined_without_nodes_that_are_not_done(tmp_path: Path) -> None:
     """A node whose units are done, and not its outputs, is not done."""
     config, run = write_skim(tmp_path, write_input(tmp_path, 3)), tmp_path / "run"
@@ -356,6 +365,7 @@ def test_commits_that_do_not_hold_any_more_are_processed_and_put_out_again(done:
     assert collected(run) == done.one
 
 
+@pytest.mark.slow
 def test_new_files_are_joined_behind_what_nodes_have_made(tmp_path: Path) -> None:
     files = write_input(tmp_path, 2)
     run, config = tmp_path / "run", write_skim(tmp_path, files[:1])
@@ -382,6 +392,7 @@ def test_what_nodes_put_out_is_not_made_in_parts_by_others(tmp_path: Path) -> No
     assert "the nodes make the parts" in ended.err
 
 
+@pytest.mark.slow
 def test_collecting_reads_nothing_over_the_link(tmp_path: Path) -> None:
     """Nodes read the input, and what they give is as large as what was selected."""
     n_bytes = {}
@@ -405,7 +416,7 @@ def test_collecting_reads_nothing_over_the_link(tmp_path: Path) -> None:
     assert content(tmp_path / "nodes") == content(tmp_path / "collect")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("is_staged", [False, True], ids=["shared", "scratch"])
 def test_nodes_that_are_killed_make_the_same_bytes(tmp_path: Path, is_staged: bool) -> None:
     job = Job.make(tmp_path, n_lumis=20, time_s=0.01)

@@ -26,6 +26,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     return Job.make(tmp_path_factory.mktemp("job"), n_lumis=6)
 
 
+@pytest.mark.slow
 def test_a_node_that_is_done_keeps_few_files_and_can_work_again(job: Job) -> None:
     run = job.folder / "run"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
@@ -147,6 +148,7 @@ def test_packing_twice_packs_nothing_and_loses_nothing(tmp_path: Path) -> None:
         assert member.read() == b"said"
 
 
+@pytest.mark.slow
 def test_of_a_collected_job_the_records_of_its_nodes_are_one_file(job: Job) -> None:
     run = job.folder / "whole"
     assert job.submit(run, "--nodes", 2).code == 0
@@ -172,6 +174,7 @@ def test_of_a_collected_job_the_records_of_its_nodes_are_one_file(job: Job) -> N
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_node_of_a_collected_job_works_again_with_its_records(job: Job) -> None:
     run = job.folder / "again"
     assert job.submit(run, "--nodes", 2).code == 0
@@ -253,6 +256,7 @@ def test_a_node_packs_nothing_while_its_job_is_collected_in_parts(job: Job) -> N
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_part_of_the_outputs_waits_for_a_node_that_packs(job: Job) -> None:
     run = job.folder / "waits"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0

@@ -107,6 +107,7 @@ def held_up(
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["submit", "run", "report"])
 def test_nothing_is_removed_from_a_submission_that_is_half_written(
     tmp_path: Path, job: Job, undisturbed: dict[str, bytes], other: str
@@ -134,8 +135,9 @@ def test_nothing_is_removed_from_a_submission_that_is_half_written(
     assert not (run / "report.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "where", ["prepare_nodes", pytest.param("opened_to_begin", marks=pytest.mark.slow)]
+    "where", ["prepare_nodes", pytest.param("opened_to_begin", marks=pytest.mark.long)]
 )
 def test_a_submission_that_is_held_up_takes_nothing_from_one_whose_nodes_have_committed(
     tmp_path: Path, job: Job, undisturbed: dict[str, bytes], where: str
@@ -155,6 +157,7 @@ def test_a_submission_that_is_held_up_takes_nothing_from_one_whose_nodes_have_co
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_what_a_killed_submission_has_left_is_replaced_and_files_of_somebody_are_not(
     tmp_path: Path, job: Job, undisturbed: dict[str, bytes]
 ) -> None:
@@ -185,7 +188,7 @@ def test_a_file_named_lock_that_is_no_lock_is_left_alone(tmp_path: Path, job: Jo
     assert (tmp_path / "run/lock").read_text() == '{"combination": 1234}'
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_two_extensions_each_adds_its_files(tmp_path: Path) -> None:
     """The second has looked at the nodes when the first begins."""
     files = [tmp_path / f"{name}.root" for name in "abc"]
@@ -214,7 +217,7 @@ def test_of_two_extensions_each_adds_its_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [range(3), pytest.param(range(3, 60), marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds", [range(3), pytest.param(range(3, 60), marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_of_commands_at_once_one_begins_a_job_and_no_other_touches_it(
     tmp_path: Path, job: Job, undisturbed: dict[str, bytes], seeds: range

@@ -148,6 +148,7 @@ def test_an_array_is_as_large_as_the_site_allows(
 # --- kills, merges --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_node_that_was_asked_to_end_before_it_began_is_not_lost(tmp_path: Path) -> None:
     job = Job.make(tmp_path, n_lumis=4, time_s=5.0)
     run = tmp_path / "run"

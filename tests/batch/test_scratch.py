@@ -30,7 +30,7 @@ def _submit(job: Job, run: Path, scratch: str, *options: object) -> None:
     assert ended.code == 0, ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_committed_on_scratch_is_published_and_has_the_same_bytes(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,7 +45,7 @@ def test_what_is_committed_on_scratch_is_published_and_has_the_same_bytes(
     assert problem_of(run, job.truth) == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     job: Job, tmp_path: Path
 ) -> None:
@@ -69,6 +69,7 @@ def test_a_node_whose_processes_are_all_killed_goes_on_with_what_was_published(
     assert problem_of(run, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_a_full_disk_says_so_and_another_node_goes_on_with_what_was_published(
     job: Job, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from tests.batch.test_submission import run_program, write_files
 from tests.support.jobs import Ended, environment, forkrun, output_digests
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "Slurm is here"),
 ]
 TIME_LIMIT_S = 60

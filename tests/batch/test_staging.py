@@ -29,6 +29,7 @@ def _node(job: Job, run: Path, number: int, scratch: Path) -> Ended:
     return forkrun("node", run, number, "--scratch", scratch, "-q", cwd=job.folder)
 
 
+@pytest.mark.slow
 def test_input_is_read_from_its_copy(job: Job, tmp_path: Path) -> None:
     run, log = job.folder / "copied", tmp_path / "log"
     command = f"cp {{source}} {{target}} && echo {{source}} >> {log}"
@@ -49,9 +50,9 @@ def test_input_is_read_from_its_copy(job: Job, tmp_path: Path) -> None:
         pytest.param(
             "head -c 100 {source} > {target}",
             "100 bytes were copied, not",
-            marks=pytest.mark.slow,
+            marks=pytest.mark.long,
         ),
-        pytest.param("true {source} {target}", " does not exist after: ", marks=pytest.mark.slow),
+        pytest.param("true {source} {target}", " does not exist after: ", marks=pytest.mark.long),
     ],
 )
 def test_a_copy_that_is_not_whole_is_an_error(

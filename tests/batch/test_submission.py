@@ -81,6 +81,7 @@ def nodes_of(run: Path, n_nodes: int) -> None:
         assert ended.code == 0, ended.err
 
 
+@pytest.mark.slow
 def test_a_program_submits_its_job_and_collects_the_same_result(folder: Path) -> None:
     run_program(folder, 'job().run(children=1, output="one", quiet=True, plots=False)')
     said = run_program(
@@ -97,6 +98,7 @@ def test_a_program_submits_its_job_and_collects_the_same_result(folder: Path) ->
     assert f"collected: its outputs are in {folder / 'many/output'}" in said
 
 
+@pytest.mark.slow
 def test_the_command_submits_the_job_that_a_program_would_run(folder: Path) -> None:
     run_program(folder, 'job().run(children=1, output="one", quiet=True, plots=False)')
     ended = command("submit", "analysis.py", "--on", "local", "--nodes", 2, "--dry-run", "-q",
@@ -136,7 +138,7 @@ def program_file(folder: Path) -> Path:
     return folder / "run/batch/code" / digest
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_that_was_not_submitted_whole_is_resubmitted_from_python(folder: Path) -> None:
     made = submitted(folder)
     states = [str(node.state) for node in made.status().nodes]
@@ -151,6 +153,7 @@ def test_a_job_that_was_not_submitted_whole_is_resubmitted_from_python(folder: P
     assert [str(node.state) for node in made.status().nodes] == ["done", "done"]
 
 
+@pytest.mark.slow
 def test_functions_are_in_a_file_of_their_user_that_nobody_has_changed(folder: Path) -> None:
     made = submitted(folder)
     place = program_file(folder)
@@ -189,6 +192,7 @@ def test_functions_in_the_place_of_a_link_are_not_run(folder: Path) -> None:
     assert "a symbolic link is not followed here" in ended.err
 
 
+@pytest.mark.slow
 def test_new_files_are_added_from_python_with_the_same_functions(folder: Path) -> None:
     job_here().submit("local", nodes=2, output="run", dry_run=True, **QUIET)
     nodes_of(folder / "run", 2)
@@ -208,6 +212,7 @@ def test_other_functions_add_no_files(folder: Path) -> None:
         other.submit("local", output="run", extend=True, dry_run=True, **QUIET)
 
 
+@pytest.mark.slow
 def test_missing_nodes_are_given_the_functions_of_now(folder: Path) -> None:
     made = forkrun.Job("*.root", name="here")
 
@@ -259,6 +264,7 @@ def test_a_run_directory_without_nodes_is_no_submission(folder: Path) -> None:
         forkrun.Submission.read("one")
 
 
+@pytest.mark.slow
 def test_a_loaded_configuration_is_submitted_as_well(folder: Path) -> None:
     (folder / "job.toml").write_text(
         '[source]\nfiles = ["0.root"]\n[[outputs]]\nlabel = "all"\n[job]\nname = "toml"\n'

@@ -12,7 +12,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench.make(tmp_path_factory.mktemp("chaos"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1001, 1002, 1003])
 def test_a_job_survives_whatever_dies(bench: Bench, seed: int) -> None:
     done = run_round(bench, seed)

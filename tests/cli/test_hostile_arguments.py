@@ -197,6 +197,7 @@ def hostile_numbers() -> Iterator[list[str]]:
         yield ["check", "good.json", "--set", setting]
 
 
+@pytest.mark.slow
 def test_numbers_of_all_kinds_have_documented_ends(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,6 +233,7 @@ json_values = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(json_values)
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_ordinary_json_is_read_as_it_is(value: Any) -> None:
@@ -255,6 +257,7 @@ def test_nesting_is_bounded_whatever_the_parser_bears(depth: int, kind: str) -> 
                 parse_toml(f"x = {text}")
 
 
+@pytest.mark.slow
 def test_thousands_of_problems_are_cut_to_those_that_somebody_reads(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,8 +30,8 @@ GONE = {
 
 
 LISTENERS = [
-    pytest.param("<&-", marks=pytest.mark.slow),
-    pytest.param(">&-", marks=pytest.mark.slow),
+    pytest.param("<&-", marks=pytest.mark.long),
+    pytest.param(">&-", marks=pytest.mark.long),
     "<&- >&- 2>&-",
     "2>&1 | true",
     ">/dev/full 2>/dev/full",
@@ -74,6 +74,7 @@ def forkrun(folder: Path, words: str, streams: str) -> int:
         return forkrun_to(out, err, *words.split(), cwd=folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [*CLOSED, *GONE])
 def test_a_job_ends_the_same(folder: Path, streams: str) -> None:
     run = folder / "run"
@@ -82,6 +83,7 @@ def test_a_job_ends_the_same(folder: Path, streams: str) -> None:
     assert output_digests(run) == output_digests(folder / "expected")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [LISTENERS[0], "<&- >&- 2>&-", "2>&1 | true"])
 def test_a_merge_and_a_check_end_the_same(folder: Path, streams: str) -> None:
     (folder / "merged.root").unlink(missing_ok=True)
@@ -91,6 +93,7 @@ def test_a_merge_and_a_check_end_the_same(folder: Path, streams: str) -> None:
     assert forkrun(folder, "merge merged.root none.root --force", streams) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", LISTENERS)
 def test_a_job_that_failed_is_resumed_the_same(folder: Path, streams: str) -> None:
     run = folder / "resumed"
@@ -115,6 +118,7 @@ def test_a_job_that_failed_is_resumed_the_same(folder: Path, streams: str) -> No
     assert output_digests(run) == output_digests(folder / "expected")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", LISTENERS)
 def test_nodes_and_what_collects_them_end_the_same(folder: Path, streams: str) -> None:
     run = folder / "submitted"
@@ -144,6 +148,7 @@ def test_what_tells_ends_well_without_a_word_when_its_reader_has_gone(
         assert shell(folder, f"{FORKRUN} --help | true") == 0
 
 
+@pytest.mark.slow
 def test_what_an_encoding_does_not_have_ends_no_job(folder: Path) -> None:
     shutil.rmtree(folder / "run", ignore_errors=True)
     more = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
@@ -170,8 +175,9 @@ def test_a_name_that_begins_with_a_tilde_is_one(folder: Path) -> None:
         assert forkrun(folder, words, "2>&1 | true") == code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "streams", ["<&- >&- 2>&-", pytest.param("2>&1 | true", marks=pytest.mark.slow), LISTENERS[-1]]
+    "streams", ["<&- >&- 2>&-", pytest.param("2>&1 | true", marks=pytest.mark.long), LISTENERS[-1]]
 )
 def test_a_program_whose_streams_are_closed_runs_its_job(folder: Path, streams: str) -> None:
     (folder / "program.py").write_text(
@@ -183,6 +189,7 @@ def test_a_program_whose_streams_are_closed_runs_its_job(folder: Path, streams: 
     assert shell(folder, f'"{sys.executable}" program.py {streams}') == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs unshare")
 def test_a_user_without_home_and_entry_runs_a_job(folder: Path) -> None:
     shutil.rmtree(folder / "run", ignore_errors=True)

@@ -25,7 +25,7 @@ def built(folder: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_builds_without_a_warning_and_finds_all_pairs(tmp_path: Path) -> None:
     ended = forkrun("new-plugin", "pairs", cwd=tmp_path)
     assert ended.code == 0, ended.err

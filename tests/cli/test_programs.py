@@ -50,6 +50,7 @@ def run(folder: Path, *words: object) -> Ended:
     return command(*words, "--children", 1, cwd=folder)
 
 
+@pytest.mark.slow
 def test_the_job_that_would_run_first_is_taken_with_the_arguments_of_its_call(
     folder: Path,
 ) -> None:
@@ -165,6 +166,7 @@ def test_errors_and_plans_are_those_of_the_job(folder: Path) -> None:
     assert json.loads(ended.out)["n_events"] == 80
 
 
+@pytest.mark.slow
 def test_jobs_that_a_command_tries_have_the_functions_of_the_program(folder: Path) -> None:
     file = program(folder, 'make("mine", 20).run()\n')
     ended = run(folder, "check", file, "--blocks")

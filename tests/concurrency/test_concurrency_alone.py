@@ -19,7 +19,7 @@ def run(*command: object) -> str:
     return done.stdout
 
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

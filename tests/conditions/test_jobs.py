@@ -38,7 +38,8 @@ def expected_scale(run_number: Any, lumi: Any) -> Any:
     return np.select([key < 103, key < 300], [1.5, 2.5], 3.5)
 
 
-@pytest.mark.parametrize("exclude", [[], pytest.param(["scale"], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("exclude", [[], pytest.param(["scale"], marks=pytest.mark.long)])
 def test_events_of_each_iov_get_its_payload_whatever_the_number_of_children(
     events: Path, tmp_path: Path, exclude: list[str]
 ) -> None:
@@ -203,6 +204,7 @@ def test_a_wrong_label_names_module_and_the_nearest_one(
     assert said in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "label"),
     [
@@ -244,6 +246,7 @@ def test_other_read_only_arrays_are_not_taken_for_conditions(events: Path, tmp_p
     assert f'{HERE / "modules.py"}", line' in log.read_text()
 
 
+@pytest.mark.slow
 def test_correctionlib_and_onnx_work_in_children(tmp_path: Path) -> None:
     correctionlib = pytest.importorskip("correctionlib.schemav2")
     pytest.importorskip("onnxruntime")
@@ -301,6 +304,7 @@ def write_model(onnx: Any, file: Path, second: float) -> None:
     onnx.save(model, file)
 
 
+@pytest.mark.slow
 def test_reading_every_kind_of_file_leaves_one_thread(tmp_path: Path) -> None:
     """In a process of its own: this one may have been asked for anything."""
     import subprocess

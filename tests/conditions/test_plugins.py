@@ -66,6 +66,7 @@ def test_blocks_see_the_array_of_their_iov(
     assert baskets(one) == baskets(three)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrent_iovs", [0, 1, 2])
 def test_an_iov_of_each_lumi_in_flight_sees_its_own(
     plugins: Path, tmp_path: Path, concurrent_iovs: int
@@ -92,6 +93,7 @@ def test_an_iov_of_each_lumi_in_flight_sees_its_own(
     assert ak.to_list(python_scale) == ak.to_list(lumi)
 
 
+@pytest.mark.slow
 def test_a_table_gives_the_same_in_both_languages_to_the_last_bit(
     plugins: Path, events: Path, tmp_path: Path
 ) -> None:
@@ -120,6 +122,7 @@ def test_a_table_gives_the_same_in_both_languages_to_the_last_bit(
     assert outputs[0] != outputs[2]
 
 
+@pytest.mark.slow
 def test_corrections_are_evaluated_without_python(
     plugins: Path, events: Path, tmp_path: Path
 ) -> None:

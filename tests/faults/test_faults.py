@@ -70,6 +70,7 @@ def assert_tree_readable(file: Path) -> None:
     assert np.concatenate(columns["x"]).tolist() == list(range(writing.N_EVENTS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
@@ -115,7 +116,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench.make(tmp_path_factory.mktemp("faults"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "plan",
     [

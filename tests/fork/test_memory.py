@@ -137,6 +137,7 @@ def test_reading_many_python_objects_keeps_them_shared(kind: str, tmp_path: Path
     assert private_bytes_of(lambda: read(values), tmp_path) < MB
 
 
+@pytest.mark.slow
 def test_without_it_reading_copies_the_memory_and_a_warning_says_so(tmp_path: Path) -> None:
     values = [(float(i), f"k{i}") for i in range(N)]
     prepared = prepare_memory(MemoryConfig(immortal=False, huge_pages=False), [values], 1)
@@ -158,6 +159,7 @@ def test_reading_large_arrays_keeps_them_shared(tmp_path: Path, immortal: bool) 
     assert private_bytes_of(lambda: sum(a.sum() for a in arrays.values()), tmp_path) < MB
 
 
+@pytest.mark.slow
 def test_the_garbage_collector_of_a_child_leaves_frozen_objects_alone(tmp_path: Path) -> None:
     values = [[float(i)] for i in range(N)]
     prepare_memory(MemoryConfig(immortal=False, huge_pages=False), [values], 1)
@@ -190,7 +192,7 @@ def private_bytes_in_holes_and_beside(folder: Path) -> tuple[int, int]:
     return in_holes, private_bytes_of(work, folder)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path: Path) -> None:
     new = multiprocessing.get_context("spawn")  # it has no free memory left by earlier tests
     with ProcessPoolExecutor(1, new) as process:
@@ -201,6 +203,7 @@ def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path:
     assert in_holes > 2 * in_new_memory
 
 
+@pytest.mark.slow
 def test_huge_pages_leave_values_as_they_are_and_a_write_copies_little(tmp_path: Path) -> None:
     values = [np.full(1000, float(i)) for i in range(5000)]
     joined = prepare_memory(MemoryConfig(huge_pages=True), [values], 1).huge_page_bytes
@@ -338,6 +341,7 @@ needs_huge_pages = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_huge_pages
 def test_new_objects_lie_in_huge_pages_until_the_fork_and_are_given_back() -> None:
     in_use, in_huge_pages, later, given_back = run_script(
@@ -383,7 +387,7 @@ def test_text_that_is_interned_before_or_after_stays_one_object() -> None:
     assert sys.intern("interned_after_" + str(os.getpid())) is after
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_any_depth_and_any_cycle_can_be_walked() -> None:
     deep: list[Any] = []
     for _ in range(N):
@@ -396,6 +400,7 @@ def test_any_depth_and_any_cycle_can_be_walked() -> None:
     assert len(_core.ContainerSnapshot([("deep", deep), ("cycle", cycle)])) == N + 1 + 2
 
 
+@pytest.mark.slow
 def test_the_warm_up_job_starts_no_thread_and_leaves_nothing_open(tmp_path: Path) -> None:
     class User:
         def names(self) -> set[str]:

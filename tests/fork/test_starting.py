@@ -39,7 +39,7 @@ def test_no_import_changes_the_environment_while_root_starts_programs_with_it() 
     assert json.loads(done.stdout) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_hundreds_of_commands_that_start_at_once_all_end(tmp_path: Path) -> None:
     """Each in a process of its own, unlike those of other tests: what goes wrong while Python and

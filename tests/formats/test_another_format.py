@@ -75,6 +75,7 @@ def run(tmp_path: Path, package: dict[str, str], children: int, *more: str) -> E
     return forkrun("run", job(tmp_path), *arguments, cwd=tmp_path, env=package)
 
 
+@pytest.mark.slow
 def test_a_skim_has_what_the_rows_say_for_any_number_of_children(
     tmp_path: Path, package: dict[str, str]
 ) -> None:

@@ -81,7 +81,7 @@ def _merge(path: Path, tree: str, scratch: Path) -> str:
     return "yes" if same else "no"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", _FILES)
 def test_the_table_of_experiments_says_what_is_so(
     real_data: Path, tmp_path: Path, name: str

@@ -23,7 +23,7 @@ def run(*command: object) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_example_of_the_page_is_built_and_reads_what_columns_have(tmp_path: Path) -> None:
     run("cmake", "-S", HERE, "-B", tmp_path, f"-DFORKRUN={ROOT}")
     run("cmake", "--build", tmp_path, "--target", "pions", "--parallel", 2)

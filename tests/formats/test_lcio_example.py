@@ -26,6 +26,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_recoil_mass_peaks_at_those_of_the_higgs_and_the_z_boson(
     sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,6 +49,7 @@ def test_the_recoil_mass_peaks_at_those_of_the_higgs_and_the_z_boson(
     assert np.histogram(recoil, 60, (80, 140))[0].tolist() == counts.tolist()
 
 
+@pytest.mark.slow
 def test_pointers_lead_to_objects_and_ids_of_particles_have_names(
     sample: Path, tmp_path: Path
 ) -> None:

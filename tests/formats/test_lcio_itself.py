@@ -14,7 +14,7 @@ from tests.formats.test_lcio_files import compared
 from tests.support.jobs import forkrun, write_job
 from tests.support.lcio_itself import Lcio
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

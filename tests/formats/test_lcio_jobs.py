@@ -63,6 +63,7 @@ def done(tmp_path: Path, command: str, *arguments: Any) -> Ended:
     return ended
 
 
+@pytest.mark.slow
 def test_a_skim_has_the_records_of_selected_events_whatever_the_children(tmp_path: Path) -> None:
     write_events(tmp_path / "a.slcio", {1: range(40), 2: range(25)})
     write_events(tmp_path / "b.slcio", {3: range(30)}, is_compressed=False)

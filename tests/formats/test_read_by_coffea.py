@@ -43,7 +43,7 @@ def python_with_coffea() -> Path:
     return python
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_outputs_of_both_formats_are_nanoevents_with_vectors(
     real_data: Path, tmp_path: Path
 ) -> None:

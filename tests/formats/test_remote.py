@@ -73,6 +73,7 @@ def report(run_directory: Path) -> Any:
     return json.loads((run_directory / "report.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", [0, 2])
 def test_outputs_of_remote_input_have_the_bytes_of_local_input(
     tmp_path: Path, server: XrootdServer, children: int
@@ -83,6 +84,7 @@ def test_outputs_of_remote_input_have_the_bytes_of_local_input(
     assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_outputs_with_all_events_are_copied_from_afar(tmp_path: Path, server: XrootdServer) -> None:
     for name, file in (("here", str(server.data / "s.root")), ("afar", server.url("s.root"))):
         ended = run(tmp_path, name, file, least=0)
@@ -90,6 +92,7 @@ def test_outputs_with_all_events_are_copied_from_afar(tmp_path: Path, server: Xr
     assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_files_of_lcio_are_skimmed_from_afar(tmp_path: Path, server: XrootdServer) -> None:
     """With and without records for random access; those of unchanged and of changed events."""
     write_collider_sample(server.data / "e.slcio", SampleSettings(n_events=40))
@@ -115,6 +118,7 @@ def _place_of_index(data: bytes) -> int:
     return data.index(b"LCIOIndex") - 24
 
 
+@pytest.mark.slow
 def test_children_ask_the_server_a_few_times_and_read_the_same_bytes_however_many_they_are(
     tmp_path: Path, server: XrootdServer
 ) -> None:
@@ -135,6 +139,7 @@ def test_children_ask_the_server_a_few_times_and_read_the_same_bytes_however_man
     assert n_bytes[1] < 1.6 * n_in_file
 
 
+@pytest.mark.slow
 def test_rntuples_and_friends_in_other_files_are_read_ahead(
     tmp_path: Path, server: XrootdServer
 ) -> None:
@@ -175,13 +180,26 @@ def test_a_file_that_the_server_does_not_have_is_an_error_at_once(
     assert server.url("none.root") in ended.err
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty"])
-def test_damaged_files_are_named(tmp_path: Path, server: XrootdServer, damage: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "what"), [("cut", "is damaged"), ("empty", "is not a readable ROOT file")]
+)
+def test_damaged_files_are_named_without_asking_for_them_for_minutes(
+    tmp_path: Path, server: XrootdServer, damage: str, what: str
+) -> None:
     content = (server.data / "s.root").read_bytes()
     (server.data / "damaged.root").write_bytes(b"" if damage == "empty" else content[:100_000])
     ended = run(tmp_path, "afar", server.url("damaged.root"))
     assert ended.code == 3
-    assert server.url("damaged.root") in ended.err
+    assert f"{server.url('damaged.root')}: {what}" in ended.err
+    assert "asking again" not in ended.err
+
+
+def test_an_empty_file_of_a_web_server_is_named(tmp_path: Path, web: WebServer) -> None:
+    (web.data / "empty.root").touch()
+    ended = run(tmp_path, "afar", web.url("empty.root"))
+    assert ended.code == 3
+    assert f"{web.url('empty.root')}: cannot be read: the file is empty" in ended.err
+    assert "asking again" not in ended.err
 
 
 SECRETS = ("first-token", "second-token", "password")
@@ -218,6 +236,7 @@ def test_secrets_of_urls_are_in_no_file_and_no_message(
     assert not [s for s in SECRETS if s in refused.err]
 
 
+@pytest.mark.slow
 def test_the_next_replica_is_read_and_another_one_resumes_the_job(
     tmp_path: Path, server: XrootdServer
 ) -> None:
@@ -291,6 +310,7 @@ def web(server: XrootdServer) -> Iterator[WebServer]:
         yield one
 
 
+@pytest.mark.slow
 def test_outputs_of_files_of_web_servers_have_the_bytes_of_local_input(
     tmp_path: Path, server: XrootdServer, web: WebServer
 ) -> None:

@@ -48,6 +48,7 @@ def run(folder: Path, name: str, file: str, of: str = JOB) -> Ended:
     return forkrun("run", job, "-o", folder / name, "--children", 1, cwd=folder, env=LIMITS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, UNCHECKED])
 def test_what_is_damaged_on_its_way_is_read_again(
     tmp_path: Path, server: XrootdServer, name: str
@@ -89,6 +90,7 @@ def write_noise(file: Path) -> None:
     writer.close()
 
 
+@pytest.mark.slow
 def test_baskets_that_have_no_checksum_although_their_branch_says_so_are_read_with_one(
     tmp_path: Path, server: XrootdServer
 ) -> None:
@@ -116,6 +118,7 @@ class OldServer(FaultProxy):
         return found[1] + bytes([found[2][0] & ~0x20])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, UNCHECKED])
 def test_a_server_without_paged_reads_is_read_by_vectors_and_told_of(
     tmp_path: Path, server: XrootdServer, name: str
@@ -134,6 +137,7 @@ def test_a_server_without_paged_reads_is_read_by_vectors_and_told_of(
     assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
 
 
+@pytest.mark.slow
 def test_a_link_that_damages_always_ends_the_job(tmp_path: Path, server: XrootdServer) -> None:
     """Each page of 4 kB, and not what is said before a file is read."""
     with fault_proxy(server.port) as proxy:

@@ -17,7 +17,7 @@ from tests.support.jobs import Ended, environment, forkrun, output_digests
 from tests.support.slow_link import slow_link
 from tests.support.xrootd_server import XrootdServer, xrootd_server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 JOB = """
 import forkrun
@@ -103,7 +103,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 
 @pytest.mark.parametrize(
     "kind",
-    [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS],
+    [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.long) for kind in KINDS],
 )
 def test_random_faults_end_in_the_same_bytes_or_an_error_that_a_resume_mends(
     bench: Bench, kind: str

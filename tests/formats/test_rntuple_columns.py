@@ -68,7 +68,7 @@ def test_each_file_of_the_folder_is_tried(files: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in NTUPLES],
+    [pytest.param(name, marks=pytest.mark.long if name in LARGE else ()) for name in NTUPLES],
 )
 def test_every_column_is_what_uproot_reads(files: Path, name: str) -> None:
     for ntuple in NTUPLES[name]:
@@ -81,6 +81,7 @@ def test_every_column_is_what_uproot_reads(files: Path, name: str) -> None:
         assert others.items() <= OTHERS.items()
 
 
+@pytest.mark.slow
 def test_each_tenth_column_of_a_large_file_is_what_uproot_reads(files: Path) -> None:
     path = str(files / "coffea_nano_dy_rntuple.root")
     found, types = by_forkrun(path, "Events"), types_of(path, "Events")
@@ -92,7 +93,7 @@ def test_each_tenth_column_of_a_large_file_is_what_uproot_reads(files: Path) -> 
     assert differing(found, expected) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in NTUPLES if not name.startswith("coffea_")])
 def test_every_column_is_what_root_reads(files: Path, name: str) -> None:
     for ntuple in NTUPLES[name]:
@@ -120,6 +121,7 @@ def test_any_ranges_of_entries_have_the_same_values(
     assert differing(by_forkrun(path, ntuple, step), by_forkrun(path, ntuple)) == []
 
 
+@pytest.mark.slow
 def test_damage_anywhere_is_refused_by_name_or_changes_no_value(
     files: Path, tmp_path: Path
 ) -> None:
@@ -157,7 +159,7 @@ def _expected(n: int) -> Lists:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("compression", [0, 404, 505])
 def test_types_that_root_writes_in_small_pages_are_read(tmp_path: Path, compression: int) -> None:
     path = write_kinds(tmp_path / "kinds.root", 1000, compression)

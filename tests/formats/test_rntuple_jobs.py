@@ -67,6 +67,7 @@ def skim(run: Path) -> dict[str, list[Any]]:
         return {name: ak.to_list(arrays[name]) for name in arrays.fields}
 
 
+@pytest.mark.slow
 def test_the_same_job_gives_the_same_histograms_cutflow_and_skim(tmp_path: Path) -> None:
     pairs = [write_pair(tmp_path, "a", 470), write_pair(tmp_path, "b", 330, 6)]
     of_trees = run_job(tmp_path, "trees", [tree for tree, _ in pairs], '["*"]', "--children", 2)
@@ -77,7 +78,7 @@ def test_the_same_job_gives_the_same_histograms_cutflow_and_skim(tmp_path: Path)
     assert set(skim(of_ntuples)) == set(skim(of_trees))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_outputs_have_the_same_bytes_for_any_children(tmp_path: Path) -> None:
     _, ntuple = write_pair(tmp_path, "a", 1000)
     runs = [run_job(tmp_path, f"n{n}", [ntuple], '["*"]', "--children", n) for n in (0, 1, 3)]

@@ -61,6 +61,7 @@ def fields_kept_and_shown(
     return fields[:n_kept], [name for name, *_ in fields[n_kept:]]
 
 
+@pytest.mark.slow
 def test_pages_of_large_clusters_are_copied_as_they_are(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     made = skim(tmp_path / "in.root", "Events")
@@ -76,6 +77,7 @@ def test_pages_of_large_clusters_are_copied_as_they_are(tmp_path: Path) -> None:
         assert file["Events"]["x"].array().tolist() == list(range(150_000))
 
 
+@pytest.mark.slow
 def test_new_columns_are_beside_pages_that_are_copied(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     (tmp_path / "job.py").write_text(
@@ -105,6 +107,7 @@ job.output("all")
         assert table["List_w"].array().tolist() == lists["w"].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", [505, 0])
 def test_encodings_and_classes_are_kept_of_selected_events(
     tmp_path: Path, compression: int
@@ -149,6 +152,7 @@ def test_small_clusters_are_kept_whole_behind_events_of_others(tmp_path: Path) -
     assert kept == {name: [values[i] for i in wanted] for name, values in read.items()}
 
 
+@pytest.mark.slow
 def test_kept_pages_are_the_same_for_any_children_threads_and_units(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     digests = set()
@@ -162,6 +166,7 @@ def test_kept_pages_are_the_same_for_any_children_threads_and_units(tmp_path: Pa
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_kept_pages_are_the_same_on_nodes_and_when_a_child_is_killed(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     settings = ("--children", 2, "--set", "forking.max_unit_events=20000")

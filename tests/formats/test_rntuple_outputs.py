@@ -76,6 +76,7 @@ def test_lists_with_one_counter_are_members_of_one_list_and_have_their_old_names
         assert table["nMuon"].array().tolist() == ak.num(events(300)["Muon"]).tolist()
 
 
+@pytest.mark.slow
 def test_every_kind_of_column_of_an_rntuple_is_there_again(tmp_path: Path) -> None:
     made = write_kinds(tmp_path / "in.root", 1000, 505)
     wanted = by_forkrun(made, "kinds")
@@ -85,7 +86,7 @@ def test_every_kind_of_column_of_an_rntuple_is_there_again(tmp_path: Path) -> No
     assert types_of(file, "kinds").keys() >= wanted.keys()
 
 
-@pytest.mark.slow  # RDataFrame compiles for half a minute
+@pytest.mark.long  # RDataFrame compiles for half a minute
 def test_rdataframe_reads_numbers_and_other_kinds_as_they_were(tmp_path: Path) -> None:
     columns = write_numbers(tmp_path / "in.root", 1000)
     file = str(skim(tmp_path, {"files": [str(tmp_path / "in.root")], **NO_IDS}))
@@ -100,6 +101,7 @@ def test_rdataframe_reads_numbers_and_other_kinds_as_they_were(tmp_path: Path) -
         assert column == wanted[name], name
 
 
+@pytest.mark.slow
 def test_outputs_have_the_same_bytes_for_any_children_threads_and_units(tmp_path: Path) -> None:
     found = []
     for kind, file in zip(("tree", "ntuple"), write_pair(tmp_path, "a", 1000), strict=True):
@@ -212,6 +214,7 @@ def test_there_is_a_file_for_each_lumi_where_that_is_asked_for(tmp_path: Path) -
     assert numbers == [list(range(first, first + 100)) for first in (100, 200, 300)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_objects", [False, True])
 def test_what_trees_have_beside_their_events_is_carried(tmp_path: Path, has_objects: bool) -> None:
     columns = events(200)
@@ -244,6 +247,7 @@ def test_what_cannot_be_in_an_rntuple_is_refused_before_any_event(tmp_path: Path
     assert '"a/b" cannot be the name of a field in an RNTuple' in ended.err
 
 
+@pytest.mark.slow
 def test_hadd_joins_lists_whose_members_do_not_come_together(tmp_path: Path) -> None:
     """It takes for granted that columns are in the order of their fields, depth first. Samples have
     a late member, "Muon_extra0001"."""

@@ -65,6 +65,7 @@ def values(file: Path) -> dict[str, Any]:
         return {name: ak.to_list(arrays[name]) for name in arrays.fields}
 
 
+@pytest.mark.slow
 def test_of_datasets_variations_and_friends_as_trees_have_them(folder: Path) -> None:
     ntuples, trees = (run(folder, f"as_{form}", form, 2) for form in ("rntuple", "ttree"))
     files = [f"output/skim/{dataset}.root" for dataset in ("tt", "dy")]
@@ -76,6 +77,7 @@ def test_of_datasets_variations_and_friends_as_trees_have_them(folder: Path) -> 
             assert found[name] == column, name
 
 
+@pytest.mark.slow
 def test_the_same_bytes_when_a_child_was_killed(folder: Path) -> None:
     killed = run(folder, "killed", "rntuple", 2, dies=True)
     assert "died (killed by signal 9" in (killed / "report.txt").read_text()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import uproot
 
 from tests.support.jobs import Ended, environment, forkrun, ledger_units, output_digests, write_job
@@ -63,6 +64,7 @@ def test_children_share_a_cluster_that_is_the_whole_file(tmp_path: Path) -> None
     assert output_digests(tmp_path / "run") == plain_run(tmp_path)
 
 
+@pytest.mark.slow
 def test_nodes_give_the_bytes_of_one_run_also_when_files_were_added(tmp_path: Path) -> None:
     files = write_files(tmp_path, "a", "b")
     submit = ("submit", "job.json", "--on", "local", "-o", "run", "--dry-run")

@@ -23,6 +23,7 @@ def _warmed_up() -> None:
     _core.warm_up()
 
 
+@pytest.mark.slow
 def test_what_is_not_damaged_comes_through_every_step(tmp_path: Path) -> None:
     for original, source in prepare([*originals(tmp_path), with_large_clusters(tmp_path)]):
         assert original.baskets
@@ -30,7 +31,7 @@ def test_what_is_not_damaged_comes_through_every_step(tmp_path: Path) -> None:
         assert outcome.steps == dict.fromkeys(STEPS, "same")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_damage_is_refused_with_the_name_of_the_file_or_does_no_harm(tmp_path: Path) -> None:
     trials = list(run_trials(prepare(made(tmp_path)), SEEDS, tmp_path, 60))
     assert [(t.file, t.seed, t.faults) for t in trials if t.faults] == []
@@ -48,6 +49,7 @@ def test_damaged_files_of_lcio_are_refused_or_do_no_harm(tmp_path: Path) -> None
     assert steps.count("refused") >= len(trials) / 2
 
 
+@pytest.mark.slow
 def test_damage_in_baskets_that_are_copied_as_they_are_is_refused(tmp_path: Path) -> None:
     """With merge.verify, of the seeds whose damage a reader of all branches finds."""
     prepared = prepare([with_large_clusters(tmp_path)])
@@ -57,6 +59,7 @@ def test_damage_in_baskets_that_are_copied_as_they_are_is_refused(tmp_path: Path
     assert {t.outcome.steps["outputs"] for t in refused} == {"refused"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["zlib-1", "lzma-4", "lz4-4"])
 def test_what_is_read_with_checksums_is_right_or_refused(tmp_path: Path, compression: str) -> None:
     """`inside` damages what is compressed, so that its checksum fits again."""
@@ -66,7 +69,7 @@ def test_what_is_read_with_checksums_is_right_or_refused(tmp_path: Path, compres
     assert [(t.seed, t.kind) for t in wrong if t.kind in ("flip", "zero", "swap")] == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_damaged_rntuples_are_refused_or_have_the_values_that_they_had(
     real_data: Path, tmp_path: Path
 ) -> None:
@@ -78,7 +81,7 @@ def test_damaged_rntuples_are_refused_or_have_the_values_that_they_had(
     assert read.count("refused") >= 5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_files_that_did_harm_do_none(real_data: Path, tmp_path: Path) -> None:
     samples = sorted((real_data / "damaged").glob("*.root.gz"))
     assert len(samples) == 40

@@ -241,6 +241,7 @@ job.run()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("submitted", ["job.json", "program.py"])
 def test_objects_are_merged_wherever_their_class_is_defined(tmp_path: Path, submitted: str) -> None:
     """In a file beside the configuration, or in the program that runs or submits the job."""

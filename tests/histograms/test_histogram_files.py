@@ -73,6 +73,7 @@ def test_a_histogram_of_four_axes_has_its_filled_bins_in_the_file(tmp_path: Path
     assert found["entries"] == pytest.approx(6.5**2 / 25.25)
 
 
+@pytest.mark.slow
 def test_one_axis_is_sparse_if_the_module_says_so(tmp_path: Path) -> None:
     named = taken(hist.Hist.new.Reg(1000, 0, 1, name="x").Double(), {"x": [0.5, 0.5, 2]}, True)
     (tmp_path / "part").write_bytes(b"".join(encode([named])))
@@ -125,6 +126,7 @@ file.Close()
 """
 
 
+@pytest.mark.slow
 def test_root_reads_and_extends_a_file_without_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "h.root"
     shape = hist.Hist.new.Reg(3, 0, 1, name="x")

@@ -287,8 +287,9 @@ def test_a_unit_has_only_the_categories_that_were_filled_in_it() -> None:
     assert first.sums.tolist() == [[0, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "distribution", ["guided", pytest.param("contiguous", marks=pytest.mark.slow)]
+    "distribution", ["guided", pytest.param("contiguous", marks=pytest.mark.long)]
 )
 def test_children_that_see_other_categories_add_up_in_one_order(
     tmp_path: Path, distribution: str
@@ -328,6 +329,7 @@ UNWRITABLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_root_cannot_hold_is_found_before_events_are_processed(tmp_path: Path) -> None:
     job = job_of(tmp_path, 1)
     job["modules"] = [

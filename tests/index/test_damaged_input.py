@@ -44,6 +44,7 @@ def test_a_death_names_the_file_that_was_being_read() -> None:
         ask_reader(die, ["a.root", "b.root", "c.root"], 60)
 
 
+@pytest.mark.slow
 def test_what_does_not_end_is_ended_and_named() -> None:
     def loop(_done: Any) -> None:
         while True:
@@ -155,6 +156,7 @@ def test_a_merge_of_a_damaged_file_ends_with_its_name(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.root"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("junk", [b"\0", b"\xff" * 1000, b"root" * 5000])
 def test_bytes_behind_the_end_of_a_file_do_no_harm(tmp_path: Path, junk: bytes) -> None:
     path = write_members(tmp_path / "members.root")  # ROOT, which reads objects, does not mind

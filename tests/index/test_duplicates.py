@@ -98,6 +98,7 @@ def write_reproducible(path: str, text: str) -> None:
     file.Close()
 
 
+@pytest.mark.slow
 def test_files_with_equal_uuid_and_size_and_other_bytes_are_two(tmp_path: Path) -> None:
     made = [tmp_path / "a.root", tmp_path / "b.root"]
     for path, text in zip(made, ("one", "two"), strict=True):
@@ -138,6 +139,7 @@ def test_events_that_are_in_two_files_are_named_once(tmp_path: Path) -> None:
     assert text in ended.err
 
 
+@pytest.mark.slow
 def test_dropped_events_are_counted_and_outputs_are_the_same_for_any_children(
     tmp_path: Path,
 ) -> None:
@@ -164,6 +166,7 @@ def test_dropped_events_are_counted_and_outputs_are_the_same_for_any_children(
     assert ids_of(tmp_path / "x/output/events.root") == [(1, 1, 9)]
 
 
+@pytest.mark.slow
 def test_nodes_drop_the_same_events(tmp_path: Path) -> None:
     a = write_events(tmp_path / "a.root", [(1, n, 10) for n in range(1, 9)])
     b = write_events(tmp_path / "b.root", [(1, n, 10) for n in range(3, 9)], first_event=25)

@@ -79,7 +79,9 @@ FULL2 = [*map(float, range(100, 130))]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "none"])
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize(
+    "place", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(2, marks=pytest.mark.slow)]
+)
 def test_they_add_nothing_wherever_they_stand(
     folder: Path, tmp_path: Path, kind: str, place: int
 ) -> None:
@@ -110,6 +112,7 @@ def test_they_add_nothing_wherever_they_stand(
         assert values(tmp_path / "r/output/events.root") == FULL + FULL2
 
 
+@pytest.mark.slow
 def test_all_of_them_together_give_outputs_without_entries(folder: Path, tmp_path: Path) -> None:
     for kinds in itertools.permutations(("fewer", "no tree", "none")):
         files = [folder / f"{kind}.root" for kind in kinds]

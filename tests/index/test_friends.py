@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 import uproot
 
 import forkrun as package
@@ -81,6 +82,7 @@ def both(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_columns_of_a_friend_are_those_of_the_same_entries(tmp_path: Path) -> None:
     config = job(tmp_path, two_files(tmp_path), both(tmp_path))
     found = []
@@ -130,6 +132,7 @@ def test_another_tree_of_the_same_files_is_a_friend_with_a_prefix(tmp_path: Path
     assert events.f_twice.tolist() == events["sum"].tolist() == [2.0 * n for n in range(1, 151)]
 
 
+@pytest.mark.slow
 def test_outputs_of_a_job_are_friends_of_its_input(tmp_path: Path) -> None:
     """The round trip, with jagged columns and texts, in Python."""
     files = [str(file) for file in two_files(tmp_path)]

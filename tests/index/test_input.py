@@ -134,6 +134,7 @@ def test_the_lumi_mask_selects(tmp_path: Path) -> None:
     assert merged(tmp_path) == selected(range(31, 61))
 
 
+@pytest.mark.slow
 def test_real_files_of_different_runs_say_what_differs_and_run_with_what_they_share(
     real_data: Path, tmp_path: Path
 ) -> None:

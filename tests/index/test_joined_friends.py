@@ -86,6 +86,7 @@ def test_entries_in_any_order_are_those_of_the_same_event(tmp_path: Path, as_ntu
     assert events.hits.tolist() == [[float(n)] * (n % 10) for n in range(1, 151)]
 
 
+@pytest.mark.slow
 def test_the_bytes_are_those_of_any_children_and_blocks(tmp_path: Path) -> None:
     events = shuffled()
     files = [friend_of(tmp_path, events[:60]), friend_of(tmp_path, events[60:130], "g.root")]
@@ -173,6 +174,7 @@ def test_several_partners_are_an_error_or_the_first_counts(tmp_path: Path) -> No
     assert events.tag.tolist() == list(range(149, -1, -1))
 
 
+@pytest.mark.slow
 def test_values_are_those_of_an_index_that_root_builds(tmp_path: Path) -> None:
     """Where each event has one partner: ROOT leaves the value of the event before where there is
     none, and of several takes any."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+import pytest
 import uproot
 
 import forkrun as package
@@ -60,6 +61,7 @@ def in_order(files: Sequence[Path], tree: str) -> ak.Array:
     )
 
 
+@pytest.mark.slow
 def test_trees_of_a_pattern_are_one_sequence_of_events(tmp_path: Path) -> None:
     files = [write_folders(tmp_path / "a.root", 1), write_folders(tmp_path / "b.root", 71)]
     source = {"trees_with_events": "more"}
@@ -87,6 +89,7 @@ def test_trees_of_a_pattern_are_one_sequence_of_events(tmp_path: Path) -> None:
         assert twice["more/y"].array().tolist() == (2.0 * made.event).tolist() * 2
 
 
+@pytest.mark.slow
 def test_nodes_and_names_in_outputs(tmp_path: Path) -> None:
     files = [write_folders(tmp_path / "a.root", 1), write_folders(tmp_path / "b.root", 71)]
     source = {"trees_with_events": "more", "tree_in_outputs": "out/Events"}
@@ -137,6 +140,7 @@ def test_events_that_come_again_and_single_ones_are_found_in_their_trees(tmp_pat
         assert made["Events/event"].array().tolist() == [2, 2]
 
 
+@pytest.mark.slow
 def test_a_real_file_of_alice(real_data: Path, tmp_path: Path) -> None:
     file = real_data / "objects/AO2D.root"
     made = package.Job(str(file), name="ao2d", tree="DF_*/O2udcollision", source=NO_IDS)

@@ -78,6 +78,7 @@ def same(one: ak.Array, other: ak.Array) -> bool:
     return bool(one.fields == other.fields and one.to_list() == other.to_list())
 
 
+@pytest.mark.slow
 def test_trees_are_skimmed_with_the_events_for_any_children_and_blocks(tmp_path: Path) -> None:
     files = two_files(tmp_path)
     config = job(tmp_path, files)
@@ -176,6 +177,7 @@ def test_a_tree_of_other_entries_is_an_error_of_check(tmp_path: Path) -> None:
     assert '"JetSys_dwn": no file has such a tree beside the events; did you mean' in ended.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["same", {"fill": {"*": 0}}])
 def test_a_branch_that_one_file_lacks_of_a_tree_is_refused_with_what_helps(
     tmp_path: Path, rule: Any
@@ -230,6 +232,7 @@ def run_by_one_and_two(config: Path) -> None:
     assert digests[0] == digests[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["input", "lumi", "sorted"])
 def test_each_order_is_that_of_the_events(tmp_path: Path, order: str) -> None:
     """The lumis of the file come in turns."""
@@ -267,6 +270,7 @@ def test_files_by_lumi_and_by_dataset_have_the_trees_of_their_events(tmp_path: P
     assert n_events == 50 + 150 + 150
 
 
+@pytest.mark.slow
 def test_trees_of_objects_and_folders_go_along(tmp_path: Path) -> None:
     path = tmp_path / "objects.root"
     call_root(write_objects, str(path))
@@ -339,6 +343,7 @@ def test_modules_read_trees_and_other_events_in_them_are_refused(tmp_path: Path)
     assert 'tree "Other" has other events than' in ended.err
 
 
+@pytest.mark.slow
 def test_outputs_with_trees_are_merged_as_other_files_are(tmp_path: Path) -> None:
     first, second = two_files(tmp_path)
     skims = []
@@ -354,6 +359,7 @@ def test_outputs_with_trees_are_merged_as_other_files_are(tmp_path: Path) -> Non
             assert one[tree].arrays().to_list() == other[tree].arrays().to_list()
 
 
+@pytest.mark.slow
 def test_a_killed_child_and_a_merge_done_again_leave_the_same_bytes(tmp_path: Path) -> None:
     config = job(tmp_path, two_files(tmp_path), forking={"max_unit_events": 20, "children": 2})
     whole = of_one_node(config)
@@ -367,6 +373,7 @@ def test_a_killed_child_and_a_merge_done_again_leave_the_same_bytes(tmp_path: Pa
     assert output_digests(tmp_path / "killed") == whole
 
 
+@pytest.mark.slow
 def test_nodes_and_parts_of_outputs_have_the_bytes_of_one_run(tmp_path: Path) -> None:
     files = two_files(tmp_path)
     outputs = [{"label": "skim", "paths": ["some"], "keep": ["*", "JetSys_up.*", "*.number"]}]

@@ -56,6 +56,7 @@ def test_a_branch_that_begins_late_can_be_dropped(tmp_path: Path) -> None:
     assert len(events_of(tmp_path)) == 11
 
 
+@pytest.mark.slow
 def test_an_rntuple_beside_events_is_carried_as_a_tree_or_left_out(tmp_path: Path) -> None:
     files = files_with(tmp_path, {"rntuple": "side"})
     output = tmp_path / "run/output/all.root"
@@ -68,6 +69,7 @@ def test_an_rntuple_beside_events_is_carried_as_a_tree_or_left_out(tmp_path: Pat
         assert "side" not in file
 
 
+@pytest.mark.slow
 def test_an_rntuple_under_the_name_of_a_tree_is_not_left_out_of_a_merge(tmp_path: Path) -> None:
     (tree,) = files_with(tmp_path, {})
     call_root(write_rntuple, str(tmp_path / "ntuple.root"), "Events")

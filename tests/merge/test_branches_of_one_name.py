@@ -43,6 +43,7 @@ def test_the_file_has_different_values_in_them(file: Path) -> None:
     assert [text for text in entry if text[:3] == "old"] == ["old:7 0", "old:7 1"]
 
 
+@pytest.mark.slow
 def test_skims_keep_each_of_them(file: Path, tmp_path: Path) -> None:
     outputs = skim(tmp_path, {"files": [str(file)]}, keep=["*"])
     before = entries_of(file)
@@ -90,6 +91,7 @@ def test_files_with_other_numbers_of_them_are_refused_before_any_event(
     assert 'branch "x" is float32 and float32 and float32, but float32 and float32' in ended.err
 
 
+@pytest.mark.slow
 def test_what_is_not_common_to_all_files_is_left_out(file: Path, tmp_path: Path) -> None:
     other = write_twice(tmp_path / "other.root", first=100, n_more=2)
     files = [str(file), str(other)]

@@ -115,7 +115,7 @@ def test_rows_are_told_apart_within_outputs_that_share_some_files(tmp_path: Path
     assert sums(again) == expected([0, 1, 2, 3])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_splits_over_real_files_have_exact_sums(tmp_path: Path) -> None:
     files = [write_source(tmp_path / f"{n}.root", n) for n in range(5)]
     draw, ids = random.Random(4), [(_identity(file)) for file in files]

@@ -60,7 +60,7 @@ def outputs(folder: Path, files: list[Path]) -> list[Path]:
     return [folder / f"run/output/{label}.root" for label in ("all", "some", "lists")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_root_reads_of_outputs_what_it_reads_of_a_file_of_hadd(
     tmp_path: Path, inputs: dict[tuple[str, bool], list[Path]]
 ) -> None:

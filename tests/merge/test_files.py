@@ -53,7 +53,8 @@ def test_entries_come_in_the_order_of_the_inputs(tmp_path: Path) -> None:
         assert file["Events"]["Jet_pt"].array().tolist()[-1] == [10, 10]
 
 
-@pytest.mark.parametrize("compression", [None, pytest.param("lz4:4", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("compression", [None, pytest.param("lz4:4", marks=pytest.mark.long)])
 def test_every_kind_of_branch_survives(tmp_path: Path, compression: str | None) -> None:
     inputs = [write_odd_file(tmp_path / f"{c}.root", c) for c in ("zlib", "none", "zstd")]
     out = tmp_path / "merged.root"

@@ -179,7 +179,7 @@ def test_a_job_reads_a_tree_of_any_name(tmp_path: Path, name: str) -> None:
     assert [name, "TTree", "tree", 45.0] in seen
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_where_cycles_have_wrapped_the_newest_is_what_root_takes(tmp_path: Path) -> None:
     file = tmp_path / "wrapped.root"
     call_root(write_cycles, str(file), 32768, 2)
@@ -215,6 +215,7 @@ def test_of_cycles_that_another_program_lists_last_the_highest_is_the_newest(
     assert merge_files([path], tmp_path / "out.root") == {"Events": 7}
 
 
+@pytest.mark.slow
 def test_histograms_of_branches_outlive_the_file_that_they_were_read_from(tmp_path: Path) -> None:
     for name, first in (("a.root", 0), ("b.root", 100)):
         call_root(write_histogram_branch, str(tmp_path / name), first)

@@ -36,6 +36,7 @@ def convert(folder: Path, *words: Any) -> None:
     assert ended.code == 0, ended.err
 
 
+@pytest.mark.slow
 def test_pages_of_files_are_joined_in_their_order(tmp_path: Path) -> None:
     files = [write_kinds(tmp_path / f"{n}.root", 500 + n, 505) for n in (1, 2, 3)]
     out = tmp_path / "out.root"
@@ -59,6 +60,7 @@ def test_pages_of_files_are_joined_in_their_order(tmp_path: Path) -> None:
     assert hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256(out.read_bytes()).digest()
 
 
+@pytest.mark.slow
 def test_variants_are_merged_cluster_by_cluster(tmp_path: Path) -> None:
     files = [write_variants(tmp_path / f"{n}.root", 100 * n, 100) for n in (0, 1)]
     out = tmp_path / "out.root"

@@ -27,6 +27,7 @@ def write_texts(path: Path, **texts: str) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_all_that_root_can_merge_is_merged_as_hadd_does(tmp_path: Path, inputs: list[str]) -> None:
     ours, theirs = tmp_path / "ours.root", tmp_path / "theirs.root"
     notes: list[str] = []
@@ -45,7 +46,7 @@ def test_all_that_root_can_merge_is_merged_as_hadd_does(tmp_path: Path, inputs: 
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_bytes_are_the_same_each_time(tmp_path: Path, inputs: list[str]) -> None:
     outputs = [tmp_path / "one.root", tmp_path / "other.root"]
     for output in outputs:

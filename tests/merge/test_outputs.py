@@ -107,7 +107,7 @@ def test_a_run_with_files_by_lumi_is_done_until_one_is_gone(tmp_path: Path, even
     assert gone.read_bytes() == content
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_outputs_that_are_made_together_have_the_bytes_of_each_alone(tmp_path: Path) -> None:
     files = write_sample(tmp_path / "in.root", SampleSettings(n_events=600, cluster=50, n_files=2))
     outputs: list[dict[str, Any]] = [
@@ -134,6 +134,7 @@ def made(folder: Path, files: list[Path], outputs: list[dict[str, Any]]) -> dict
     return {file.name: sha256(file) for file in found if file.name != "histograms.root"}
 
 
+@pytest.mark.slow
 def test_whole_baskets_stay_as_they_are_unless_a_compression_is_asked_for(
     tmp_path: Path,
 ) -> None:

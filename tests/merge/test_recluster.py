@@ -133,6 +133,7 @@ def test_clusters_end_at_32_mib(tmp_path: Path) -> None:
     assert ak.array_equal(joined[:3_000_000], expected)
 
 
+@pytest.mark.slow
 def test_branches_of_objects_are_joined(tmp_path: Path) -> None:
     file = tmp_path / "objects.root"
     call_root(write_branches, str(file))

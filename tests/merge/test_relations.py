@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forkrun.merge import merge_files
 from tests.support.jobs import forkrun, write_job
 from tests.support.related_file import N_EVENTS, relations, write_related
@@ -34,6 +36,7 @@ def test_a_skim_has_an_index_of_its_own_entries_and_no_friend(tmp_path: Path) ->
     assert any("the friend Fr (" in text and "source.friends" in text for text in warnings)
 
 
+@pytest.mark.slow
 def test_an_output_of_all_entries_of_a_file_keeps_its_friend(tmp_path: Path) -> None:
     file = write_related(tmp_path / "a.root", 0)
     _, out = run(tmp_path, [file])

@@ -150,6 +150,7 @@ def write_histograms(path: str) -> None:
     file.Close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [None, partial(exchange, branch="histogram", one=0, other=1)])
 def test_objects_that_root_fills_are_compared_with_what_it_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
@@ -176,8 +177,8 @@ def test_objects_that_root_fills_are_compared_with_what_it_filled(
     [
         ("never", None),
         ("always", "zstd:1"),
-        pytest.param("never", "zstd:1", marks=pytest.mark.slow),
-        pytest.param("always", None, marks=pytest.mark.slow),
+        pytest.param("never", "zstd:1", marks=pytest.mark.long),
+        pytest.param("always", None, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize("fault", FAULTS[:5])

@@ -49,6 +49,7 @@ class Look(forkrun.Analyzer):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -89,6 +90,7 @@ def found_by_modules(folder: Path, job: dict[str, Any]) -> set[str]:
     return set(found["imported"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "cut", "expected"),
     [

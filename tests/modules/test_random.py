@@ -77,6 +77,7 @@ def draw_all(random: BlockRandom, events: Sequence[int]) -> list[list[float]]:
     return [np.hstack(of_event).tolist() for of_event in values]
 
 
+@pytest.mark.slow
 @given(EVENTS, st.data())
 def test_any_blocks_of_the_events_give_the_same_numbers(events: list[int], data: Any) -> None:
     whole = dict(zip(events, draw_all(block(events), events), strict=True))

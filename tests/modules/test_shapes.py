@@ -56,6 +56,7 @@ def run(folder: Path, config: Path, *options: object) -> Path:
     return folder / "run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copy", ["Copy", "CopyFound"])
 def test_new_columns_of_every_shape_are_what_they_were_made_of(
     tmp_path: Path, files: list[Path], copy: str
@@ -84,7 +85,7 @@ def test_kept_branches_are_those_of_the_input(tmp_path: Path, files: list[Path])
         assert ak.array_equal(kept[name], chosen[name]), name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bytes_are_the_same_for_any_layout(tmp_path: Path, files: list[Path]) -> None:
     layouts = [(1, {}), (3, {"block_size": 7}), (2, {"block_size": 64, "per_child": 2})]
     found = []

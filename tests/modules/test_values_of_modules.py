@@ -117,6 +117,7 @@ def n_above(folder: Path, cut: float) -> int:
         return int((file["Events"]["MET_pt"].array(library="np") > cut).sum())
 
 
+@pytest.mark.slow
 def test_what_a_program_has_set_holds_with_any_number_of_children(folder: Path) -> None:
     (folder / "program.py").write_text(PROGRAM)
     words = [sys.executable, "program.py"]  # no fork of one that has behaviors of Awkward already
@@ -161,6 +162,7 @@ def test_a_value_that_cannot_be_handed_over_is_named(folder: Path) -> None:
     assert "small.CUT: the program that runs this job has set it to what cannot be handed" in out
 
 
+@pytest.mark.slow
 def test_a_job_is_resumed_only_with_the_same_values(folder: Path) -> None:
     (folder / "small.py").write_text(PASSES.format("10.0"))
     for children in (1, 0):  # the second finds the job done

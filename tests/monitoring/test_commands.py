@@ -10,6 +10,7 @@ import uproot
 from forkrun.cli import main
 
 
+@pytest.mark.slow
 def test_report_prints_the_text_and_writes_all_files(
     write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forkrun.monitoring.comparison.runs import FIGURES
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report.page.series import activity_rows
@@ -80,6 +82,7 @@ def test_all_sessions_of_a_resumed_job_are_shown_with_the_gap(write_run: WriteRu
     assert [bar[:2] for bar in content["activity"][2]["bars"]] == [[2, 5], [45, 48]]
 
 
+@pytest.mark.slow
 def test_bars_that_could_not_be_seen_apart_are_joined_and_no_event_is_lost(
     write_run: WriteRun,
 ) -> None:

@@ -101,6 +101,7 @@ def reported(write_run: WriteRun, **parts: Any) -> Path:
     return run
 
 
+@pytest.mark.slow
 def test_a_finished_job_is_shown_whole(browser: Any, write_run: WriteRun) -> None:
     page = Page(browser, reported(write_run))
     assert page.errors() == []
@@ -151,6 +152,7 @@ def measured(run: Path) -> Path:
     return run
 
 
+@pytest.mark.slow
 def test_what_threads_did_and_what_columns_took_is_shown(browser: Any, write_run: WriteRun) -> None:
     page = Page(browser, reported(lambda: measured(write_run())))
     spent = {row[0]: row[1:3] for row in page.rows("What the children's threads did")}
@@ -225,6 +227,7 @@ def test_tables_sort_and_filter(browser: Any, write_run: WriteRun) -> None:
     assert sorted(row[0] for row in page.rows("Children")) == ["0", "1", "2"]
 
 
+@pytest.mark.slow
 def test_charts_zoom_together_by_keyboard_and_by_buttons(browser: Any, write_run: WriteRun) -> None:
     page = Page(browser, reported(write_run))
 
@@ -263,6 +266,7 @@ def test_a_histogram_is_enlarged_by_a_click(browser: Any, write_run: WriteRun) -
     assert page.errors() == []
 
 
+@pytest.mark.slow
 def test_a_failed_job_says_what_failed_first(browser: Any, write_run: WriteRun) -> None:
     died = {
         "time_s": T0 + 9, "event": "child_exit", "child": 1, "pid": 101, "exit_code": -9,
@@ -287,6 +291,7 @@ def test_a_job_without_outputs_samples_or_commits_has_a_page(
     assert page.texts(".outcome") == ["unfinished"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_hard_to_read_or_to_reach(
     browser: Any, write_run: WriteRun, scheme: str
@@ -300,6 +305,7 @@ def test_nothing_is_hard_to_read_or_to_reach(
     assert page.errors() == []
 
 
+@pytest.mark.slow
 def test_a_thousand_nodes_are_shown_at_once(browser: Any, write_run: WriteRun) -> None:
     run = write_run(ledger={})
     (run / "config.json").write_text(json.dumps({**CONFIG, "forking": {"children": 2}}))
@@ -322,7 +328,7 @@ def test_a_thousand_nodes_are_shown_at_once(browser: Any, write_run: WriteRun) -
     assert rows[-1][:3] == ["999", "2", "200"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_samples_of_many_children_are_a_small_page(browser: Any, write_run: WriteRun) -> None:
     run = write_run(samples=[sample_line(n, None, 50, 80, 33) for n in range(1, 20)])
     with (run / "monitoring" / "samples.jsonl").open("a") as file:

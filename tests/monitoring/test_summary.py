@@ -251,6 +251,7 @@ def test_a_resumed_job_is_described_whole_without_its_gaps(write_run: WriteRun) 
     assert report.job.outcome == "done"
 
 
+@pytest.mark.slow
 def test_plots_are_written_as_png_svg_and_pdf(write_run: WriteRun) -> None:
     run = write_run()
     write_report(run, plots=True)

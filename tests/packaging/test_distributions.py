@@ -19,7 +19,7 @@ SOURCES = Path(__file__).resolve().parents[2]
 PLUGIN = SOURCES / "tests" / "plugin"
 CONFIGS = SOURCES / "configs"
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def run(*command: object, cwd: Path, path: Path | None = None) -> str:

@@ -69,7 +69,7 @@ CASES = [
         children,
         threads,
         distribution,
-        marks=() if (children, threads, distribution) == (3, 2, "lumi") else pytest.mark.slow,
+        marks=() if (children, threads, distribution) == (3, 2, "lumi") else pytest.mark.long,
     )
     for children in (1, 2, 3, 6)
     for threads in (1, 2)
@@ -77,6 +77,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("children", "threads", "distribution"), CASES)
 def test_the_merged_events_are_exactly_those_selected_independently(
     ttbar: Path,

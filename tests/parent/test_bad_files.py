@@ -83,15 +83,16 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:50_000])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "number"),
     [
         (cut, 0),
         (without("MET_phi"), 1),  # what outputs keep of it, and no module reads
-        pytest.param(Path.unlink, 1, marks=pytest.mark.slow),
-        pytest.param(without("MET_phi"), 0, marks=pytest.mark.slow),
-        pytest.param(without("MET_pt"), 0, marks=pytest.mark.slow),
-        pytest.param(without("MET_pt"), 1, marks=pytest.mark.slow),
+        pytest.param(Path.unlink, 1, marks=pytest.mark.long),
+        pytest.param(without("MET_phi"), 0, marks=pytest.mark.long),
+        pytest.param(without("MET_pt"), 0, marks=pytest.mark.long),
+        pytest.param(without("MET_pt"), 1, marks=pytest.mark.long),
     ],
 )
 def test_a_bad_file_is_left_out_and_taken_up_when_it_can_be_read(

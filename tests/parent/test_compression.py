@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import uproot
 
 from forkrun.studies.sample import SampleSettings, write_sample
@@ -19,6 +20,7 @@ def bytes_of_branches(file: Path) -> dict[str, int]:
         return {name: branch.compressed_bytes for name, branch in root["Events"].items()}
 
 
+@pytest.mark.slow
 def test_auto_is_the_default_and_the_report_says_what_was_used(tmp_path: Path) -> None:
     (file,) = write_sample(tmp_path / "a.root", SampleSettings(20_000, 1, 1, cluster=20_000))
     job = write_job(

@@ -95,7 +95,8 @@ WAYS: dict[str, list[object]] = {
 QUICK = ("here", "a block an event", "threads", "turns")
 
 
-@pytest.mark.parametrize("ways", [QUICK, pytest.param(tuple(WAYS), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("ways", [QUICK, pytest.param(tuple(WAYS), marks=pytest.mark.long)])
 def test_outputs_are_the_same_bytes_whoever_sees_what(
     tmp_path: Path, ways: tuple[str, ...]
 ) -> None:
@@ -109,6 +110,7 @@ def test_outputs_are_the_same_bytes_whoever_sees_what(
         assert found == whole, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before_rename", "after_ledger"])
 def test_a_child_that_is_killed_changes_nothing(tmp_path: Path, moment: str) -> None:
     job_of(tmp_path)
@@ -118,6 +120,7 @@ def test_a_child_that_is_killed_changes_nothing(tmp_path: Path, moment: str) -> 
     assert results(killed) == results(whole)
 
 
+@pytest.mark.slow
 def test_a_module_with_callbacks_that_runs_again_for_variations_gets_blocks_of_one_lumi(
     tmp_path: Path,
 ) -> None:

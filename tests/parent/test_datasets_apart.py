@@ -95,6 +95,7 @@ CUTS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 def test_bytes_are_the_same_however_the_job_is_cut(folder: Path) -> None:
     one = job("one").configure(source={"order": "lumi"}).run(children=0, **QUIET)
     for number, sections in enumerate(CUTS):
@@ -103,6 +104,7 @@ def test_bytes_are_the_same_however_the_job_is_cut(folder: Path) -> None:
         assert files_in(one.output("skim")) == files_in(other.output("skim")), sections
 
 
+@pytest.mark.slow
 def test_a_dataset_alone_gives_the_same_file(folder: Path) -> None:
     whole = job("whole", SIMULATION).run(children=2, **QUIET)
     for name in SIMULATION:
@@ -152,6 +154,7 @@ def test_a_dataset_without_events_has_a_file_with_all_branches(folder: Path) -> 
     assert events_of(result.output("skim", "b")) == expected("b")
 
 
+@pytest.mark.slow
 def test_a_killed_job_and_its_merge_go_on_with_the_same_bytes(folder: Path) -> None:
     made = job("job").configure(forking={"max_unit_events": 20})
     whole = made.run(output=folder / "whole", children=2, **QUIET)
@@ -164,6 +167,7 @@ def test_a_killed_job_and_its_merge_go_on_with_the_same_bytes(folder: Path) -> N
     assert files_in(folder / "killed" / "output") == files_in(whole.run_directory / "output")
 
 
+@pytest.mark.slow
 def test_nodes_and_merges_in_parts_give_the_same_bytes(folder: Path) -> None:
     made = job("job", SIMULATION, compression="zstd:1").configure(forking={"max_unit_events": 20})
     made.output("all", parquet=True)
@@ -236,6 +240,7 @@ def test_together_a_column_and_an_object_of_the_file_say_which_dataset(folder: P
     assert contents["datasets"] == "TObjString"
 
 
+@pytest.mark.slow
 def test_outputs_of_datasets_together_are_merged_if_their_numbers_mean_the_same(
     folder: Path,
 ) -> None:

@@ -137,13 +137,14 @@ def test_what_was_committed_before_a_failure_is_kept(events: Path, tmp_path: Pat
     assert no_output(tmp_path / "run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("children", "number", "code"),
     [
         (0, signal.SIGTERM, 143),
         (2, signal.SIGINT, 130),
-        pytest.param(0, signal.SIGINT, 130, marks=pytest.mark.slow),
-        pytest.param(2, signal.SIGTERM, 143, marks=pytest.mark.slow),
+        pytest.param(0, signal.SIGINT, 130, marks=pytest.mark.long),
+        pytest.param(2, signal.SIGTERM, 143, marks=pytest.mark.long),
     ],
 )
 def test_a_signal_stops_the_job_cleanly(
@@ -232,6 +233,7 @@ def test_a_full_disk_says_which_file_and_what_to_do(events: Path, tmp_path: Path
         subprocess.run(["umount", str(small)], check=True)
 
 
+@pytest.mark.slow
 def test_a_limit_on_file_sizes_says_which_file(tmp_path: Path) -> None:
     job = write_job(tmp_path, jets_job([big_file(tmp_path)]))
     ended = forkrun("run", job, "-o", "run", "-q", cwd=tmp_path, preexec_fn=_limit_files)

@@ -214,6 +214,7 @@ def job(tmp_path: Path) -> dict[str, Any]:
     return jets_job([events], forking={"children": 2})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [{"recycle_events": 30}, {"recycle_memory": "1 MB"}])
 def test_recycled_children_are_forked_again_and_nothing_changes(
     tmp_path: Path, job: dict[str, Any], limit: dict[str, Any]
@@ -242,6 +243,7 @@ def test_a_job_out_of_time_ends_with_9_and_goes_on_later(
     assert ledger_units(tmp_path / "run") == list(range(24))
 
 
+@pytest.mark.slow
 def test_a_stopped_job_merges_what_is_complete_if_asked(
     tmp_path: Path, job: dict[str, Any]
 ) -> None:
@@ -269,6 +271,7 @@ def test_a_stopped_job_merges_what_is_complete_if_asked(
         assert output["Events"]["event"].array(library="np").tolist() == list(range(1, 241))
 
 
+@pytest.mark.slow
 def test_sigusr1_finishes_the_lumis_that_were_begun(tmp_path: Path, job: dict[str, Any]) -> None:
     go_on = tmp_path / "go-on"
     job["modules"].append(module("waits", "Waits", until=str(go_on), event=95))

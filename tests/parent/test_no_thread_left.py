@@ -30,6 +30,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["tbb", "thread"])
 def test_a_job_without_enough_threads_says_so(folder: Path, executor: str) -> None:
     assert forkrun("sample", "a.root", "--events", 200, cwd=folder).code == 0

@@ -167,14 +167,15 @@ WAYS: list[tuple[object, ...]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "ways"),
     [
         ("input", WAYS),
         ("lumi", WAYS[:2]),
         ("sorted", WAYS[:2]),
-        pytest.param("lumi", WAYS, marks=pytest.mark.slow),
-        pytest.param("sorted", WAYS, marks=pytest.mark.slow),
+        pytest.param("lumi", WAYS, marks=pytest.mark.long),
+        pytest.param("sorted", WAYS, marks=pytest.mark.long),
     ],
 )
 def test_outputs_of_scattered_lumis_are_the_same_whoever_does_what(

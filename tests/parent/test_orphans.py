@@ -96,6 +96,7 @@ def is_running(pid: int) -> bool:
     return state != "Z"  # ended; the process that adopted it has not waited for it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["program", "copy", "daemon"])
 @pytest.mark.parametrize("end", ["well", "crash"])
 def test_processes_of_modules_do_not_outlive_the_job(tmp_path: Path, how: str, end: str) -> None:
@@ -106,6 +107,7 @@ def test_processes_of_modules_do_not_outlive_the_job(tmp_path: Path, how: str, e
     assert [pid for pid in started if is_running(pid)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_processes_and_shared_memory_of_a_killed_job_are_gone(
     tmp_path: Path, number: signal.Signals

@@ -85,12 +85,13 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "cpp"])
 @pytest.mark.parametrize(
     ("children", "threads", "executor", "block_size", "distribution"),
     [
         *LAYOUTS[3:5],
-        *(pytest.param(*layout, marks=pytest.mark.slow) for layout in LAYOUTS[:3] + LAYOUTS[5:]),
+        *(pytest.param(*layout, marks=pytest.mark.long) for layout in LAYOUTS[:3] + LAYOUTS[5:]),
     ],
 )
 def test_an_event_gets_its_numbers_in_any_layout_in_python_and_in_cpp(
@@ -160,6 +161,7 @@ def test_an_event_of_a_unit_that_is_done_again_gets_its_numbers(
     assert drawn(read(tmp_path / "run/output/events.root")) == right
 
 
+@pytest.mark.slow
 def test_a_job_that_is_resumed_with_more_children_gets_the_numbers(
     sample: Path, right: list[Any], tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def first(sample: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Diges
     return written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", FEW)
 def test_all_files_are_the_same_for_any_children_threads_and_executor(
     sample: list[Path], first: Digests, tmp_path: Path, variant: Variant
@@ -119,6 +120,7 @@ def test_all_files_are_the_same_for_any_children_threads_and_executor(
     assert run(tmp_path, full_job(sample), variant) == first
 
 
+@pytest.mark.slow
 def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
     sample: list[Path], first: Digests, tmp_path: Path
 ) -> None:
@@ -138,6 +140,7 @@ def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
     assert output_digests(killed) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distribution", ["guided", "contiguous"])
 def test_how_events_are_shared_out_does_not_matter(
     sample: list[Path], first: Digests, tmp_path: Path, distribution: str
@@ -147,7 +150,7 @@ def test_how_events_are_shared_out_does_not_matter(
     assert run(tmp_path, job, (3, 2, "thread")) == first
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("variant", [variant for variant in ALL if variant not in FEW])
 def test_all_files_are_the_same_in_each_combination(
     sample: list[Path], first: Digests, tmp_path: Path, variant: Variant
@@ -156,7 +159,7 @@ def test_all_files_are_the_same_in_each_combination(
 
 
 @pytest.mark.parametrize(
-    "block_size", [333, *(pytest.param(n, marks=pytest.mark.slow) for n in (50, 100_000))]
+    "block_size", [333, *(pytest.param(n, marks=pytest.mark.long) for n in (50, 100_000))]
 )
 def test_the_size_of_blocks_does_not_matter(
     sample: list[Path], first: Digests, tmp_path: Path, block_size: int
@@ -175,6 +178,7 @@ def test_time_zone_place_and_old_content_of_memory_do_not_matter(
     assert run(folder, full_job(moved), (2, 1, "tbb")) == first
 
 
+@pytest.mark.slow
 def test_a_real_file_gives_the_same_bytes(real_data: Path, tmp_path: Path) -> None:
     job = full_job([real_data / FILE])
     once = run(tmp_path, job, (1, 1, "tbb"))
@@ -183,6 +187,7 @@ def test_a_real_file_gives_the_same_bytes(real_data: Path, tmp_path: Path) -> No
         assert run(tmp_path, job, variant, block_size=block_size) == once
 
 
+@pytest.mark.slow
 def test_objects_that_root_copies_give_the_same_bytes(tmp_path: Path) -> None:
     """Also in the process that merges what it wrote itself, where ROOT has met all classes."""
     file = write_odd_file(tmp_path / "odd.root", "zlib")
@@ -204,6 +209,7 @@ def test_clusters_are_those_of_the_input_where_all_events_are_kept(
     assert clusters(next(tmp_path.glob("run-*/output/all.root"))) == borders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("selected", "output", "borders"),
     [

@@ -31,6 +31,7 @@ def run(folder: Path, job: dict[str, Any], *options: object) -> Ended:
     return ended
 
 
+@pytest.mark.slow
 def test_a_run_prints_its_report_and_where_its_files_are(events: Path, tmp_path: Path) -> None:
     ended = run(tmp_path, jets_job([events], forking={"children": 2}))
     said = ended.out.splitlines()
@@ -218,6 +219,7 @@ def test_wrong_usage_is_exit_code_2(tmp_path: Path, arguments: list[str]) -> Non
     assert "usage: forkrun" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_example_configurations_agree_with_each_other(real_data: Path, tmp_path: Path) -> None:
     columns = {}
     for name in ("nanoaod", "nanoaod_cpp"):

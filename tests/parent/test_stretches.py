@@ -106,7 +106,7 @@ def test_the_lumi_of_a_block_of_several_is_an_error_that_says_what_to_do(tmp_pat
     assert "one_lumi = True" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_histograms_are_the_same_bytes_whatever_the_blocks_and_units(tmp_path: Path) -> None:
     job_of(tmp_path)
     cases: list[tuple[object, ...]] = [
@@ -131,7 +131,7 @@ def test_histograms_are_the_same_bytes_whatever_the_blocks_and_units(tmp_path: P
 @pytest.mark.parametrize(
     "moment",
     ["begin", "after_ledger"]
-    + [pytest.param(m, marks=pytest.mark.slow) for m in ("before_rename", "after_rename")],
+    + [pytest.param(m, marks=pytest.mark.long) for m in ("before_rename", "after_rename")],
 )
 def test_a_stretch_whose_child_is_killed_is_done_again(tmp_path: Path, moment: str) -> None:
     job_of(tmp_path)
@@ -144,6 +144,7 @@ def test_a_stretch_whose_child_is_killed_is_done_again(tmp_path: Path, moment: s
     assert report["events"]["n_events_read"] == N_EVENTS
 
 
+@pytest.mark.slow
 def test_a_job_is_resumed_with_another_number_of_children(tmp_path: Path) -> None:
     job = job_of(tmp_path)
     whole = run(tmp_path, "whole", "--children", 1)

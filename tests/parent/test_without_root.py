@@ -54,6 +54,7 @@ def job(tmp_path: Path) -> dict[str, Any]:
     return jets_job(write_sample(tmp_path / "a.root", SampleSettings(40, 1, 2)))
 
 
+@pytest.mark.slow
 def test_a_job_with_histograms_alone_does_not_start_root(
     tmp_path: Path, job: dict[str, Any]
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_job_with_histograms_alone_does_not_start_root(
     assert (tmp_path / "run/output/histograms.root").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", [0, 2])
 def test_a_job_with_outputs_of_plain_trees_does_not_start_root(
     tmp_path: Path, job: dict[str, Any], children: int
@@ -74,6 +76,7 @@ def test_a_job_with_outputs_of_plain_trees_does_not_start_root(
         assert set(output.keys(cycle=False)) >= {"Events", "Runs", "LuminosityBlocks"}
 
 
+@pytest.mark.slow
 def test_a_job_whose_input_has_more_than_plain_trees_starts_root(
     tmp_path: Path, job: dict[str, Any]
 ) -> None:
@@ -118,6 +121,7 @@ ctypes.CDLL(core)._Z5FatalPKcS0_z(b"here", b"it is over")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asks", [False, True])
 def test_where_root_aborts_no_debugger_is_started(tmp_path: Path, asks: bool) -> None:
     """That takes half a minute. `asks`: for one, as programs do that set nothing."""

@@ -302,6 +302,7 @@ def test_the_mask_may_go_beyond_what_lumis_can_be() -> None:
 borders = st.integers(0, 12)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.integers(0, 3), st.lists(st.tuples(borders, borders).map(sorted))))
 def test_the_mask_accepts_what_is_in_a_range(ranges: dict[int, list[list[int]]]) -> None:
     for run, lumi in itertools.product(range(5), range(14)):

@@ -48,6 +48,7 @@ def jets(event: int) -> list[np.float32]:
     return [np.float32(10 * (jet + 1) + event % 7) for jet in range(event % 5)]
 
 
+@pytest.mark.slow
 def test_sums_count_each_event_once_in_any_layout(tmp_path: Path, plugin: Path) -> None:
     found = []
     layouts = [(1, {}), (3, {"block_size": 7}), (2, {"per_child": 2, "block_size": 16})]

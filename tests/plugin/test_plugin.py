@@ -42,7 +42,7 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "build/libdocumented.so"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_examples_of_the_documentation_do_what_they_say(
     tmp_path: Path, documented: Path
 ) -> None:
@@ -137,6 +137,7 @@ def test_parameters_are_checked(
     assert "jets" in ended.err
 
 
+@pytest.mark.slow
 def test_the_shipped_example_agrees_with_its_python_twin_to_the_last_bit(
     tmp_path: Path,
 ) -> None:

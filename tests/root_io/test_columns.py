@@ -40,10 +40,11 @@ def assert_same(ours: object, theirs: ak.Array, name: str) -> None:
     assert values.tobytes() == expected.tobytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name == "nano_dimuon.root" else name
+        pytest.param(name, marks=pytest.mark.long) if name == "nano_dimuon.root" else name
         for name in REAL_FILES
     ],
 )

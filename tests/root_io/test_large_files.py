@@ -1,6 +1,6 @@
 """Files above 2,000,000,000 bytes, from where on ROOT writes places with 8 bytes: all that writes,
 and all that reads what was written. Most of them begin with a hole, which takes no room on the
-disk; the slow test fills its files."""
+disk; the long test fills its files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.support.jobs import forkrun_after, jets_job, sha256, write_job
 from tests.support.object_file import contents, hadd, write_objects
 from tests.support.opened_by_root import open_with_root
 
+pytestmark = pytest.mark.slow
 LIMIT = 2_000_000_000
 
 
@@ -166,7 +167,7 @@ def test_each_step_reads_and_writes_files_above_the_limit(
 N_EVENTS = 2_800_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_files_that_are_full_are_made_by_a_job_by_nodes_and_by_merges(tmp_path: Path) -> None:
     sample, merged = tmp_path / "sample.root", tmp_path / "merged.root"

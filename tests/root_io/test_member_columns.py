@@ -42,7 +42,7 @@ REAL_AND_FAST = (
 )
 REAL = (
     *REAL_AND_FAST,
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("AO2D.root", "delphes.root")),
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("AO2D.root", "delphes.root")),
 )
 
 
@@ -181,7 +181,7 @@ def test_every_column_of_a_real_file_reads_as_with_uproot(real_data: Path, name:
         assert {each.rpartition(".")[2] for each in differ} <= {"fBits"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["delphes.root", *REAL_AND_FAST])
 def test_every_column_of_numbers_in_a_real_file_is_what_root_draws(
     real_data: Path, name: str
@@ -317,6 +317,7 @@ def test_objects_of_classes_with_streamers_of_their_own_have_no_columns(
         assert columns_of(path, "MGTree") == {}
 
 
+@pytest.mark.slow
 def test_texts_and_sets_are_kept_and_used(wholes: Path, tmp_path: Path) -> None:
     source = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
     job = forkrun.Job(wholes, source=source)

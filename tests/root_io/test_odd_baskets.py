@@ -97,6 +97,7 @@ def test_branches_that_were_renamed_are_read_skimmed_and_merged(tmp_path: Path) 
     assert contents(tmp_path / "m.root")["pt"].tolist() == 2 * [-e for e in range(N_EVENTS)]
 
 
+@pytest.mark.slow
 def test_baskets_within_the_tree_are_read_wherever_the_tree_says_that_they_are(
     tmp_path: Path,
 ) -> None:

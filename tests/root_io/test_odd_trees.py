@@ -18,6 +18,7 @@ from tests.support.odd_trees import N_EVENTS, linked_titles, with_small_keys, wr
 from tests.support.opened_by_root import open_with_root
 from tests.support.same_columns import differing_columns
 
+pytestmark = pytest.mark.slow  # its file takes seconds to compile
 NUMBERS = list(range(N_EVENTS))
 
 

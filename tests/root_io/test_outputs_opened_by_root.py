@@ -96,7 +96,7 @@ def histograms(folder: Path) -> list[Path]:
     return [made, merged]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_root_opens_whatever_is_written_without_a_word(
     tmp_path: Path, inputs: dict[str, Path]
 ) -> None:

@@ -36,6 +36,7 @@ def test_each_file_of_the_folder_is_tried(files: Path) -> None:
     assert sorted(path.name for path in files.glob("*.root")) == sorted(TREES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TREES)
 def test_a_skim_of_all_is_what_was_read_or_refused_before_any_event(
     files: Path, tmp_path: Path, name: str
@@ -54,6 +55,7 @@ def test_a_skim_of_all_is_what_was_read_or_refused_before_any_event(
     assert differing_columns(files / name, tmp_path / "run/output/all.root", TREES[name]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TREES)
 def test_a_file_merged_with_itself_has_everything_twice(
     files: Path, tmp_path: Path, name: str

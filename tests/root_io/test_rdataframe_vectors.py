@@ -12,7 +12,7 @@ import forkrun
 from tests.server.root_program import call_root
 from tests.support.opened_by_root import open_with_root
 
-pytestmark = pytest.mark.slow  # RDataFrame compiles for ten seconds
+pytestmark = pytest.mark.long  # RDataFrame compiles for ten seconds
 KINDS = {
     "floats": ("float", "float32[]"), "doubles": ("double", "float64[]"),
     "ints": ("int", "int32[]"), "unsigneds": ("unsigned int", "uint32[]"),

@@ -62,7 +62,7 @@ def links(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return write_links(tmp_path_factory.mktemp("links"))
 
 
-@pytest.mark.slow  # ROOT makes dictionaries
+@pytest.mark.long  # ROOT makes dictionaries
 @pytest.mark.parametrize("step", [1, -1])
 def test_lists_without_objects_have_the_type_of_those_with_some(
     tmp_path: Path, links: tuple[Path, Path], step: int
@@ -83,7 +83,7 @@ def test_lists_without_objects_have_the_type_of_those_with_some(
             assert [len(each) for each in lists] == sizes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pointers_to_objects_of_a_class_that_no_file_describes_stay_in_their_baskets(
     tmp_path: Path,
 ) -> None:

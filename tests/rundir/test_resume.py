@@ -105,8 +105,9 @@ def before(n_units: int) -> str:
     return f"{n_units} units ({10 * n_units} events) were committed before"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
 )
 def test_a_job_whose_parent_was_killed_goes_on_and_gives_the_same_bytes(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], number: int
@@ -130,7 +131,7 @@ def test_resume_takes_the_run_directory_and_another_number_of_children(
 
 @pytest.mark.parametrize(
     "distribution",
-    ["lumi", *(pytest.param(d, marks=pytest.mark.slow) for d in ("contiguous", "round-robin"))],
+    ["lumi", *(pytest.param(d, marks=pytest.mark.long) for d in ("contiguous", "round-robin"))],
 )
 def test_other_distributions_survive_a_child_too(
     tmp_path: Path, job: dict[str, Any], distribution: str
@@ -150,7 +151,7 @@ def test_other_distributions_survive_a_child_too(
     "damage",
     [
         "changed",
-        *(pytest.param(d, marks=pytest.mark.slow) for d in ("truncated", "removed", "histograms")),
+        *(pytest.param(d, marks=pytest.mark.long) for d in ("truncated", "removed", "histograms")),
     ],
 )
 def test_damaged_temporary_outputs_are_made_again(
@@ -197,9 +198,9 @@ def test_a_line_of_a_ledger_cut_short_is_no_commit(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param({"job": {"seed": 5}}, "configuration: job", marks=pytest.mark.slow),
+        pytest.param({"job": {"seed": 5}}, "configuration: job", marks=pytest.mark.long),
         pytest.param(
-            {"source": {"max_events": 100}}, "configuration: source", marks=pytest.mark.slow
+            {"source": {"max_events": 100}}, "configuration: source", marks=pytest.mark.long
         ),
         ({"forking": {"max_unit_events": 1}}, "units of work"),
         ({"threads": {"block_size": 5}}, "threads.block_size"),
@@ -216,6 +217,7 @@ def test_another_configuration_does_not_go_on(
     assert ledger_units(tmp_path / "run") == stopped
 
 
+@pytest.mark.slow
 def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path) -> None:
     job = job_in(tmp_path)
     own = tmp_path / "own.py"

@@ -124,7 +124,7 @@ def part_of(unit: int, kind: str, run: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["events", "histograms"])
-@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_bits_flipped_after_a_commit_do_not_reach_the_merged_files(
     tmp_path: Path, job: dict[str, Any], kind: str, children: int
 ) -> None:
@@ -486,7 +486,7 @@ def test_of_many_that_find_a_dead_lock_one_gets_it(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_the_lock_is_touched_while_a_unit_takes_long_and_while_merging(
     tmp_path: Path, children: int, job: dict[str, Any]
 ) -> None:

@@ -141,22 +141,23 @@ def masses(muons: ak.Array) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "executor", "threads"),
     [
         ("python", "tbb", 4),
-        pytest.param("cpp", "serial", 1, marks=pytest.mark.slow),
-        pytest.param("python", "serial", 1, marks=pytest.mark.slow),
-        pytest.param("python", "tbb", 2, marks=pytest.mark.slow),
-        pytest.param("cpp", "tbb", 2, marks=pytest.mark.slow),
-        pytest.param("cpp", "tbb", 4, marks=pytest.mark.slow),
+        pytest.param("cpp", "serial", 1, marks=pytest.mark.long),
+        pytest.param("python", "serial", 1, marks=pytest.mark.long),
+        pytest.param("python", "tbb", 2, marks=pytest.mark.long),
+        pytest.param("cpp", "tbb", 2, marks=pytest.mark.long),
+        pytest.param("cpp", "tbb", 4, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize(
     ("file", "paths", "n_events", "n_branches", "n_selected"),
     [
         (TTBAR, [], 200, 947, 200),
-        pytest.param("nano_dimuon.root", ["skim"], 40, 1601, 22, marks=pytest.mark.slow),
+        pytest.param("nano_dimuon.root", ["skim"], 40, 1601, 22, marks=pytest.mark.long),
     ],
 )
 def test_all_branches_of_the_selected_events_are_written(
@@ -363,6 +364,7 @@ def test_columns_are_read_only_views_that_outlive_their_block(events: Path) -> N
         _ = kept[0].run
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_ends_with_a_job_alive_ends_well(events: Path) -> None:
     script = f"""
 from pathlib import Path

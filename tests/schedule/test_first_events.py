@@ -6,6 +6,7 @@ import resource
 import shutil
 from pathlib import Path
 
+import pytest
 import uproot
 
 from tests.support.files import write_events
@@ -36,6 +37,7 @@ def job_of(folder: Path, files: list[Path]) -> Path:
     return write_job(folder, job)
 
 
+@pytest.mark.slow
 def test_a_rare_filter_over_many_files_opens_few_at_a_time(tmp_path: Path) -> None:
     first = write_events(tmp_path / "f000.root", [(1, 1, 2)])
     files = [first] + [

@@ -174,6 +174,7 @@ def test_many_branches_are_not_listed() -> None:
     assert "HLT_50" not in problem
 
 
+@pytest.mark.slow
 def test_real_files_of_two_eras_go_into_one_output(tmp_path: Path, real_data: Path) -> None:
     """Trigger bits, a branch of each era, and one whose collection only one of them has."""
     files = [real_data / "nano_dy.root", real_data / "nanoAOD_2015_CMS_Open_Data_ttbar.root"]

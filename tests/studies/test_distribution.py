@@ -53,7 +53,7 @@ def test_utilization_is_that_of_processing_times(
     assert found.plot.curves[2].points == [(1, 1), (2, 0.25)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_real_children_are_compared_in_each_distribution(tmp_path: Path) -> None:
     file = write_events(tmp_path / "in.root", [(1, lumi, 60) for lumi in (1, 2, 3)])
     job = write_job(tmp_path, jets_job([file], forking={"children": 2}))

@@ -86,6 +86,7 @@ def test_one_event_takes_at_least_its_critical_path_and_its_work(job: EstimateGr
     assert p.simple_speedup(1000) == pytest.approx(p.speedup if p.critical_path_s else 1.0)
 
 
+@pytest.mark.slow
 def test_a_diamond_has_the_critical_path_of_its_longer_side() -> None:
     job = graph([[1.0], [2.0], [4.0], [1.0]], {1: (0,), 2: (0,), 3: (1, 2)}, first=(3,))
     p = measure_parallelism(job)
@@ -114,6 +115,7 @@ def test_outputs_come_after_everything() -> None:
     assert simulate(job, 1).event_end_s == (7.0,)
 
 
+@pytest.mark.slow
 def test_modules_that_cannot_overlap_limit_the_rate() -> None:
     job = graph([[0.5], [0.25], [0.25]], {}, (0, 1, 2), kinds={0: "one", 1: "unsafe", 2: "unsafe"})
     found = limits(job)
@@ -122,6 +124,7 @@ def test_modules_that_cannot_overlap_limit_the_rate() -> None:
     assert row.events_per_s == pytest.approx(2.0, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_command_prints_draws_and_writes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -142,6 +145,7 @@ def test_the_command_prints_draws_and_writes(
     assert all(path.stat().st_size > 3000 for path in plots.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_terminal", [False, True])
 def test_tables_of_long_labels_and_numbers_fit_into_80_columns(is_terminal: bool) -> None:
     labels = tuple(f"a_long_label_of_a_module_that_calibrates_forward_jets_{i:030}" for i in (1, 2))
@@ -190,7 +194,7 @@ def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
     assert main(["estimate", str(tmp_path)]) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_of_a_run_rates_are_of_events_and_times_of_blocks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

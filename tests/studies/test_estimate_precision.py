@@ -18,6 +18,7 @@ from forkrun.studies.replay.read import read_replay
 from tests.support.graphs import graph, graphs
 
 
+@pytest.mark.slow
 def test_the_public_high_pileup_graph_keeps_every_thread_busy(real_data: Path) -> None:
     job = graph_of_replay(
         read_replay(real_data / "reco_hipileup_5_2_0_sleeping_perfectIO.config.gz")
@@ -27,7 +28,7 @@ def test_the_public_high_pileup_graph_keeps_every_thread_busy(real_data: Path) -
     assert row.events_per_s == pytest.approx(32 / job.times_s.sum(axis=0).mean(), rel=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(graphs(), st.integers(2, 8), st.integers(1, 8))
 @settings(max_examples=20, deadline=None, derandomize=True)
 def test_a_run_five_times_as_long_agrees(
@@ -43,7 +44,7 @@ def test_a_run_five_times_as_long_agrees(
     assert found.n_running == pytest.approx(n_running, rel=2e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_too_many_events_to_simulate_all_of_them_show_in_the_error() -> None:
     times_s = np.random.default_rng(1).exponential(1.0, (30, 20_000))
     times_s[15] *= 3

@@ -114,6 +114,7 @@ def test_no_limit_is_surpassed(job: EstimateGraph, n_threads: int, in_flight: in
     assert row.events_per_s * work_s == pytest.approx(row.speedup if work_s else 0.0)
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(1, 6))
 @settings(max_examples=8, deadline=None, derandomize=True)
 def test_more_threads_do_not_do_much_less(job: EstimateGraph, in_flight: int) -> None:

@@ -18,6 +18,7 @@ COLUMNS = ("run", "luminosityBlock", "event", "Jet_pt")
 """Columns that the job reads; each has one basket."""
 
 
+@pytest.mark.slow
 def test_bytes_are_counted_by_child_and_turn(tmp_path: Path) -> None:
     file = write_events(tmp_path / "in.root", [(1, 1, 300)])
     job = write_job(tmp_path, jets_job([file], forking={"distribution": "lumi"}))

@@ -58,7 +58,7 @@ def write_file(
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_way_to_run_a_file_makes_the_same(tmp_path: Path) -> None:
     job = read_replay(write_file(tmp_path))
     expected = run_replay(job, ReplaySettings(executor="serial", mode="none")).checksum

@@ -67,6 +67,7 @@ def test_the_first_point_that_is_not_well_used_is_where_it_stops() -> None:
     assert [point[:2] for point in plot.curves[0].points] == [(1, 1), (2, 1), (4, 0.6)]
 
 
+@pytest.mark.slow
 def test_a_job_is_measured_with_work_added_to_its_events(tmp_path: Path) -> None:
     file = write_events(tmp_path / "in.root", [(1, 1, 300)])
     job = write_job(tmp_path, jets_job([file], forking={"distribution": "lumi"}))

@@ -173,7 +173,10 @@ def job_of_a_minute(children: int, lumi: int | None, cluster: int = 500) -> Synt
     return SyntheticInput(1, n_events // (lumi or n_events), lumi or n_events, cluster)
 
 
-@pytest.mark.parametrize("children", [2, 8, pytest.param(32, marks=pytest.mark.slow), 256])
+@pytest.mark.parametrize(
+    "children",
+    [2, 8, pytest.param(32, marks=pytest.mark.long), pytest.param(256, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("lumi", [None, 500], ids=["one lumi", "small lumis"])
 @pytest.mark.parametrize(
     ("fraction", "turned"),

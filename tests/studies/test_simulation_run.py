@@ -42,12 +42,13 @@ def sleeping_job(folder: Path, sleep: str = "Sleep", **forking: Any) -> Path:
     return write_job(folder, job)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("distribution", "children"),
     [
         ("guided", 4),
-        pytest.param("guided", 2, marks=pytest.mark.slow),
-        pytest.param("contiguous", 4, marks=pytest.mark.slow),
+        pytest.param("guided", 2, marks=pytest.mark.long),
+        pytest.param("contiguous", 4, marks=pytest.mark.long),
     ],
 )
 def test_a_job_is_as_well_balanced_as_its_simulation(
@@ -111,7 +112,7 @@ def commits_of(run: Path) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("sleep", ["SleepByLumi", pytest.param("Sleep", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sleep", ["SleepByLumi", pytest.param("Sleep", marks=pytest.mark.long)])
 def test_costs_of_a_run_are_those_of_its_commits(tmp_path: Path, sleep: str) -> None:
     """Of units, one by one, or of several that were processed together."""
     job = sleeping_job(tmp_path, sleep, distribution="guided", children=2)

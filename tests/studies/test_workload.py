@@ -83,6 +83,7 @@ def test_wishes_are_kept() -> None:
         np.testing.assert_allclose(module.event_times_s, full.event_times_s / 2, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_is_fitted_to_a_file_is_like_it() -> None:
     job = job_of("hipileup", n_modules=150, seed=8)
     statistics = fit(job)
@@ -99,7 +100,7 @@ def test_wrong_wishes_are_errors(tmp_path: Path) -> None:
     assert main(["workload", str(tmp_path / "no" / "x.json")]) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("preset", "file"),
     [

@@ -44,7 +44,7 @@ def check(folder: Path, modules: dict[str, str], path: Sequence[str], *options: 
     return forkrun("check", "--blocks", *options, write_job(folder, job), cwd=folder)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_modules_that_see_events_one_by_one_pass(tmp_path: Path) -> None:
     ended = check(tmp_path, RIGHT, ["two", "plot"])
     assert ended.code == 0, ended.err
@@ -52,7 +52,7 @@ def test_modules_that_see_events_one_by_one_pass(tmp_path: Path) -> None:
     assert f"no result depends on blocks: large ones compared with {words}" in ended.out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
     tmp_path: Path,
 ) -> None:

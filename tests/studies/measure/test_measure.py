@@ -52,6 +52,7 @@ def job(tmp_path: Path) -> Path:
     )
 
 
+@pytest.mark.slow
 def test_arrays_are_shared_by_all_children_of_the_reference_case(tmp_path: Path) -> None:
     sizes = ("--conditions-mb", 60, "--private-mb", 15, "--children", 3, "--processes", 1)
     options = ("--reference", "arrays", *sizes, "--json", "m.json", "--plots", "plots")
@@ -74,7 +75,7 @@ def test_arrays_are_shared_by_all_children_of_the_reference_case(tmp_path: Path)
     assert points < (0.35 if sys.version_info >= (3, 12) else 0.5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_owner_of_private_memory_is_named(job: Path) -> None:
     ended = measure("unshared", job, "--json", "u.json", "--plots", "plots", cwd=job.parent)
     assert ended.code == 0, ended.err
@@ -98,6 +99,7 @@ def test_every_owner_of_private_memory_is_named(job: Path) -> None:
     assert (job.parent / "plots" / "unshared.svg").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_watched_can_be_asked_later(job: Path) -> None:
     settings = ("--set", "monitoring.unshared=true", "-o", "run", "--quiet")
     assert forkrun("run", job, *settings, cwd=job.parent).code == 0
@@ -106,6 +108,7 @@ def test_a_run_that_was_watched_can_be_asked_later(job: Path) -> None:
     assert "module writes" in ended.out
 
 
+@pytest.mark.slow
 def test_a_run_that_was_not_watched_says_how_to(job: Path) -> None:
     assert forkrun("run", job, "-o", "run", "--quiet", cwd=job.parent).code == 0
     ended = measure("unshared", "run", cwd=job.parent)
@@ -113,7 +116,7 @@ def test_a_run_that_was_not_watched_says_how_to(job: Path) -> None:
     assert "monitoring.unshared=true" in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_error_of_a_measured_job_is_told_as_its_own(job: Path) -> None:
     for what in ("memory", "unshared"):
         ended = measure(what, job, "--set", "modules.reads.params.x=1", cwd=job.parent)
@@ -137,7 +140,7 @@ def test_what_is_asked_for_wrongly_is_said(job: Path, options: tuple[str, ...], 
     assert words in ended.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_fit_shows_its_probes_and_what_it_chose_from(job: Path) -> None:
     ended = forkrun("plan", job, "--fit", "--fit-events", 100, "--cores", 2, "--json",
                     cwd=job.parent)  # fmt: skip
@@ -151,6 +154,7 @@ def test_a_fit_shows_its_probes_and_what_it_chose_from(job: Path) -> None:
     assert found["chosen"] in found["rows"]
 
 
+@pytest.mark.slow
 def test_a_job_that_fits_nowhere_is_said_to(job: Path) -> None:
     options = ("--fit", "--fit-events", 50, "--cores", 1, "--memory", "20 MB")
     ended = forkrun("plan", job, *options, cwd=job.parent)

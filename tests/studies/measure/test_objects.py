@@ -77,7 +77,7 @@ def test_attributes_of_instances_are_found_and_classes_are_not_entered() -> None
     assert sum(found.values()) < 1000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_of_python_can_be_walked() -> None:
     def numbers() -> Iterator[int]:
         yield 1

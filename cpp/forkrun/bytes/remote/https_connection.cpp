@@ -66,12 +66,15 @@ RemoteProblem problem_of(const Curl& curl, int code, long status, const char* te
         return {said + " (not allowed: a token or signature is missing or has expired)", true};
       case 404:
       case 410: return {said + " (no such file)", true};
+      case 416: return {said + " (the file is empty, or shorter than it was)", true};
       default: return {said, status < 500 && status != 408 && status != 429};
     }
   }
-  if (code == Curl::ok || (code == Curl::write_error && status == 200)) {
-    return status == 200 ? RemoteProblem{"the server gives no parts of files (HTTP ranges)", true}
-                         : RemoteProblem{};
+  if (code == Curl::write_error && status == 200) {
+    return {"the server gives no parts of files (HTTP ranges)", true};
+  }
+  if (code == Curl::ok) {
+    return status == 200 ? RemoteProblem{"the file is empty", true} : RemoteProblem{};
   }
   const bool is_lasting = code == Curl::unsupported_protocol || code == Curl::bad_url ||
                           code == Curl::unknown_host || code == Curl::untrusted_server;
