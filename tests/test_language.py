@@ -102,15 +102,18 @@ def messages() -> list[tuple[str, str]]:
     return [*of_python, *cpp_messages()]
 
 
+@pytest.mark.slow
 def test_no_docstring_begins_with_of() -> None:
     docstrings = [(place, text) for place, text, is_doc in python_texts() if is_doc]
     assert [f"{p}: {t}" for p, t in docstrings if re.match(r"\s*Of\b", t)] == []
 
 
+@pytest.mark.slow
 def test_messages_say_what_something_is_instead_of_what_it_is_none_of() -> None:
     assert [f"{place}: {text}" for place, text in messages() if RIDDLE.search(text)] == []
 
 
+@pytest.mark.slow
 def test_errors_are_no_questions() -> None:
     questions = [
         f"{p}: {t}" for p, t in messages() if QUESTION.search(t) and "did you mean" not in t

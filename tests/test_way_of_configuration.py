@@ -16,6 +16,8 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
+
 from tests.test_layering import python_files
 
 START = ("forkrun.cli.run", "run")
@@ -256,6 +258,7 @@ def _names_self(function: Function) -> bool:
     return isinstance(function.returns, ast.Name) and function.returns.id == "Self"
 
 
+@pytest.mark.slow
 def test_a_configuration_makes_few_stops_and_returns() -> None:
     stops = Walk().stops
     assert ("forkrun.schedule.build", "build_schedule") in [function for function, *_ in stops]

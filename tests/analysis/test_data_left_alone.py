@@ -52,6 +52,7 @@ def columns(result: forkrun.Result, label: str) -> dict[str, Any]:
         return dict(file["Events"].arrays(["x", "y", "Hit_e"], library="np"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("children", [0, 2])
 def test_data_keep_their_columns_in_each_variation(folder: Path, children: int) -> None:
     made = job().output("all", keep=["*", "y"], datasets="together", variations="all")

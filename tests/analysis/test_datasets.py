@@ -52,6 +52,7 @@ def job(**sections: Any) -> forkrun.Job:
 WEIGHTS = {"a": 2 * 3000 * 4.0 / 40.0, "b": 2 * 3000 * 2.0 / 8.0, "data": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "forking",
     [{"distribution": "guided"}, pytest.param({"distribution": "lumi"}, marks=pytest.mark.long)],

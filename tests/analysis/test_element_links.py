@@ -24,6 +24,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_links(tmp_path_factory.mktemp("links") / "a.root")
 
 
+@pytest.mark.slow
 def test_links_lead_into_the_container_that_their_key_names(file: Path, tmp_path: Path) -> None:
     job = forkrun.Job(file, tree="CollectionTree", source=SOURCE)
 

@@ -223,6 +223,7 @@ def test_a_module_behind_a_filter_that_leaves_nothing_still_runs(file: Path) -> 
     assert result.histograms["leading"].sum(flow=True).value == 0
 
 
+@pytest.mark.slow
 def test_functions_read_conditions_and_fill_any_axes(file: Path, tmp_path: Path) -> None:
     (tmp_path / "scale.json").write_text('{"factor": 2}')
     scale = {"label": "scale", "type": "json", "file": "scale.json"}

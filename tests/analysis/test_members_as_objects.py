@@ -55,6 +55,7 @@ def test_members_within_objects_are_fields_of_fields(folder: Path, tmp_path: Pat
         assert ak.array_equal(made["linkedto"].array(), parts[0] + parts[1])
 
 
+@pytest.mark.slow
 def test_vectors_of_root_are_lorentz_vectors(folder: Path, tmp_path: Path) -> None:
     source = dict.fromkeys(("run_branch", "lumi_branch", "event_branch"), "")
     job = forkrun.Job(folder / "records.root", source=source)

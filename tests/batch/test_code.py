@@ -86,6 +86,7 @@ def job(tmp_path: Path) -> CodeJob:
     return CodeJob.make(tmp_path)
 
 
+@pytest.mark.slow
 def test_nodes_run_the_code_of_the_submission_whatever_is_typed_meanwhile(job: CodeJob) -> None:
     """Of the module and of what it imports."""
     truth, run = job.run("one"), job.submit("run")

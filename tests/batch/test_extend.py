@@ -115,6 +115,7 @@ def test_new_files_alone_are_processed_and_the_bytes_are_those_of_one_run(job: J
     assert "no new files" in _extend(job, run).out
 
 
+@pytest.mark.slow
 def test_files_without_ids_are_lumis_by_their_place_in_the_whole_input(tmp_path: Path) -> None:
     for name, first in (("a", 1), ("b", 11)):
         write_events(tmp_path / f"{name}.root", [(1, 1, 10)], first)

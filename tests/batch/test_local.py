@@ -37,6 +37,7 @@ def prepared(job: Job) -> Path:
     return run
 
 
+@pytest.mark.slow
 def test_a_job_on_many_nodes_has_the_bytes_of_one_node(job: Job) -> None:
     run = job.folder / "three"
     ended = job.submit(run, "--nodes", 3, "--set", "batch.at_once=3")
@@ -129,6 +130,7 @@ def test_a_run_directory_is_submitted_once(job: Job, prepared: Path) -> None:
     assert "has been submitted already" in ended.err
 
 
+@pytest.mark.slow
 def test_of_two_submits_at_the_same_time_one_is_refused(tmp_path: Path, job: Job) -> None:
     with ThreadPoolExecutor(2) as team:
         shape = (tmp_path / "run", "--nodes", 2, "--dry-run")
@@ -150,6 +152,7 @@ def test_other_commands_leave_the_run_directory_alone(
     assert "forkrun collect" in ended.err or "resubmit and collect" in ended.err
 
 
+@pytest.mark.slow
 def test_a_node_runs_the_code_of_the_submission(tmp_path: Path, job: Job) -> None:
     module = tmp_path / "cut.py"
     module.write_text(_MODULE.format(pt=20))

@@ -53,6 +53,7 @@ def test_commits_do_not_depend_on_how_many_ledgers_are_read_at_once(
     assert read_commits(done) == together
 
 
+@pytest.mark.slow
 def test_a_merge_reads_one_sum_of_each_node(job: Job, done: RunDirectory) -> None:
     assert _files(done, _ordered(done)) == [
         [f"nodes/000{n}/sums/{name}" for n in (0, 1)]
@@ -62,6 +63,7 @@ def test_a_merge_reads_one_sum_of_each_node(job: Job, done: RunDirectory) -> Non
     assert problem_of(done.path, job.truth) == ""
 
 
+@pytest.mark.slow
 def test_sums_that_are_damaged_or_of_other_commits_are_not_used(
     job: Job, done: RunDirectory
 ) -> None:

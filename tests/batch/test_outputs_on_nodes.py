@@ -317,6 +317,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return Done(folder, of_one_node(config))
 
 
+@pytest.mark.slow
 def test_a_node_with_a_damaged_output_makes_it_again(done: Done) -> None:
     run = done.copy("damaged")
     run_nodes(run, range(2))  # one that is done has nothing to do
@@ -357,6 +358,7 @@ def test_what_is_there_is_joined_without_nodes_that_are_not_done(tmp_path: Path)
     assert collected(run) == of_one_node(config)
 
 
+@pytest.mark.slow
 def test_commits_that_do_not_hold_any_more_are_processed_and_put_out_again(done: Done) -> None:
     run = done.copy("revoked")
     node = RunDirectory(run).node(0)

@@ -69,6 +69,7 @@ def damage(archive: Path, suffix: str) -> None:
         file.write(b"?")
 
 
+@pytest.mark.slow
 def test_a_node_that_ends_while_its_job_is_collected_keeps_the_files_of_its_units(job: Job) -> None:
     run = job.folder / "collected"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0
@@ -244,6 +245,7 @@ def test_an_archive_of_records_that_is_damaged_has_none(tmp_path: Path, content:
     assert read_course(folder, 0) == NodeCourse()
 
 
+@pytest.mark.slow
 def test_a_node_packs_nothing_while_its_job_is_collected_in_parts(job: Job) -> None:
     run = job.folder / "in_parts"
     assert job.submit(run, "--nodes", 2, "--dry-run").code == 0

@@ -43,6 +43,7 @@ def planned(files: list[list[int]], most: int = 50) -> tuple[Plan, LumiCounts]:
     return make_plan(config, index), count_lumis(LumiRanges.of(index), None)
 
 
+@pytest.mark.slow
 @given(Sizes, st.integers(1, 12))
 def test_parts_are_the_plan(files: list[list[int]], n_nodes: int) -> None:
     plan, lumis = planned(files)
@@ -166,6 +167,7 @@ def test_ranges_that_are_damaged_are_refused(tmp_path: Path) -> None:
         NodeRanges.read(folder)
 
 
+@pytest.mark.slow
 @given(Sizes, st.integers(1, 12), st.integers(0, 3))
 def test_each_file_is_carried_once_and_parts_have_them_in_order(
     files: list[list[int]], n_nodes: int, first_file: int

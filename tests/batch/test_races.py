@@ -216,6 +216,7 @@ def test_of_two_extensions_each_adds_its_files(tmp_path: Path) -> None:
 # --- many at once ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seeds", [range(3), pytest.param(range(3, 60), marks=pytest.mark.long)], ids=["few", "many"]
 )

@@ -162,6 +162,7 @@ def test_a_node_that_was_asked_to_end_before_it_began_is_not_lost(tmp_path: Path
     wait_for(lambda: not status_of(run)["states"]["running"])
 
 
+@pytest.mark.slow
 def test_following_a_job_ends_when_it_is_merged(job: Job) -> None:
     run = job.folder / "followed"
     assert job.submit(run, "--nodes", 2, "--merge", "--set", "batch.at_once=2").code == 0

@@ -65,6 +65,7 @@ def test_a_copy_that_is_not_whole_is_an_error(
     assert problem in ended.err
 
 
+@pytest.mark.slow
 def test_outputs_are_copied_once_and_again_where_that_failed(job: Job, tmp_path: Path) -> None:
     run, storage = job.folder / "stored", tmp_path / "storage"
     command = f"echo {{adler32}} >> {tmp_path}/log; cp {{source}} {storage}/{{name}}"

@@ -161,6 +161,7 @@ def hostile_paths() -> Iterator[list[str]]:
     yield ["nonsense"]
 
 
+@pytest.mark.slow
 def test_paths_of_all_kinds_have_documented_ends(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -64,6 +64,7 @@ def test_files_are_merged_without_what_configurations_need(tmp_path: Path) -> No
     assert among(names, {*_LARGE, "forkrun.config.model"}) == []
 
 
+@pytest.mark.slow
 def test_a_job_imports_no_library_that_it_does_not_use_and_its_children_nothing(
     tmp_path: Path,
 ) -> None:

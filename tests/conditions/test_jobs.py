@@ -348,6 +348,7 @@ print(find_hazards())
     assert done.stdout == "[]\n", done.stderr
 
 
+@pytest.mark.slow
 def test_the_example_gives_the_products_of_scale_factors(tmp_path: Path) -> None:
     configs = HERE.parents[1] / "configs"
     sample = ("sample", "in.root", "--events", 400, "--lumis", 3)

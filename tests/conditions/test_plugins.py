@@ -184,6 +184,7 @@ def test_an_excluded_condition_of_another_type_names_module_and_file(
     assert f'module "wrong": {said}' in ended.err
 
 
+@pytest.mark.slow
 def test_a_module_is_constructed_once_and_once_more_for_each_variation_of_what_it_reads(
     plugins: Path, events: Path, tmp_path: Path
 ) -> None:

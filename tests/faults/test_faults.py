@@ -96,6 +96,7 @@ def test_whichever_call_fails_a_file_is_whole_or_there_is_an_error(
         assert all(problem.startswith("OutputError: ") for problem in problems), problems
 
 
+@pytest.mark.slow
 def test_what_was_written_elsewhere_than_it_should_is_an_error_not_a_file(
     tmp_path: Path, library: Path, n_calls_of: dict[str, int]
 ) -> None:

@@ -29,6 +29,7 @@ print(json.dumps(changed))
 """
 
 
+@pytest.mark.slow
 def test_no_import_changes_the_environment_while_root_starts_programs_with_it() -> None:
     """The C library moves the environment when a variable is added; ROOT crashed one time in some
     hundred."""

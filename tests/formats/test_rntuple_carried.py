@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import uproot
 
 from tests.support.jobs import Ended, forkrun, write_job
@@ -125,6 +126,7 @@ def test_rntuples_beside_a_tree_of_events_are_carried_too(tmp_path: Path) -> Non
     assert carried(tmp_path / "run/output/all.root", "Runs")["genEventSumw"] == [1.5, 2.5]
 
 
+@pytest.mark.slow
 def test_files_that_root_opens_by_their_urls_give_the_same_output(tmp_path: Path) -> None:
     file = write_file(tmp_path / "a.root", 1, Runs=runs(1))
     digests = []

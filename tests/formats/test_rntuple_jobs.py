@@ -87,6 +87,7 @@ def test_outputs_have_the_same_bytes_for_any_children(tmp_path: Path) -> None:
     assert digests[1:] == digests[:-1]
 
 
+@pytest.mark.slow
 def test_parquet_has_the_selected_events(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     _, ntuple = write_pair(tmp_path, "a", 470)

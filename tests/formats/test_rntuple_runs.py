@@ -55,6 +55,7 @@ def test_a_job_that_is_killed_is_brought_to_its_end(tmp_path: Path) -> None:
     assert output_digests(tmp_path / "run") == plain_run(tmp_path)
 
 
+@pytest.mark.slow
 def test_children_share_a_cluster_that_is_the_whole_file(tmp_path: Path) -> None:
     with uproot.recreate(tmp_path / "a.root") as file:
         file.mkrntuple("Events", events(1000))

@@ -39,6 +39,7 @@ def test_damage_is_refused_with_the_name_of_the_file_or_does_no_harm(tmp_path: P
     assert steps.count("refused") >= len(trials) / 2  # the damage is not harmless
 
 
+@pytest.mark.slow
 def test_damaged_files_of_lcio_are_refused_or_do_no_harm(tmp_path: Path) -> None:
     prepared = prepare([file for file in lcio(tmp_path) if file.parent == tmp_path])
     for _, source in prepared:

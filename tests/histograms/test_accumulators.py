@@ -66,6 +66,7 @@ def test_an_array_is_the_sum_of_its_elements(values: Any) -> None:
     assert total_of(values).result() == summed([values[:3], values[3:]]).result()
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_a_value_comes_back_from_its_file(value: Any) -> None:
     data = json.loads(json.dumps(encode(total_of(value)), allow_nan=False))

@@ -192,6 +192,7 @@ def test_what_hist_reads_of_the_json_is_what_was_filled(tmp_path: Path, storage:
     assert np.allclose(np.asarray(ours)[filled], np.asarray(theirs)[filled])
 
 
+@pytest.mark.slow
 def test_a_job_writes_the_json_if_it_is_asked_to(tmp_path: Path) -> None:
     events = write_events(tmp_path / "in.root", [(1, lumi, 25) for lumi in range(1, 5)])
     job = {

@@ -124,6 +124,7 @@ def damaged(real_data: Path, tmp_path: Path, name: str) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_a_job_needs_nothing_of_what_a_file_says_of_classes(
     real_data: Path, tmp_path: Path
 ) -> None:

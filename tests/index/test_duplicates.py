@@ -118,6 +118,7 @@ def test_files_without_events_may_be_the_same(tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_events_that_are_in_two_files_are_named_once(tmp_path: Path) -> None:
     a = write_events(tmp_path / "a.root", [(1, 1, 30), (1, 2, 5)])
     b = write_events(tmp_path / "b.root", [(1, 1, 20)], first_event=21)
@@ -299,6 +300,7 @@ def test_merge_names_inputs_that_are_there_twice(tmp_path: Path) -> None:
         assert f"{again} is {what} {file}: their content is merged twice" in ended.out
 
 
+@pytest.mark.slow
 def test_events_of_different_datasets_are_never_the_same(tmp_path: Path) -> None:
     lumis = [(1, 1, 30), (1, 2, 30)]
     for name in ("a", "b"):

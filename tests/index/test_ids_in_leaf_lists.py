@@ -86,6 +86,7 @@ def write_chain(path: str, files: list[str]) -> None:
     file.Close()
 
 
+@pytest.mark.slow
 def test_a_chain_is_named_with_its_files(tmp_path: Path) -> None:
     file, chain = tmp_path / "a.root", tmp_path / "chain.root"
     call_root(write, str(file), [1, 2, 3], False)

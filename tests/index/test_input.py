@@ -153,6 +153,7 @@ def test_real_files_of_different_runs_say_what_differs_and_run_with_what_they_sh
         assert merged(tmp_path, branch) == [value for part in parts for value in part]
 
 
+@pytest.mark.slow
 def test_other_trees_of_the_input_are_carried_once(real_data: Path, tmp_path: Path) -> None:
     file = real_data / "nano_dy.root"
     ended = run(tmp_path, [file], forking={"children": 3, "distribution": "contiguous"})

@@ -97,6 +97,7 @@ def test_of_texts_that_differ_the_first_can_be_kept(tmp_path: Path, kind: str) -
     assert len(events_of(tmp_path)) == 30
 
 
+@pytest.mark.slow
 def test_histograms_that_cannot_be_joined_can_be_left_out(tmp_path: Path) -> None:
     files = files_with(tmp_path, {"bins": [4, 0, 1]}, {"bins": [3, 0.1, 0.9]})
     check_refused(tmp_path, files, "1.root: ", 'object "h" (TH1D)', "merge.carry = false")
@@ -109,6 +110,7 @@ def test_trees_beside_events_that_differ_can_be_left_out(tmp_path: Path) -> None
     assert [ended.code for ended in try_job(tmp_path, files, "merge.carry=false")] == [0, 0]
 
 
+@pytest.mark.slow
 def test_what_is_alike_or_can_be_joined_is_carried(tmp_path: Path) -> None:
     same = {"tag": "v1", "map": "m", "bins": [300, 0, 300]}
     files = files_with(tmp_path, {**same, "runs": ["a", "b"]}, {**same, "runs": ["b", "a"]})

@@ -176,6 +176,7 @@ def test_weights_of_datasets_count_rows_once(tmp_path: Path) -> None:
         assert total_of(names, sums_of_weights(names)) == expected([1, 2, 3])["weights"]
 
 
+@pytest.mark.slow
 def test_carried_sums_are_taken_once_and_not_taken_apart(tmp_path: Path) -> None:
     files = [write_source(tmp_path / f"{n}.root", n) for n in (1, 2, 3)]
     for file, n in zip(files, (1, 10, 100), strict=True):

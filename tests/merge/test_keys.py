@@ -102,6 +102,7 @@ def test_a_friend_in_the_same_file_is_found_by_its_key(named: list[Path], tmp_pa
         assert "JES_up" not in file
 
 
+@pytest.mark.slow
 def test_a_tree_without_a_name_of_its_own_keeps_its_key(tmp_path: Path) -> None:
     call_root(write_nameless, str(tmp_path / "a.root"))
     merge_files([tmp_path / "a.root"] * 2, tmp_path / "out.root")
@@ -158,6 +159,7 @@ def test_folders_may_have_any_name(tmp_path: Path) -> None:
         assert all(h.values().tolist() == [0, 2, 0] for h in histograms.values())
 
 
+@pytest.mark.slow
 def test_trees_may_have_any_name(tmp_path: Path) -> None:
     call_root(write_named_trees, str(tmp_path / "a.root"), 0, list(ODD_NAMES))
     file = tmp_path / "a.root"

@@ -114,6 +114,7 @@ def test_parquet_has_texts_and_lists_of_lists(tmp_path: Path, files: list[Path])
         assert rows[name].to_pylist() == events[name].tolist(), name
 
 
+@pytest.mark.slow
 def test_functions_of_a_job_in_python_read_and_make_them(tmp_path: Path, files: list[Path]) -> None:
     job = package.Job([str(file) for file in files], name="shapes")
     job.define("x_sum", "sum(x)").define("n_texts", "num(texts)")
@@ -199,6 +200,7 @@ def write_objects(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_objects_have_fields_of_every_shape(tmp_path: Path) -> None:
     config = {
         "source": {"files": [str(write_objects(tmp_path / "o.root"))]},

@@ -178,6 +178,7 @@ def test_a_job_is_resumed_only_with_the_same_values(folder: Path) -> None:
     assert f"{folder}/small.py:CUT: the program that runs this job has set a value" in ended.err
 
 
+@pytest.mark.slow
 def test_a_configuration_that_a_program_loads_gets_the_values_too(folder: Path) -> None:
     (folder / "job.toml").write_text(
         '[source]\nfiles = ["sample.root"]\n[[modules]]\ntype = "python:cuts.py:ByClass"\n'

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.jobs import forkrun
 
@@ -22,6 +24,7 @@ class Reader(Analyzer):
 """
 
 
+@pytest.mark.slow
 def test_threads_of_modules_are_found_by_a_check(tmp_path: Path) -> None:
     write_sample(tmp_path / "s.root", SampleSettings(n_events=100))
     (tmp_path / "modules.py").write_text(MODULE)

@@ -304,6 +304,7 @@ def test_an_error_in_a_callback_of_the_job_ends_the_job(
     assert "internal error" not in ended.err
 
 
+@pytest.mark.slow
 def test_a_job_that_came_to_no_event_has_a_report(events: Path, tmp_path: Path) -> None:
     job = crashing_job(events, "Ends", event=0, how="raise", when="pre_fork")
     words = [sys.executable, "-m", "forkrun", "run", str(job), "-o", "run"]

@@ -59,6 +59,7 @@ def selected() -> list[tuple[int, int, int]]:
     return events
 
 
+@pytest.mark.slow
 def test_a_module_with_callbacks_leaves_the_blocks_of_others_large(tmp_path: Path) -> None:
     job_of(tmp_path)
     folder = run(tmp_path, "run", "--children", 1)

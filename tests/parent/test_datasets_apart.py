@@ -115,6 +115,7 @@ def test_a_dataset_alone_gives_the_same_file(folder: Path) -> None:
         }
 
 
+@pytest.mark.slow
 def test_friends_parquet_variations_and_lumis_are_apart_as_well(folder: Path) -> None:
     import pyarrow.parquet as pq
 

@@ -247,6 +247,7 @@ def test_a_skim_of_many_files_with_few_events_is_right(tmp_path: Path) -> None:
     assert len(blocks(tmp_path)) < 12
 
 
+@pytest.mark.slow
 def test_what_becomes_of_scattered_lumis_is_said(tmp_path: Path) -> None:
     skim(tmp_path, SCATTERED)
     words = {

@@ -128,6 +128,7 @@ def test_processes_and_shared_memory_of_a_killed_job_are_gone(
     assert [name for name in after if "forkrun" in name and "-warm-up-" not in name] == []
 
 
+@pytest.mark.slow
 def test_what_a_parent_killed_in_its_warm_up_left_in_memory_is_removed_by_the_next(
     tmp_path: Path,
 ) -> None:

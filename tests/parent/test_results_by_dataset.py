@@ -309,6 +309,7 @@ def test_a_job_of_one_dataset_has_nothing_apart(folder: Path, tmp_path: Path) ->
     assert "Datasets" not in (tmp_path / "run/report.txt").read_text()
 
 
+@pytest.mark.slow
 def test_kills_a_stop_and_a_merge_again_change_nothing(
     folder: Path, tmp_path: Path, one: Path
 ) -> None:

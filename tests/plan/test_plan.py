@@ -356,6 +356,7 @@ def test_a_wrong_mask_says_where(tmp_path: Path, text: str, problem: str) -> Non
         read_lumi_mask(str(file))
 
 
+@pytest.mark.slow
 @given(inputs, st.sampled_from([None, 1, 5]), st.sampled_from([None, 1, 4]))
 def test_guided_units_do_not_depend_on_the_number_of_children(
     sizes: Sizes, least: int | None, most: int | None
@@ -421,6 +422,7 @@ def test_small_lumis_stay_whole_and_large_ones_are_cut_where_clusters_begin() ->
     assert [unit.n_events for unit in units if unit.lumi == 2] == [3]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_lumis_are_planned_within_seconds() -> None:
     index = index_of([[(1, lumi, 10) for lumi in range(100_000)]])
     start_s = time.process_time()

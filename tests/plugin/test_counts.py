@@ -117,6 +117,7 @@ def test_other_shapes_go_through_modules_in_cpp(tmp_path: Path, plugin: Path) ->
     assert events.length.tolist() == [len(text.encode()) for text in events.text.tolist()]
 
 
+@pytest.mark.slow
 def test_a_column_of_another_shape_is_refused_with_both_types(tmp_path: Path, plugin: Path) -> None:
     file = write_shapes_file(tmp_path / "shapes.root", n_events=10)
     config = {

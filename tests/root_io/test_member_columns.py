@@ -349,6 +349,7 @@ def test_damaged_objects_are_errors(records: Path, tmp_path: Path) -> None:
     assert all("branch vectors" in error for error in errors)
 
 
+@pytest.mark.slow
 def test_a_job_reads_members_in_all_ways_and_keeps_objects_as_they_are(
     members: Path, tmp_path: Path
 ) -> None:

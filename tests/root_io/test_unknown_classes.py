@@ -113,6 +113,7 @@ def test_objects_whose_bytes_mean_something_else_in_a_new_file_are_not_copied(
     assert not (tmp_path / "m.root").exists()
 
 
+@pytest.mark.slow
 def test_members_of_objects_that_are_not_written_as_the_file_describes_are_no_columns(
     tmp_path: Path,
 ) -> None:

@@ -57,6 +57,7 @@ def sets_of(
     return lumis_of(found.processed), lumis_of(found.failed), lumis_of(found.not_finished)
 
 
+@pytest.mark.slow
 @given(lumis)
 def test_golden_json_accepts_exactly_the_lumis_it_was_made_of(wanted: set[tuple[int, int]]) -> None:
     ranges = golden_json(keys_of(wanted))
@@ -152,6 +153,7 @@ def test_lumis_cut_by_max_events_are_not_finished(tmp_path: Path) -> None:
     assert accounting_of(tmp_path / "run") == ({"1": [[1, 2]]}, {}, {"1": [[3, 6]]})
 
 
+@pytest.mark.slow
 def test_a_lumi_with_an_event_left_out_has_failed_and_the_exit_code_says_so(tmp_path: Path) -> None:
     events = write_events(tmp_path / "a.root", [(1, lumi, 40) for lumi in range(1, 7)])
     job = jets_job([events], forking={"children": 2}, recovery={"on_bad_event": "skip"})

@@ -302,6 +302,7 @@ def test_temporary_outputs_go_if_the_parent_was_killed_while_it_removed_them(
 # --- whose directory it is ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_that_another_job_finished_meanwhile_is_not_replaced(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str]
 ) -> None:
@@ -574,6 +575,7 @@ def test_a_report_that_cannot_be_written_is_told_and_the_job_is_done(
 # --- a disk that fails ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_file_system_for_reading_only_is_said_to_be_one(
     tmp_path: Path, job: dict[str, Any]
 ) -> None:

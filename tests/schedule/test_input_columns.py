@@ -51,6 +51,7 @@ def write_leaves(path: str) -> None:
     file.Close()
 
 
+@pytest.mark.slow
 def test_sizes_are_those_of_root_and_each_class_is_named(objects: Path) -> None:
     columns = forkrun.Job(objects).columns()
     expected = call_root(sizes_by_root, str(objects))
@@ -86,6 +87,7 @@ def test_a_compression_that_the_file_does_not_say_is_not_called_none(tmp_path: P
     assert {column.compression for column in found} == {"not said"}
 
 
+@pytest.mark.slow
 def test_leaves_are_told_apart_from_classes(tmp_path: Path) -> None:
     file = tmp_path / "leaves.root"
     call_root(write_leaves, str(file))

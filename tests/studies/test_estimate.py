@@ -35,6 +35,7 @@ from tests.support.graphs import graph, graphs
 from tests.support.jobs import forkrun, jets_job, write_job
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(1, 4), st.integers(1, 4))
 def test_a_simulation_keeps_what_must_be_kept(
     job: EstimateGraph, n_threads: int, in_flight: int

@@ -99,6 +99,7 @@ def test_a_simulation_in_pieces_is_the_whole_one(
     assert simulation.busy_s == pytest.approx(whole.busy_s)
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(1, 8), st.integers(1, 8))
 @settings(max_examples=20, deadline=None)
 def test_no_limit_is_surpassed(job: EstimateGraph, n_threads: int, in_flight: int) -> None:
@@ -125,6 +126,7 @@ def test_more_threads_do_not_do_much_less(job: EstimateGraph, in_flight: int) ->
         assert more.speedup >= fewer.speedup * 0.9
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(2, 5), st.integers(1, 6))
 @settings(max_examples=8, deadline=None)
 def test_in_another_unit_of_time_it_is_the_same(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from forkrun.studies.frame.plot import write_plot
@@ -22,6 +23,7 @@ SMALL = Sizes(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_ways_run_and_nothing_is_better_than_the_critical_path(tmp_path: Path) -> None:
     file = generate(PRESETS["hipileup"], Wishes(n_modules=30, n_events=4))
     study = measure_scheduling(parse_replay(file, "small"), SMALL, 1, quiet=True)

@@ -198,6 +198,7 @@ def test_guided_uses_its_children_and_reads_whole_clusters(
     assert reads.mean_clusters(layout) >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "n_children", "event_s"),
     [(job_of_a_minute(256, None), 256, 1e-3), (SyntheticInput(1, 80, 500), 8, 3e-3)],

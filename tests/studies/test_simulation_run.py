@@ -112,6 +112,7 @@ def commits_of(run: Path) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sleep", ["SleepByLumi", pytest.param("Sleep", marks=pytest.mark.long)])
 def test_costs_of_a_run_are_those_of_its_commits(tmp_path: Path, sleep: str) -> None:
     """Of units, one by one, or of several that were processed together."""

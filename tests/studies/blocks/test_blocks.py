@@ -73,6 +73,7 @@ def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
     assert "use block.random" in ended.err
 
 
+@pytest.mark.slow
 def test_columns_of_modules_in_cpp_are_those_that_each_makes(tmp_path: Path) -> None:
     """Whatever their order in the alphabet."""
     (file,) = write_sample(tmp_path / "a.root", SampleSettings(10, 1, 1))

@@ -115,6 +115,7 @@ def worlds(draw: st.DrawFn) -> tuple[Any, ...]:
     return at_fork, parts, children, ranges
 
 
+@pytest.mark.slow
 @given(worlds(), st.sampled_from([PAGE, 16 * PAGE]))
 def test_no_byte_is_lost_and_none_is_counted_twice(world: tuple[Any, ...], page_size: int) -> None:
     at_fork, parts, children, ranges = world
