@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MOST_HEAP_BYTES = 4 << 30
-"""What a helper process may have of its own."""
+"""What a helper process may have beside what it begins with, which is its parent's."""
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
 
@@ -20,16 +20,17 @@ def limit_reader(cpu_s: float) -> None:
     without a stack trace that a debugger would write, and its memory and CPU time are limited."""
     for number in _CRASHES:
         signal.signal(number, signal.SIG_DFL)
-    _lower(resource.RLIMIT_DATA, MOST_HEAP_BYTES)
+    _lower(resource.RLIMIT_DATA, _heap_bytes() + MOST_HEAP_BYTES)
     _lower(resource.RLIMIT_CORE, 0)
     limit_cpu(cpu_s)
 
 
 def limit_heap(files: Sequence[str], least_bytes: int) -> None:
-    """Lets this process have what reading these files may need: so much, and 32 times their size;
-    MOST_HEAP_BYTES at most, and where the size of a remote file is not known."""
+    """Lets this process have, beside what it has, what reading these files may need: so much, and
+    32 times their size; MOST_HEAP_BYTES at most, and where the size of a remote file is not
+    known."""
     wanted = least_bytes + 32 * sum(_n_bytes(file, MOST_HEAP_BYTES) for file in files)
-    _lower(resource.RLIMIT_DATA, min(MOST_HEAP_BYTES, wanted))
+    _lower(resource.RLIMIT_DATA, _heap_bytes() + min(MOST_HEAP_BYTES, wanted))
 
 
 def limit_growth(files: Sequence[str], n_threads: int) -> None:
@@ -38,8 +39,7 @@ def limit_growth(files: Sequence[str], n_threads: int) -> None:
     known."""
     least, for_thread, unknown = 2 << 30, 128 << 20, 1 << 40
     largest = max((_n_bytes(file, unknown) for file in files), default=0)
-    now = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    _lower(resource.RLIMIT_DATA, 4 * now + least + 32 * largest + n_threads * for_thread)
+    _lower(resource.RLIMIT_DATA, 4 * _heap_bytes() + least + 32 * largest + n_threads * for_thread)
 
 
 def limit_cpu(more_s: float) -> None:
@@ -53,6 +53,11 @@ def cpu_limit_s(files: Sequence[str], s_per_mb: float) -> float:
     remote file is not known."""
     least_s, unknown_bytes = 60, 10 << 30
     return least_s + s_per_mb * sum(_n_bytes(file, unknown_bytes) for file in files) / 1e6
+
+
+def _heap_bytes() -> int:
+    """What RLIMIT_DATA counts."""
+    return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 
 def _n_bytes(file: str, unknown: int) -> int:

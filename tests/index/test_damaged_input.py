@@ -20,6 +20,7 @@ import uproot
 from forkrun import _core
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.helper import Worker, ask_reader
+from forkrun.fork.limits import MOST_HEAP_BYTES
 from forkrun.index import EventId, IdBranches, index_files
 from forkrun.index.cache import IndexCache
 from tests.fuzz.records import records
@@ -57,6 +58,15 @@ def test_what_does_not_end_is_ended_and_named() -> None:
 def test_what_needs_all_memory_is_named() -> None:
     with pytest.raises(InputError, match=r"^a\.root: more memory"):
         ask_reader(lambda _: bytearray(64 << 30), ["a.root"], 60)
+
+
+def test_the_limit_is_of_what_is_needed_beside_what_the_process_has(tmp_path: Path) -> None:
+    conditions = np.empty(6 << 30, np.uint8)  # takes no memory until it is used
+    assert ask_reader(lambda _: len(bytearray(100 << 20)), ["a.root"], 60) == 100 << 20
+    (tmp_path / "small.root").touch()
+    with pytest.raises(InputError, match=r"small\.root: more memory"):
+        ask_reader(lambda _: len(bytearray(2 << 30)), [str(tmp_path / "small.root")], 60)
+    assert conditions.nbytes > MOST_HEAP_BYTES
 
 
 def test_a_process_that_was_killed_from_outside_is_tried_again(tmp_path: Path) -> None:
