@@ -1009,6 +1009,9 @@ def crc32c(data: Any, before: int = 0) -> int:
 def file_checksum(path: str) -> int:
     """CRC-32C of a whole file. Raises InputError."""
 
+def load_checksums_of_rntuples() -> None:
+    """Loads ROOT's library that makes them: for children, before they are forked."""
+
 def warm_up() -> None:
     """Loads ROOT's libraries, dictionaries and interpreter, so that children share them. Signals
     keep the handlers that they have."""

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/core/module/module.hpp>
 #include <forkrun/formats/root_file/start_root.hpp>
 #include <forkrun/process/child_signals.hpp>
@@ -52,6 +53,7 @@ void register_process(py::module_& module) {
   module.def("load_plugin", &load_new_classes, py::arg("path"));
   module.def("registered_module_classes", &registered_module_classes);
   module.def("warm_up", &root_io::warm_up, py::call_guard<py::gil_scoped_release>());
+  module.def("load_checksums_of_rntuples", [] { static_cast<void>(xxh3({})); });
   module.def("fork", &fork, py::arg("n"), py::arg("together"));
   module.def("adopt_orphans", &adopt_orphans, py::arg("yes"));
   module.def("claim_process", &claim_process);

@@ -67,6 +67,9 @@ class Format:
         """Something with `read(names, first, last)`, for several calls."""
         return _Opened(self, path, tree)
 
+    def warm_up(self) -> None:
+        """Loads what each child would that reads the format; called before they are forked."""
+
     def source(self, events: EventSource) -> _core.Source:
         """What the core reads. Opens nothing."""
         from forkrun.formats.reader import Reader

@@ -21,6 +21,9 @@ class RNTupleFormat(TTreeFormat):
 
     name = "rntuple"
 
+    def warm_up(self) -> None:
+        _core.load_checksums_of_rntuples()
+
     def make_outputs(
         self,
         outputs: Sequence[OutputToMake],

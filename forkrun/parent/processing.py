@@ -155,6 +155,7 @@ def _warm_up(work: Work) -> None:
     with step("libraries were warmed up"):
         if not _is_input_plain(work):
             _core.warm_up()
+        format_named(work.job.schedule.input_format).warm_up()
         if _does_warm_up_job_pay(work):
             from forkrun.parent.warm_up import run_warm_up_job  # many jobs do without
 

@@ -190,3 +190,36 @@ def test_trees_and_rntuples_are_not_mixed_in_one_job(tmp_path: Path) -> None:
     assert ended.code == 3
     assert "is of format rntuple" in ended.err
     assert "of format ttree: a job reads one" in ended.err
+
+
+WATCHING = """
+from pathlib import Path
+
+from forkrun import Analyzer
+
+
+class Watch(Analyzer):
+    def pre_fork(self):
+        loaded = "libROOTNTuple" in Path("/proc/self/maps").read_text()
+        Path("loaded").write_text(str(loaded))
+
+    def analyze(self, block):
+        pass
+"""
+
+
+@pytest.mark.parametrize("is_ntuple", [False, True])
+def test_what_children_need_of_root_is_loaded_before_they_are_forked(
+    tmp_path: Path, is_ntuple: bool
+) -> None:
+    file = write_pair(tmp_path, "a", 20)[is_ntuple]
+    (tmp_path / "watching.py").write_text(WATCHING)
+    job = {
+        "source": {"files": [str(file)]},
+        "modules": [{"label": "watch", "type": "python:watching.py:Watch"}],
+        "paths": {"p": ["watch"]},
+        "forking": {"children": 2},
+    }
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert (tmp_path / "loaded").read_text() == str(is_ntuple)

@@ -36,9 +36,6 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
   if (!knows_ends()) {  // nor does a process that had its turn before
     Patience patience;
     connect_patiently(patience);
-    if (n_bytes_ == 0) {  // servers refuse to read nothing: whoever reads finds that it is empty
-      return;
-    }
     const auto window = shared_->windows.expect_to_stay(ends_of(n_bytes_));
     insist(patience, 0, [&](std::uint64_t& connection) { return read_ends(window, connection); });
   }
@@ -177,7 +174,7 @@ RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t n
     }
   }
   modified_ns = connection.modified_ns();
-  if (replicas_.size() > 1 && n_bytes_ > 0) {
+  if (replicas_.size() > 1) {
     std::vector<std::byte> begin(static_cast<std::size_t>(std::min(n_bytes_, n_bytes_compared)));
     if (const auto problem = read_now(connection, 0, begin)) {
       return problem;

@@ -237,9 +237,13 @@ class XrootdConnection final : public RemoteConnection {
   /// each stretch, all at once. Many short ones that need none are a vector, which has none.
   std::int64_t read(Pieces pieces, std::function<void(const RemoteProblem&)> done,
                     Checks checks) override {
+    const auto n_bytes = n_bytes_of(pieces);
+    if (n_bytes == 0) {  // servers refuse to read nothing
+      done({});
+      return 0;
+    }
     const bool are_needed = checks == Checks::always && has_checks();
     auto stretches = stretches_of(pieces, are_needed ? widest_gap(pieces) : 0);
-    const auto n_bytes = n_bytes_of(pieces);
     if (!are_needed && stretches.size() > 1 && n_bytes < stretches.size() * least_mean_stretch) {
       auto pending = std::make_shared<PendingAnswers>(std::move(done), 1);
       ask(std::move(pending), n_bytes, [&](Answer* answer) {
