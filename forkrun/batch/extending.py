@@ -19,7 +19,8 @@ from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, index_files, input_files
 from forkrun.index.digests import friend_name
 from forkrun.parent.job import describe_job, read_found, write_found
-from forkrun.parent.preparation import JobInput, PlannedJob, in_order, index_input, plan_of
+from forkrun.parent.job_input import plan_input
+from forkrun.parent.preparation import PlannedJob, in_order, index_input
 from forkrun.plan import Plan
 from forkrun.plan.extend import extended, first_units
 from forkrun.plan.part import node_borders
@@ -185,8 +186,7 @@ def _extended(
     held = dict.fromkeys(plan.files)
     more_config, whole_config = (_with_files(config, files) for files in (new, [*held, *new]))
     index, order = index_input(whole_config), EventOrder(plan.order)
-    given = JobInput.of(more_config, index[len(plan.files) :])
-    more = plan_of(in_order(more_config, order), given)
+    _, more = plan_input(in_order(more_config, order), index[len(plan.files) :])
     whole = PlannedJob.of(in_order(whole_config, order), index, time.time(), is_on_nodes=True)
     joined = extended(plan, more, whole.plan)
     if joined is None:

@@ -16,7 +16,8 @@ from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex
 from forkrun.parent.job import describe_job, write_found
-from forkrun.parent.preparation import JobInput, PreparedJob, index_input, prepare
+from forkrun.parent.job_input import JobInput
+from forkrun.parent.preparation import PreparedJob, index_input, prepare
 from forkrun.plan import select_events
 from forkrun.plan.guided import LEAST
 from forkrun.plan.part import node_borders, parts_of

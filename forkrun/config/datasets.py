@@ -1,24 +1,19 @@
-"""[[datasets]]: files that belong together, and coffea's fileset as one says it."""
+"""[[datasets]]: files that belong together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from forkrun.base.destinations import APART
 from forkrun.base.nearest import suggestion
-from forkrun.base.user_text import parse_json
-from forkrun.config.anchor import anchored
+from forkrun.config.metadata import all_described
 from forkrun.config.section import Flag, Label, Number, Section, Texts
-from forkrun.errors import ConfigError
 
 CrossSection = Annotated[Number, Field(gt=0, allow_inf_nan=False)]
-_CROSS_SECTIONS = ("cross_section", "xsec", "crossSection", "xs")
-_IS_DATA = ("is_data", "isData")
 
 WEIGHT = "lumi_weight"
 """Column, and label of its module: luminosity times cross section over the sum of weights."""
@@ -49,6 +44,7 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     given: Any = raw.get("datasets")
     if not _are_tables(given) or not _have_form(raw, given):
         return dict(raw)
+    given = all_described(given, lambda problems: ValueError("; ".join(problems)))
     source = dict(raw.get("source") or {})
     chosen = _chosen(given, source.get("datasets") or ())
     source["tree"] = _tree(given, source)
@@ -60,7 +56,8 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     job = raw.get("job") or {}
     if job.get("luminosity") and all(m.get("label") != WEIGHT for m in modules):
         modules = [{"label": WEIGHT, "type": _WEIGHT_TYPE}, *modules]
-    return {**raw, "source": source, "modules": list(modules), **_outputs(raw, len(given))}
+    more = {"datasets": given, "source": source, "modules": list(modules)}
+    return {**raw, **more, **_outputs(raw, len(given))}
 
 
 def _outputs(raw: Mapping[str, Any], n_datasets: int) -> dict[str, Any]:
@@ -118,44 +115,3 @@ def _tree(given: Any, source: Mapping[str, Any]) -> str:
 
 def _listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, str) else list(value or ())
-
-
-def read_fileset(path: str) -> list[dict[str, Any]]:
-    """The datasets of a fileset of coffea, a JSON file: {"ttbar": {"files": {"a.root": "Events"},
-    "metadata": {"xsec": 831.8}}}, or {"ttbar": ["a.root"]}. Relative paths are relative to its
-    folder. Raises ConfigError."""
-    file = Path(path)
-    try:
-        fileset = parse_json(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"datasets: cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigError(f"datasets: {path} is not valid JSON: {error}") from None
-    if not isinstance(fileset, dict) or not fileset:
-        raise ConfigError(f'datasets: {path} is not a fileset: {{"name": {{"files": […]}}, …}}')
-    return [_dataset(path, name, entry) for name, entry in fileset.items()]
-
-
-def _dataset(path: str, name: str, entry: Any) -> dict[str, Any]:
-    described = entry if isinstance(entry, Mapping) and "files" in entry else {"files": entry}
-    files = described["files"]
-    trees = set(_trees(files))
-    if not isinstance(files, Mapping | list | str) or len(trees) > 1:
-        raise ConfigError(f'datasets: {path}: "{name}" has no list of files of one tree')
-    metadata = dict(described.get("metadata") or {})
-    dataset = {
-        "name": name,
-        "files": [anchored(file, Path(path).parent) for file in _listed(files)],
-        "metadata": metadata,
-        "cross_section": next((metadata[k] for k in _CROSS_SECTIONS if k in metadata), None),
-        "is_data": bool(next((metadata[k] for k in _IS_DATA if k in metadata), False)),
-    }
-    return {**dataset, "tree": trees.pop() if trees else None}
-
-
-def _trees(files: Any) -> Iterator[str]:
-    """Names of trees, which a fileset has with each file."""
-    for value in files.values() if isinstance(files, Mapping) else ():
-        tree = value.get("object_path") if isinstance(value, Mapping) else value
-        if isinstance(tree, str):
-            yield tree

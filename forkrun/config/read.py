@@ -14,7 +14,7 @@ from forkrun.base.importing import without_plugins
 from forkrun.base.input_files.urls import know_given_urls
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
-from forkrun.config.datasets import read_fileset
+from forkrun.config.filesets import read_fileset
 from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted, reference_problems, schema_problems
 from forkrun.config.settings import apply_setting

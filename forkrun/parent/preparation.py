@@ -10,40 +10,30 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.input_files.ends import share_ends
-from forkrun.base.lumis import LumiCounts, distinct
+from forkrun.base.lumis import LumiCounts
 from forkrun.conditions import Conditions, prefetch_conditions
-from forkrun.config import Duplicates, EventOrder, JobConfig
+from forkrun.config import EventOrder, JobConfig
 from forkrun.config.anchor import is_url
-from forkrun.config.runs import parse_runs
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import (
-    EventId,
     FileIndex,
     LumiRanges,
     index_files,
     input_files,
     input_files_or_gaps,
-    only_events,
     with_friends,
 )
 from forkrun.index.carried import check_carried
 from forkrun.index.datasets import with_datasets
 from forkrun.index.digests import input_digests
-from forkrun.index.duplicates import find_in_datasets
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.ranges import Flags
 from forkrun.parent.bad_files import named_file
-from forkrun.plan import (
-    LumiMask,
-    Plan,
-    make_plan,
-    read_lumi_mask,
-    within,
-)
+from forkrun.parent.job_input import plan_input
+from forkrun.plan import Plan
 from forkrun.plan.cuts import Cuts, borders
 from forkrun.plan.lumi_counts import count_lumis
 from forkrun.plan.part import Part
-from forkrun.plan.partners import Joined, check_partners, drop_without_partner
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.found_out import FoundOut
@@ -154,11 +144,10 @@ class PlannedJob(Struct, frozen=True):
         """Indexes the input if its index is not given. Raises ConfigError or InputError."""
         if part is not None:
             return cls._of_part(config, part, start_s)
-        given = JobInput.of(config, index_input(config) if index is None else index)
+        given, plan = plan_input(config, index_input(config) if index is None else index)
         check_object_branches(config, given.index)
         of_file = [file.dataset for file in given.index] if config.datasets else []
         lumis = count_lumis(given.ranges, given.mask, of_file)
-        plan = plan_of(config, given)
         return cls(
             config,
             given.index,
@@ -241,8 +230,8 @@ class PlannedJob(Struct, frozen=True):
         """The plan for modules that want each lumi in one piece."""
         if not self.may_reorder or self.plan.order != EventOrder.INPUT:
             return self.plan
-        given = JobInput.of(self.config, self.index)
-        plan = plan_of(in_order(self.config, EventOrder.LUMI), given)
+        ordered = in_order(self.config, EventOrder.LUMI)
+        plan = PlannedJob.of(ordered, self.index, self.start_s).plan
         if self.config.source.order is EventOrder.INPUT and plan.units != self.plan.units:
             raise ConfigError(f'source.order: {_WHOLE_LUMIS} need "lumi" or "sorted", not "input"')
         return replace(plan, order_reason=_WHOLE_LUMIS)
@@ -274,64 +263,6 @@ def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) 
     return [replace(file, dataset=each) for file, each in zip(index, plan.datasets, strict=True)]
 
 
-class JobInput(Struct, frozen=True):
-    """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
-    what they hold, without `n_dropped` events that are there before, and others without a partner
-    in a friend; `warnings`: what is hardly meant."""
-
-    index: Sequence[FileIndex]
-    held: LumiRanges
-    ranges: LumiRanges
-    mask: LumiMask | None
-    warnings: tuple[str, ...] = ()
-    n_dropped: int = 0
-    n_without_partner: int = 0
-
-    @classmethod
-    def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
-        """The job's input, with its lumi mask. Raises ConfigError, and InputError for files or
-        events that are there twice where they may not."""
-        ranges, mask = LumiRanges.of(index), mask_of(config, index)
-        warnings = (*_absent(config, index), *_nothing_left(config, ranges, mask))
-        held, joined = ranges, _joined_friends(config, index)
-        drops = any(friend.missing == "drop" for friend in joined)
-        ranges, n_without = drop_without_partner(joined, within(mask, ranges) if drops else ranges)
-        given = cls(index, held, ranges, mask, warnings, n_without_partner=n_without)
-        rule = config.source.duplicates
-        if rule is Duplicates.KEEP:
-            return given
-        counted = within(mask, ranges)
-        datasets = [file.dataset for file in index] if config.datasets else []
-        found = find_in_datasets(index, counted, config.source.ids, datasets)
-        if found.example is None:
-            return given
-        if rule is Duplicates.ERROR:
-            raise InputError(f"source.duplicates: {found.text()}")
-        if rule is Duplicates.DROP:
-            text = f"source.duplicates: {found.text()}; repeated ones are left out"
-            left = counted.without(found.parts)
-            return replace(given, ranges=left, warnings=(*warnings, text), n_dropped=found.n_events)
-        text = (
-            f'{found.text()}; all are processed: source.duplicates = "drop" takes each once, "keep"'
-            " means that they are meant"
-        )
-        return replace(given, warnings=(*warnings, text))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Files that add nothing, trees that go with the events, and events that are left out."""
-        empty = [file.name for file in self.index if file.path and not file.n_entries]
-        said = {"no events in": empty, "trees that go with the events:": self._trees}
-        notes = [f"{what} {_first_of(names)}" for what, names in said.items() if names]
-        if n := self.n_without_partner:
-            notes.append(f"{n:,} events that have no entry in a friend are left out")
-        return tuple(notes)
-
-    @property
-    def _trees(self) -> list[str]:
-        return list(_clusters_with_events(self.index))
-
-
 def _clusters_with_events(index: Sequence[FileIndex]) -> dict[str, list[tuple[int, ...]]]:
     """By path of each tree that goes with the events, the clusters of each file."""
     return {
@@ -339,76 +270,3 @@ def _clusters_with_events(index: Sequence[FileIndex]) -> dict[str, list[tuple[in
         for parts in zip(*(file.friends for file in index), strict=True)
         if parts[0].own is not None
     }
-
-
-def _first_of(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
-
-
-def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
-    """A warning, if files have no such tree: they may have another one."""
-    absent = [file.absent for file in index if file.absent]
-    more = f" So it is with {len(absent) - 1:,} more files." if len(absent) > 1 else ""
-    what = "; other files have it, and this one adds no events."
-    return (f"{absent[0]}{what}{more}",) if absent else ()
-
-
-def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) -> tuple[str, ...]:
-    """A warning, if there are events for which the lumi mask holds, and it accepts none."""
-    if mask is None:
-        return ()
-    held = ranges if mask.files is None else ranges.where(np.isin(ranges.file, mask.files))
-    if not len(held) or len(within(mask, held)):
-        return ()
-    runs = distinct(held.run)
-    which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
-    given = {"lumi_mask": config.source.lumi_mask, "runs": config.source.runs}
-    said = [f"source.{key}: {value}" for key, value in given.items() if value]
-    accept = "accepts" if len(said) == 1 else "together accept"
-    what = f"{' and '.join(said)} {accept} no event of the input"
-    return (f"{what}, which is of {which}; it may be meant for other files",)
-
-
-def plan_of(config: JobConfig, given: JobInput) -> Plan:
-    """Plan of what the mask accepts, or of the events that the job is restricted to."""
-    only = [EventId.parse(text) for text in config.source.only]
-    index, mask, ranges = given.index, given.mask, given.ranges
-    if only:
-        source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
-        config = config.model_copy(update={"source": source})
-        once = source.duplicates is Duplicates.DROP
-        index, mask = only_events(index, source.ids, only, once), None
-        ranges = LumiRanges.of(index)
-    plan = make_plan(config, index, mask, ranges)
-    filled = tuple(check_partners(_joined_friends(config, index), plan.units))
-    if only:
-        return replace(plan, notes=filled)
-    left_out = {"n_dropped": given.n_dropped, "n_without_partner": given.n_without_partner}
-    return replace(plan, warnings=given.warnings, notes=(*given.notes, *filled), **left_out)
-
-
-def _joined_friends(config: JobConfig, index: Sequence[FileIndex]) -> list[Joined]:
-    source = config.source
-    tables = [(file.path, file.tree or source.tree) for file in index]
-    return [
-        Joined(
-            f"source.friends[{n}]", friend.tree or source.tree, list(friend.keys), friend.rule,
-            [file.friends[n].partners for file in index], tables, source.event_branch,
-            friend.is_by_file,
-        )
-        for n, friend in enumerate(source.friends)
-        if friend.keys
-    ]  # fmt: skip
-
-
-def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
-    """The job's lumi mask, and its runs; of datasets they hold for data."""
-    source = config.source
-    if not source.lumi_mask and not source.runs:
-        return None
-    mask = read_lumi_mask(source.lumi_mask) if source.lumi_mask else LumiMask(None)
-    mask = replace(mask, runs=parse_runs(source.runs) if source.runs else None)
-    if not config.datasets:
-        return mask
-    data = [n for n, file in enumerate(index) if config.datasets[file.dataset].is_data]
-    return replace(mask, files=tuple(data))

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
+from forkrun.base.lumis import Integers
 from forkrun.base.user_text import parse_json, short
 from forkrun.errors import ConfigError
 from forkrun.index import LumiRanges
@@ -46,6 +48,11 @@ class LumiMask(Struct, frozen=True):
             firsts, lasts = np.array([(0, 0), *self.runs], dtype=np.uint64).T
             accepted &= _is_within(np.asarray(run, dtype=np.uint64), firsts[1:], lasts)
         return accepted
+
+    def has_runs(self, run: Integers) -> Flags:
+        """Whether the mask has anything of each run."""
+        listed = np.isin(run, list(self.ranges)) if self.ranges is not None else run >= 0
+        return listed & replace(self, ranges=None).accepts(run, 0)
 
 
 def _is_within(key: Keys, firsts: Keys, lasts: Keys) -> Flags:

@@ -13,7 +13,8 @@ from forkrun.base.input_files.same_files import repeated
 from forkrun.config import JobConfig, auto_children
 from forkrun.config.auto_children import children_for, with_children
 from forkrun.config.conditions import LAST, first_of, iov_problems, last_of
-from forkrun.config.datasets import read_fileset, with_datasets
+from forkrun.config.datasets import with_datasets
+from forkrun.config.filesets import read_fileset
 from forkrun.config.problems import dotted
 from forkrun.config.read import default_config, validate, with_labels
 from forkrun.config.settings import apply_setting
@@ -311,9 +312,9 @@ def test_a_fileset_of_coffea_is_read_relative_to_its_folder(tmp_path: Path) -> N
     dy, data, plain = read_fileset(str(file))
     assert dy == {
         "name": "dy", "files": [f"{tmp_path}/a.root", "/b.root"], "tree": "T", "cross_section": 3.5,
-        "is_data": False, "metadata": {"xsec": 3.5, "era": "B"},
+        "metadata": {"xsec": 3.5, "era": "B"},
     }  # fmt: skip
-    assert (data["is_data"], data["tree"], data["cross_section"]) == (True, "T", None)
+    assert (data["is_data"], data["tree"]) == (True, "T")
     assert (plain["files"], plain["tree"]) == (["root://host//d.root"], None)
 
 

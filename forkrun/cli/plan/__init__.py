@@ -18,7 +18,8 @@ from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.calls import cuts_of_classes
-from forkrun.parent.preparation import JobInput, index_input, plan_of
+from forkrun.parent.job_input import plan_input
+from forkrun.parent.preparation import index_input
 from forkrun.plan import ANY_CHILD, Plan, Unit
 from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.simulate:
         return simulate(options, config, index)
     with naming(options.config or "command line"):
-        plan = plan_of(config, JobInput.of(config, index))
+        _, plan = plan_input(config, index)
         few = cuts_of_classes(config, plan).warning()
     warnings = [*plan.warnings, *filter(None, [few])]
     for text in [*(f"warning: {each}" for each in warnings), *plan.notes]:

@@ -32,7 +32,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     """Probes, chooses and prints."""
     from rich.console import Console
 
-    from forkrun.parent.preparation import JobInput, plan_of
+    from forkrun.parent.job_input import plan_input
     from forkrun.studies.frame.doubling import doubling
     from forkrun.studies.measure.fit import JobModel, choose
     from forkrun.studies.measure.fit_report import print_fit
@@ -48,7 +48,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     slot = find_slot(cores=options.cores, memory_bytes=memory)
     here = find_slot()
     with naming(options.config), tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
-        n_units = len(plan_of(config, JobInput.of(config, index)).units)
+        n_units = len(plan_input(config, index)[1].units)
         threads = doubling(1, min(slot.n_cores, here.n_cores))
         probes = probe_job(config, options.fit_events, threads, Path(folder), _say)
     model = JobModel(probes)

@@ -14,7 +14,7 @@ from forkrun.config import JobConfig
 from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
-from forkrun.parent.preparation import mask_of
+from forkrun.parent.job_input import mask_of
 from forkrun.studies.simulation.compare import Settings, compare
 from forkrun.studies.simulation.cost_files import read_costs
 from forkrun.studies.simulation.costs import Costs, draw_costs, parse_cost_model

@@ -1,0 +1,187 @@
+"""What the input of a job holds, and which events of it count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from forkrun.base.lumis import distinct
+from forkrun.config import Duplicates, JobConfig
+from forkrun.config.runs import parse_runs
+from forkrun.errors import InputError
+from forkrun.index import EventId, FileIndex, LumiRanges, only_events
+from forkrun.index.duplicates import find_in_datasets
+from forkrun.plan import LumiMask, Plan, make_plan, read_lumi_mask, within
+from forkrun.plan.partners import Joined, check_partners, drop_without_partner
+
+
+class JobInput(Struct, frozen=True):
+    """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
+    what they hold, without `n_dropped` events that are there before, and others without a partner
+    in a friend; `warnings`: what is hardly meant."""
+
+    index: Sequence[FileIndex]
+    held: LumiRanges
+    ranges: LumiRanges
+    mask: LumiMask | None
+    warnings: tuple[str, ...] = ()
+    n_dropped: int = 0
+    n_without_partner: int = 0
+
+    @classmethod
+    def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
+        """The job's input, with its lumi mask. Raises ConfigError, and InputError for files or
+        events that are there twice where they may not."""
+        ranges, mask = LumiRanges.of(index), mask_of(config, index)
+        warnings = (
+            *_absent(config, index),
+            *_nothing_left(config, ranges, mask),
+            *_mask_of_no_data(config, index, ranges, mask),
+        )
+        held, joined = ranges, _joined_friends(config, index)
+        drops = any(friend.missing == "drop" for friend in joined)
+        ranges, n_without = drop_without_partner(joined, within(mask, ranges) if drops else ranges)
+        given = cls(index, held, ranges, mask, warnings, n_without_partner=n_without)
+        rule = config.source.duplicates
+        if rule is Duplicates.KEEP:
+            return given
+        counted = within(mask, ranges)
+        datasets = [file.dataset for file in index] if config.datasets else []
+        found = find_in_datasets(index, counted, config.source.ids, datasets)
+        if found.example is None:
+            return given
+        if rule is Duplicates.ERROR:
+            raise InputError(f"source.duplicates: {found.text()}")
+        if rule is Duplicates.DROP:
+            text = f"source.duplicates: {found.text()}; repeated ones are left out"
+            left = counted.without(found.parts)
+            return replace(given, ranges=left, warnings=(*warnings, text), n_dropped=found.n_events)
+        text = (
+            f'{found.text()}; all are processed: source.duplicates = "drop" takes each once, "keep"'
+            " means that they are meant"
+        )
+        return replace(given, warnings=(*warnings, text))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Files that add nothing, trees that go with the events, and events that are left out."""
+        empty = [file.name for file in self.index if file.path and not file.n_entries]
+        said = {"no events in": empty, "trees that go with the events:": self._trees}
+        notes = [f"{what} {_first_of(names)}" for what, names in said.items() if names]
+        if n := self.n_without_partner:
+            notes.append(f"{n:,} events that have no entry in a friend are left out")
+        return tuple(notes)
+
+    @property
+    def _trees(self) -> list[str]:
+        """Paths of those that go with the events."""
+        return [f.in_outputs for file in self.index[:1] for f in file.friends if f.own is not None]
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+
+
+def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
+    """A warning, if files have no such tree: they may have another one."""
+    absent = [file.absent for file in index if file.absent]
+    more = f" So it is with {len(absent) - 1:,} more files." if len(absent) > 1 else ""
+    what = "; other files have it, and this one adds no events."
+    return (f"{absent[0]}{what}{more}",) if absent else ()
+
+
+def _mask_of_no_data(
+    config: JobConfig, index: Sequence[FileIndex], ranges: LumiRanges, mask: LumiMask | None
+) -> Iterator[str]:
+    """Warnings, if nothing is data, or what counts as simulation has runs of the mask: all of
+    simulation is run 1, but for special samples."""
+    if mask is None or mask.files is None:
+        return
+    which = " and ".join(f"source.{key}" for key, _ in _given_masks(config))
+    remedy = "of data write is_data = true"
+    if not any(dataset.is_data for dataset in config.datasets):
+        yield f"{which}: holds for data alone, and no dataset is data: {remedy}"
+        return
+    of_file = np.array([file.dataset for file in index], dtype=np.int64)
+    for number, dataset in enumerate(config.datasets):
+        runs = distinct(ranges.run[of_file[ranges.file] == number])
+        known = runs[(runs > 1) & mask.has_runs(runs)].tolist()
+        if known and not dataset.is_data:
+            yield (
+                f'{which}: does not hold for "{dataset.name}", which counts as simulation; but'
+                f" run {known[0]}, which it has, is in there: {remedy}"
+            )
+
+
+def _given_masks(config: JobConfig) -> list[tuple[str, str]]:
+    given = {"lumi_mask": config.source.lumi_mask, "runs": config.source.runs}
+    return [(key, value) for key, value in given.items() if value]
+
+
+def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) -> tuple[str, ...]:
+    """A warning, if there are events for which the lumi mask holds, and it accepts none."""
+    if mask is None:
+        return ()
+    held = ranges if mask.files is None else ranges.where(np.isin(ranges.file, mask.files))
+    if not len(held) or len(within(mask, held)):
+        return ()
+    runs = distinct(held.run)
+    which = f"run {runs[0]}" if len(runs) == 1 else f"runs from {runs[0]} to {runs[-1]}"
+    said = [f"source.{key}: {value}" for key, value in _given_masks(config)]
+    accept = "accepts" if len(said) == 1 else "together accept"
+    what = f"{' and '.join(said)} {accept} no event of the input"
+    return (f"{what}, which is of {which}; it may be meant for other files",)
+
+
+def plan_input(config: JobConfig, index: Sequence[FileIndex]) -> tuple[JobInput, Plan]:
+    """A job's input, and the plan of what the mask accepts of it, or of the events that the job is
+    restricted to."""
+    given = JobInput.of(config, index)
+    return given, _plan_of(config, given)
+
+
+def _plan_of(config: JobConfig, given: JobInput) -> Plan:
+    only = [EventId.parse(text) for text in config.source.only]
+    index, mask = given.index, given.mask
+    ranges = None if only else given.ranges
+    if only:
+        source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
+        config = config.model_copy(update={"source": source})
+        once = source.duplicates is Duplicates.DROP
+        index, mask = only_events(index, source.ids, only, once), None
+    plan = make_plan(config, index, mask, ranges)
+    filled = tuple(check_partners(_joined_friends(config, index), plan.units))
+    if only:
+        return replace(plan, notes=filled)
+    left_out = {"n_dropped": given.n_dropped, "n_without_partner": given.n_without_partner}
+    return replace(plan, warnings=given.warnings, notes=(*given.notes, *filled), **left_out)
+
+
+def _joined_friends(config: JobConfig, index: Sequence[FileIndex]) -> list[Joined]:
+    source = config.source
+    tables = [(file.path, file.tree or source.tree) for file in index]
+    return [
+        Joined(
+            f"source.friends[{n}]", friend.tree or source.tree, list(friend.keys), friend.rule,
+            [file.friends[n].partners for file in index], tables, source.event_branch,
+            friend.is_by_file,
+        )
+        for n, friend in enumerate(source.friends)
+        if friend.keys
+    ]  # fmt: skip
+
+
+def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
+    """The job's lumi mask, and its runs; of datasets they hold for data."""
+    source = config.source
+    if not source.lumi_mask and not source.runs:
+        return None
+    mask = read_lumi_mask(source.lumi_mask) if source.lumi_mask else LumiMask(None)
+    mask = replace(mask, runs=parse_runs(source.runs) if source.runs else None)
+    if not config.datasets:
+        return mask
+    data = [n for n, file in enumerate(index) if config.datasets[file.dataset].is_data]
+    return replace(mask, files=tuple(data))
