@@ -12,6 +12,7 @@ import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.base.notes import note
+from forkrun.modules.missing_values import aligned, both, either
 
 DType = np.dtype[Any]
 _INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
@@ -71,8 +72,8 @@ def at_least_int(value: Any) -> Any:
     return value if dtype is None else as_type(value, promoted(dtype))
 
 
-def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def apply(one: Any, other: Any) -> Any:
+def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def apply(one: Any, other: Any, _expression: str = "") -> Any:
         return operation(*_converted(one, other))
 
     return apply
@@ -86,10 +87,37 @@ def _converted(one: Any, other: Any) -> tuple[Any, Any]:
     return as_type(one, dtype), as_type(other, dtype)
 
 
-def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _subtracted(one: Any, other: Any, expression: str = "") -> Any:
+    one, other = _converted(one, other)
+    kind = integer_type(one)
+    if kind is not None and kind.kind == "u" and _any(one < other):
+        _note_wrap(expression)
+    return one - other
+
+
+def _negative(value: Any, expression: str = "") -> Any:
+    value = at_least_int(value)
+    kind = integer_type(value)
+    if kind is not None and kind.kind == "u" and _any(value > 0):
+        _note_wrap(expression)
+    return -value
+
+
+def _note_wrap(expression: str) -> None:
+    note(
+        f"{expression!r} has a difference of unsigned integers that is below 0, which gives a large"
+        " number, as in C++: 1.0 * a - b is negative"
+    )
+
+
+def _any(flags: Any) -> bool:
+    return bool(np.any(ak.to_numpy(ak.flatten(flags, axis=None)) if is_awkward(flags) else flags))
+
+
+def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """NumPy compares by value, whatever the types; C++ where both are signed, or both unsigned."""
 
-    def apply(one: Any, other: Any) -> Any:
+    def apply(one: Any, other: Any, expression: str = "") -> Any:
         types = integer_type(one), integer_type(other)
         if types[0] is None or types[1] is None:
             return operation(one, other)
@@ -97,6 +125,11 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
         is_same = dtype.kind == "i" or all(promoted(each).kind == "u" for each in types if each)
         if is_same and _fits(one, types[1]) and _fits(other, types[0]):
             return operation(one, other)
+        if dtype.kind == "u" and (_any(one < 0) or _any(other < 0)):
+            note(
+                f"{expression!r} compares an unsigned integer with a negative one, which is large"
+                " and positive there, as in C++: 1.0 * a > b compares by value"
+            )
         return operation(as_type(one, dtype), as_type(other, dtype))
 
     return apply
@@ -109,24 +142,26 @@ def _fits(value: Any, dtype: DType) -> bool:
     return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
 
 
-def _bitwise(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Bitwise operator, which gives truth values for truth values, as masks need."""
+def _bitwise(
+    operation: Callable[[Any, Any], Any], logic: Callable[[Any, Any], Any]
+) -> Callable[..., Any]:
+    """Bitwise operator; `logic`: the same of truth values, which gives such, as masks need."""
     arithmetic = _arithmetic(operation)
 
-    def apply(one: Any, other: Any) -> Any:
+    def apply(one: Any, other: Any, _expression: str = "") -> Any:
         if all(
             dtype is not None and dtype.kind == "b" for dtype in map(integer_type, (one, other))
         ):
-            return operation(one, other)
+            return logic(one, other)
         return arithmetic(one, other)
 
     return apply
 
 
-def _shift(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _shift(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """The type of what is shifted."""
 
-    def apply(one: Any, other: Any) -> Any:
+    def apply(one: Any, other: Any, _expression: str = "") -> Any:
         one = at_least_int(one)
         dtype = integer_type(one)
         return operation(one, other if dtype is None else as_type(other, dtype))
@@ -146,18 +181,31 @@ def _divided(one: Any, other: Any, expression: str = "") -> Any:
     return (one - _remainder(one, other)) // other
 
 
-def _remainder(one: Any, other: Any) -> Any:
+def _remainder(one: Any, other: Any, _expression: str = "") -> Any:
     one, other = _converted(one, other)
     if integer_type(one) is None or integer_type(other) is None:
         return one % other
-    if np.any(ak.to_numpy(ak.flatten(other == 0, axis=None)) if is_awkward(other) else other == 0):
-        raise ZeroDivisionError(
-            "an integer is divided by 0; 1.0 * a / b divides floating-point numbers"
-        )
+    _check_not_zero(other)
     return np.fmod(one, other)
 
 
-def _power(one: Any, other: Any) -> Any:
+def _floored(one: Any, other: Any, _expression: str = "") -> Any:
+    """The quotient, rounded down."""
+    one, other = _converted(one, other)
+    if integer_type(one) is not None and integer_type(other) is not None:
+        _check_not_zero(other)
+    return one // other
+
+
+def _check_not_zero(divisor: Any) -> None:
+    """Raises ZeroDivisionError."""
+    if _any(divisor == 0):
+        raise ZeroDivisionError(
+            "an integer is divided by 0; 1.0 * a / b divides floating-point numbers"
+        )
+
+
+def _power(one: Any, other: Any, _expression: str = "") -> Any:
     """Power, of integers in 64 bits: C++ has no such operator."""
     dtype = integer_type(one)
     if dtype is None or integer_type(other) is None:
@@ -174,15 +222,27 @@ def _inverted(value: Any) -> Any:
     return ~at_least_int(value)
 
 
-OPERATORS: Mapping[str, Callable[..., Any]] = {
-    "Add": _arithmetic(operator.add), "Sub": _arithmetic(operator.sub),
-    "Mult": _arithmetic(operator.mul), "FloorDiv": _arithmetic(operator.floordiv),
+def _per_value(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Operator of two values of the same place in the same event. `expression`: for notes."""
+
+    def apply(one: Any, other: Any, expression: str = "") -> Any:
+        return operation(*aligned(one, other), expression)
+
+    return apply
+
+
+_OF_TWO: Mapping[str, Callable[..., Any]] = {
+    "Add": _arithmetic(operator.add), "Sub": _subtracted,
+    "Mult": _arithmetic(operator.mul), "FloorDiv": _floored,
     "Div": _divided, "Mod": _remainder, "Pow": _power,
     "LShift": _shift(operator.lshift), "RShift": _shift(operator.rshift),
-    "BitAnd": _bitwise(operator.and_), "BitOr": _bitwise(operator.or_),
+    "BitAnd": _bitwise(operator.and_, both), "BitOr": _bitwise(operator.or_, either),
     "Eq": _comparison(operator.eq), "NotEq": _comparison(operator.ne),
     "Lt": _comparison(operator.lt), "LtE": _comparison(operator.le),
     "Gt": _comparison(operator.gt), "GtE": _comparison(operator.ge),
-    "USub": lambda value: -at_least_int(value), "UAdd": at_least_int, "Bits": _inverted,
+}  # fmt: skip
+OPERATORS: Mapping[str, Callable[..., Any]] = {
+    **{name: _per_value(operation) for name, operation in _OF_TWO.items()},
+    "USub": _negative, "UAdd": lambda value, _: at_least_int(value), "Bits": _inverted,
 }  # fmt: skip
 """By the name of Python's node."""

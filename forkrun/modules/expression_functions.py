@@ -10,6 +10,16 @@ import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.modules.cpp_arithmetic import as_type, at_least_int, integer_type
+from forkrun.modules.missing_values import (
+    aligned,
+    as_lists,
+    decided_by,
+    filled,
+    has_nan,
+    is_list,
+    masked,
+    where,
+)
 from forkrun.modules.objects.collections import NoSuchNameError
 
 
@@ -21,19 +31,43 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
             return functools.reduce(of_two, others, values)
         if others:
             raise TypeError(f"{name}() takes one list per event, not {1 + len(others)} arguments")
-        if _n_dimensions(values) == 1:
+        if not is_list(values):
             raise TypeError(f"{name}() is of a list per event, and got one value per event")
-        made = getattr(ak, name)(values, axis=1, **options)
-        return _signed(made, values) if name == "sum" else made
+        return _REDUCED.get(name, getattr(ak, name))(values, axis=1, **options)
 
     return apply
 
 
-def _signed(total: Any, values: Any) -> Any:
-    """A sum of unsigned integers of less than 32 bits, which C++ takes for an int."""
-    kind = integer_type(values)
+def _sum(values: Any, **options: Any) -> Any:
+    """Unsigned integers of less than 32 bits are an int for C++."""
+    total, kind = ak.sum(values, **options), integer_type(values)
     is_small = kind is not None and kind.kind == "u" and kind.itemsize < np.int32().itemsize
     return as_type(total, np.dtype(np.int64)) if is_small else total
+
+
+def _mean(values: Any, **options: Any) -> Any:
+    """None of an empty list, as the least and the largest value."""
+    return ak.mean(values, **{"mask_identity": True, **options})
+
+
+def _least_or_largest(name: str) -> Callable[..., Any]:
+    """NaN counts only where there is nothing else: Awkward has an infinity there."""
+
+    def apply(values: Any, **options: Any) -> Any:
+        found = getattr(ak, name)(values, **options)
+        if not has_nan(values):
+            return found
+        is_nan = ak.all(np.isnan(values), **{**options, "mask_identity": False})
+        return ak.where(is_nan & np.isinf(found), np.nan, found)
+
+    return apply
+
+
+_REDUCED: Mapping[str, Callable[..., Any]] = {
+    "sum": _sum, "mean": _mean, "any": decided_by("any", False), "all": decided_by("all", True),
+    "min": _least_or_largest("min"), "max": _least_or_largest("max"),
+}  # fmt: skip
+"""Where Awkward's function of this name has another result."""
 
 
 def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
@@ -43,7 +77,7 @@ def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
             raise TypeError(f"{operation.__name__}() takes {n} values, and got {len(arguments)}")
-        return operation(*map(at_least_int, arguments), **options)
+        return operation(*map(at_least_int, aligned(*arguments)), **options)
 
     return apply
 
@@ -52,28 +86,47 @@ def _pow(base: Any, exponent: Any) -> Any:
     """Power; of two integers a floating-point number, as in C++."""
     if integer_type(base) is not None and integer_type(exponent) is not None:
         base = 1.0 * at_least_int(base)
-    return np.power(base, exponent)
+    return np.power(*aligned(base, exponent))
 
 
-def _n_dimensions(values: Any) -> int:
-    return int((values if isinstance(values, np.ndarray) else ak.Array(values)).ndim)
+def _taking(n: int, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Function of `n` arguments."""
 
-
-def _of_awkward(name: str, n: int) -> Callable[..., Any]:
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
             raise TypeError(f"{name}() takes {n} arguments, and got {len(arguments)}")
         plain = [a.item() if isinstance(a, np.generic) else a for a in arguments]
-        return getattr(ak, name)(*plain, **options)
+        return function(*plain, **options)
 
     return apply
 
 
-OF_AWKWARD = {"where": 3, "fill_none": 2, "is_none": 1}
-"""Functions that are the library's own, by the number of their arguments."""
+def _is_none(values: Any, axis: int | None = None) -> Any:
+    """Whether each number, or list or object, is missing: where its type says that it may be."""
+    if not is_awkward(values):
+        return np.zeros(np.shape(values), np.bool_)
+    inner = -1 if is_list(values) and not values.layout.is_option else 0
+    return ak.is_none(values, axis=inner if axis is None else axis)
+
+
+def _fill_none(values: Any, instead: Any, **options: Any) -> Any:
+    """A truth value stays one with 0 or 1. `instead`: also one per event or value."""
+    if not isinstance(instead, bool | int | float):
+        return where(_is_none(values, **options), instead, values)
+    kind = integer_type(values)
+    if kind is not None and kind.kind == "b" and instead in (0, 1):
+        instead = bool(instead)
+    return ak.fill_none(values, instead, **options)
+
+
+OF_AWKWARD: Mapping[str, tuple[int, Callable[..., Any]]] = {
+    "where": (3, where), "fill_none": (2, _fill_none), "is_none": (1, _is_none)
+}  # fmt: skip
+"""Functions that take Awkward Arrays, also where no column is one, with the number of their
+arguments."""
 _LISTS = {
     **{name: _per_event(name) for name in ("sum", "any", "all", "mean", "argmin", "argmax")},
-    **{name: _per_event(name) for name in ("num", "firsts", "sort", "count_nonzero")},
+    **{name: _per_event(name) for name in ("num", "firsts", "sort", "count_nonzero", "prod")},
     "min": _per_event("min", _of_values(np.minimum, 2)),
     "max": _per_event("max", _of_values(np.maximum, 2)),
     "len": _per_event("num"),
@@ -84,7 +137,7 @@ _OF_RDATAFRAME = {
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **_LISTS,
     **{name: _LISTS[plain] for name, plain in _OF_RDATAFRAME.items()},
-    **{name: _of_awkward(name, n) for name, n in OF_AWKWARD.items()},
+    **{name: _taking(n, name, function) for name, (n, function) in OF_AWKWARD.items()},
     "minimum": _of_values(np.minimum, 2), "maximum": _of_values(np.maximum, 2),
     "pow": _pow, "power": _pow, "atan2": _of_values(np.arctan2, 2),
     "arctan2": _of_values(np.arctan2, 2), "hypot": _of_values(np.hypot, 2),
@@ -92,7 +145,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
         name: _of_values(getattr(np, name), 1)
         for name in (
             "abs", "sqrt", "exp", "log", "log10", "log2", "sin", "cos", "tan", "sinh", "cosh",
-            "tanh", "arcsin", "arccos", "arctan", "floor", "ceil", "sign", "round",
+            "tanh", "arcsin", "arccos", "arctan", "floor", "ceil", "sign", "round", "isnan",
+            "isinf", "isfinite",
         )
     },
     **{short: _of_values(getattr(np, f"arc{short[1:]}"), 1) for short in ("asin", "acos", "atan")},
@@ -100,7 +154,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 """By name; those of lists have a value per event."""
 CONSTANTS = {"pi": np.pi, "true": True, "false": False}
-_REDUCERS = ("sum", "any", "all", "min", "max", "mean", "argmin", "argmax", "count_nonzero")
+_REDUCERS = ("sum", "any", "all", "min", "max", "mean", "argmin", "argmax", "count_nonzero", "prod")
 KEYWORDS: Mapping[str, Collection[str]] = {
     **dict.fromkeys(_REDUCERS, ("keepdims", "mask_identity")),
     **dict.fromkeys(_OF_RDATAFRAME, ("keepdims", "mask_identity")),
@@ -153,23 +207,21 @@ def element(values: Any, *where: Any) -> Any:
     (index,) = where
     if isinstance(index, np.integer):
         index = int(index)
-    if is_awkward(index):  # argmax(x, keepdims=True) has one per event: no index of NumPy's kind
-        index = ak.from_regular(index, axis=None)
-    if _n_dimensions(values) == 1:
+    if not is_list(values):
         return _of_one_value(values, index)
     if isinstance(index, slice) or (isinstance(values, np.ndarray) and isinstance(index, int)):
         return values[:, index]
     if isinstance(index, int):
         return ak.firsts(values[:, index : index + 1 or None])
-    if _n_dimensions(index) == 1:
+    values, index = as_lists(values), as_lists(index)  # NumPy's indices are of all events
+    if not is_list(index):
         return _by_event(values, index)
-    return values[index] if _is_bool(ak.flatten(index, axis=None)) else _taken(values, index)
+    return _chosen(values, index) if _is_bool(index) else _taken(values, index)
 
 
 def _of_one_value(values: Any, index: Any) -> Any:
-    is_mask = not isinstance(index, int | slice) and ak.Array(index).ndim == 1
-    if is_mask and _is_bool(index):
-        return ak.mask(values, ak.fill_none(index, False))
+    if not isinstance(index, int | slice) and not is_list(index) and _is_bool(index):
+        return ak.mask(values, filled(index, False))
     raise TypeError("one value per event has no elements: take the column itself")
 
 
@@ -177,8 +229,17 @@ def _by_event(values: Any, index: Any) -> Any:
     """`index`: (n_events,), whether an event keeps its list, or the place in it."""
     places = ak.local_index(values, axis=1)
     if _is_bool(index):
-        return values[ak.broadcast_arrays(ak.fill_none(index, False), places)[0]]
-    return ak.firsts(values[places == ak.fill_none(index, -1)])
+        return values[ak.broadcast_arrays(filled(index, False), places)[0]]
+    return ak.firsts(values[places == filled(index, -1)])
+
+
+def _chosen(values: Any, mask: Any) -> Any:
+    """`mask`: (n_events, any number); what is missing is not chosen, also where it is a list."""
+    chosen = values[filled(mask, False)]
+    if not mask.layout.is_option:
+        return chosen
+    chosen = ak.fill_none(chosen, [], axis=0)
+    return masked(chosen, ak.is_none(values, axis=0)) if values.layout.is_option else chosen
 
 
 def _taken(values: Any, index: Any) -> Any:
@@ -189,9 +250,6 @@ def _taken(values: Any, index: Any) -> Any:
 
 
 def _is_bool(index: Any) -> bool:
-    return bool(ak.to_numpy(ak.fill_none(ak.Array(index), 0)[:0]).dtype.kind == "b")
-
-
-def combined(operation: Any, *values: Any) -> Any:
-    """`a and b and c` of arrays."""
-    return functools.reduce(operation, values)
+    """Whether it is a mask, by its type."""
+    kind = integer_type(index)
+    return kind is not None and kind.kind == "b"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -24,11 +23,11 @@ from forkrun.modules.expression_functions import (
     FUNCTIONS,
     KEYWORDS,
     METHODS,
-    combined,
     element,
     field_of,
     method_of,
 )
+from forkrun.modules.missing_values import both, either
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
 _OPERATORS = ((r"~", " -~- "), (r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "))
@@ -59,8 +58,8 @@ _CALLED = "()"
 """Behind the name of what is called: a column may have the same."""
 _OWN = {
     **{f"_{name}": operation for name, operation in OPERATORS.items()},
-    "_and": partial(combined, np.logical_and),
-    "_or": partial(combined, np.logical_or),
+    "_and": both,
+    "_or": either,
     "_element": element,
     "_slice": slice,
     "_field": field_of,
@@ -186,6 +185,8 @@ def _check(node: ast.AST, text: str) -> None:
     name = getattr(node, "id", getattr(node, "attr", ""))
     if name.startswith("_"):
         raise ValueError(f"{text!r}: {name!r} cannot be used in an expression")
+    if isinstance(node, ast.In | ast.NotIn | ast.Is | ast.IsNot):
+        raise ValueError(f"{text!r}: write a == 1 || a == 2 for `in`, is_none(a) for `is None`")
     if isinstance(node, ast.MatMult):
         raise ValueError(f"{text!r}: `@` stands for a column before it was replaced: Jet_pt@input")
     if isinstance(node, ast.Call):
@@ -208,17 +209,30 @@ def _check_call(node: ast.Call, text: str) -> None:
             raise ValueError(f"{text!r}: {name}() has no keyword {keyword.arg or '**'}")
 
 
+_ONE_WAY = ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE))
+"""Comparisons that make a chain: a < b <= c."""
+
+
 def _check_precedence(node: ast.AST, python: str, text: str) -> None:
-    """`a > 2 & b > 3` is something else in Python than in C++."""
-    for operand in (node.left, *node.comparators) if isinstance(node, ast.Compare) else ():
-        is_of_bits = isinstance(operand, ast.BinOp) and isinstance(
-            operand.op, ast.BitAnd | ast.BitOr
-        )
-        text_bytes = python.encode()
-        before, behind = text_bytes[: operand.col_offset], text_bytes[operand.end_col_offset :]
-        in_parentheses = before.rstrip().endswith(b"(") and behind.lstrip().startswith(b")")
-        if is_of_bits and not in_parentheses:
+    """`a > 2 & b > 3`, `a > b == c` and `!a > 3` are something else in Python than in C++, or in
+    one of them than it looks."""
+    if not isinstance(node, ast.Compare):
+        return
+    if len(node.ops) > 1 and not any(all(isinstance(o, way) for o in node.ops) for way in _ONE_WAY):
+        raise ValueError(f"{text!r}: put one of the comparisons in ( ), or combine them with &&")
+    bare = [each for each in (node.left, *node.comparators) if not _in_parentheses(each, python)]
+    for operand in bare:
+        if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.BitAnd | ast.BitOr):
             raise ValueError(f"{text!r}: write && and ||, or put what stands beside & and | in ( )")
+        is_not = isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Invert)
+        if is_not and not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            raise ValueError(f"{text!r}: `!` is of what is next to it: write !(a > b)")
+
+
+def _in_parentheses(node: ast.expr, python: str) -> bool:
+    text = python.encode()
+    before, after = text[: node.col_offset], text[node.end_col_offset :]
+    return before.rstrip().endswith(b"(") and after.lstrip().startswith(b")")
 
 
 class _ByEvent(ast.NodeTransformer):
@@ -265,10 +279,10 @@ class _ByEvent(ast.NodeTransformer):
         return _call(name, node.values)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        given = [self.visit(node.left), self.visit(node.right)]
-        if isinstance(node.op, ast.Div):
-            given.append(ast.Constant(self._text))
-        return _call(f"_{type(node.op).__name__}", given)
+        return self._operator(node.op, self.visit(node.left), self.visit(node.right))
+
+    def _operator(self, operator: ast.AST, *values: Any) -> ast.Call:
+        return _call(f"_{type(operator).__name__}", [*values, ast.Constant(self._text)])
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if (bits := _inverted_bits(node)) is not None:
@@ -279,13 +293,13 @@ class _ByEvent(ast.NodeTransformer):
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not | ast.Invert):
             return ast.Compare(value, [ast.Eq()], [ast.Constant(0)])
-        return _call(f"_{type(node.op).__name__}", [value])
+        return self._operator(node.op, value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         values = [node.left, *node.comparators]
         parts = [
-            _call(f"_{type(operator).__name__}", [left, right])
+            self._operator(operator, left, right)
             for left, operator, right in zip(values, node.ops, values[1:], strict=False)
         ]
         return parts[0] if len(parts) == 1 else _call("_and", list(parts))

@@ -1,0 +1,185 @@
+"""Missing values (None) in expressions: logic of three values, and one meaning for all operators.
+
+What is computed from a missing value is missing, but where the other side decides: true or None is
+true, false and None is false. A missing value per event goes with each value of a list, as any
+value per event does; it does not make the list itself missing."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from forkrun.base.awkward_array import ak, is_awkward
+
+
+def is_optional(value: Any) -> bool:
+    """Whether its numbers may be None, by its type."""
+    layout = value.layout if is_awkward(value) else None
+    while layout is not None and not (layout.is_numpy or layout.is_record or layout.is_union):
+        if layout.is_option and not _is_of_lists(layout.content):
+            return True
+        layout = getattr(layout, "content", None)
+    return False
+
+
+def _is_of_lists(layout: Any) -> bool:
+    return bool(layout.purelist_depth > 1)
+
+
+def filled(value: Any, instead: float) -> Any:
+    """The same type of numbers without None; `instead`: a number of which the type is not used."""
+    if not is_optional(value):
+        return value
+    leaf = _leaf_type(value.layout)
+    return ak.fill_none(value, instead if leaf is None else leaf.type(instead), axis=-1)
+
+
+def missing(value: Any) -> Any:
+    """Whether each number is None."""
+    return ak.is_none(value, axis=-1) if is_optional(value) else False
+
+
+def aligned(*values: Any) -> tuple[Any, ...]:
+    """The same arrays, such that a value of an event meets all values of its list in another one,
+    also where this is an array of fixed size, of which NumPy compares the last dimension first."""
+    most = max([getattr(value, "ndim", 0) for value in values])
+    if most < 2:
+        return values
+    arrays = [v for v in values if is_awkward(v) or getattr(v, "ndim", 0) > 0]
+    if all(isinstance(v, np.ndarray) and v.ndim == most for v in arrays):
+        return values
+    if not any(map(is_awkward, arrays)):
+        return tuple(_reshaped(value, most) for value in values)
+    has_lists = not all(map(_is_regular, arrays))
+    lists = [v if has_lists and _is_of_one(v) else as_lists(v) for v in values]
+    longest = next(v for v in lists if is_awkward(v) and v.ndim == most)
+    return tuple(_spread(value, longest) for value in lists)
+
+
+def _is_regular(array: Any) -> bool:
+    return isinstance(array, np.ndarray) or bool(array.layout.purelist_isregular)
+
+
+def _is_of_one(value: Any) -> bool:
+    """Whether it is one value per event in a list, as max(x, keepdims=True): Awkward spreads it."""
+    layout = value.layout if is_awkward(value) else None
+    return layout is not None and layout.is_list and layout.is_regular and layout.size == 1
+
+
+def _reshaped(value: Any, n_levels: int) -> Any:
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        return value
+    return value.reshape(*value.shape, *(1,) * (n_levels - value.ndim))
+
+
+def as_lists(value: Any) -> Any:
+    """Arrays of fixed size as lists; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return ak.from_regular(ak.Array(value), axis=None) if value.ndim > 1 else value
+    is_fixed = is_list(value) and _is_regular(value)
+    return ak.from_regular(value, axis=None) if is_fixed else value
+
+
+def _spread(value: Any, lists: Any) -> Any:
+    """Values of which some are None, one for each number of `lists`; others as they are, which
+    Awkward spreads."""
+    is_shorter = is_optional(value) and value.ndim < lists.ndim
+    if not is_shorter or _is_of_objects(value) or _is_of_objects(lists):
+        return value
+    return masked(_repeated(filled(value, 0), lists), _repeated(missing(value), lists))
+
+
+def _repeated(value: Any, lists: Any) -> Any:
+    """A value for each number of `lists`."""
+    return ak.broadcast_arrays(value, ak.local_index(lists, axis=-1))[0]
+
+
+def _is_of_objects(array: Any) -> bool:
+    return _leaf_type(array.layout) is None
+
+
+def _leaf_type(layout: Any) -> Any:
+    """That of the numbers; None of records, unions and texts."""
+    while not layout.is_numpy:
+        if layout.is_record or layout.is_union or layout.is_unknown:
+            return None
+        layout = layout.content
+    return layout.dtype
+
+
+def has_nan(array: Any) -> bool:
+    """Whether some of its numbers are NaN, or such as slices have left out."""
+    layout = array.layout if is_awkward(array) else ak.to_layout(array)
+    while not (layout.is_numpy or layout.is_record or layout.is_union or layout.is_unknown):
+        layout = layout.content
+    values = layout.data if layout.is_numpy else np.empty(0)
+    return bool(values.dtype.kind == "f" and values.size and np.isnan(np.min(values)))
+
+
+def masked(values: Any, is_missing: Any) -> Any:
+    """`values` with None where they are missing."""
+    return ak.mask(values, is_missing, valid_when=False)
+
+
+def _truth(value: Any) -> Any:
+    """Whether numbers are not 0."""
+    if isinstance(value, bool | np.bool_):
+        return value
+    dtype = _leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
+    return value if dtype == np.bool_ else value != 0
+
+
+def _logic(operation: Callable[[Any, Any], Any], neutral: bool) -> Callable[..., Any]:
+    """`and` or `or`. `neutral`: the value that leaves the decision to the other side."""
+
+    def of_two(one: Any, other: Any) -> Any:
+        one, other = aligned(one, other)
+        if not (is_optional(one) or is_optional(other)):
+            return operation(one, other)
+        one, other = _truth(one), _truth(other)
+        decided = operation(filled(one, neutral), filled(other, neutral))
+        is_open = decided if neutral else np.logical_not(decided)
+        return masked(decided, np.logical_or(missing(one), missing(other)) & is_open)
+
+    return lambda *values: functools.reduce(of_two, values)
+
+
+both = _logic(np.logical_and, True)
+either = _logic(np.logical_or, False)
+
+
+def decided_by(name: str, neutral: bool) -> Callable[..., Any]:
+    """`any` or `all` of the list of each event: None if only a missing value would decide."""
+
+    def apply(values: Any, **options: Any) -> Any:
+        reduce = getattr(ak, name)
+        if not is_optional(values):
+            return reduce(values, **options)
+        values = _truth(values)
+        decided = reduce(filled(values, neutral), **options)
+        is_open = decided if neutral else np.logical_not(decided)
+        return masked(decided, ak.any(missing(values), **options) & is_open)
+
+    return apply
+
+
+def where(condition: Any, one: Any, other: Any) -> Any:
+    """`one` or `other`, by a condition; None where this is missing."""
+    condition = _truth(condition)
+    if is_list(condition):
+        condition, one, other = aligned(condition, one, other)
+    elif is_list(one) != is_list(other):  # else each event has the list of one or the other
+        one, other = aligned(one, other)
+        one, other = (
+            (one, _repeated(other, one)) if is_list(one) else (_repeated(one, other), other)
+        )
+    chosen = ak.where(filled(condition, False), one, other)
+    return masked(chosen, missing(condition)) if is_optional(condition) else chosen
+
+
+def is_list(value: Any) -> bool:
+    """Whether it has a list, or an array, per event."""
+    return bool(getattr(value, "ndim", 0) > 1)
