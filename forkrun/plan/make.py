@@ -17,6 +17,11 @@ from forkrun.plan.model import Plan
 from forkrun.plan.pieces import Pieces, changes
 from forkrun.plan.select import Selected, Selection, select
 
+_RUNS = 128
+"""Runs of lumis that each child gets of what is left, at least, where lumis are dealt."""
+_MOST_IN_RUN = 8192
+"""Events of a run of lumis: what is paid for a stretch is little for them."""
+
 
 def make_plan(
     config: JobConfig,
@@ -119,22 +124,40 @@ def _distribute(
 
 
 def by_lumi(selected: Selected, lumi_rank: Integers, children: int) -> Pieces:
-    """Whole lumis: the largest first, each to the child with the fewest events so far; ties go to
-    the lumi that comes first and the child with the lowest number. `lumi_rank` : (n_ranges,)."""
-    _, first, lumi = np.unique(lumi_rank, return_index=True, return_inverse=True)
-    sizes = np.zeros(len(first), dtype=np.int64)
-    np.add.at(sizes, lumi, selected.last - selected.first)
-    child = _deal(sizes, np.lexsort((first, -sizes)), children)[lumi]
+    """Whole lumis, small ones in runs of neighbours: the largest first, each to the child with the
+    fewest events so far; ties go to what comes first in the plan and the child with the lowest
+    number. `lumi_rank` : (n_ranges,)."""
+    lumi = np.unique(lumi_rank, return_inverse=True)[1]
+    sizes = np.bincount(lumi, weights=selected.last - selected.first).astype(np.int64)
+    firsts = _runs(sizes, children)
+    run_sizes = np.add.reduceat(sizes, firsts) if len(firsts) else firsts
+    child_of = np.repeat(_deal(run_sizes, children), np.diff(firsts, append=len(sizes)))
+    child = child_of[lumi]
     source = np.arange(len(child))
     return Pieces(child, np.zeros_like(child), source, selected.first, selected.last)
 
 
-def _deal(sizes: Integers, order: Integers, children: int) -> Integers:
+def _runs(sizes: Integers, children: int) -> Integers:
+    """First lumis of runs that are dealt as one: each a small part of what is left, so that the
+    last are single lumis. `sizes` : (n_lumis,) events."""
+    ends = np.cumsum(sizes)
+    firsts, first, n_done = [], 0, 0
+    while first < len(sizes):
+        firsts.append(first)
+        most = min((int(ends[-1]) - n_done) // (_RUNS * children), _MOST_IN_RUN)
+        first = max(int(ends.searchsorted(n_done + most, side="right")), first + 1)
+        n_done = int(ends[first - 1])
+    return np.array(firsts, dtype=np.int64)
+
+
+def _deal(sizes: Integers, children: int) -> Integers:
+    """(n_runs,) child of each."""
+    order = np.argsort(-sizes, kind="stable")
     loads = [(0, child) for child in range(children)]
     child_of = np.zeros(len(sizes), dtype=np.int64)
-    for lumi, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+    for run, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
         load, child = loads[0]
-        child_of[lumi] = child
+        child_of[run] = child
         heapq.heapreplace(loads, (load + size, child))
     return child_of
 

@@ -112,6 +112,20 @@ def test_the_plan_is_pure_and_numbers_its_units_in_order(sizes: Sizes, config: J
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
 
 
+@pytest.mark.parametrize(
+    ("n_lumis", "n_events", "n_turns"),
+    [(256, 5, 256), (10_000, 5, 1320), (100_000, 5, 1750), (10_000, 8192, 10_000)],
+)
+def test_neighbouring_small_lumis_are_dealt_together(
+    n_lumis: int, n_events: int, n_turns: int
+) -> None:
+    sizes = [[(1, lumi, n_events) for lumi in range(n_lumis)]]
+    plan = make_plan(config_of(Distribution.LUMI, 2), index_of(sizes))
+    assert np.count_nonzero(np.diff(plan.units.child)) + 1 == n_turns
+    assert len(plan.units) == n_lumis
+    assert plan.events_by_child() == [n_lumis * n_events // 2] * 2
+
+
 @given(inputs, st.integers(1, 7))
 def test_a_lumi_is_never_split_and_lumis_are_dealt_evenly(sizes: Sizes, children: int) -> None:
     plan = make_plan(config_of(Distribution.LUMI, children), index_of(sizes))
