@@ -18,6 +18,7 @@ _IDS = ("run_branch", "lumi_branch", "event_branch")
 _LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
 _LARGE = {"carried", "by"}
 """What is kept of all files, or of all entries."""
+_READ_AT_ONCE = 1 << 20
 _S_PER_MB = 1.0  # a hundred times what the id branches take
 
 
@@ -26,7 +27,8 @@ def answer(request: Request) -> Answer:
     `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
     that come again `{"again": …}`, of one for partners in a friend `{"partners": …}`, of one for
     values `{"values": …}`, of one for branches `{"described": …}`, of one for files of a server
-    `{"matches": …}` or `{"stats": …}`, or `{"error": message}`."""
+    `{"matches": …}` or `{"stats": …}`, of one for weights `{"weights": …}`, or `{"error":
+    message}`."""
     files = _paths(request)
     limit_cpu(cpu_limit_s(files, _S_PER_MB))
     limit_heap(files, MOST_HEAP_BYTES if request.keys() & _LARGE else _LEAST_HEAP_BYTES)
@@ -39,6 +41,8 @@ def answer(request: Request) -> Answer:
             from forkrun.index.join import find_partners
 
             return {"partners": find_partners(request)}
+        if "weights" in request:
+            return {"weights": weights_of(request)}
         if "pieces" in request:
             return {"values": values_of(request)}
         if "pattern" in request:
@@ -136,6 +140,25 @@ def values_of(request: dict[str, Any]) -> dict[str, bytes]:
     parts = [opened.read(names, first, last) for first, last in request["pieces"]]
     columns = {name: [np.asarray(part[name]).astype(np.int64) for part in parts] for name in names}
     return {name: np.concatenate(column).tobytes() for name, column in columns.items()}
+
+
+def weights_of(request: dict[str, Any]) -> tuple[float, float, float]:
+    """Sums of a column of weights over the entries [first, last) of the pieces and over all, and
+    that of their magnitudes."""
+    import numpy as np
+
+    path, name, n_entries = request["path"], request["weights"], request["n_entries"]
+    opened = format_of(path).opened(path, request["tree"])
+    is_read = np.zeros(n_entries, dtype=np.bool_)
+    for first, last in request["pieces"]:
+        is_read[first:last] = True
+    sums = []
+    for first in range(0, n_entries, _READ_AT_ONCE):
+        last = min(first + _READ_AT_ONCE, n_entries)
+        values = np.asarray(opened.read([name], first, last)[name], dtype=np.float64)
+        sums.append((values[is_read[first:last]].sum(), values.sum(), np.abs(values).sum()))
+    read, total, magnitude = (math.fsum(each) for each in zip(*sums, strict=True))
+    return read, total, magnitude
 
 
 def check_carried(request: dict[str, Any]) -> int:

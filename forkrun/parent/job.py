@@ -320,7 +320,8 @@ def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
             run.bad_files.revoke(run.folder)
         commits = read_ledgers(run.folder.ledger)
     for file, why in run.bad_files.why.items():
-        run.timeline.record("warning", pid=os.getpid(), text=f"{file}: left out: {why}")
+        late = {} if file in run.job.unreadable else {"left_out_late": True}
+        run.timeline.record("warning", pid=os.getpid(), text=f"{file}: left out: {why}", **late)
     run.bad_files.raise_if_any(run.folder)
 
 

@@ -13,21 +13,26 @@ from forkrun.config import Duplicates, JobConfig
 from forkrun.config.runs import parse_runs
 from forkrun.errors import InputError
 from forkrun.index import EventId, FileIndex, LumiRanges, only_events
+from forkrun.index.duplicates import Duplicates as Found
 from forkrun.index.duplicates import find_in_datasets
 from forkrun.plan import LumiMask, Plan, make_plan, read_lumi_mask, within
+from forkrun.plan.event_counts import EventCounts
 from forkrun.plan.partners import Joined, check_partners, drop_without_partner
 
 
 class JobInput(Struct, frozen=True):
-    """What the input files of a job hold, and which lumis of it count (None: all). `ranges`: of
-    what they hold, without `n_dropped` events that are there before, and others without a partner
-    in a friend; `warnings`: what is hardly meant."""
+    """What the input files of a job hold, and which lumis of it count (None: all). `counted`: of
+    what they hold, without events that have no partner in a friend; `ranges`: without `n_dropped`
+    events that are there before, too; `warnings`: what is hardly meant."""
 
     index: Sequence[FileIndex]
     held: LumiRanges
+    counted: LumiRanges
     ranges: LumiRanges
     mask: LumiMask | None
     warnings: tuple[str, ...] = ()
+    counts: EventCounts | None = None
+    """Those of a plan; None if it is for certain events alone, which weigh as among all."""
     n_dropped: int = 0
     n_without_partner: int = 0
 
@@ -44,23 +49,23 @@ class JobInput(Struct, frozen=True):
         held, joined = ranges, _joined_friends(config, index)
         drops = any(friend.missing == "drop" for friend in joined)
         ranges, n_without = drop_without_partner(joined, within(mask, ranges) if drops else ranges)
-        given = cls(index, held, ranges, mask, warnings, n_without_partner=n_without)
+        given = cls(index, held, ranges, ranges, mask, warnings, n_without_partner=n_without)
         rule = config.source.duplicates
         if rule is Duplicates.KEEP:
             return given
         counted = within(mask, ranges)
-        datasets = [file.dataset for file in index] if config.datasets else []
-        found = find_in_datasets(index, counted, config.source.ids, datasets)
+        found = find_in_datasets(index, counted, config.source.ids, _alike(config, index))
         if found.example is None:
             return given
+        what = _text_of(found, config, index)
         if rule is Duplicates.ERROR:
-            raise InputError(f"source.duplicates: {found.text()}")
+            raise InputError(f"source.duplicates: {what}")
         if rule is Duplicates.DROP:
-            text = f"source.duplicates: {found.text()}; repeated ones are left out"
+            text = f"source.duplicates: {what}; repeated ones are left out"
             left = counted.without(found.parts)
             return replace(given, ranges=left, warnings=(*warnings, text), n_dropped=found.n_events)
         text = (
-            f'{found.text()}; all are processed: source.duplicates = "drop" takes each once, "keep"'
+            f'{what}; all are processed: source.duplicates = "drop" takes each once, "keep"'
             " means that they are meant"
         )
         return replace(given, warnings=(*warnings, text))
@@ -79,6 +84,24 @@ class JobInput(Struct, frozen=True):
     def _trees(self) -> list[str]:
         """Paths of those that go with the events."""
         return [f.in_outputs for file in self.index[:1] for f in file.friends if f.own is not None]
+
+
+def _alike(config: JobConfig, index: Sequence[FileIndex]) -> list[int]:
+    """(n_files,) number of what its events may be in again: of its dataset, or one for all data."""
+    numbers = [-1 if d.is_data else number for number, d in enumerate(config.datasets)]
+    return [numbers[file.dataset] for file in index] if numbers else []
+
+
+def _text_of(found: Found, config: JobConfig, index: Sequence[FileIndex]) -> str:
+    """What is there twice, and in which datasets."""
+    assert found.example is not None
+    text = found.text()
+    of = {file.name: file.dataset for file in index}
+    first, again = (of[place.path] for place in (found.example.first, found.example.again))
+    if first != again:
+        names = (config.datasets[number].name for number in (first, again))
+        text += ", of the datasets {} and {}".format(*map('"{}"'.format, names))
+    return text
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -140,7 +163,12 @@ def plan_input(config: JobConfig, index: Sequence[FileIndex]) -> tuple[JobInput,
     """A job's input, and the plan of what the mask accepts of it, or of the events that the job is
     restricted to."""
     given = JobInput.of(config, index)
-    return given, _plan_of(config, given)
+    plan = _plan_of(config, given)
+    if config.source.only:
+        return given, plan
+    counts = EventCounts.of(len(index), given.counted, given.ranges, plan.units)
+    notes = (*plan.notes, *_notes_on_weights(config, index, counts))
+    return replace(given, counts=counts), replace(plan, notes=notes)
 
 
 def _plan_of(config: JobConfig, given: JobInput) -> Plan:
@@ -185,3 +213,29 @@ def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
         return mask
     data = [n for n, file in enumerate(index) if config.datasets[file.dataset].is_data]
     return replace(mask, files=tuple(data))
+
+
+def _notes_on_weights(
+    config: JobConfig, index: Sequence[FileIndex], counts: EventCounts
+) -> Iterator[str]:
+    """Which sums of weights of simulation are of a part of its events."""
+    of_file = np.array([file.dataset for file in index], dtype=np.int64)
+    cuts = [f"source.{k}" for k in ("skip_events", "max_events") if getattr(config.source, k)]
+    for number, dataset in enumerate(config.datasets):
+        if dataset.is_data or not (config.job.luminosity or dataset.sum_of_weights):
+            continue
+        own = of_file == number
+        columns = (counts.counted, counts.left, counts.read)
+        counted, left, read = (int(column[own].sum()) for column in columns)
+        if dataset.sum_of_weights and any(
+            index[n].unreadable for n in np.flatnonzero(own).tolist()
+        ):
+            what = "files that cannot be read are left out, and its sum_of_weights counts their"
+            yield f'"{dataset.name}": {what} events: yields are too low'
+        if 0 < read < left:
+            what = f"{' and '.join(cuts)}: {read:,} of {left:,} events are read"
+            yield f'{what} of "{dataset.name}", and its sum of weights is of these'
+        if left < counted:
+            what = f'"{dataset.name}": {counted - left:,} of {counted:,} events are there before'
+            taken = "is taken as" if dataset.sum_of_weights else "is"
+            yield f"{what}; its sum of weights {taken} that of each once"

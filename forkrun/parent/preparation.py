@@ -32,6 +32,7 @@ from forkrun.parent.bad_files import named_file
 from forkrun.parent.job_input import plan_input
 from forkrun.plan import Plan
 from forkrun.plan.cuts import Cuts, borders
+from forkrun.plan.event_counts import EventCounts
 from forkrun.plan.lumi_counts import count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
@@ -128,6 +129,8 @@ class PlannedJob(Struct, frozen=True):
     part: Part | None = None
     """The part of the plan, on a node of many."""
     is_on_nodes: bool = False
+    counts: EventCounts | None = None
+    """Events of each file; None if all of them count."""
     may_reorder: bool = False
     """The plan is of the whole input, and not begun: modules may need another order of events."""
 
@@ -157,6 +160,7 @@ class PlannedJob(Struct, frozen=True):
             start_s,
             time.time(),
             is_on_nodes=is_on_nodes,
+            counts=given.counts,
             may_reorder=True,
         )
 
@@ -196,7 +200,7 @@ class PlannedJob(Struct, frozen=True):
         all_branches = known.branches if known else None
         source = config.source
         branches = InputBranches.of(self._as_read(), source.branches, all_branches, source.tree)
-        wanted = ScheduleInput(config, branches, conditions, self.plan.units, known)
+        wanted = ScheduleInput(config, branches, conditions, self.plan.units, known, self.counts)
         schedule = build_schedule(wanted)
         plan = self._with_whole_lumis() if schedule.core.wants_whole_lumis else self.plan
         if plan is not self.plan:

@@ -17,6 +17,7 @@ from forkrun.errors import ConfigError
 from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import ColumnNames
 from forkrun.plan import Units
+from forkrun.plan.event_counts import EventCounts
 from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
 class ScheduleInput(Struct, frozen=True):
     """What a schedule is built of. `branches`: of the input; `units`: of the plan, with the first
-    of which it is found out what modules read that do not declare it, if it is not `known`."""
+    of which it is found out what modules read that do not declare it, if it is not `known`;
+    `counts`: events of each file, None if all of them count."""
 
     config: JobConfig
     branches: InputBranches
     conditions: Conditions
     units: Units
     known: FoundOut | None = None
+    counts: EventCounts | None = None
 
 
 class JobModules(Struct, frozen=True):
@@ -69,7 +72,8 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     builder = _core.ScheduleBuilder(first, config.job.seed, given.conditions.core)
     in_cpp, wrong_parameters = _construct_cpp(builder, config, modules, versions)
     known_sums = given.known.sums_of_weights if given.known and given.known.branches else None
-    datasets = find_datasets(config, given.branches.files, known_sums)
+    files, counts = given.branches.files, given.counts
+    datasets = find_datasets(config, files, given.units, counts, known_sums)
     for module in modules.values():
         module.datasets = datasets
     n_tried = given.known.n_tried if given.known else None

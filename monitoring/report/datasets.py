@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,27 @@ def _counts(
             label: sum(of[label].n_events for of in written if label in of) for label in labels
         },
     )
+
+
+def yields_that_lack(records: RunRecords) -> Iterator[str]:
+    """Warnings: events of simulation that were left out once weights had been made with the sum of
+    weights of all."""
+    if not records.config.get("job", {}).get("luminosity"):
+        return
+    names = dict(enumerate(records.config.get("datasets") or ()))
+    planned = _Planned.of(records.plan, len(names))
+    late = any(line.details.get("left_out_late") for line in records.timeline)
+    for number, dataset in names.items():
+        commits = [commit for commit in records.ledger if commit.dataset == number]
+        n_lost = sum(len(commit.skipped) for commit in commits)
+        n_planned = int(planned.n_events[number])
+        if late:
+            n_lost += n_planned - sum(commit.n_events for commit in commits)
+        if n_lost and not dataset.get("is_data"):
+            yield (
+                f'"{dataset["name"]}": {n_lost:,} of {n_planned:,} events are left out, which its'
+                " sum of weights counts: its yields are too low by their share"
+            )
 
 
 def _sums(records: RunRecords) -> Mapping[str, float]:

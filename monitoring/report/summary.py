@@ -18,7 +18,12 @@ from forkrun.monitoring.report.children import (
     summarize_children,
 )
 from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
-from forkrun.monitoring.report.datasets import DatasetCounts, count_datasets, no_sum_over
+from forkrun.monitoring.report.datasets import (
+    DatasetCounts,
+    count_datasets,
+    no_sum_over,
+    yields_that_lack,
+)
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
 from forkrun.monitoring.report.memory import MemorySummary, memory_of_sessions
 from forkrun.monitoring.report.nodes import NodeReports, NodeSummary
@@ -195,7 +200,7 @@ def shares_of_threads(summary: Summary) -> dict[str, float]:
 def _warnings(records: RunRecords) -> tuple[str, ...]:
     lines = (line for line in records.timeline if line.event == "warning")
     texts = dict.fromkeys([*records.plan.get("warnings", ()), *map(_text, lines)])
-    return (*_builds(records.ledger), *texts)
+    return (*_builds(records.ledger), *texts, *yields_that_lack(records))
 
 
 def _builds(commits: Sequence[Commit]) -> Iterator[str]:

@@ -318,3 +318,29 @@ def test_events_of_different_datasets_are_never_the_same(tmp_path: Path) -> None
     )
     assert ended.code == 0, ended.err
     assert report(tmp_path)["events"]["n_events_dropped"] == 10
+
+
+@pytest.mark.parametrize("rule", ["warn", "error", "drop", "keep"])
+def test_an_event_in_two_datasets_of_data_is_there_twice(tmp_path: Path, rule: str) -> None:
+    first = {"mc": 1, "mu": 1, "other": 1, "el": 6}
+    for n, (name, event) in enumerate(first.items()):
+        write_events(tmp_path / f"{name}.root", [(1 + (name == "other"), 1, 10 + n)], event)
+    datasets = [{"name": n, "files": [f"{n}.root"], "is_data": n != "mc"} for n in first]
+    source = {"duplicates": rule}
+    outputs = [{"label": "events"}]
+    write_job(tmp_path, {"source": source, "datasets": datasets, "outputs": outputs})
+    ended = forkrun("run", "job.json", "-o", "run", "-q", cwd=tmp_path)
+    what = (
+        f"6 events are in the input more than once; the first is 1:1:6, entry 5 of"
+        f' {tmp_path}/mu.root and entry 0 of {tmp_path}/el.root, of the datasets "mu" and "el"'
+    )
+    assert ended.code == (3 if rule == "error" else 0)
+    if rule == "error":
+        assert f"source.duplicates: {what}" in ended.err
+        return
+    said = [text for text in report(tmp_path)["warnings"] if what in text]
+    assert len(said) == (rule != "keep")
+    written = {n: ids_of(tmp_path / f"run/output/events/{n}.root") for n in first}
+    counts = {name: len(ids) for name, ids in written.items()}
+    assert counts == {"mc": 10, "mu": 11, "other": 12, "el": 7 if rule == "drop" else 13}
+    assert written["el"][0] == (1, 1, 12 if rule == "drop" else 6)

@@ -173,7 +173,7 @@ def test_weights_of_datasets_count_rows_once(tmp_path: Path) -> None:
     hadd(joined, [str(part) for part in parts])
     for of_dataset in ([*parts, files[2]], [joined, files[2]], [parts[0], joined, files[2]]):
         names = [str(file) for file in of_dataset]
-        assert total_of(names, sums_of_weights(names)) == expected([1, 2, 3])["weights"]
+        assert total_of(sums_of_weights(names)) == expected([1, 2, 3])["weights"]
 
 
 @pytest.mark.slow
