@@ -10,8 +10,10 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from forkrun import _core
+from forkrun.base.durable import write_json
 from forkrun.base.notes import take_notes
 from forkrun.child.assignment import Assignment, Purpose
+from forkrun.child.import_watch import ImportWatch
 from forkrun.child.lost_state import State, lost_states, states_of
 from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
@@ -55,6 +57,7 @@ def process_units(
     """Processes and commits units until there are no more, or the parent's order ends it. `tick` is
     called after each."""
     work.timeline.record("child_started", child=child, pid=os.getpid())
+    imports = ImportWatch(work.job.schedule.modules) if work.job.schedule.watch else None
     _core.keep_freed_memory()
     ledger = Ledger(work.files.ledgers, child)
     processor = begin(work, child, work.settings)
@@ -65,6 +68,8 @@ def process_units(
         processor.run(units.next, units.commit)
     _note(work, child, before)
     _end(work, child, processor)
+    if imports:
+        write_json(work.files.run.unshared_imports(child), imports.found())
     ledger.close()
     if work.job.config.forking.children:
         sample_self(work.files.run.path, child, work.shared.board.read(child).n_events_done)

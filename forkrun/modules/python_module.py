@@ -146,13 +146,19 @@ class PythonModule:
 
     def names(self) -> set[str]:
         """Names and texts in the code of its methods, or in its expression, and in what it has."""
-        own = getattr(self.module, "function", None)
-        weight = getattr(self.module, "weight", None)
+        members = [] if hasattr(self.module, "function") else self._members()
+        texts = texts_in([*vars(self.module).values(), *members])
+        return {name for method in self.methods() for name in names_in(method)}.union(texts)
+
+    def methods(self) -> list[Callable[..., Any]]:
+        """Functions of its user: the methods of its class, or its function and that of weights."""
+        given = [getattr(self.module, name, None) for name in ("function", "weight")]
+        members = given if given[0] else self._members()
+        return [member for member in members if callable(member)]
+
+    def _members(self) -> list[Any]:
         kinds = [kind for kind in type(self.module).__mro__ if kind.__module__ != Module.__module__]
-        members = [member for kind in kinds for member in vars(kind).values()]
-        methods = [own, weight] if own else [member for member in members if callable(member)]
-        texts = texts_in([*vars(self.module).values(), *(() if own else members)])
-        return {name for method in methods for name in names_in(method)}.union(texts)
+        return [member for kind in kinds for member in vars(kind).values()]
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)

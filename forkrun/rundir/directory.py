@@ -252,6 +252,15 @@ class RunDirectory(Struct, frozen=True):
     """Names of owners and types of objects, by number."""
     unshared_maps = _Place("monitoring/unshared-maps.txt")
     """Mappings of the parent."""
+
+    def unshared_imports(self, child: int) -> Path:
+        """What a child has imported, by label of the module that did so."""
+        return self.monitoring / f"unshared-imports-{child:03d}.json"
+
+    def all_unshared_imports(self) -> list[Path]:
+        """Those files of all children."""
+        return sorted(self.monitoring.glob("unshared-imports-*.json"))
+
     logs = _Place("logs")
     parent_log = _Place("logs/parent.log")
 

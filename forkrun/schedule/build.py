@@ -6,14 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
-from forkrun.base.awkward_array import load_awkward
-from forkrun.base.importing import collector_paused
 from forkrun.config import JobConfig, SourceConfig
 from forkrun.config.datasets import WEIGHT
 from forkrun.errors import ConfigError, InputError
-from forkrun.fork.steps import step
 from forkrun.formats import EventSource
-from forkrun.formats.column_types import ColumnType
 from forkrun.formats.lcio import LCIO
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import check_names
@@ -25,7 +21,7 @@ from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.datasets import is_made_with
 from forkrun.schedule.input_branches import InputBranches, disagreements
 from forkrun.schedule.job_modules import JobModules, ScheduleInput, construct_modules, is_cpp
-from forkrun.schedule.job_schedule import JobSchedule, may_read_ahead
+from forkrun.schedule.job_schedule import JobSchedule, may_fork, may_read_ahead
 from forkrun.schedule.outputs import add_outputs, with_format, with_variations
 from forkrun.schedule.plugins import load_plugins
 from forkrun.schedule.versions import is_plain, plain_name
@@ -67,6 +63,10 @@ def _built(given: ScheduleInput) -> JobSchedule:
     outputs = add_outputs(config, job, branches, problems)
     if job.modules:
         _describe_columns(job, columns, config.source, branches)
+        if may_fork(config.forking.children):
+            from forkrun.schedule.imports_ahead import import_ahead
+
+            import_ahead([*job.added.values(), *job.again], job.found.imports)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     weight = config.monitoring.cutflow_weight
     are_normalised = is_made_with(WEIGHT, weight, builder.products_by_module())
@@ -150,28 +150,14 @@ def _describe_columns(
     job: JobModules, types: Mapping[str, str], source: SourceConfig, branches: InputBranches
 ) -> None:
     """Tells modules in Python which columns there are, and which of them they read."""
-    from forkrun.modules.expression_functions import OF_AWKWARD
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.modules.objects.reading import ModuleColumns
 
     rule = NamingRule(source.collections, source.fields, branches.names_of_trees)
     known = Columns(types, rule, branches.names)
     for module in (*job.added.values(), *job.again):
-        is_found = module.module.consumes is None
-        tried = job.found.n_tried if is_found else None
-        columns = ModuleColumns(known, frozenset(module.consumes), tried)
-        names = module.names()
-        with step("Awkward and vector were imported"), collector_paused():
-            if _has_lists(module, types) or not names.isdisjoint(OF_AWKWARD):
-                load_awkward()
-            columns.load_vectors(None if is_found else names)
-        module.columns = columns
-
-
-def _has_lists(module: PythonModule, types: Mapping[str, str]) -> bool:
-    """Whether it reads or makes columns that are Awkward Arrays."""
-    read = (types[name] for name in module.consumes if name in types)
-    return any(ColumnType.of(kind).n_levels > 0 for kind in (*read, *module.produces.values()))
+        tried = job.found.n_tried if module.module.consumes is None else None
+        module.columns = ModuleColumns(known, frozenset(module.consumes), tried)
 
 
 def _check_files(

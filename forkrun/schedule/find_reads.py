@@ -3,7 +3,7 @@ events of the job, in a forked copy of this process, which then ends."""
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -20,6 +20,8 @@ from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.first_events import FirstEvents
+from forkrun.schedule.found_out import Tried
+from forkrun.schedule.job_schedule import may_fork
 from forkrun.schedule.trial import Finding, Trial, TrialFailed
 from forkrun.schedule.versions import Versions
 
@@ -42,12 +44,11 @@ def find_reads(
     versions: Versions,
     known: Columns,
     first_of: FirstOf,
-) -> int | None:
+) -> Tried | None:
     """Completes modules that do not declare what they read. `cpp`: modules in C++;
-    `versions`: of columns; `known`: columns of the
-    input and of these. Gives the number of events that were
-    needed, None if nothing had to be found out. Raises ModuleError if a module fails with them,
-    ConfigError if it asks for a column that there is not."""
+    `versions`: of columns; `known`: columns of the input and of these. None: nothing had to be
+    found out. Raises ModuleError if a module fails with the events, ConfigError if it asks for a
+    column that there is not."""
     _leave_out(modules, known.types)
     if all(module.is_declared for module in modules.values()):
         return None
@@ -63,7 +64,8 @@ def find_reads(
         if not missing or all(events.is_all for events, _ in tried):
             break
     _complete(modules, found, known, died)
-    return n
+    imports = dict.fromkeys(name for each in found.values() for name in each.imports)
+    return Tried(n, list(imports))
 
 
 def _joined(found: Mapping[str, Finding], more: Mapping[str, Finding]) -> dict[str, Finding]:
@@ -71,7 +73,8 @@ def _joined(found: Mapping[str, Finding], more: Mapping[str, Finding]) -> dict[s
     joined = {**more, **found}
     for label in found.keys() & more.keys():
         reads = dict.fromkeys((*found[label].reads, *more[label].reads))
-        joined[label] = replace(found[label], reads=list(reads))
+        imports = dict.fromkeys((*found[label].imports, *more[label].imports))
+        joined[label] = replace(found[label], reads=list(reads), imports=list(imports))
     return joined
 
 
@@ -98,7 +101,7 @@ def _try(
     iov: int,
 ) -> tuple[dict[str, Finding], str]:
     """What is found, and how the process died that looked for it, "" if it did not."""
-    can_fork = config.forking.children > 0 or len(os.listdir("/proc/self/task")) == 1
+    can_fork = may_fork(config.forking.children)
     work = partial(_work, config, modules, cpp, versions, known, events, iov, can_fork)
     said: list[Any] = []
     died = ""
@@ -141,11 +144,12 @@ def _work(
     with_callbacks: bool,
     say: Callable[[Any], None],
 ) -> None:
+    imported = list(sys.modules)
     if with_callbacks:
         _begin(modules, events)
     trial = Trial(
         modules, config.paths, cpp, versions, known, events, iov,
-        lambda found: say(asdict(found)), with_callbacks,
+        lambda found: say(asdict(found)), with_callbacks, imported,
     )  # fmt: skip
     try:
         trial.run()

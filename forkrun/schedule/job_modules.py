@@ -20,7 +20,7 @@ from forkrun.plan import Units
 from forkrun.plan.event_counts import EventCounts
 from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.datasets import find_datasets
-from forkrun.schedule.found_out import FoundOut
+from forkrun.schedule.found_out import FoundOut, Tried
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.variations import Call, Variations, Wiring
 from forkrun.schedule.versions import Declared, Versions, plain_name
@@ -76,16 +76,15 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     datasets = find_datasets(config, files, given.units, counts, known_sums)
     for module in modules.values():
         module.datasets = datasets
-    n_tried = given.known.n_tried if given.known else None
+    tried = Tried(given.known.n_tried, given.known.imports) if given.known else Tried()
     found = FoundOut({})
     if can_call and not problems:
         made = {plain_name(product): kind for product, kind in builder.produced_columns()}
         entries = {entry.label: entry for entry in config.modules}
         cpp = CppModules(entries, in_cpp, made, config.job.seed, given.conditions.core)
-        n_now = _find_reads(given, modules, versions, cpp)
-        n_tried = n_tried if n_now is None else n_now
+        tried = _find_reads(given, modules, versions, cpp) or tried
         sums = datasets.sums_of_weights if datasets else {}
-        found = FoundOut.of(modules, undeclared, n_tried, given.branches.known, sums)
+        found = FoundOut.of(modules, undeclared, tried, given.branches.known, sums)
         names = given.branches.names
         if wrong := _complete_replaced(versions, types, modules, names):
             raise ConfigError(wrong)
@@ -173,7 +172,7 @@ def _find_reads(
     modules: Mapping[str, PythonModule],
     versions: Versions,
     cpp: CppModules,
-) -> int | None:
+) -> Tried | None:
     """Completes modules that do not declare what they read; see `find_reads`."""
     if all(module.is_declared for module in modules.values()):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,12 @@ def processor_settings(config: JobConfig, reads_ahead: bool = False) -> _core.Pr
         n_trace_calls=monitoring.trace_calls if monitoring.trace else 0,
         reads_ahead=reads_ahead,
     )
+
+
+def may_fork(n_children: int) -> bool:
+    """Whether helper processes may be forked: not from a program with threads that runs a job
+    without children in its own process."""
+    return n_children > 0 or len(os.listdir("/proc/self/task")) == 1
 
 
 def may_read_ahead(config: JobConfig) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.fork.failure import to_record
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
+from forkrun.modules.late_imports import new_modules
 from forkrun.modules.objects.collections import (
     Columns,
     NoSuchColumnError,
@@ -35,12 +36,14 @@ Flags = npt.NDArray[np.bool_]
 
 class Finding(Struct, frozen=True):
     """What is known of a module after it was called: columns that it reads, types of those that it
-    makes; `error`: why it could not be called; `is_name`: because it names something that there is
-    not; `refusal`: an error of the input, which is none of the module."""
+    makes; `imports`: what Python has imported meanwhile; `error`: why it could not be called;
+    `is_name`: because it names something that there is not; `refusal`: an error of the input, which
+    is none of the module."""
 
     label: str
     reads: Sequence[str] = ()
     produces: Mapping[str, str] | None = None
+    imports: Sequence[str] = ()
     error: str = ""
     is_name: bool = False
     refusal: Mapping[str, Any] | None = None
@@ -50,7 +53,8 @@ class Trial:
     """`modules`: all in Python, in the order of the configuration; `paths`: labels by path;
     `cpp`: those in C++, which are called where others read what they make; `versions`: of columns;
     `known`: those of the input and of these; `say` is told what is found;
-    `with_callbacks`: those before the first block have been called."""
+    `with_callbacks`: those before the first block have been called; `imported`: what was imported
+    before that."""
 
     def __init__(
         self,
@@ -63,6 +67,7 @@ class Trial:
         iov: int,
         say: Callable[[Finding], None],
         with_callbacks: bool,
+        imported: Iterable[str],
     ) -> None:
         self._modules, self._paths = modules, paths
         self._cpp, self._versions = cpp, versions
@@ -80,6 +85,7 @@ class Trial:
         self._called: set[str] = set()
         self._masks: dict[str, Flags] = {}
         self._with_callbacks = with_callbacks
+        self._imported = {*imported}
 
     def run(self) -> bool:
         """Whether every module that needs it was called with some events."""
@@ -149,8 +155,14 @@ class Trial:
         finally:
             module.columns, module.variation = before, module.only_variation or NOMINAL
         if not module.is_declared:
-            self._say(Finding(label, reader.touched(), produces))
+            self._say(Finding(label, reader.touched(), produces, self._imports()))
         return answer
+
+    def _imports(self) -> list[str]:
+        """What Python has imported since this was last asked."""
+        new = new_modules(self._imported)
+        self._imported |= {*new}
+        return new
 
     def _lacks_callbacks(self, module: PythonModule) -> bool:
         """Whether it may fail because its callbacks have not been called."""

@@ -53,6 +53,11 @@ class _Loader(SourceFileLoader):
         super().exec_module(module)
 
 
+def is_neighbour(spec: ModuleSpec) -> bool:
+    """Whether a module is one of a user's folder, which others may not find by its name."""
+    return isinstance(spec.loader, _Loader)
+
+
 class _Imports:
     """What `import` does in the files of a folder."""
 

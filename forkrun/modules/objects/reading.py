@@ -65,18 +65,19 @@ class ModuleColumns(Struct, frozen=True):
         column = next((c for c in collection.columns.values() if c in self.read), None)
         return block.plain(column)[0] if column else None
 
-    def load_vectors(self, names: Collection[str] | None) -> None:
-        """Loads the library of vectors in this process, which children then share, if the module
-        makes some: it reads all coordinates of a collection. `names`: in its code; None: any."""
+    def load_objects(self, names: Collection[str], *, any_name: bool) -> None:
+        """Loads what makes the objects of the collections that the module reads and names, in this
+        process, which children then share; also the library of vectors, if it reads all coordinates
+        of one. `names`: in its code; `any_name`: whether it may compute others."""
         of_read = self.known.collections_of(self.read)
-        for name in of_read if names is None else of_read & {*names}:
+        for name in of_read if any_name else of_read & {*names}:
             collection = self.known.collection(name)
             columns = collection.columns if collection else {}
-            read = {field for field, column in columns.items() if column in self.read}
-            if collection and collection.kind and collection.coordinates <= read:
-                from forkrun.modules.objects.vectors import register
+            fields = {field for field, column in columns.items() if column in self.read}
+            if collection and fields:
+                from forkrun.modules.objects.records import load_behaviour
 
-                register(collection.kind)
+                load_behaviour(collection, fields)
 
     def not_read(self, column: str, message: str) -> str:
         """What is said of a column that the module may not read."""

@@ -130,11 +130,16 @@ def record_name(collection: Collection, fields: Any) -> str:
     )
 
 
+def load_behaviour(collection: Collection, fields: Iterable[str]) -> None:
+    """Loads what objects with these fields can do."""
+    register(record_name(collection, {*fields}))
+
+
 def _array(
     block: Columnar, collection: Collection, layout: Any, fields: set[str], note: Any = None
 ) -> ak.Array:
     attrs = {BLOCK: block, COLLECTION: collection} | ({NOTE: note} if note else {})
-    register(record_name(collection, fields))
+    load_behaviour(collection, fields)
     return ak.Array(layout, attrs=attrs)
 
 

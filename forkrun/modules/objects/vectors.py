@@ -77,6 +77,9 @@ def register(name: str) -> None:
 @functools.cache
 def _register_vectors() -> None:
     import vector
+    import vector._compute.lorentz
+    import vector._compute.planar
+    import vector._compute.spatial  # with what computes, which it would import at the first call
 
     vector.register_awkward()
     for kind in _KINDS:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from forkrun.base.quantities import megabytes, percent
+from forkrun.base.quantities import megabytes, percent, plural
 from forkrun.studies.measure.memory import MemoryMeasurement
 from forkrun.studies.measure.unshared import UnsharedMemory, why
 
+_MOST_ROOTS = 8
 NO_OWNER = "(no Python object)"
 
 
@@ -99,8 +100,24 @@ def print_unshared(unshared: UnsharedMemory, n_rows: int, console: Console) -> N
         f"{megabytes(unshared.private_bytes)} of it ({part}) became private, on average;"
         f" from {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
     )
+    for line in imports_of_children(unshared):
+        console.print(line)
     console.print(_owners(unshared))
     console.print(_rows(unshared, n_rows))
+
+
+def imports_of_children(unshared: UnsharedMemory) -> list[str]:
+    """What each child has imported for itself, in words."""
+    lines = []
+    for label, names in unshared.imports.items():
+        who = f'module "{label}"' if label else "no module of the job"
+        roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
+        some = ", ".join(roots[:_MOST_ROOTS]) + (", …" if len(roots) > _MOST_ROOTS else "")
+        lines.append(
+            f"{who} imported {plural(len(names), 'Python module')} in each child, after the fork:"
+            f" {some}; import them at the top of its file, which the parent reads"
+        )
+    return lines
 
 
 def _owners(unshared: UnsharedMemory) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,15 @@ class Owner(Struct, frozen=True):
 
 class UnsharedMemory(Struct, frozen=True):
     """`rows`: by owner, type and place, largest private memory first. `private_bytes`: mean over
-    the children; `by_child_bytes`: of each."""
+    the children; `by_child_bytes`: of each; `imports`: modules of Python that children have
+    imported, by label of the module of the job that did so, "" if none did."""
 
     n_children: int
     at_fork_bytes: int
     private_bytes: float
     by_child_bytes: Mapping[int, int]
     rows: Sequence[Unshared]
+    imports: Mapping[str, Sequence[str]] = {}
 
     @property
     def owners(self) -> list[Owner]:
@@ -63,6 +66,7 @@ class UnsharedMemory(Struct, frozen=True):
             "private_bytes_per_child": self.private_bytes,
             "private_bytes_by_child": dict(self.by_child_bytes),
             "owners": [to_builtins(owner) for owner in self.owners],
+            "imports": dict(self.imports),
             "rows": [{**to_builtins(row), "why": why(row)} for row in self.rows],
         }
 
@@ -116,7 +120,16 @@ def _read(files: RunDirectory) -> UnsharedMemory:
         private_bytes=sum(row.private_bytes for row in rows),
         by_child_bytes={child: len(found) * page_size for child, found in children.items()},
         rows=rows,
+        imports=_imports(files),
     )
+
+
+def _imports(files: RunDirectory) -> dict[str, list[str]]:
+    found: dict[str, dict[str, None]] = {}
+    for file in files.all_unshared_imports():
+        for label, names in json.loads(file.read_bytes()).items():
+            found.setdefault(label, {}).update(dict.fromkeys(names))
+    return {label: list(names) for label, names in found.items()}
 
 
 def why(row: Unshared) -> str:

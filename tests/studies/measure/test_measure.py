@@ -109,6 +109,25 @@ def test_a_run_that_was_watched_can_be_asked_later(job: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_children_import_is_told_with_the_module_that_does_it(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "import importlib, forkrun\n"
+        "class Late(forkrun.Analyzer):\n"
+        "    consumes = ('event',)\n"
+        "    def analyze(self, block): importlib.import_module('color' + 'sys')\n"
+    )
+    file = write_events(tmp_path / "events.root", [(1, 1, 10)])
+    description: dict[str, Any] = {"source": {"files": [str(file)]}, "forking": {"children": 1}}
+    description["modules"] = [{"label": "late", "type": "python:own.py:Late"}]
+    description["paths"] = {"p": ["late"]}
+    ended = measure("unshared", write_job(tmp_path, description), "--json", "u.json", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert read(tmp_path / "u.json")["imports"] == {"late": ["colorsys"]}
+    line = 'module "late" imported 1 Python module in each child, after the fork: colorsys;'
+    assert line in ended.out
+
+
+@pytest.mark.slow
 def test_a_run_that_was_not_watched_says_how_to(job: Path) -> None:
     assert forkrun("run", job, "-o", "run", "--quiet", cwd=job.parent).code == 0
     ended = measure("unshared", "run", cwd=job.parent)

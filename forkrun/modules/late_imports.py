@@ -1,0 +1,135 @@
+"""Modules of Python that code imports while it runs: `import x` within a function, `np.ma`. Each
+child would import them for itself, so the parent does it before they are forked."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dis
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from msgspec import Struct
+
+from forkrun.base.user_code import unpartial
+from forkrun.base.user_code.neighbours import is_neighbour
+from forkrun.modules.program.own_modules import own_file
+
+_KNOWN = frozenset(
+    ["forkrun", "numpy", "awkward", "awkward_cpp", "vector", "boost_histogram", "hist", "uhi"]
+)
+"""Libraries that start no thread when they are imported; nor does the standard library."""
+
+
+class Import(Struct, frozen=True):
+    """What an import statement in a file with these `variables` does; the fields are the arguments
+    of `__import__`."""
+
+    name: str
+    names: Sequence[str] = ()
+    level: int = 0
+    variables: Mapping[str, Any] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it would find everything imported."""
+        module = None if self.level else sys.modules.get(self.name)
+        return module is not None and all(hasattr(module, name) for name in self.names)
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it starts no thread, and opens nothing, for sure."""
+        first = self.name.partition(".")[0]
+        return not self.level and (first in _KNOWN or first in sys.stdlib_module_names)
+
+    def do(self) -> None:
+        """Imports it, or nothing if that fails: then the code will, and says so."""
+        own = self.variables.get("__builtins__", builtins)
+        find = own["__import__"] if isinstance(own, dict) else own.__import__
+        with contextlib.suppress(Exception, SystemExit):
+            find(self.name, self.variables, None, tuple(self.names), self.level)
+
+
+def new_modules(before: Iterable[str]) -> list[str]:
+    """Names of what is imported by now, and was not `before`, as far as another process would
+    import the same by these names."""
+    known = frozenset(before)
+    new = {name: module for name, module in [*sys.modules.items()] if name not in known}
+    specs = {name: getattr(module, "__spec__", None) for name, module in new.items()}
+    return [
+        name
+        for name, spec in specs.items()
+        if spec and spec.name == name and not is_neighbour(spec)
+    ]
+
+
+def imports_in(functions: Iterable[Callable[..., Any]]) -> list[Import]:
+    """What functions of users would import when they are called, also in those that they call."""
+    found: dict[tuple[str, tuple[str, ...], int], Import] = {}
+    seen: set[int] = set()
+    for function in functions:
+        for each in _in_function(unpartial(function), seen):
+            if not each.is_done:
+                found.setdefault((each.name, tuple(each.names), each.level), each)
+    return list(found.values())
+
+
+def _in_function(function: Any, seen: set[int]) -> Iterator[Import]:
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if not isinstance(function, FunctionType) or code is None or id(code) in seen:
+        return
+    seen.add(id(code))
+    if own_file(function.__module__ or "") is None and function.__module__ != "__main__":
+        return
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    inner = {name: getattr(cell, "cell_contents", None) for name, cell in cells}
+    variables = {**function.__globals__, **inner}
+    for name in {*code.co_names, *code.co_freevars} & variables.keys():
+        for each in _functions_of(variables[name]):
+            yield from _in_function(each, seen)
+    yield from _in_code(code, function.__globals__, variables)
+
+
+def _functions_of(value: Any) -> list[Any]:
+    """A function itself, and methods of a class."""
+    return list(vars(value).values()) if isinstance(value, type) else [unpartial(value)]
+
+
+def _in_code(
+    code: CodeType, file: Mapping[str, Any], variables: Mapping[str, Any]
+) -> Iterator[Import]:
+    """`file`: variables of the code's file; `variables`: all that the code sees."""
+    constants: list[Any] = [0, None]
+    module: ModuleType | None = None
+    for step in dis.get_instructions(code):
+        if step.opname == "IMPORT_NAME":
+            level, names = constants[-2:]
+            yield Import(step.argval, names or (), level, file)
+        constants.append(step.argval)
+        if step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")):
+            module = _module(variables.get(step.argval))
+        elif step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")) and module is not None:
+            if step.argval not in vars(module) and _has_module(module, step.argval):
+                yield Import(f"{module.__name__}.{step.argval}")
+            module = _module(vars(module).get(step.argval))
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _in_code(inner, file, variables)
+
+
+def _module(value: Any) -> ModuleType | None:
+    return value if isinstance(value, ModuleType) else None
+
+
+def _has_module(package: ModuleType, name: str) -> bool:
+    """Whether a package has a module of this name, which it may import when it is asked for it."""
+    if not hasattr(package, "__path__"):
+        return False
+    try:
+        return importlib.util.find_spec(f"{package.__name__}.{name}") is not None
+    except (ImportError, ValueError):
+        return False

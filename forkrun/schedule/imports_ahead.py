@@ -1,0 +1,71 @@
+"""Imports before the fork what modules import when they are called: each child would do it for
+itself, in memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from forkrun.base.awkward_array import load_awkward
+from forkrun.base.importing import collector_paused
+from forkrun.fork.hazards import find_hazards
+from forkrun.fork.helper import Say, ask_helper
+from forkrun.fork.steps import step
+from forkrun.formats.column_types import ColumnType
+from forkrun.modules.expression_functions import OF_AWKWARD
+from forkrun.modules.late_imports import Import, imports_in
+from forkrun.modules.objects.reading import ModuleColumns
+from forkrun.modules.python_module import PythonModule
+
+_BY_NUMBER = {"getattr", "objects"}
+"""Ways to collections whose names are computed."""
+_LIMIT_S = 60.0
+
+
+def import_ahead(modules: Sequence[PythonModule], seen: Sequence[str]) -> None:
+    """Imports what modules need, and `seen`, which was imported when they were tried. What might
+    start threads is imported by a helper process first, and left to children if it does."""
+    with step("modules were imported ahead"), collector_paused():
+        for module in modules:
+            _load_arrays(module)
+        functions = [each for module in modules for each in module.methods()]
+        wanted = [Import(name) for name in seen]
+        wanted = [each for each in (*wanted, *imports_in(functions)) if not each.is_done]
+        for each in wanted:
+            if each.is_harmless:
+                each.do()
+        for each in _safe([each for each in wanted if not each.is_harmless]):
+            each.do()
+
+
+def _load_arrays(module: PythonModule) -> None:
+    """Imports Awkward, and what makes objects."""
+    columns, names = module.columns, module.names()
+    assert isinstance(columns, ModuleColumns)
+    if _has_lists(module, columns.known.types) or not names.isdisjoint(OF_AWKWARD):
+        load_awkward()
+        if module.module.consumes is not None:  # not tried: what is None may become masked
+            import numpy.ma  # noqa: F401
+    columns.load_objects(names, any_name=not names.isdisjoint(_BY_NUMBER))
+
+
+def _has_lists(module: PythonModule, types: Mapping[str, str]) -> bool:
+    """Whether it reads or makes columns that are Awkward Arrays."""
+    read = (types[name] for name in module.consumes if name in types)
+    return any(ColumnType.of(kind).n_levels > 0 for kind in (*read, *module.produces.values()))
+
+
+def _safe(wanted: Sequence[Import]) -> list[Import]:
+    """Those after which a process may be forked, as one that has tried says."""
+    said: list[int] = []
+
+    def try_all(say: Say) -> None:
+        before = {*find_hazards()}
+        for number, each in enumerate(wanted):
+            each.do()
+            if {*find_hazards()} - before:
+                return
+            say(number)
+
+    if wanted:
+        ask_helper(try_all, said.append, limit_s=_LIMIT_S)
+    return [wanted[number] for number in said]
