@@ -33,6 +33,10 @@ from forkrun.schedule.plugins import kind_of_cpp
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["filter", "producer", "analyzer", "histogram"]
+_ANOTHER_CELL = (
+    "; or, to define it anew, run the cell that makes the job first: here nobody tells which cell"
+    " runs, so nothing else is replaced"
+)
 MAIN = "main"
 """The job's own path."""
 Axis = Any  # of `hist`; (bins, low, high); or as [[modules.axes]] describes it
@@ -93,8 +97,8 @@ class JobPath:
         if what is None:
             return functools.partial(self.filter, label=label, **params)
         check_what(_call("filter", label), what, base="Filter")
-        label = label or self._numbered("filter", what)
-        self._add(Step("filter", label, what, params, is_filter=True), on_path=True)
+        step = Step("filter", label or "", what, params, is_filter=True)
+        self._add(step if label else self._numbered(step), on_path=True)
         return self if isinstance(what, str) or _is_lambda(what) else what
 
     def add(
@@ -169,7 +173,7 @@ class JobPath:
             check_what(call, what, direction)
             name = f"{variation}_{direction}"
             declared = {"replaces": columns, "variation": name, "on_data": on_data}
-            self._add(Step("producer", self._version(f"{columns[0]}_{name}"), what, declared))
+            self._add(self._version(Step("producer", f"{columns[0]}_{name}", what, declared)))
         return self
 
     def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
@@ -235,7 +239,7 @@ class JobPath:
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
                 f'"{step.label}" is defined twice: {other.place} and {step.place}; give one another'
-                f' name: {key}="…"'
+                f' name: {key}="…"{_ANOTHER_CELL if self._steps.are_cells_unknown else ""}'
             )
         return self
 
@@ -256,24 +260,26 @@ class JobPath:
         if not own:
             return self._add(Step("producer", name, what, params))
         declared = {**params, "replaces": [name], **own}
-        return self._add(Step("producer", self._version(f"new_{name}"), what, declared))
+        return self._add(self._version(Step("producer", f"new_{name}", what, declared)))
 
-    def _version(self, label: str) -> str:
-        """A label of its own for one of several versions of a column."""
-        self._steps.enter()
-        labels = [label, *(f"{label}{number}" for number in range(2, len(self._steps) + 3))]
-        return next(each for each in labels if each not in self._steps)
+    def _version(self, step: Step) -> Step:
+        """One of several versions of a column, with a label of its own."""
+        if label := self._steps.same(_with_plain_params(step), ""):
+            return replace(step, label=label)
+        numbered = (f"{step.label}{number}" for number in range(2, len(self._steps) + 3))
+        labels = [step.label, *numbered]
+        return replace(step, label=next(each for each in labels if each not in self._steps))
 
-    def _numbered(self, kind: str, what: Any) -> str:
-        """A name for what has none of its own."""
-        if not isinstance(what, str) and name_of(what).isidentifier():
-            return name_of(what)
-        if label := self._steps.same(kind, what, self.name):
-            return label
-        number = sum(step.kind == kind for step in self._steps.values()) + 1
+    def _numbered(self, step: Step) -> Step:
+        """A filter with a name, which has none of its own."""
+        if not isinstance(step.what, str) and name_of(step.what).isidentifier():
+            return replace(step, label=name_of(step.what))
+        if label := self._steps.same(_with_plain_params(step), self.name):
+            return replace(step, label=label)
+        number = sum(each.kind == step.kind for each in self._steps.values()) + 1
         number = 1 if self._steps.is_again else number
-        labels = (f"{kind}{each}" for each in range(number, number + len(self._steps) + 2))
-        return next(label for label in labels if label not in self._steps)
+        labels = (f"{step.kind}{each}" for each in range(number, number + len(self._steps) + 2))
+        return replace(step, label=next(each for each in labels if each not in self._steps))
 
 
 def _decorator(call: Callable[..., Any], *given: Any, **keys: Any) -> Callable[[Any], Any]:

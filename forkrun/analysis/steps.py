@@ -1,25 +1,32 @@
 """What a job is made of, in the order in which it is defined. In a notebook, a cell that is run
-again replaces what it defined before, where that was."""
+again replaces what it defined before, where that was. Where nobody tells which cell runs, only what
+is the very same is replaced."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from types import FrameType
 from typing import Any, Literal, NamedTuple
 
+from msgspec.structs import asdict
+
 from forkrun.analysis.step import Step
+from forkrun.modules.program.code_digest import code_digest
 
 Kind = Literal["module", "path", "output"]
 
 
 class Cell(NamedTuple):
-    """A cell that is run. `name`: of the cell, changed or not, if the front end tells it, else the
-    file of its code; `run`: number of the execution."""
+    """A cell that is run. `name`: of the cell, changed or not, if the front end tells it; `run`:
+    number of the execution."""
 
     name: str
     run: int
-    is_told: bool
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is known which cell it is."""
+        return bool(self.name)
 
 
 class Part(NamedTuple):
@@ -40,6 +47,8 @@ class Steps(Mapping[str, Step]):
         self._parts: list[Part] = []
         self._known: dict[tuple[Kind, str], Part] = {}
         self._cell: Cell | None = None
+        self._said: Cell | None = None
+        """The execution that has said what it replaces."""
         self._place: int | None = None
         """Where the running cell adds what it defines; None: at the end."""
 
@@ -72,27 +81,21 @@ class Steps(Mapping[str, Step]):
         self.enter()
         return ("path", name) in self._known
 
-    def same(self, kind: str, what: Any, path: str) -> str:
-        """Label of what another run of this cell may have defined: of the same kind, with the same
-        text; "" if there is none."""
+    def same(self, step: Step, path: str) -> str:
+        """Label of what another run of this cell may have defined, which is the same but for the
+        label; "" if there is none."""
         self.enter()
-        return next(
-            (
-                part.label
-                for part in self._of("module")
-                if (part.what.kind, part.what.what, part.path) == (kind, what, path)
-                and self._may_replace(part)
-            ),
-            "",
-        )
+        new = Part("module", step.label, step, path, self._cell)
+        return next((old.label for old in self._of("module") if self._is_again(new, old)), "")
 
     def add(self, kind: Kind, label: str, what: Any = None, path: str = "") -> Step | None:
-        """Adds a part, in the place of one with this label that an earlier run of a cell has
-        defined. Gives the module that has the label already, if it is not to be replaced."""
+        """Adds a part, in the place of the same one of an earlier run of a cell. Gives the module
+        that has the label already, if it is not to be replaced."""
         self.enter()
         part, old = Part(kind, label, what, path, self._cell), self._known.get((kind, label))
-        if old is not None and self._may_replace(old):
+        if old is not None and self._is_again(part, old):
             self._parts[self._parts.index(old)] = part
+            self._say_replaced(old)
         elif old is not None and kind == "module":
             found: Step = old.what
             return found
@@ -122,18 +125,45 @@ class Steps(Mapping[str, Step]):
             self._parts = [p for p in self._parts if not (cell and _is_older(p.cell, cell))]
             self._known = {(part.kind, part.label): part for part in self._parts}
 
-    def _may_replace(self, part: Part) -> bool:
-        """Whether a name that comes again replaces this part: an earlier execution defined it, and
-        nobody tells which cells these are."""
-        now, then = self._cell, part.cell
-        return now is not None and then is not None and not now.is_told and now.run != then.run
+    @property
+    def are_cells_unknown(self) -> bool:
+        """Whether a cell runs, and nobody tells which one."""
+        return self._cell is not None and not self._cell.is_told
+
+    def _is_again(self, new: Part, old: Part) -> bool:
+        """Whether a part is an older one that is defined again: by an earlier execution, if nobody
+        tells which cells these are, of the same kind, on the same path and with the same text."""
+        if not self.are_cells_unknown or old.cell is None or new.cell is None:
+            return False
+        is_alike = (new.kind, new.path) == (old.kind, old.path)
+        return is_alike and new.cell.run != old.cell.run and _text_of(new) == _text_of(old)
+
+    def _say_replaced(self, old: Part) -> None:
+        """Says it once for each execution."""
+        if self._cell == self._said:
+            return
+        self._said = self._cell
+        print(
+            f'forkrun: "{old.label}" is what an earlier input has defined, with the same text: it'
+            " is replaced, and so is what else comes again; give it another label if both are meant",
+            file=sys.stderr,
+        )
 
     def _of(self, kind: Kind) -> Iterator[Part]:
         return (part for part in self._parts if part.kind == kind)
 
 
 def _is_older(then: Cell | None, now: Cell) -> bool:
-    return then is not None and then.name == now.name and then.run != now.run
+    is_same = then is not None and now.is_told and then.name == now.name
+    return is_same and then is not None and then.run != now.run
+
+
+def _text_of(part: Part) -> str:
+    """What is defined, without its label and its place."""
+    if not isinstance(part.what, Step):
+        return repr(part.what)
+    step = asdict(part.what)
+    return code_digest([step[name] for name in sorted(step.keys() - {"label", "line"})])
 
 
 def current_cell() -> Cell | None:
@@ -144,12 +174,4 @@ def current_cell() -> Cell | None:
     kernel: Any = getattr(shell, "kernel", None)
     parent = kernel.get_parent("shell") if hasattr(kernel, "get_parent") else {}
     told = parent.get("metadata", {}).get("cellId")
-    return Cell(str(told or _file_of_program()), int(shell.execution_count), bool(told))
-
-
-def _file_of_program() -> str:
-    """The file of the calling code; that of a cell is named after its text."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame and frame.f_globals.get("__name__", "").startswith("forkrun."):
-        frame = frame.f_back
-    return frame.f_code.co_filename if frame else ""
+    return Cell(str(told or ""), int(shell.execution_count))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +22,25 @@ class Notebook:
 
     def __init__(self, is_told: bool) -> None:
         self.now: Cell | None = None
-        self._n, self._is_told = 0, is_told
+        self._n, self.is_told = 0, is_told
 
     def run(self, name: str) -> None:
         self._n += 1
-        self.now = Cell(name, self._n, self._is_told)
+        self.now = Cell(name if self.is_told else "", self._n)
 
 
-@pytest.fixture(params=[True, False])
+@pytest.fixture(params=[True, False], ids=["told", "untold"])
 def notebook(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Notebook:
     made = Notebook(request.param)
     monkeypatch.setattr(steps, "current_cell", lambda: made.now)
     return made
 
 
+told = pytest.mark.parametrize("notebook", [True], indirect=True)
+untold = pytest.mark.parametrize("notebook", [False], indirect=True)
+
+
+@told
 def test_a_cell_that_is_run_again_takes_its_own_place(notebook: Notebook) -> None:
     job = forkrun.Job("a.root")
     notebook.run("first")
@@ -66,18 +73,144 @@ def test_a_name_that_comes_twice_in_one_run_is_refused(notebook: Notebook) -> No
         job.define("x", "nJet + 1")
 
 
-def test_another_cell_takes_a_name_only_where_nobody_tells_which_it_is(notebook: Notebook) -> None:
-    job = forkrun.Job("a.root")
+DEFINED: dict[str, Callable[[forkrun.Job], Any]] = {
+    "filter": lambda job: job.filter("nJet > 1", label="x"),
+    "other filter": lambda job: job.filter("nJet > 2", label="x"),
+    "filter of a function": lambda job: job.filter(lambda e: e["nJet"] > 1, label="x"),
+    "filter of another function": lambda job: job.filter(lambda e: e["nJet"] > 2, label="x"),
+    "filter with a parameter": lambda job: job.filter(at_least, label="x", n=1),
+    "filter with another parameter": lambda job: job.filter(at_least, label="x", n=2),
+    "filter of another path": lambda job: job.path("other").filter("nJet > 1", label="x"),
+    "column": lambda job: job.define("x", "nJet > 1"),
+    "other column": lambda job: job.define("x", "nJet > 2"),
+    "producer": lambda job: job.producer(lambda e: {"y": e["nJet"]}, label="x"),
+    "analyzer": lambda job: job.analyzer(lambda e: None, label="x"),
+    "histogram": lambda job: job.path("x").hist("nJet", (5, 0, 5), name="x"),
+    "histogram of other bins": lambda job: job.path("x").hist("nJet", (6, 0, 5), name="x"),
+    "weighted histogram": lambda job: job.path("x").hist("nJet", (5, 0, 5), name="x", weight="w"),
+    "C++": lambda job: job.add("cpp:Trijet", label="x"),
+    "C++ of other parameters": lambda job: job.add("cpp:Trijet", label="x", pt_min=3.0),
+}
+
+
+def made(job: forkrun.Job) -> Any:
+    return job.config.model_dump(mode="json")
+
+
+def at_least(events: Any, n: int) -> Any:
+    return events["nJet"] >= n
+
+
+@pytest.mark.parametrize(
+    ("notebook", "first", "second"),
+    [
+        *((False, first, second) for first, second in product(DEFINED, DEFINED)),
+        *((True, "filter", second) for second in DEFINED),
+    ],
+    indirect=["notebook"],
+)
+def test_another_cell_never_takes_a_name_for_something_else(
+    notebook: Notebook, first: str, second: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugins = {"plugins": ["forkrun_modules"]}
+    job = forkrun.Job("a.root").configure(job=plugins)
     notebook.run("first")
-    job.define("x", "nJet").filter("x > 1")
-    notebook.run("changed")
-    if notebook._is_told:
-        with pytest.raises(ConfigError, match='"x" is defined twice'):
-            job.define("x", "nJet + 1")
-        return
-    job.define("x", "nJet + 1").filter("x > 1")
-    kinds = [module.type for module in job.config.modules]
-    assert kinds == ["expression:nJet + 1", "expression:x > 1"]
+    DEFINED[first](job)
+    before = made(job)
+    notebook.run("second")
+    label = "x_x" if "histogram" in first else "x"
+    if ("histogram" in first) != ("histogram" in second):
+        DEFINED[second](job)
+        assert len(job.config.modules) == 2
+    elif first != second or notebook.is_told:
+        with pytest.raises(ConfigError, match=f'"{label}" is defined twice') as caught:
+            DEFINED[second](job)
+        assert ("run the cell that makes the job first" in str(caught.value)) != notebook.is_told
+        assert made(job) == before
+    else:
+        DEFINED[second](job)
+        assert made(job) == before
+        said = capsys.readouterr().err
+        assert said.startswith(f'forkrun: "{label}" is what an earlier input has defined, with')
+        assert said.count("\n") == 1
+
+
+@untold
+def test_cells_of_one_text_are_not_taken_for_one(notebook: Notebook) -> None:
+    """As with nbconvert or papermill: `job.path(region).filter("nJet > 1")` of two regions."""
+    job = forkrun.Job("a.root")
+    for region in ("signal", "control"):
+        notebook.run("the same text")
+        job.path(region).filter("nJet > 1").hist("nJet", (5, 0, 5))
+    assert {name: len(labels) for name, labels in job.config.paths.items()} == {
+        "signal": 2, "control": 2,
+    }  # fmt: skip
+
+
+@untold
+def test_what_is_the_same_takes_its_own_place_where_nobody_tells_the_cell(
+    notebook: Notebook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = forkrun.Job("a.root")
+
+    def define(run: str) -> None:
+        notebook.run(run)
+        job.filter("nJet > 1").redefine("Jet_pt", "1.1 * Jet_pt").redefine("Jet_pt", "1.1 * Jet_pt")
+        job.vary("Jet_pt", "jes", up="1.02 * Jet_pt", down="0.98 * Jet_pt")
+        job.hist("nJet", (5, 0, 5), weight=lambda events: events["event"]).output("skim")
+
+    define("one")
+    before = made(job)
+    assert len(job.config.modules) == 6
+    assert capsys.readouterr().err == ""
+    define("again")
+    assert made(job) == before
+    assert capsys.readouterr().err.count("is replaced, and so is what else comes again") == 1
+
+
+@untold
+def test_an_output_of_another_path_is_refused(notebook: Notebook) -> None:
+    job = forkrun.Job("a.root")
+    for name in ("one", "two"):
+        notebook.run(name)
+        job.path(name).filter("nJet > 1").output("skim")
+    with pytest.raises(ConfigError, match='the label "skim" is used 2 times'):
+        _ = job.config
+
+
+CELLS = """
+import forkrun
+job = forkrun.Job("a.root", name="same")
+%%
+job.filter("nJet > 1", label="cut")
+%%
+job.filter("nJet > 2", label="cut")
+%%
+job.filter("nJet > 1", label="cut")
+%%
+print([m.type for m in job.config.modules])
+"""
+
+
+@pytest.mark.slow
+def test_a_notebook_that_is_executed_replaces_no_filter_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    for name, value in environment(IPYTHONDIR=str(tmp_path / "ipython")).items():
+        monkeypatch.setenv(name, value)
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_code_cell(text) for text in CELLS.split("%%\n")]
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(
+        notebook, timeout=PATIENCE_S, kernel_name="python3", allow_errors=True, resources=resources
+    )
+    client.execute()
+    _, _, refused, again, shown = (cell.outputs for cell in notebook.cells)
+    assert '"cut" is defined twice' in refused[0]["evalue"]
+    assert '"cut" is what an earlier input has defined' in again[0]["text"]
+    assert shown[0]["text"] == "['expression:nJet > 1']\n"
 
 
 @pytest.mark.slow
