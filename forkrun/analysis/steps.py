@@ -145,7 +145,8 @@ class Steps(Mapping[str, Step]):
         self._said = self._cell
         print(
             f'forkrun: "{old.label}" is what an earlier input has defined, with the same text: it'
-            " is replaced, and so is what else comes again; give it another label if both are meant",
+            " is replaced, and so is what else comes again; give it another label if both are"
+            " meant",
             file=sys.stderr,
         )
 
