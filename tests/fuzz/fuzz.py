@@ -29,6 +29,7 @@ from tests.fuzz.originals import KINDS, files_of, tree_of  # noqa: E402
 from tests.fuzz.trial import (  # noqa: E402
     SANITIZED,
     STEPS,
+    STEPS_BESIDE,
     Outcome,
     Source,
     digests_of,
@@ -36,9 +37,9 @@ from tests.fuzz.trial import (  # noqa: E402
     try_files,
 )
 
-SHELTERED = ("index", "outputs", "merge", "join")
+SHELTERED = ("index", "outputs", "merge", "join", *STEPS_BESIDE)
 """Steps that a job or command makes in a helper process: if ROOT dies there, the file is named."""
-LIMITED = ("index", "merge", "join")
+LIMITED = ("index", "merge", "join", *STEPS_BESIDE)
 """Those of them whose CPU time is limited."""
 _MOST_BYTES = 4 << 30  # what a helper process may have
 _UNNOTICED = ("envelope", "swap")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import uproot
 
 from forkrun import _core
 from forkrun.errors import ForkrunError, InputError
@@ -23,9 +24,13 @@ from forkrun.formats.lcio import LCIO
 from forkrun.index.model import RangeColumns
 
 STEPS = ("index", "read", "select", "outputs", "merge", "join")
+STEPS_BESIDE = ("beside", "carry", "copy")
+"""Of files with more than the table of events, in which all of it is looked for."""
 SANITIZED = "ASAN_OPTIONS" in os.environ
 """Under the address sanitizer, which takes terabytes of addresses, so that memory has no limit."""
 _MOST_BYTES = 4 << 30  # of heap, as a helper process may have
+_ORIGINS = "forkrun_origins"
+"""An object beside the events of outputs that no input has."""
 _WALL_BY_CPU = 30  # other work on the machine does not make a step hang
 Note = Callable[[str, str, Any], None]
 Digests = dict[str, str]  # of the values, by branch
@@ -40,6 +45,13 @@ class Source:
     ids: tuple[str, str, str]
     digests: Digests
     tree: str = "Events"
+    beside: Digests = field(default_factory=dict)
+    """Of the other tables, by path and branch; and the objects there are, as "/"."""
+
+    @property
+    def tables(self) -> list[str]:
+        """Paths of the other tables."""
+        return sorted({name.rpartition(":")[0] for name in self.beside} - {""})
 
 
 @dataclass
@@ -96,12 +108,16 @@ def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
         index.update(_core.index_tree(str(damaged), source.tree, *source.ids))
         return None
 
+    if source.beside:
+        _step("beside", lambda: digests_beside(damaged, source.tables), source, damaged, note)
     if not _step("index", read_index, source, damaged, note):
         return
     _step("read", lambda: digests_of(damaged, index, source.tree), source, damaged, note)
     selection = _Selection(source, damaged, index, folder / "output.root")
     if _step("select", selection.select, source, damaged, note):
         _step("outputs", selection.make_outputs, source, damaged, note)
+        if source.beside:
+            _step("carry", selection.carry, source, damaged, note)
 
 
 def _as_lcio(source: Source, damaged: Path, folder: Path, note: Note) -> None:
@@ -143,6 +159,8 @@ def digests_of_lcio(file: Path) -> Digests:
 def _as_merge(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     """Baskets are copied as they are, after a check of what they hold."""
     _merged("merge", source, damaged, folder, note, verify=True, recluster="never")
+    if source.beside:
+        _merged("copy", source, damaged, folder, note)
 
 
 def _as_join(source: Source, damaged: Path, folder: Path, note: Note) -> None:
@@ -158,9 +176,9 @@ def _merged(
     def merge() -> Digests:
         _core.merge_trees([str(damaged)], str(merged), **options)
         try:
-            return digests_of(
-                merged, _core.index_tree(str(merged), source.tree, *source.ids), source.tree
-            )
+            index = _core.index_tree(str(merged), source.tree, *source.ids)
+            found = digests_of(merged, index, source.tree)
+            return found | (digests_beside(merged, source.tables) if source.beside else {})
         except ForkrunError as error:
             raise _UnreadableError(str(error)) from error
 
@@ -185,7 +203,10 @@ def _step(
     except Exception as error:
         note(name, "untyped", f"{type(error).__name__}: {error}")
     else:
-        differing = differences(source.digests, found) if found is not None else []
+        expected = {"beside": source.beside, "carry": source.beside}.get(name, source.digests)
+        if name in ("merge", "join", "copy"):
+            expected = source.digests | source.beside
+        differing = differences(expected, found) if found is not None else []
         note(name, "differs" if differing else "same", differing)
         return True
     return False
@@ -205,6 +226,22 @@ def digests_of(file: Path, index: dict[str, Any], tree: str = "Events") -> Diges
     return {name: _digest(column) for name, column in columns.items()}
 
 
+def digests_beside(file: Path, tables: Sequence[str]) -> Digests:
+    """Digests of the values of these tables, and of which objects the file has, as uproot sees
+    them."""
+    digests = {}
+    for tree in tables:
+        index = _core.index_tree(str(file), tree, "", "", "")
+        if index["absent"]:
+            raise InputError(index["absent"])
+        digests.update({f"{tree}:{n}": d for n, d in digests_of(file, index, tree).items()})
+    with uproot.open(file) as opened:
+        names = opened.classnames(cycle=False)
+        names.pop(_ORIGINS, None)
+        digests["/"] = " ".join(f"{name}:{names[name]}" for name in sorted(names))
+    return digests
+
+
 def _digest(column: Any) -> str:
     parts = column if isinstance(column, tuple) else (column,)
     digest = hashlib.blake2b(digest_size=8)
@@ -220,7 +257,7 @@ class _Selection:
         branches = [(name, kind) for name, kind, _ in index["branches"]]
         self._columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
         self._names = [name for name, _ in branches]
-        self._index, self._out, self._source = index, out, source
+        self._index, self._out, self._source, self._damaged = index, out, source, damaged
         self._tree = _core.TreeSource(
             [str(damaged)], source.tree, *source.ids, self._columns, [index["clusters"]]
         )
@@ -253,6 +290,11 @@ class _Selection:
             return digests_of(self._out, index, self._source.tree)
         except ForkrunError as error:
             raise _UnreadableError(str(error)) from error
+
+    def carry(self) -> Digests:
+        """What goes with the events, beside them in the output."""
+        _core.carry_objects([str(self._damaged)], str(self._out), [self._source.tree])
+        return digests_beside(self._out, self._source.tables)
 
 
 # --- processes ------------------------------------------------------------------------------------

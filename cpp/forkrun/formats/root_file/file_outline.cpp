@@ -52,10 +52,10 @@ FileKey parse_file_key(ObjectStream& from) {
   key.key_length = from.number<std::int16_t>();
   key.cycle = from.number<std::int16_t>();
   key.place = version > large ? from.number<std::int64_t>() : from.number<std::int32_t>();
-  version > large ? from.skip<std::int64_t>() : from.skip<std::int32_t>();  // the directory
+  key.folder = version > large ? from.number<std::int64_t>() : from.number<std::int32_t>();
   key.type = from.text();
   key.name = from.text();
-  static_cast<void>(from.text());
+  key.title = from.text();
   require(key.key_length > 0 && key.n_bytes >= key.key_length && key.n_object_bytes >= 0);
   return key;
 }
@@ -98,7 +98,7 @@ std::vector<std::byte> FileOutline::bytes(std::int64_t place, std::int64_t n_byt
 }
 
 std::vector<FileKey> FileOutline::keys_of(std::span<const std::byte> directory) const {
-  const auto list = key_list_of(directory);
+  const auto list = parse_directory(directory).key_list;
   const auto record = bytes(list.place, list.n_bytes);
   ObjectStream from{record, 0};
   const auto own = parse_file_key(from);

@@ -18,8 +18,10 @@ class ObjectStream;
 struct FileKey {
   std::string type;
   std::string name;
+  std::string title;
   int cycle{};
   std::int64_t place{};
+  std::int64_t folder{};          ///< where the record of its directory begins
   std::int32_t n_bytes{};         ///< of its record, with the key
   std::int32_t n_object_bytes{};  ///< uncompressed
   int key_length{};

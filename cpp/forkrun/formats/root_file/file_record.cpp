@@ -13,19 +13,23 @@ namespace {
 constexpr std::size_t at_n_bytes = 0, at_version = 4, at_object_length = 6, at_date = 10,
                       at_key_length = 14, at_places = 18;
 // A directory.
-constexpr std::size_t at_created = 2, at_modified = 6, at_n_key_list = 10, at_directory_places = 18;
+constexpr std::size_t at_created = 2, at_modified = 6, at_n_key_list = 10, at_n_before = 14,
+                      at_directory_places = 18;
 // The header of a file. Its version is larger by a million where places are of 8 bytes.
 constexpr std::size_t at_file_version = 4, at_begin = 8, at_end = 12, at_n_name_bytes = 28,
                       at_compression = 33, at_classes = 37, at_uuid = 47, n_more_before_name = 8,
                       n_more_before_uuid = 12;
 constexpr std::int32_t large_file = 1'000'000;
+constexpr std::int16_t more_if_large = 1000;
 
 bool is_version(std::span<const std::byte> at, std::int16_t version) {
   const auto found = big_endian<std::int16_t>(at.data());
-  return found == version || found == version + 1000;
+  return found == version || found == version + more_if_large;
 }
 
-bool is_large(std::span<const std::byte> at) { return big_endian<std::int16_t>(at.data()) > 1000; }
+bool is_large(std::span<const std::byte> at) {
+  return big_endian<std::int16_t>(at.data()) > more_if_large;
+}
 
 bool is_directory(std::span<const std::byte> bytes) {
   return bytes.size() >= n_directory_bytes && is_version(bytes, 5);
@@ -146,8 +150,7 @@ std::span<std::byte> uuid_in_directory(std::span<std::byte> directory) {
 }
 
 bool has_uuid(std::span<const std::byte> directory) {
-  constexpr std::int16_t large = 1000;
-  return big_endian<std::int16_t>(directory.data()) % large > 1;
+  return big_endian<std::int16_t>(directory.data()) % more_if_large > 1;
 }
 
 namespace {
@@ -183,10 +186,14 @@ RecordPlace parse_record(std::span<const std::byte> first_bytes) {
   return {place_at(&first_bytes[at_places], is_large(first_bytes.subspan(at_version))), n_bytes};
 }
 
-RecordPlace key_list_of(std::span<const std::byte> directory) {
+DirectoryRecord parse_directory(std::span<const std::byte> directory) {
   const bool large = is_large(directory);
-  return {place_at(&directory[at_directory_places + (large ? 16 : 8)], large),
-          big_endian<std::int32_t>(&directory[at_n_key_list])};
+  const auto* places = &directory[at_directory_places];
+  return {big_endian<std::int16_t>(directory.data()) - (large ? more_if_large : 0),
+          big_endian<std::int32_t>(&directory[at_n_before]),
+          place_at(places, large),
+          {place_at(places + (large ? 16 : 8), large),
+           big_endian<std::int32_t>(&directory[at_n_key_list])}};
 }
 
 std::optional<std::vector<RecordPlace>> keys_in(std::span<std::byte> list_record) {

@@ -58,8 +58,16 @@ constexpr std::size_t n_record_bytes = 26;
 [[nodiscard]] RecordPlace parse_record(std::span<const std::byte> first_bytes);
 /// Length of the key that a record begins with; 0 if it does not begin with one.
 [[nodiscard]] std::size_t key_length_of(std::span<const std::byte> record);
-/// The record of a directory's list of keys.
-[[nodiscard]] RecordPlace key_list_of(std::span<const std::byte> directory);
+/// What a directory says of itself. `record`: where its record begins, `n_before`: after how many
+/// bytes of that the directory does, by which ROOT reads folders; `version`: without what is added
+/// to it where places are of 8 bytes.
+struct DirectoryRecord {
+  int version{};
+  std::int32_t n_before{};
+  std::int64_t record{};
+  RecordPlace key_list;
+};
+[[nodiscard]] DirectoryRecord parse_directory(std::span<const std::byte> directory);
 /// The records that such a list names; nothing if this is none.
 [[nodiscard]] std::optional<std::vector<RecordPlace>> keys_in(std::span<std::byte> list_record);
 

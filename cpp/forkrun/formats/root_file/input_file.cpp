@@ -123,7 +123,7 @@ std::string InputFile::uuid() {
   if (has_uuid(directory)) {
     return file().GetUUID().AsString();
   }
-  const auto list = key_list_of(directory);
+  const auto list = parse_directory(directory).key_list;
   std::vector<std::byte> keys(static_cast<std::size_t>(std::max(list.n_bytes, 0)));
   read(list.place, keys);
   ContentDigest digest;
@@ -177,7 +177,8 @@ void InputFile::check_keys() const {
     return;  // ROOT says what it sees
   }
   reading_again({0, identity_.n_bytes}, [this] {
-    const auto problem = disagreeing_key(identity_.n_bytes, reading());
+    const auto unlisted = is_local() ? Unlisted::looked_for : Unlisted::passed_over;
+    const auto problem = disagreeing_key(identity_.n_bytes, reading(), unlisted);
     if (!problem.empty()) {
       fail_damaged(path_, problem);
     }

@@ -1,5 +1,6 @@
 #include <forkrun/formats/root_file/key_check.hpp>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,10 +16,12 @@ struct Disagreement {
   std::string what;
 };
 
+/// The dates of a folder may differ, and its class: "TDirectory" and "TDirectoryFile".
 bool are_same(const FileKey& one, const FileKey& other) {
   return one.place == other.place && one.n_bytes == other.n_bytes &&
          one.n_object_bytes == other.n_object_bytes && one.key_length == other.key_length &&
-         one.name == other.name &&
+         one.cycle == other.cycle && one.folder == other.folder && one.name == other.name &&
+         one.title == other.title &&
          (one.type == other.type || (one.is_folder() && other.is_folder()));
 }
 
@@ -28,15 +31,18 @@ std::string named(const std::string& folder) {
 
 class KeyCheck {
  public:
-  KeyCheck(std::int64_t n_bytes, const FileOutline::Read& read) : n_bytes_{n_bytes}, read_{read} {}
+  KeyCheck(std::int64_t n_bytes, const FileOutline::Read& read, Unlisted unlisted)
+      : n_bytes_{n_bytes}, read_{read}, unlisted_{unlisted} {}
 
   void check() {
     const auto header = bytes(0, n_header_bytes);
     constexpr std::string_view magic = "root";
     const std::string_view begin{reinterpret_cast<const char*>(header.data()), magic.size()};
     if (begin == magic) {
-      free_room_ = parse_header(header).free_room;
-      check_folder(top_directory(header).directory, "", 0);
+      header_ = parse_header(header);
+      const auto [record, directory] = top_directory(header);
+      check_top({"", record, directory - record});
+      check_record(header_.classes, "the descriptions of its classes");
     }
   }
 
@@ -48,30 +54,88 @@ class KeyCheck {
     return bytes;
   }
 
-  /// `folder`: its path; "" for the file.
-  void check_folder(std::int64_t place, const std::string& folder, int depth) const {
+  /// `path`: "" for the file; `n_before`: bytes of its record before the directory.
+  struct Folder {
+    std::string path;
+    std::int64_t record{};
+    std::int64_t n_before{};
+  };
+
+  /// Its record begins with a key; name and title of the file follow.
+  void check_top(const Folder& top) const {
+    try {
+      const auto before = bytes(top.record, top.n_before);
+      ObjectStream from{before, 0};
+      const auto key = parse_file_key(from);
+      ObjectStream::require(key.place == top.record && std::cmp_equal(from.at(), key.key_length));
+      static_cast<void>(from.text());
+      static_cast<void>(from.text());
+      ObjectStream::require(from.at() == before.size());
+    } catch (const ObjectStream::Unexpected&) {
+      throw Disagreement{"what it says of its top folder is damaged"};
+    }
+    check_folder(top, 0);
+  }
+
+  void check_folder(const Folder& folder, int depth) const {
     constexpr int deepest = 100;
-    auto directory = bytes(place, n_directory_bytes);
-    if (uuid_in_directory(directory).empty() || depth == deepest) {
+    const auto directory = directory_of(folder);
+    if (depth == deepest || directory.key_list == RecordPlace{}) {
       return;
     }
-    const auto list = key_list_of(directory);
-    if (list == RecordPlace{}) {
-      return;
-    }
-    for (const auto& key : keys_of(list, folder)) {
-      check_key(key, folder);
+    for (const auto& key : keys_of(directory, folder.path)) {
+      check_key(key, folder.path);
       if (key.is_folder()) {
-        check_folder(key.place + key.key_length,
-                     folder.empty() ? key.name : folder + "/" + key.name, depth + 1);
+        check_folder({folder.path.empty() ? key.name : folder.path + "/" + key.name, key.place,
+                      key.key_length},
+                     depth + 1);
       }
     }
   }
 
-  [[nodiscard]] std::vector<FileKey> keys_of(const RecordPlace& list,
+  /// ROOT reads a folder where the folder itself says that it is, not where its key is.
+  [[nodiscard]] DirectoryRecord directory_of(const Folder& folder) const {
+    const auto directory =
+        parse_directory(bytes(folder.record + folder.n_before, n_directory_bytes));
+    if (!is_at(directory, folder)) {
+      throw Disagreement{
+          "what it says of " +
+          (folder.path.empty() ? "its top folder" : "folder \"" + folder.path + "\"") +
+          " is damaged"};
+    }
+    return directory;
+  }
+
+  static bool is_at(const DirectoryRecord& directory, const Folder& place) {
+    constexpr int newest = 5;
+    return directory.version >= 1 && directory.version <= newest &&
+           directory.record == place.record && directory.n_before == place.n_before;
+  }
+
+  /// That a record is where the header says, and its key is whole.
+  void check_record(const RecordPlace& record, const std::string& what) const {
+    constexpr std::int32_t longest = 1024;
+    if (record == RecordPlace{}) {
+      return;
+    }
+    try {
+      const auto first = bytes(record.place, std::min(record.n_bytes, longest));
+      ObjectStream from{first, 0};
+      const auto key = parse_file_key(from);
+      ObjectStream::require(key.place == record.place && key.n_bytes == record.n_bytes &&
+                            std::cmp_equal(from.at(), key.key_length));
+    } catch (const ObjectStream::Unexpected&) {
+      throw Disagreement{"the header tells of " + what + " at byte " +
+                         std::to_string(record.place) + ", where they are not"};
+    }
+  }
+
+  [[nodiscard]] std::vector<FileKey> keys_of(const DirectoryRecord& directory,
                                              const std::string& folder) const {
+    const auto& list = directory.key_list;
     std::vector<FileKey> keys;
     std::int32_t n_keys = 0;
+    std::size_t n_left_over = 0;
     try {
       const auto record = bytes(list.place, list.n_bytes);
       ObjectStream from{record, 0};
@@ -79,7 +143,8 @@ class KeyCheck {
       // ROOT goes by place and size in the directory; some programs write others in the key.
       const bool has_size =
           own.n_bytes == list.n_bytes || own.key_length + own.n_object_bytes == list.n_bytes;
-      ObjectStream::require((own.place == list.place || own.place == 0) && has_size);
+      ObjectStream::require((own.place == list.place || own.place == 0) && has_size &&
+                            std::cmp_equal(from.at(), own.key_length));  // where ROOT reads on
       ObjectStream content{std::span{record}.subspan(static_cast<std::size_t>(own.key_length)), 0};
       n_keys = content.number<std::int32_t>();
       ObjectStream::require(n_keys >= 0);
@@ -90,13 +155,67 @@ class KeyCheck {
         throw Disagreement{named(folder) + " tells " + std::to_string(n_keys) +
                            " of them, but there are more"};
       }
+      n_left_over = record.size() - static_cast<std::size_t>(own.key_length) - content.at();
     } catch (const ObjectStream::Unexpected&) {
       throw Disagreement{named(folder) +
                          (n_keys > 0 ? " tells " + std::to_string(n_keys) + " of them, and " +
                                            std::to_string(keys.size()) + " can be read"
                                      : std::string{" cannot be read"})};
     }
+    constexpr std::size_t most_of_root = 8;  // other programs keep more room than a list takes
+    if (n_left_over > most_of_root && unlisted_ == Unlisted::looked_for) {
+      check_unlisted(directory, keys, folder);
+    }
     return keys;
+  }
+
+  /// Looks through the records of the file for one that says that it is in this folder.
+  void check_unlisted(const DirectoryRecord& directory, const std::vector<FileKey>& keys,
+                      const std::string& folder) const {
+    constexpr int most_records = 10'000;
+    auto place = header_.begin;
+    for (int i = 0; i < most_records && place < std::min(header_.end, n_bytes_); ++i) {
+      const auto n_free = n_free_at(place);
+      const auto record = n_free > 0 ? FileKey{} : record_at(place);
+      if (n_free == 0 && record.n_bytes == 0) {
+        throw Disagreement{"no record begins at byte " + std::to_string(place)};
+      }
+      if (record.folder == directory.record && is_object(record) &&
+          place != directory.key_list.place &&
+          std::ranges::find(keys, place, &FileKey::place) == keys.end()) {
+        throw Disagreement{named(folder) + " does not tell of \"" + record.name + "\" (" +
+                           record.type + ") at byte " + std::to_string(place)};
+      }
+      place += n_free > 0 ? n_free : std::abs(record.n_bytes);
+    }
+  }
+
+  /// Of no bytes if there is none; of no class where room is free.
+  [[nodiscard]] FileKey record_at(std::int64_t place) const {
+    constexpr std::int64_t longest = 1024;
+    try {
+      const auto first = bytes(place, std::min(longest, n_bytes_ - place));
+      ObjectStream from{first, 0};
+      if (const auto n = ObjectStream{first, 0}.number<std::int32_t>(); n < 0) {
+        return {.n_bytes = n};
+      }
+      auto key = parse_file_key(from);
+      return key.place == place ? key : FileKey{};
+    } catch (const ObjectStream::Unexpected&) {
+      return {};
+    }
+  }
+
+  /// Whether a record is of what folders list. Lists of keys have the class of their folder.
+  [[nodiscard]] bool is_object(const FileKey& record) const {
+    if (record.is_folder()) {
+      const auto at = record.place + record.key_length;
+      return at <= n_bytes_ - std::int64_t{n_directory_bytes} &&
+             is_at(parse_directory(bytes(at, n_directory_bytes)),
+                   {"", record.place, record.key_length});
+    }
+    return record.type != "TBasket" && record.type != "RBlob" &&
+           record.place != header_.classes.place && record.place != header_.free_room.place;
   }
 
   void check_key(const FileKey& key, const std::string& folder) const {
@@ -121,38 +240,55 @@ class KeyCheck {
   [[nodiscard]] bool has_more(ObjectStream from) const {
     try {
       const auto key = parse_file_key(from);
-      return is_at_its_place(key) && !is_free(key.place);
+      return is_at_its_place(key) && n_free_at(key.place) == 0;
     } catch (const ObjectStream::Unexpected&) {
       return false;
     }
   }
 
-  [[nodiscard]] bool is_free(std::int64_t place) const {
-    constexpr std::int16_t large = 1000;
-    const auto record = bytes(free_room_.place, free_room_.n_bytes);
-    ObjectStream from{record, 0};
-    from.seek(static_cast<std::size_t>(parse_file_key(from).key_length));
-    while (from.at() < record.size()) {
-      const bool is_large = from.number<std::int16_t>() > large;
-      const auto first = is_large ? from.number<std::int64_t>() : from.number<std::int32_t>();
-      const auto last = is_large ? from.number<std::int64_t>() : from.number<std::int32_t>();
-      if (first <= place && place <= last) {
-        return true;
-      }
+  /// Bytes from a place on that no record takes.
+  [[nodiscard]] std::int64_t n_free_at(std::int64_t place) const {
+    if (header_.free_room == RecordPlace{}) {
+      return 0;
     }
-    return false;
+    try {
+      const auto record = bytes(header_.free_room.place, header_.free_room.n_bytes);
+      ObjectStream from{record, 0};
+      from.seek(static_cast<std::size_t>(parse_file_key(from).key_length));
+      while (from.at() < record.size()) {
+        if (const auto [first, last] = next_room(from); first <= place && place <= last) {
+          return last - place + 1;
+        }
+      }
+      return 0;
+    } catch (const ObjectStream::Unexpected&) {
+      throw Disagreement{"the list of its free room cannot be read"};
+    }
+  }
+
+  /// First and last byte.
+  static std::pair<std::int64_t, std::int64_t> next_room(ObjectStream& from) {
+    constexpr std::int16_t large = 1000;
+    const bool is_large = from.number<std::int16_t>() > large;
+    const auto number = [&] {
+      return is_large ? from.number<std::int64_t>() : from.number<std::int32_t>();
+    };
+    const auto first = number();
+    return {first, number()};
   }
 
   std::int64_t n_bytes_;
   const FileOutline::Read& read_;
-  RecordPlace free_room_;
+  Unlisted unlisted_;
+  FileHeader header_;
 };
 
 }  // namespace
 
-std::string disagreeing_key(std::int64_t n_bytes, const FileOutline::Read& read) {
+std::string disagreeing_key(std::int64_t n_bytes, const FileOutline::Read& read,
+                            Unlisted unlisted) {
   try {
-    KeyCheck{n_bytes, read}.check();
+    KeyCheck{n_bytes, read, unlisted}.check();
   } catch (const Disagreement& disagreement) {
     return disagreement.what;
   } catch (const ObjectStream::Unexpected&) {

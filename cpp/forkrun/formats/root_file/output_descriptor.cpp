@@ -61,7 +61,7 @@ class WrittenFile {
   void check_keys(std::int64_t place_of_directory) {
     std::array<std::byte, n_directory_bytes> directory{};
     read(place_of_directory, directory);
-    const auto place = key_list_of(directory);
+    const auto place = parse_directory(directory).key_list;
     expect(place, "the list of its objects");
     std::vector<std::byte> list(static_cast<std::size_t>(std::max(place.n_bytes, 0)));
     const auto keys = keys_in(read(place.place, list));

@@ -97,7 +97,7 @@ bool PlainFile::read_back(const WriteAgain& write_again) {
     return false;
   }
   const auto& header = outline->header();
-  const auto list = key_list_of(std::span{record}.last(n_directory_bytes));
+  const auto list = parse_directory(std::span{record}.last(n_directory_bytes)).key_list;
   const bool is_in_order = list.place + list.n_bytes == header.classes.place &&
                            header.classes.place + header.classes.n_bytes == header.free_room.place;
   std::vector<std::byte> keys(static_cast<std::size_t>(list.n_bytes));

@@ -1,0 +1,144 @@
+"""Every number of a file's directory structure is changed, in every way that one wrong bit, or one
+more and less, changes it: then the file is refused, or all that is in it comes through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import uproot
+
+from forkrun import _core
+from forkrun.errors import InputError
+from tests.fuzz.structure import Mutant, mutants, run_mutants, source_of, wrong
+from tests.support.files import write_events
+from tests.support.folder_files import KINDS, write_folders
+
+TABLES = ["dir/c", "dir/deep/d"]
+
+
+def write_plain_folders(path: Path) -> Path:
+    """As `write_folders`, without ROOT."""
+    write_events(path, [(1, 1, 12), (1, 2, 8)])
+    for tree in TABLES:
+        writer = _core.TreeWriter(str(path), tree, [("x", "int32")], "none", append_tree=True)
+        writer.write({"x": np.arange(7, dtype=np.int32)})
+        writer.close()
+    return path
+
+
+def faults(file: Path, chosen: Sequence[Mutant], folder: Path) -> list[tuple[str, str, object]]:
+    """What must not happen, and that nothing happened at all."""
+    _core.warm_up()  # what is forked need not load ROOT's interpreter
+    source = source_of(file, TABLES)
+    outcomes = list(run_mutants(source, chosen, folder))
+    n_refused = sum(outcome.steps.get("copy") == "refused" for _, outcome in outcomes)
+    assert n_refused > len(outcomes) / 4
+    return [(m.number.name, m.how, wrong(outcome)) for m, outcome in outcomes if wrong(outcome)]
+
+
+def test_a_number_that_is_wrong_by_one_loses_no_tree_in_a_folder(tmp_path: Path) -> None:
+    file = write_plain_folders(tmp_path / "in.root")
+    names = ("top folder/dir: ", "top folder/dir: record of the list of keys: ")
+    chosen = [m for m in mutants(file) if m.number.name.startswith(names) and m.how == "+1"]
+    assert len(chosen) > 20
+    assert {entries_with(m, file) for m in chosen[::3]} <= {(), (20, 7, 7)}
+    assert _core.merge_trees([str(file)], str(tmp_path / "out.root"))
+
+
+def entries_with(mutant: Mutant, file: Path) -> tuple[int, ...]:
+    """Entries of all trees of the merged file; none if it is refused."""
+    sound = file.read_bytes()
+    mutant.write(file, mutant.value)
+    try:
+        return tuple(_core.merge_trees([str(file)], f"{file}.out").values())
+    except InputError:
+        return ()
+    finally:
+        file.write_bytes(sound)
+
+
+@pytest.mark.parametrize("number", ["fNbytesName", "fSeekDir"])
+def test_a_folder_that_root_would_read_at_another_place_is_refused(
+    tmp_path: Path, number: str
+) -> None:
+    file = write_plain_folders(tmp_path / "in.root")
+    name = f"top folder/dir: {number}"
+    (mutant,) = [m for m in mutants(file) if m.number.name == name and m.how == "-1"]
+    mutant.write(file, mutant.value)
+    with pytest.raises(InputError, match=r'what it says of folder "dir" is damaged'):
+        _core.merge_trees([str(file)], str(tmp_path / "out.root"))
+    with pytest.raises(InputError, match=r'what it says of folder "dir" is damaged'):
+        _core.index_tree(str(file), "Events", "run", "luminosityBlock", "event")
+
+
+@pytest.mark.parametrize("n_bytes", [64, 256])
+def test_a_list_of_objects_of_which_nothing_is_left_is_refused(
+    tmp_path: Path, n_bytes: int
+) -> None:
+    """It then tells of no object, and none follows."""
+    file = write_plain_folders(tmp_path / "in.root")
+    (told,) = {
+        m.number.place for m in mutants(file) if m.number.name.endswith("dir: list of keys: nkeys")
+    }
+    data = bytearray(file.read_bytes())
+    n_bytes = min(n_bytes, len(data) - told)
+    data[told : told + n_bytes] = bytes(n_bytes)
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"does not tell of|no record begins at|cannot be read"):
+        _core.merge_trees([str(file)], str(tmp_path / "out.root"))
+
+
+@pytest.mark.slow
+def test_no_number_of_the_directory_loses_anything(tmp_path: Path) -> None:
+    """Each number once, and each kind of change."""
+    file = write_folders(tmp_path / "in.root", "changed")
+    chosen = mutants(file)[::29]
+    assert faults(file, chosen, tmp_path) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_change_of_a_number_of_the_directory_loses_anything(tmp_path: Path, kind: str) -> None:
+    file = write_folders(tmp_path / "in.root", kind)
+    assert faults(file, mutants(file), tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_that_root_has_left_so_are_not_refused(tmp_path: Path, kind: str) -> None:
+    file = write_folders(tmp_path / "in.root", kind)
+    merged = _core.merge_trees([str(file)], str(tmp_path / "out.root"), verify=True)
+    n_of_c = 3 if kind == "changed" else 7
+    extra = {} if kind == "changed" else {"dir/b": 3}
+    assert merged == {"Events": 20, "dir/c": n_of_c, "dir/deep/d": 4, **extra}
+    index = _core.index_tree(str(file), "dir/deep/d", "", "", "")
+    assert index["n_entries"] == 4
+
+
+def test_folders_that_uproot_has_written_are_not_refused(tmp_path: Path) -> None:
+    """It keeps room for more keys in their lists, and leaves in it what was there before."""
+    file = str(tmp_path / "in.root")
+    with uproot.recreate(file, initial_directory_bytes=64) as out:
+        out["a/b/ntuple"] = {"x": np.arange(5)}
+        tree = out.mktree("a/c", {"x": "int64"})
+        for number in range(4):
+            tree.extend({"x": np.arange(10)})
+            out[f"a/h{number}"] = np.histogram(np.arange(5))
+        del out["a/h1"]
+        out.mkdir("empty")
+    with uproot.update(file) as out:
+        out.mktree("d/e", {"x": "int64"}).extend({"x": np.arange(3)})
+        del out["a/h2"]
+    merged = _core.merge_trees([file], str(tmp_path / "out.root"), needs_checksums=False)
+    assert merged == {"a/b/ntuple": 5, "a/c": 40, "d/e": 3}
+
+
+@pytest.mark.slow
+def test_no_real_file_is_refused_for_its_directory(real_data: Path) -> None:
+    files = [f for f in real_data.rglob("*.root") if f.parent.name != "damaged"]
+    assert len(files) > 10
+    for file in files:
+        assert _core.index_tree(str(file), "no such tree", "", "", "")["absent"]
