@@ -76,11 +76,10 @@ class RunRecords(Struct, frozen=True):
 
     @property
     def start_s(self) -> float:
-        """Zero of the time axis: the job's first start, else the first thing known; 0 of nothing
-        [s since the epoch]."""
+        """Zero of the time axis: the first thing known; 0 of nothing [s since the epoch]."""
         known = [each[0].time_s for each in (self.timeline, self.samples) if each]
         known += [unit.start_s for unit in self.ledger[:1]]
-        return min(self.times("job_start") or known, default=0.0)
+        return min(known, default=0.0)
 
     @property
     def end_s(self) -> float:

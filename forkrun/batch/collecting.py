@@ -185,10 +185,10 @@ def _merge(
     is_whole: bool,
     quiet: bool,
 ) -> None:
+    start_s = time.time()
     plan = read_plan(folder)
     remove_results(folder)
     timeline = Timeline(folder.path)
-    start_s = min((commit.start_s for commit in commits), default=time.time())
     timeline.record("job_start", pid=os.getpid(), time_s=start_s)
     Own.import_modules = partial(import_modules, folder, config)
     keeping = contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()

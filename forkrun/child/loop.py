@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 
@@ -61,13 +62,14 @@ def process_units(
     _core.keep_freed_memory()
     ledger = Ledger(work.files.ledgers, child)
     processor = begin(work, child, work.settings)
+    begun_cpu_s = time.process_time()
     work.timeline.record("child_first_event", child=child, pid=os.getpid())
     before = states_of(work.job.schedule.modules)
     units = ChildUnits(work, child, assignment, processor, ledger, tick)
     with contextlib.suppress(_core.Stopped):
         processor.run(units.next, units.commit)
     _note(work, child, before)
-    _end(work, child, processor)
+    _end(work, child, processor, units.n_events_committed, begun_cpu_s)
     if imports:
         write_json(work.files.run.unshared_imports(child), imports.found())
     ledger.close()
@@ -84,13 +86,19 @@ def _note(work: Work, child: int, before: State) -> None:
         work.timeline.record("warning", child=child, pid=os.getpid(), text=text)
 
 
-def _end(work: Work, child: int, processor: _core.Processor) -> None:
+def _end(
+    work: Work, child: int, processor: _core.Processor, n_events: int, begun_cpu_s: float
+) -> None:
     work.shared.board.set_state(child, "finishing")
     processor.finish()
     if work.job.config.monitoring.timing or work.job.config.monitoring.trace:
         trace = work.job.config.monitoring.trace
         asked = {label: module.asked for label, module in work.job.schedule.modules.items()}
-        write_timing(processor, work.files.run.path, child, trace=trace, asked=asked)
+        write_timing(
+            processor, work.files.run.path, child, trace=trace, asked=asked, n_events=n_events,
+            cpu_s=time.process_time() - begun_cpu_s,
+            n_threads=work.job.config.threads.per_child,
+        )  # fmt: skip
     work.job.schedule.core.end_job()
     work.guard.check()
     work.shared.board.set_state(child, "done")

@@ -52,6 +52,7 @@ class ChildUnits:
         self._is_old = False
         self._begin_s: dict[int, float] = {}
         self._end_s = 0.0
+        self.n_events_committed = 0
 
     def next(self) -> _core.UnitToDo | None:
         """The next units; one that was in flight when another child died runs alone."""
@@ -103,6 +104,7 @@ class ChildUnits:
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)
+        self.n_events_committed += commit.n_events
         folder = self._work.files.folder(number)
         self._work.chaos.strike("after_ledger", stretch.numbers, folder)
         self._work.shared.board.beat(self._child)

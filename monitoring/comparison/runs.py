@@ -26,20 +26,26 @@ _WRITERS: dict[str, Callable[[float], str]] = {
 
 class Figure(Struct, frozen=True):
     """Value of a report. `place`: keys in report.json; `form`: how people read it; `word`: of the
-    page that explains it."""
+    page that explains it; `per`: keys of a number that it is divided by."""
 
     place: tuple[str, ...]
     text: str
     form: str
     word: str
+    per: tuple[str, ...] = ()
 
     def write(self, value: float) -> str:
         """The value with its unit."""
         return _WRITERS[self.form](value)
 
 
+_PER_EVENT = {"spent": ("spent", "n_events")}
+"""Killed processes leave no times: what others leave is compared by event."""
+
 FIGURES = {
-    name: Figure(tuple(place.split("/")), text, form, word)
+    name: Figure(
+        tuple(place.split("/")), text, form, word, _PER_EVENT.get(place.partition("/")[0], ())
+    )
     for name, place, text, form, word in (
         ("rate", "totals/rate_events_per_s", "events of the whole job", "rate", "rate"),
         (
@@ -55,10 +61,10 @@ FIGURES = {
         ("cpu", "totals/cpu_s", "CPU time of the event loops", "time", "CPU efficiency"),
         ("cpu_efficiency", "totals/cpu_efficiency", "CPU efficiency", "share", "CPU efficiency"),
         ("utilization", "balance/utilization", "utilization", "share", "utilization"),
-        ("reading", "spent/reading_s", "threads reading", "time", "reading"),
-        ("unpacking", "spent/unpacking_s", "threads unpacking", "time", "unpacking"),
-        ("processing", "spent/processing_s", "threads processing", "time", "processing"),
-        ("committing", "spent/committing_s", "threads committing", "time", "committing"),
+        ("reading", "spent/reading_s", "threads reading, an event", "time", "reading"),
+        ("unpacking", "spent/unpacking_s", "threads unpacking, an event", "time", "unpacking"),
+        ("processing", "spent/processing_s", "threads processing, an event", "time", "processing"),
+        ("committing", "spent/committing_s", "threads committing, an event", "time", "committing"),
         ("memory", "memory/peak/pss_bytes", "memory at its peak (PSS)", "size", "peak memory"),
         (
             "private",
@@ -102,7 +108,7 @@ def read_run(path: Path) -> Run:
         outputs = report["events"]["outputs"]
         sizes = [output["n_bytes_merged"] for output in outputs]
         report["output"] = sum(sizes) if outputs and None not in sizes else None
-        known = {name: _value(report, figure.place) for name, figure in FIGURES.items()}
+        known = {name: _figure(report, figure) for name, figure in FIGURES.items()}
         build = host.get("versions", {}).get("forkrun", "")
         return Run(
             name=str(path),
@@ -139,6 +145,14 @@ def _report(path: Path) -> dict[str, Any]:
     return report
 
 
+def _figure(report: Mapping[str, Any], figure: Figure) -> float | None:
+    value = _value(report, figure.place)
+    if value is None or not figure.per:
+        return value
+    divisor = _value(report, figure.per)
+    return value / divisor if divisor else None
+
+
 def _value(report: Mapping[str, Any], place: tuple[str, ...]) -> float | None:
     value: Any = report
     for key in place:
@@ -159,5 +173,5 @@ def _modules(path: Path) -> dict[str, float]:
 
 def _columns(report: Mapping[str, Any]) -> dict[str, float]:
     costs = report.get("input") or {"columns": ()}
-    n_events = report["events"]["n_events_read"] or 1
+    n_events = costs.get("n_events") or report["events"]["n_events_read"] or 1
     return {cost["column"]: cost["read_bytes"] / n_events for cost in costs["columns"]}

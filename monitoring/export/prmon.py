@@ -10,13 +10,15 @@ from msgspec import Struct
 
 from forkrun.monitoring.records import RunRecords, Sample
 from forkrun.monitoring.report.memory import add_up, complete_samples
+from forkrun.monitoring.report.sessions import describe_sessions, gaps_between
 
 _KB = 1024
 
 
 class Row(Struct, frozen=True):
     """All processes of a job at one time, named and in units as prmon has them: times in s, memory
-    in kB of 1024 bytes, reads in bytes since the job's start. What ended still counts in them."""
+    in kB of 1024 bytes, reads in bytes since the job's start. What ended still counts in them;
+    gaps between sessions do not."""
 
     Time: int
     wtime: int
@@ -58,6 +60,7 @@ def prmon_json(_: Path, records: RunRecords) -> bytes:
 
 def _rows(records: RunRecords) -> Iterator[Row]:
     last: dict[tuple[int | None, int], Sample] = {}
+    gaps = list(gaps_between(describe_sessions(records.sessions())))
     samples = iter(records.samples)
     for group in complete_samples(records.samples):
         at_s = group[-1].time_s
@@ -68,7 +71,7 @@ def _rows(records: RunRecords) -> Iterator[Row]:
         memory = add_up(group)
         yield Row(
             Time=int(at_s),
-            wtime=round(at_s - records.start_s),
+            wtime=round(at_s - records.start_s - sum(e - b for b, e in gaps if e <= at_s)),
             nprocs=memory.n_processes,
             pss=memory.pss_bytes // _KB,
             rss=memory.rss_bytes // _KB,

@@ -93,14 +93,13 @@ def _rows(workers: list[Worker], now_s: float, width: int) -> Text:
 
 
 def _cells(worker: Worker, now_s: float) -> list[str]:
-    busy_s = worker.busy_s
     idle = f"{seconds(max(now_s - worker.last_s, 0.0))} s ago" if worker.last_s else DASH
     return [
         worker.name,
         count(worker.n_events),
-        count(worker.n_events / busy_s) if busy_s else DASH,
+        count(worker.rate),
         count(worker.n_commits),
-        percent(worker.cpu_s / busy_s, 0) if busy_s else DASH,
+        percent(worker.cpu_efficiency, 0),
         size(worker.pss) if worker.pss else DASH,
         size(worker.private) if worker.private else DASH,
         DASH if worker.is_over else idle,

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field, to_builtins
 
+from forkrun.base.durable import read_json
 from forkrun.monitoring.live.tail import JsonTail, Tail
 from forkrun.rundir.directory import RunDirectory
 
@@ -24,8 +25,8 @@ _COUNTS = re.compile(rb'"(n_events|children)": (\d+)')
 
 
 class Worker(Struct):
-    """A child, or a node. Memory in bytes; `busy_s`: times of its commits; `what`: the lumi that it
-    committed last, or how it ended."""
+    """A child, or a node. Memory in bytes; `busy_s`: times of its commits; `n_at_once`: children of
+    it, `n_threads`: of each of these; `what`: the lumi that it committed last, or how it ended."""
 
     name: str
     n_events: int = 0
@@ -37,6 +38,18 @@ class Worker(Struct):
     private: int = 0
     what: str = ""
     is_over: bool = False
+    n_at_once: int = 1
+    n_threads: int = 1
+
+    @property
+    def rate(self) -> float | None:
+        """Events per second while it works."""
+        return self.n_at_once * self.n_events / self.busy_s if self.busy_s else None
+
+    @property
+    def cpu_efficiency(self) -> float | None:
+        """CPU time, divided by the time of its threads while it works."""
+        return self.cpu_s / self.busy_s / self.n_threads if self.busy_s else None
 
 
 class Rate:
@@ -75,6 +88,7 @@ class LiveRun:
         self.workers: dict[int, Worker] = {}
         self.parent = Worker("parent")
         self.n_planned: int | None = None
+        self._n_threads = 1
         self.name = path.name
         self.started_s: float | None = None
         self.phase = "starts"
@@ -113,11 +127,13 @@ class LiveRun:
             return
         counts = {key.decode(): int(value) for key, value in _COUNTS.findall(head)}
         self.n_planned = counts.get("n_events")
+        self._n_threads = int(read_json(self._folder.config).get("threads", {}).get("per_child", 1))
 
     def _take_event(self, line: Mapping[str, Any]) -> None:
         match line.get("event"):
             case "job_start":
                 self.started_s, self.outcome, self.phase = line.get("time_s"), None, "starts"
+                self._rate = Rate()  # the time since the session before is none of its own
             case "index_done":
                 self.phase = "makes modules"
             case "fork" | "child_started" | "child_first_event":
@@ -157,12 +173,14 @@ class LiveRun:
         worker.n_commits += 1
         worker.busy_s, worker.cpu_s = worker.busy_s + busy_s, worker.cpu_s + cpu_s
         worker.last_s = max(worker.last_s, end_s)
-        self._rate.add(end_s - busy_s, end_s, n_events)
+        if end_s - busy_s >= (self.started_s or 0.0):
+            self._rate.add(end_s - busy_s, end_s, n_events)
         if not worker.is_over:
             worker.what = f"run {commit.get('run')}, lumi {commit.get('lumi')}"
 
     def _worker(self, child: int) -> Worker:
-        return self.workers.setdefault(child, Worker(f"child {child}"))
+        worker = Worker(f"child {child}", n_threads=self._n_threads)
+        return self.workers.setdefault(child, worker)
 
     def _read_logs(self) -> None:
         for file in self._folder.logs.glob("*.log"):
@@ -252,4 +270,6 @@ def _as_worker(number: int, run: LiveRun) -> Worker:
         private=sum(each.private for each in workers),
         what=run.outcome or run.phase,
         is_over=run.outcome is not None,
+        n_at_once=max(len(run.workers), 1),
+        n_threads=max(each.n_threads for each in workers),
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forkrun.base.quantities import duration, percent, plural, seconds, size
-from forkrun.monitoring.report.children import ChildSummary
-from forkrun.monitoring.report.summary import Advice, Summary, shares_of_threads
+from forkrun.monitoring.report.summary import Advice, Summary
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 _LEAST_S = 5.0
@@ -30,36 +29,28 @@ def advise(summary: Summary, timing: Timing | None) -> tuple[Advice, ...]:
 
 
 def _balance(summary: Summary) -> Iterator[Advice]:
-    share, ends = summary.balance.utilization, summary.balance.end_times
+    share, late = summary.balance.utilization, summary.balance.late
     length_s = summary.phases.event_loop_s or 0.0
-    if share is None or ends is None or share >= _UNBALANCED or length_s < _LEAST_S:
+    if share is None or late is None or share >= _UNBALANCED or length_s < _LEAST_S:
         return
-    late = max(summary.children, key=lambda child: child.end_s or 0.0)
-    fixed = late.n_units_planned is not None
-    remedy = (
-        'forking.distribution = "guided" hands units to whichever child is idle'
-        if fixed
-        else f"its events take longer: {_rate(late)}, against {_rate(*summary.children)} of all"
-    )
+    is_fixed = summary.children[late.child].n_units_planned is not None
+    guided = ['forking.distribution = "guided" hands units to whichever child is idle']
+    why = "; ".join([*late.reasons, *guided * is_fixed])
     yield Advice(
-        f"Child {late.child} ended last, {seconds(ends.range_s)} s after the first: {remedy}.",
+        f"Child {late.child} ended last, {seconds(late.after_s)} s after the first"
+        + (f": {why}." if why else "."),
         f"utilization {percent(share)}",
         "activity",
     )
 
 
-def _rate(*children: ChildSummary) -> str:
-    time_s = sum(child.processing_s for child in children)
-    return f"{sum(child.n_events for child in children) / time_s:,.0f} events/s" if time_s else "-"
-
-
 def _waiting(summary: Summary) -> Iterator[Advice]:
     totals, threads = summary.totals, summary.job.threads_per_child
-    used, shares = totals.cpu_efficiency, shares_of_threads(summary)
+    used, shares = totals.cpu_efficiency, summary.spent.shares() if summary.spent else {}
     if totals.processing_s < _LEAST_S:
         return
     n_cpus = (summary.job.host or {}).get("n_cpus", 0)
-    lacks_cpus = 0 < n_cpus < summary.job.children * threads
+    lacks_cpus = 0 < n_cpus < summary.job.children // summary.job.n_nodes * threads
     waits_for_input = shares.get("reading", 0.0) >= _READING and not lacks_cpus
     if waits_for_input:
         yield _reading(summary, shares["reading"])
@@ -88,8 +79,7 @@ def _reading(summary: Summary, share: float) -> Advice:
     return Advice(
         f"Children wait for the input {percent(share, 0)} of the time{column}: the disk or"
         " server that has it is what limits, unless fewer columns are read.",
-        f"{duration(share * summary.totals.processing_s * summary.job.threads_per_child)} of"
-        " waiting",
+        f"{duration(summary.spent.reading_s if summary.spent else 0.0)} of waiting",
         "input",
     )
 
@@ -119,12 +109,12 @@ def _memory(summary: Summary) -> Iterator[Advice]:
     memory, host = summary.memory, summary.job.host
     if memory is None or host is None or memory.peak.n_processes < 2:
         return
-    each = [child.peak_uss_bytes or 0 for child in summary.children]
-    private, machine = sum(each) / len(each), host["memory_bytes"]
+    peak, machine = memory.peak, host["memory_bytes"]
+    private, n_children = peak.private_bytes / peak.n_processes, peak.n_processes - 1
     if private <= 0:
         return
-    room = int((machine - (memory.peak.pss_bytes - sum(each))) / private)
-    if room < max(2 * len(each), host["n_cpus"]):
+    room = int((machine - peak.shared_bytes) / private) - 1  # the parent is one of them
+    if room < max(2 * n_children, host["n_cpus"]):
         yield Advice(
             f"About {room:,} children fit into the memory of this machine: each has"
             f" {size(private)} of its own.",
@@ -135,19 +125,19 @@ def _memory(summary: Summary) -> Iterator[Advice]:
 
 def _phases(summary: Summary) -> Iterator[Advice]:
     phases = summary.phases
-    wall_s = phases.wall_s or 0.0
-    if wall_s < 2 * _LEAST_S:
+    active_s = phases.active_s or 0.0
+    if active_s < 2 * _LEAST_S:
         return
-    if (phases.startup_s or 0.0) > _LONG * wall_s:
+    if (phases.startup_s or 0.0) > _LONG * active_s:
         yield Advice(
             "The job is short beside its start: more events in one job pay for it.",
-            f"start-up {seconds(phases.startup_s)} of {seconds(wall_s)} s",
+            f"start-up {seconds(phases.startup_s)} of {seconds(active_s)} s",
             "phases",
         )
-    if (phases.merge_s or 0.0) > _LONG * wall_s:
+    if (phases.merge_s or 0.0) > _LONG * active_s:
         yield Advice(
             "The merge takes much of the job: outputs that keep fewer columns are merged sooner.",
-            f"merge {seconds(phases.merge_s)} of {seconds(wall_s)} s",
+            f"merge {seconds(phases.merge_s)} of {seconds(active_s)} s",
             "phases",
         )
 

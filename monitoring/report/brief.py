@@ -93,7 +93,9 @@ def _children(report: Mapping[str, Any]) -> str:
     job, busy = report["job"], report["balance"]["utilization"]
     used = percent(report["totals"]["cpu_efficiency"], 0)
     ahead = ", reading ahead" if job["reads_ahead"] else ""
-    shape = f"{job['children']} × {plural(job['threads_per_child'], 'thread')}{ahead}"
+    nodes = f"{plural(job['n_nodes'], 'node')} × " if job["n_nodes"] > 1 else ""
+    each = count(job["children"] // job["n_nodes"])
+    shape = f"{nodes}{each} × {plural(job['threads_per_child'], 'thread')}{ahead}"
     return f"{shape}, utilization {percent(busy, 0)}, {used} of their threads' time on a CPU"
 
 

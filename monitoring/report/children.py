@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from forkrun.base.quantities import plural, seconds
 from forkrun.monitoring.records import RunRecords, Sample, TimelineLine
 from forkrun.monitoring.report.phases import first_events, last_commits
 from forkrun.rundir.ledger import Commit
@@ -55,24 +55,42 @@ class Spread(Struct, frozen=True):
     relative_std: float | None
 
 
+class LateChild(Struct, frozen=True):
+    """The child that ended last: so long after the first one, and what was different about it, in
+    words."""
+
+    child: int
+    after_s: float
+    reasons: tuple[str, ...]
+
+
 class Balance(Struct, frozen=True):
-    """Utilization is 1 when all children are busy until the last one ends."""
+    """Utilization is 1 when all children are busy until the last one ends. `end_times`, `late`: of
+    children that worked at the same time: of the last session, or on many nodes of the node where
+    they differ most."""
 
     utilization: float | None
     processing_times: Spread | None
     end_times: Spread | None
+    late: LateChild | None = None
 
 
 def summarize_children(
-    records: RunRecords, last: RunRecords | None = None
+    records: RunRecords,
+    last: RunRecords | None = None,
+    *,
+    n_children: int | None = None,
+    start_s: float | None = None,
 ) -> tuple[ChildSummary, ...]:
     """One summary per child of the job, also of those that had nothing to do. `last`: records of
     the last session, of a job that was resumed; a child of that number may have been a process of
-    each."""
+    each. `n_children`, `start_s`: where they are not those of the records."""
     seen = _group(records, records if last is None else last)
-    start_s = min(records.times("job_start"), default=min(seen.first_s.values(), default=0.0))
-    children = sorted({*range(records.n_children), *seen.units})
-    return tuple(_summarize(records, seen, child, start_s) for child in children)
+    begin_s = records.start_s if start_s is None else start_s
+    numbers = range(records.n_children if n_children is None else n_children)
+    return tuple(
+        _summarize(records, seen, child, begin_s) for child in sorted({*numbers, *seen.units})
+    )
 
 
 class _ByChild(Struct, frozen=True):
@@ -119,24 +137,73 @@ def _exits(records: RunRecords) -> dict[int | None, TimelineLine]:
     return {line.child: line for line in records.timeline if line.event == "child_exit"}
 
 
-def measure_balance(sessions: Sequence[Sequence[ChildSummary]]) -> Balance:
-    """utilization = (sum of processing times) / (longest) / (number of children); of several
-    sessions the mean, weighted with the longest time of each. Times at which children ended are
-    those of the last one."""
-    shares = [(utilization(times), max(times, default=0.0)) for times in map(_times, sessions)]
-    known = [(share, longest_s) for share, longest_s in shares if share is not None]
-    all_s = sum(longest_s for _, longest_s in known)
-    times = [sum(of_child) for of_child in zip_longest(*map(_times, sessions), fillvalue=0.0)]
-    ends = [child.end_s for child in sessions[-1] if child.end_s is not None]
+def measure_balance(
+    groups: Sequence[Sequence[ChildSummary]], commits: Sequence[Commit] = ()
+) -> Balance:
+    """Utilization = (sum of processing times) / (longest × children, summed over groups).
+    `groups`: children that worked at the same time: of each session, or of each node; `commits`:
+    say why a child ended late."""
+    times = [[child.processing_s for child in group] for group in groups]
+    available_s = sum(max(each, default=0.0) * len(each) for each in times)
+    of_child: dict[int, float] = {}
+    for child in (child for group in groups for child in group):
+        of_child[child.child] = of_child.get(child.child, 0.0) + child.processing_s
+    is_resumed = len(of_child) < sum(map(len, groups))
+    last = groups[-1] if is_resumed else max(groups, key=_range_of_ends)
     return Balance(
-        sum(share * longest_s for share, longest_s in known) / all_s if known else None,
-        spread(times) if any(times) else None,
-        spread(ends),
+        math.fsum(map(math.fsum, times)) / available_s if available_s else None,
+        spread(list(of_child.values())) if available_s else None,
+        spread(_ends(last)),
+        late_child(last, commits),
     )
 
 
-def _times(children: Sequence[ChildSummary]) -> list[float]:
-    return [child.processing_s for child in children]
+def _ends(children: Sequence[ChildSummary]) -> list[float]:
+    return [child.end_s for child in children if child.end_s is not None]
+
+
+def _range_of_ends(children: Sequence[ChildSummary]) -> float:
+    ends = _ends(children)
+    return max(ends) - min(ends) if ends else 0.0
+
+
+_PART = 0.5
+"""Share of its lateness that a reason explains at least."""
+_SLOWER, _MORE = 0.85, 1.15
+
+
+def late_child(children: Sequence[ChildSummary], commits: Sequence[Commit]) -> LateChild | None:
+    """The child that ended last, and what was different about it. None of one child."""
+    ended = [child for child in children if child.end_s is not None and child.n_events]
+    if len(ended) < 2:
+        return None
+    late = max(ended, key=lambda child: child.end_s or 0.0)
+    after_s = (late.end_s or 0.0) - min(child.end_s or 0.0 for child in ended)
+    others = [child for child in ended if child is not late]
+    last = max(
+        (commit for commit in commits if commit.child == late.child),
+        key=lambda commit: commit.end_s,
+        default=None,
+    )
+    return LateChild(late.child, after_s, tuple(_reasons(late, others, last, after_s)))
+
+
+def _reasons(
+    late: ChildSummary, others: Sequence[ChildSummary], last: Commit | None, after_s: float
+) -> Iterator[str]:
+    begun_s = (late.first_event_s or 0.0) - min(child.first_event_s or 0.0 for child in others)
+    if begun_s > _PART * after_s:
+        yield f"it began {seconds(begun_s)} s after the first to begin"
+    if last is not None and last.duration_s > _PART * after_s:
+        events = plural(last.n_events, "event")
+        yield f"its last {events}, committed together, took {seconds(last.duration_s)} s"
+    rate = sum(each.n_events for each in others) / sum(each.processing_s for each in others)
+    own = late.rate_events_per_s or 0.0
+    if own < _SLOWER * rate:
+        yield f"its events took longer, {own:,.0f} events/s against {rate:,.0f} of the others"
+    mean = sum(each.n_events for each in others) / len(others)
+    if late.n_units_planned is not None and late.n_events > _MORE * mean:
+        yield f"it had {late.n_events:,} events, the others {mean:,.0f} on average"
 
 
 def utilization(processing_s: Sequence[float]) -> float | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,9 +15,14 @@ from msgspec.structs import replace
 
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
-from forkrun.monitoring.report.memory import MemorySummary
-from forkrun.monitoring.report.sessions import Session, gaps_between
+from forkrun.errors import InputError
+from forkrun.monitoring.records import read_records
+from forkrun.monitoring.report.children import ChildSummary
+from forkrun.monitoring.report.memory import MemorySummary, memory_of_sessions
+from forkrun.monitoring.report.phases import Phases, phases_of_sessions
+from forkrun.monitoring.report.sessions import Session, describe_sessions, gaps_between
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
 _WANTED = re.compile(r"(report|timing)\.json")
@@ -26,7 +32,7 @@ class _Report(Struct, frozen=True):
     """What is read here of a report.json; one of an earlier build has no sessions."""
 
     job: Mapping[str, Any]
-    phases: Mapping[str, Any]
+    phases: Phases
     memory: Mapping[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     recovery: tuple[Mapping[str, Any], ...] = ()
@@ -34,21 +40,34 @@ class _Report(Struct, frozen=True):
 
 
 class NodeSummary(Struct, frozen=True):
-    """A node: its sessions, with times since the epoch. `host`: of the last one; `memory`: None
-    where nothing was sampled."""
+    """A node: its sessions, with times since the epoch, and what its children have committed.
+    `host`: of the last session; `phases`: sums over its sessions; `memory`: None where nothing was
+    sampled; `first_event_s`, `end_s`: since the job's start; `n_deaths`: of its children."""
 
     node: int
     host: str | None
     outcome: str | None
     sessions: tuple[Session, ...]
     gaps_s: float
-    event_loop_s: float | None
+    phases: Phases | None
     memory: MemorySummary | None
+    event_loop_s: float | None = None
+    n_units: int = 0
+    n_events: int = 0
+    first_event_s: float | None = None
+    end_s: float | None = None
+    processing_s: float = 0.0
+    cpu_s: float = 0.0
+    read_bytes: int = 0
+    n_deaths: int = 0
 
 
 class NodeReports(Struct, frozen=True):
-    """All that nodes have reported. `timings`: content of their timing.json."""
+    """All that nodes have reported. `n_nodes`: of the job, reported or not; `n_children`: of each
+    node; `timings`: content of their timing.json."""
 
+    n_nodes: int
+    n_children: int
     nodes: tuple[NodeSummary, ...] = ()
     warnings: tuple[str, ...] = ()
     recovery: tuple[Mapping[str, Any], ...] = ()
@@ -70,16 +89,18 @@ class NodeReports(Struct, frozen=True):
         return replace(memory, node=number)
 
 
-def read_node_reports(folder: RunDirectory) -> NodeReports:
-    """Reads what nodes have left, packed or not; a node that left nothing is not among them."""
+def read_node_reports(folder: RunDirectory) -> NodeReports | None:
+    """Reads what nodes have left, packed or not; a node that left nothing is not among them. None
+    of a job that is not on many nodes."""
     if not is_on_nodes(folder):
-        return NodeReports()
+        return None
     ranges = NodeRanges.read(folder)
     nodes, timings, said, recovery = [], [], Counter[str](), []
     first: dict[str, int] = {}
     for number in range(len(ranges)):
         reports, timing = _read_node(folder.node(number))
         if not reports:
+            nodes += _of_records(folder.node(number), number)
             continue
         nodes.append(_summary(number, reports))
         timings += [timing] if timing else []
@@ -89,7 +110,32 @@ def read_node_reports(folder: RunDirectory) -> NodeReports:
         before = ranges.children * number
         recovery += [_placed(line, number, before) for r in reports for line in r.recovery]
     warnings = [_warning(text, first[text], n, len(ranges)) for text, n in said.items()]
-    return NodeReports(tuple(nodes), tuple(warnings), tuple(recovery), tuple(timings))
+    found = tuple(nodes), tuple(warnings), tuple(recovery), tuple(timings)
+    return NodeReports(len(ranges), ranges.children, *found)
+
+
+def _of_records(node: RunDirectory, number: int) -> list[NodeSummary]:
+    """What the records of a node say that was killed before it could report; none of one that has
+    not begun."""
+    try:
+        records = read_records(node.path)
+    except InputError:
+        return []
+    parts = records.sessions()
+    sessions = [replace(each, node=number) for each in describe_sessions(parts)]
+    if not sessions:
+        return []
+    return [
+        NodeSummary(
+            node=number,
+            host=(records.host or {}).get("name"),
+            outcome=None,
+            sessions=tuple(sessions),
+            gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps_between(sessions)),
+            phases=phases_of_sessions(parts),
+            memory=memory_of_sessions(parts),
+        )
+    ]
 
 
 def _read_node(node: RunDirectory) -> tuple[list[_Report], Mapping[str, Any] | None]:
@@ -125,17 +171,84 @@ def _summary(number: int, reports: Sequence[_Report]) -> NodeSummary:
     known = {session.start_s: session for report in reports for session in report.sessions}
     sessions = tuple(replace(known[start_s], node=number) for start_s in sorted(known))
     memories = [convert(r.memory, MemorySummary) for r in reports if r.memory is not None]
-    loops = [report.phases.get("event_loop_s") for report in reports]
-    known_s = [loop_s for loop_s in loops if loop_s is not None]
     return NodeSummary(
         node=number,
         host=(reports[-1].job.get("host") or {}).get("name"),
         outcome=reports[-1].job.get("outcome"),
         sessions=sessions,
         gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps_between(sessions)),
-        event_loop_s=sum(known_s) if known_s else None,
+        phases=_added_up([report.phases for report in reports]),
         memory=max(memories, key=lambda memory: memory.peak.pss_bytes, default=None),
     )
+
+
+def _added_up(phases: Sequence[Phases]) -> Phases:
+    """Sums over the reports of a node, each of its own sessions."""
+
+    def total(name: str) -> float | None:
+        known = [getattr(each, name) for each in phases if getattr(each, name) is not None]
+        return sum(known) if known else None
+
+    sums: dict[str, Any] = {name: total(name) for name in Phases.__struct_fields__}
+    return Phases(**{**sums, "start_s": phases[0].start_s})
+
+
+def with_work(
+    reports: NodeReports,
+    children: Sequence[ChildSummary],
+    commits: Iterable[Commit],
+    deaths: Iterable[int | None],
+) -> tuple[NodeSummary, ...]:
+    """All nodes that have reported or committed something, with what their children have done.
+    `deaths`: numbers of the children that died."""
+    loops = event_loops(commits, reports)
+    n_deaths = Counter(child // reports.n_children for child in deaths if child is not None)
+    own: dict[int, list[ChildSummary]] = {}
+    for child in children:
+        own.setdefault(child.child // reports.n_children, []).append(child)
+    known = {node.node: node for node in reports.nodes}
+    unknown = {n: NodeSummary(n, None, None, (), 0.0, None, None) for n in loops}
+    return tuple(
+        _with_work(node, own.get(number, []), loops.get(number, []), n_deaths[number])
+        for number, node in sorted({**unknown, **known}.items())
+    )
+
+
+def _with_work(
+    node: NodeSummary,
+    children: Sequence[ChildSummary],
+    loops: Sequence[tuple[float, float]],
+    n_deaths: int,
+) -> NodeSummary:
+    begun = [child.first_event_s for child in children if child.first_event_s is not None]
+    ended = [child.end_s for child in children if child.end_s is not None]
+    return replace(
+        node,
+        event_loop_s=sum(end_s - begin_s for begin_s, end_s in loops) if loops else None,
+        n_units=sum(child.n_units for child in children),
+        n_events=sum(child.n_events for child in children),
+        first_event_s=min(begun, default=None),
+        end_s=max(ended, default=None),
+        processing_s=sum(child.processing_s for child in children),
+        cpu_s=sum(child.cpu_s for child in children),
+        read_bytes=sum(child.read_bytes for child in children),
+        n_deaths=n_deaths,
+    )
+
+
+def event_loops(
+    commits: Iterable[Commit], reports: NodeReports
+) -> dict[int, list[tuple[float, float]]]:
+    """Event loops of each node, one for each session: from the first event to the last commit
+    [s since the epoch]."""
+    starts = {node.node: [each.start_s for each in node.sessions] for node in reports.nodes}
+    loops: dict[int, dict[int, tuple[float, float]]] = {}
+    for commit in commits:
+        node = commit.child // reports.n_children
+        session = bisect_right(starts.get(node, []), commit.start_s)
+        begin_s, end_s = loops.setdefault(node, {}).get(session, (commit.start_s, commit.end_s))
+        loops[node][session] = min(begin_s, commit.start_s), max(end_s, commit.end_s)
+    return {node: list(each.values()) for node, each in loops.items()}
 
 
 def _placed(line: Mapping[str, Any], node: int, n_before: int) -> Mapping[str, Any]:

@@ -1,22 +1,33 @@
-"""Start-up, processing and shut-down of a job, and their parts."""
+"""Start-up, processing and shut-down of a job, and their parts.
+
+Three notions of time. **Wall**: the clock, while at least one session ran. **Active**: times of the
+sessions added up, so nodes that ran at once count each; phases are parts of it. **Thread time**:
+of the children's threads (`SpentTime.thread_s`). Gaps, in which nothing ran, are in none of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.sessions import Session, describe_sessions, gaps_between
+from forkrun.monitoring.report.sessions import (
+    Session,
+    describe_sessions,
+    end_of,
+    gaps_between,
+)
 
 
 class Phases(Struct, frozen=True):
     """Durations [s]; None where an end is not known.
 
-    startup: job start to the last child's first event; shutdown: the first child's end to the job's
-    end; processing: between them, when all children work. They may overlap in a very short job:
-    processing is 0 then. startup = index + modules + fork + first_event; of shutdown are named
+    startup: a session's start to the last child's first event; processing: from then, when all
+    children work, to the first child's end; shutdown: from then to the session's end. In a session
+    in which children never all worked at once, shutdown begins where startup ends. So these three
+    add up to `active_s`. startup = index + modules + fork + first_event; of shutdown are named
     `last_children_s` (the first child's end to the last one's) and `merge_s`."""
 
     start_s: float | None
@@ -31,80 +42,130 @@ class Phases(Struct, frozen=True):
     last_children_s: float | None
     merge_s: float | None
     event_loop_s: float | None
-    """Time from the first event of any child to the end of the last one."""
+    """Time in which a child was between its first event and its end."""
     gaps_s: float = 0.0
     """Time between sessions, in which nothing ran: no part of any other."""
+    active_s: float | None = None
+    """Lengths of all sessions, added up."""
+
+
+_ADDED_UP = tuple(
+    name for name in Phases.__struct_fields__ if name not in ("start_s", "wall_s", "gaps_s")
+)
 
 
 def phases_of_sessions(parts: Sequence[RunRecords]) -> Phases:
-    """Sums over the sessions of a job. `parts`: records of each."""
+    """Sums over the sessions of a job, which follow each other. `parts`: records of each."""
     phases = [measure_phases(part) for part in parts]
-    gaps_s = sum(end_s - begin_s for begin_s, end_s in gaps_between(describe_sessions(parts)))
-    names = [name for name in Phases.__struct_fields__ if name not in ("start_s", "gaps_s")]
-    sums = {name: _sum_of_known([getattr(each, name) for each in phases]) for name in names}
-    return Phases(start_s=phases[0].start_s, gaps_s=gaps_s, **sums)
+    gaps_s = _length(gaps_between(describe_sessions(parts)))
+    wall_s = _sum_of_known(each.wall_s for each in phases)
+    return Phases(start_s=phases[0].start_s, gaps_s=gaps_s, wall_s=wall_s, **_added_up(phases))
 
 
-def phases_of_nodes(records: RunRecords, sessions: Sequence[Session]) -> Phases:
-    """Phases of a job on many nodes, whose sessions overlap. It begins with the first of them;
-    where none ran, before the job was collected as well, is a gap."""
-    phases = _beginning_with(sessions, measure_phases(records))
-    merge = [line.time_s for line in records.timeline if line.event == "merge_start"]
-    own = [Session(merge[-1], _end(records) or merge[-1], 0, 0, None)] if merge else []
-    gaps = list(gaps_between([*sessions, *own]))
-    last_s = max((session.end_s for session in sessions), default=0.0)
-    in_loops_s = sum(end_s - begin_s for begin_s, end_s in gaps if end_s <= last_s)
-    return replace(
-        phases,
-        gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps),
-        wall_s=_less(phases.wall_s, sum(end_s - begin_s for begin_s, end_s in gaps)),
-        event_loop_s=_less(phases.event_loop_s, in_loops_s),
-        shutdown_s=_less(phases.shutdown_s, sum(e - b for b, e in gaps if e > last_s)),
+def phases_of_nodes(
+    phases: Sequence[Phases], sessions: Sequence[Session], loops: Sequence[tuple[float, float]]
+) -> Phases:
+    """Sums over nodes, which may run at the same time, and their collection. `loops`: event loops
+    of all sessions, begin and end [s since the epoch]."""
+    gaps_s = _length(gaps_between(sessions))
+    start_s = min((session.start_s for session in sessions), default=None)
+    end_s = max((session.end_s for session in sessions), default=None)
+    between = _between(start_s, end_s)
+    return Phases(
+        start_s=start_s,
+        gaps_s=gaps_s,
+        wall_s=None if between is None else between - gaps_s,
+        **{**_added_up(phases), "event_loop_s": _covered(loops)},
     )
 
 
-def _beginning_with(sessions: Sequence[Session], phases: Phases) -> Phases:
-    """The same, where the records begin with the first event of a node."""
-    if phases.start_s is None or not sessions:
-        return phases
-    start_s = min(phases.start_s, *(session.start_s for session in sessions))
-    earlier_s = phases.start_s - start_s
-    wall_s, startup_s = _less(phases.wall_s, -earlier_s), _less(phases.startup_s, -earlier_s)
-    return replace(phases, start_s=start_s, wall_s=wall_s, startup_s=startup_s)
+def _added_up(phases: Sequence[Phases]) -> dict[str, Any]:
+    return {name: _sum_of_known(getattr(each, name) for each in phases) for name in _ADDED_UP}
 
 
-def _less(time_s: float | None, gaps_s: float) -> float | None:
-    return None if time_s is None else max(time_s - gaps_s, 0.0)
+def _covered(stretches: Sequence[tuple[float, float]]) -> float | None:
+    """Time in which at least one of them was; None of none."""
+    covered_s, until_s = 0.0, float("-inf")
+    for begin_s, end_s in sorted(stretches):
+        covered_s += max(end_s - max(begin_s, until_s), 0.0)
+        until_s = max(until_s, end_s)
+    return covered_s if stretches else None
 
 
-def _sum_of_known(values: Sequence[float | None]) -> float | None:
+def _length(stretches: Iterable[tuple[float, float]]) -> float:
+    return sum(end_s - begin_s for begin_s, end_s in stretches)
+
+
+def _sum_of_known(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def measure_phases(records: RunRecords) -> Phases:
     """Phases of one session: from the timeline, and from the ledger for first and last events."""
-    start = _first(records, "job_start")
-    end = _end(records)
-    index, modules = _first(records, "index_done"), _first(records, "modules_built")
-    forked = max(_starts(records).values(), default=None)
+    start_s, end_s = _first(records, "job_start"), end_of(records)
     first, last = first_events(records), last_commits(records)
-    all_busy, one_idle = max(first.values(), default=None), min(last.values(), default=None)
-    processing = _between(all_busy, one_idle)
+    merge_s, last_s = _first(records, "merge_start"), max(last.values(), default=None)
+    all_busy_s = max(first.values(), default=end_s if merge_s is None else merge_s)
+    one_idle_s = _latest(min(last.values(), default=end_s) if first else None, all_busy_s)
+    startup = _steps(startup_ends(records), start_s, all_busy_s)
     return Phases(
-        start_s=start,
-        wall_s=_between(start, end),
-        startup_s=_between(start, all_busy),
-        processing_s=None if processing is None else max(processing, 0.0),
-        shutdown_s=_between(one_idle, end),
-        index_s=_between(start, index),
-        modules_s=_between(index, modules),
-        fork_s=_between(modules, forked),
-        first_event_s=_between(forked, all_busy),
-        last_children_s=_between(one_idle, max(last.values(), default=None)),
-        merge_s=_between(_first(records, "merge_start"), _last(records, "merge_end")),
-        event_loop_s=_between(min(first.values(), default=None), max(last.values(), default=None)),
+        start_s=start_s,
+        wall_s=_between(start_s, end_s),
+        active_s=_between(start_s, end_s),
+        startup_s=_between(start_s, all_busy_s),
+        processing_s=_between(all_busy_s, one_idle_s) if first else None,
+        shutdown_s=_between(one_idle_s, end_s) if start_s is not None else None,
+        index_s=startup.get("index and plan"),
+        modules_s=startup.get("modules and conditions"),
+        fork_s=startup.get("fork"),
+        first_event_s=startup.get("first event") if first else None,
+        last_children_s=None if last_s is None else _between(one_idle_s, last_s),
+        merge_s=_between(merge_s, _last(records, "merge_end")),
+        event_loop_s=_between(min(first.values(), default=None), last_s),
     )
+
+
+def _latest(*times_s: float | None) -> float | None:
+    return max((time_s for time_s in times_s if time_s is not None), default=None)
+
+
+def startup_ends(records: RunRecords) -> dict[str, float | None]:
+    """When each step of a session's start ended [s since the epoch]. Forks end with the last child
+    that was forked for the first time: one that died is forked again."""
+    return {
+        "index and plan": _first(records, "index_done"),
+        "modules and conditions": _first(records, "modules_built"),
+        "fork": max(_starts(records).values(), default=None),
+    }
+
+
+def _steps(
+    ends: Mapping[str, float | None], start_s: float | None, all_busy_s: float | None
+) -> dict[str, float]:
+    """Lengths of the steps and of what is left, "first event"; they add up to the start-up."""
+    if start_s is None or all_busy_s is None:
+        return {}
+    lengths, at_s = {}, start_s
+    for name, end_s in ends.items():
+        if end_s is not None:
+            until_s = max(min(end_s, all_busy_s), at_s)
+            lengths[name], at_s = until_s - at_s, until_s
+    return {**lengths, "first event": all_busy_s - at_s}
+
+
+def parent_steps(records: RunRecords) -> Iterator[tuple[str, float, float]]:
+    """What the parent of one session did while its children did not: name, begin and end [s since
+    the epoch]."""
+    start_s = _first(records, "job_start")
+    if start_s is not None:
+        for name, end_s in startup_ends(records).items():
+            if end_s is not None:
+                yield name, start_s, max(end_s, start_s)
+                start_s = max(end_s, start_s)
+    begin_s, end_s = _first(records, "merge_start"), _last(records, "merge_end")
+    if begin_s is not None and end_s is not None:
+        yield "merge", begin_s, end_s
 
 
 def first_events(records: RunRecords) -> dict[int, float]:
@@ -141,12 +202,5 @@ def _last(records: RunRecords, event: str) -> float | None:
     return max(records.times(event), default=None)
 
 
-def _end(records: RunRecords) -> float | None:
-    """End of the job; for a job that was cut off, the time of its last record."""
-    end = _last(records, "job_end")
-    known = [line.time_s for line in records.timeline] + [s.time_s for s in records.samples[-1:]]
-    return max(known, default=None) if end is None else end
-
-
 def _between(start_s: float | None, end_s: float | None) -> float | None:
-    return None if start_s is None or end_s is None else end_s - start_s
+    return None if start_s is None or end_s is None else max(end_s - start_s, 0.0)

@@ -28,14 +28,24 @@ def describe_sessions(parts: Sequence[RunRecords]) -> tuple[Session, ...]:
 
 def _describe(records: RunRecords) -> Session:
     end = records.last("job_end")
-    times = [line.time_s for line in records.timeline]
+    start_s = min(records.times("job_start"), default=records.timeline[0].time_s)
     return Session(
-        start_s=min(records.times("job_start"), default=times[0]),
-        end_s=max([*times, *(line.end_s for line in records.ledger)]),
+        start_s=start_s,
+        end_s=max(end_of(records) or start_s, start_s),
         n_events=sum(line.n_events for line in records.ledger),
         n_units=sum(line.n_units for line in records.ledger),
         outcome=None if end is None else str(end.details.get("outcome")),
     )
+
+
+def end_of(records: RunRecords) -> float | None:
+    """End of a session; of one that was cut off, the time of its last record; None of nothing
+    [s since the epoch]."""
+    if ended := records.times("job_end"):
+        return max(ended)
+    known = [line.time_s for line in records.timeline[-1:]]
+    known += [sample.time_s for sample in records.samples[-1:]]
+    return max([*known, *(line.end_s for line in records.ledger)], default=None)
 
 
 def gaps_between(sessions: Sequence[Session]) -> Iterator[tuple[float, float]]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from forkrun.base.destinations import datasets_in
 from forkrun.base.quantities import plural
@@ -26,8 +27,13 @@ from forkrun.monitoring.report.datasets import (
 )
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
 from forkrun.monitoring.report.memory import MemorySummary, memory_of_sessions
-from forkrun.monitoring.report.nodes import NodeReports, NodeSummary
-from forkrun.monitoring.report.phases import Phases, phases_of_nodes, phases_of_sessions
+from forkrun.monitoring.report.nodes import NodeReports, NodeSummary, event_loops, with_work
+from forkrun.monitoring.report.phases import (
+    Phases,
+    measure_phases,
+    phases_of_nodes,
+    phases_of_sessions,
+)
 from forkrun.monitoring.report.sessions import Session, describe_sessions
 from forkrun.monitoring.timing.model import InputCosts, SpentTime, Timing
 from forkrun.rundir.ledger import Commit, units_by_build
@@ -55,6 +61,9 @@ class JobFacts(Struct, frozen=True):
     """Order of events: "input", "lumi" or "sorted"."""
     order_reason: str
     children: int
+    """Children of all nodes."""
+    n_nodes: int
+    """1 of a job that is not on many nodes."""
     threads_per_child: int
     reads_ahead: bool
     """Each child, on a thread more."""
@@ -71,6 +80,8 @@ class Totals(Struct, frozen=True):
     rate_events_per_s: float | None
     event_loop_rate_events_per_s: float | None
     processing_s: float
+    thread_s: float
+    """Time of the children's threads while they processed: `cpu_efficiency` is a share of it."""
     cpu_s: float
     cpu_efficiency: float | None
     read_calls: int
@@ -141,66 +152,82 @@ def summarize(
 ) -> Summary:
     """Turns a run directory's records into the values of a report, of all sessions. `on_nodes`:
     what the nodes of the job have reported."""
-    nodes = on_nodes or NodeReports()
     events = count_events(records)
-    warnings = tuple(dict.fromkeys([*_warnings(records), *nodes.warnings]))
     names = {n: dataset.name for n, dataset in datasets_in(records.config).items()}
-    cutflow = summarize_cutflow(records.ledger, names, no_sum_over(records))
-    datasets = count_datasets(records)
-    parts = (records,) if on_nodes else records.sessions()
-    children = summarize_children(records, parts[-1])
-    each = [children] if len(parts) == 1 else [*map(summarize_children, parts)]
-    phases = phases_of_nodes(records, nodes.sessions) if on_nodes else phases_of_sessions(parts)
+    course = _course_of_nodes(records, on_nodes) if on_nodes else _course_of_sessions(records)
+    recovery = _recovered(records, on_nodes)
+    deaths = [each.child for each in recovery]
+    children = course.children
     return Summary(
-        job=_job_facts(records, parts[-1], events, children),
+        job=_job_facts(records, course.last, events, children, on_nodes),
         events=events,
-        phases=phases,
-        totals=_totals(records, phases, children),
-        balance=measure_balance(each),
-        memory=nodes.memory if on_nodes else memory_of_sessions(parts),
+        phases=course.phases,
+        totals=_totals(records, course.phases, children),
+        balance=measure_balance(course.groups, course.last.ledger),
+        memory=on_nodes.memory if on_nodes else memory_of_sessions(records.sessions()),
         children=children,
-        recovery=_recovered(records, nodes),
-        datasets=datasets,
-        cutflow=cutflow,
+        recovery=recovery,
+        datasets=count_datasets(records),
+        cutflow=summarize_cutflow(records.ledger, names, no_sum_over(records)),
         notes=tuple(records.plan.get("notes", ())),
-        warnings=warnings,
+        warnings=_warnings(records, on_nodes),
         damaged=records.damaged,
-        sessions=nodes.sessions if on_nodes else describe_sessions(parts),
-        nodes=nodes.nodes,
+        sessions=course.sessions,
+        nodes=with_work(on_nodes, children, records.ledger, deaths) if on_nodes else (),
         input=timing.input if timing else None,
         spent=timing.spent if timing else None,
     )
 
 
-def _recovered(records: RunRecords, nodes: NodeReports) -> tuple[Recovered, ...]:
+class _Course(Struct, frozen=True):
+    """When a job ran. `last`: records of the last session; `groups`: children that worked at the
+    same time."""
+
+    sessions: tuple[Session, ...]
+    phases: Phases
+    children: tuple[ChildSummary, ...]
+    groups: Sequence[Sequence[ChildSummary]]
+    last: RunRecords
+
+
+def _course_of_sessions(records: RunRecords) -> _Course:
+    parts = records.sessions()
+    children = summarize_children(records, parts[-1])
+    groups = [children] if len(parts) == 1 else [*map(summarize_children, parts)]
+    sessions, phases = describe_sessions(parts), phases_of_sessions(parts)
+    return _Course(sessions, phases, children, groups, parts[-1])
+
+
+def _course_of_nodes(records: RunRecords, nodes: NodeReports) -> _Course:
+    """Sessions of nodes, then those in which the job was collected, which processed nothing."""
+    own = [replace(part, ledger=()) for part in records.sessions() if part.timeline]
+    sessions = (*nodes.sessions, *describe_sessions(own))
+    phases = [node.phases for node in nodes.nodes if node.phases is not None]
+    loops = event_loops(records.ledger, nodes)
+    whole = phases_of_nodes(
+        [*phases, *map(measure_phases, own)], sessions, [one for of in loops.values() for one in of]
+    )
+    n, each = nodes.n_nodes, nodes.n_children
+    children = summarize_children(records, n_children=n * each, start_s=whole.start_s)
+    groups = [children[first : first + each] for first in range(0, n * each, each)]
+    return _Course(sessions, whole, children, groups, records)
+
+
+def _recovered(records: RunRecords, nodes: NodeReports | None) -> tuple[Recovered, ...]:
     own = (
         Recovered(line.time_s, line.child, line.details.get("unit"), _text(line))
         for line in records.timeline
         if line.event == "recovery"
     )
-    return (*own, *(convert(line, Recovered) for line in nodes.recovery))
+    of_nodes = nodes.recovery if nodes else ()
+    return (*own, *(convert(line, Recovered) for line in of_nodes))
 
 
-def shares_of_threads(summary: Summary) -> dict[str, float]:
-    """What the children's threads did while their children had units, as shares of that time; the
-    rest is waiting. Empty where it was not measured."""
-    thread_s = summary.totals.processing_s * summary.job.threads_per_child
-    if summary.spent is None or not thread_s:
-        return {}
-    spent = summary.spent
-    shares = {
-        "reading": spent.reading_s / thread_s,
-        "unpacking": spent.unpacking_s / thread_s,
-        "processing": spent.processing_s / thread_s,
-        "committing": spent.committing_s / thread_s,
-    }
-    return {**shares, "waiting": max(1.0 - sum(shares.values()), 0.0)}
-
-
-def _warnings(records: RunRecords) -> tuple[str, ...]:
+def _warnings(records: RunRecords, nodes: NodeReports | None) -> tuple[str, ...]:
     lines = (line for line in records.timeline if line.event == "warning")
-    texts = dict.fromkeys([*records.plan.get("warnings", ()), *map(_text, lines)])
-    return (*_builds(records.ledger), *texts, *yields_that_lack(records))
+    texts = [*_builds(records.ledger), *records.plan.get("warnings", ()), *map(_text, lines)]
+    of_nodes = nodes.warnings if nodes else ()
+    return tuple(dict.fromkeys([*texts, *yields_that_lack(records), *of_nodes]))
 
 
 def _builds(commits: Sequence[Commit]) -> Iterator[str]:
@@ -220,6 +247,7 @@ def _job_facts(
     last: RunRecords,
     events: EventCounts,
     children: tuple[ChildSummary, ...],
+    nodes: NodeReports | None,
 ) -> JobFacts:
     """`last`: records of the last session."""
     config = records.config
@@ -233,7 +261,9 @@ def _job_facts(
         distribution=records.plan.get("distribution"),
         order=records.plan.get("order"),
         order_reason=records.plan.get("order_reason", ""),
-        children=records.plan.get("children", config.get("forking", {}).get("children", 0)),
+        children=records.plan.get("children", config.get("forking", {}).get("children", 0))
+        * (nodes.n_nodes if nodes else 1),
+        n_nodes=nodes.n_nodes if nodes else 1,
         threads_per_child=threads.get("per_child", 1),
         reads_ahead=_reads_ahead(records),
         executor=threads.get("executor"),
@@ -296,6 +326,7 @@ def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, .
         rate_events_per_s=_ratio(n_events, phases.wall_s),
         event_loop_rate_events_per_s=_ratio(n_events, phases.event_loop_s),
         processing_s=processing_s,
+        thread_s=processing_s * threads,
         cpu_s=cpu_s,
         cpu_efficiency=_ratio(cpu_s, processing_s * threads),
         read_calls=calls,

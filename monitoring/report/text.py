@@ -20,7 +20,6 @@ from forkrun.monitoring.report.summary import (
     Recovered,
     Summary,
     Totals,
-    shares_of_threads,
 )
 from forkrun.monitoring.report.tables import MAX_PATHS, cutflow_tables, dataset_rows, format_table
 from forkrun.monitoring.report.timing_table import input_lines
@@ -41,7 +40,7 @@ def format_text(summary: Summary) -> str:
         _datasets(summary.datasets),
         _cutflow(summary.cutflow),
         _warnings(summary.warnings),
-        [*_time(summary.phases, summary.totals), *_blocks(summary.totals)],
+        [*_time(summary.phases, summary.totals, summary.job), *_blocks(summary.totals)],
         _children(summary.children, summary.balance),
         _sessions(summary),
         _recovery(summary.recovery),
@@ -66,10 +65,8 @@ def _title(job: JobFacts) -> list[str]:
 
 def _job(job: JobFacts, events: EventCounts) -> list[str]:
     host = job.host or {}
-    threads = plural(job.threads_per_child, "thread")
-    children = f"{job.children} child" + "ren" * (job.children != 1)
     ahead = " and one that reads ahead" if job.reads_ahead else ""
-    shape = f"{children} × {threads}{ahead} · {job.executor} · distribution {job.distribution}"
+    shape = f"{shape_of(job)}{ahead} · {job.executor} · distribution {job.distribution}"
     parts = (
         (events.n_lumis_planned, "lumi"),
         (events.n_files, "file"),
@@ -82,6 +79,14 @@ def _job(job: JobFacts, events: EventCounts) -> list[str]:
     if host:
         lines += [_row("", _command(host)), _row("Host", _machine(host)), _row("", _versions(host))]
     return [*lines, *_shared_histograms(job.shared_histograms)]
+
+
+def shape_of(job: JobFacts) -> str:
+    """`4 nodes × 2 children × 1 thread`."""
+    each = job.children // job.n_nodes
+    nodes = f"{plural(job.n_nodes, 'node')} × " if job.n_nodes > 1 else ""
+    children = f"{count(each)} child{'ren' * (each != 1)}"
+    return f"{nodes}{children} × {plural(job.threads_per_child, 'thread')}"
 
 
 def _order(job: JobFacts) -> list[str]:
@@ -192,13 +197,16 @@ def _mark(agree: bool | None, good: str, bad: str) -> str:
     return "" if agree is None else f" · ✓ {good}" if agree else f" · ✗ {bad}"
 
 
-def _time(phases: Phases, totals: Totals) -> list[str]:
+def _time(phases: Phases, totals: Totals, job: JobFacts) -> list[str]:
+    added_up = "of all nodes and of collecting, added up; the phases above are its parts"
+    all_nodes = [_row("", _phase("nodes", phases.active_s, added_up))] if job.n_nodes > 1 else []
     all_busy = "from the last child's first event to the first child's end"
     in_loops = f"{_rate(totals.event_loop_rate_events_per_s)} events/s in the event loops"
     return [
         _row("Time", _phase("start-up", phases.startup_s, _startup_parts(phases))),
         _row("", _phase("all busy", phases.processing_s, all_busy)),
         _row("", _phase("shut-down", phases.shutdown_s, _shutdown_parts(phases))),
+        *all_nodes,
         _row("", _phase("whole job", phases.wall_s, "")),
         _row("Rate", f"{in_loops}, {_rate(totals.rate_events_per_s)} of the whole job"),
     ]
@@ -280,7 +288,7 @@ MAX_SESSIONS_SHOWN = 8
 
 
 def _spent(summary: Summary) -> list[str]:
-    shares = shares_of_threads(summary)
+    shares = summary.spent.shares() if summary.spent else {}
     if not shares:
         return []
     texts = [f"{what} {percent(share)}" for what, share in shares.items()]
@@ -298,7 +306,10 @@ def _sessions(summary: Summary) -> list[str]:
         f"{count(s.n_events)} events; {s.outcome or 'killed, or runs'}"
         for s in sessions
     ]
-    where = [f"node {s.node}, " if s.node is not None else "" for s in sessions]
+    on_nodes = bool(summary.nodes)
+    where = [
+        f"node {s.node}, " if s.node is not None else "collecting, " * on_nodes for s in sessions
+    ]
     shown = _some([a + b for a, b in zip(where, texts, strict=True)], MAX_SESSIONS_SHOWN)
     gaps = [f"gaps of {seconds(summary.phases.gaps_s)} s between them count in no time or rate"]
     lines = [*shown, *(gaps if summary.phases.gaps_s else [])]

@@ -15,17 +15,31 @@ _HEAD = ("module", "calls", "mean", "p95", "longest", "total", "CPU", "share")
 _COLUMNS_HEAD = ("column", "reads", "bytes", "reading", "unzipping", "decoding", "time", "share")
 
 
-def format_timing(timing: Timing) -> str:
-    """The modules that took most, and which waited for which; ends with a newline."""
+def format_timing(timing: Timing, n_events_read: int) -> str:
+    """The modules that took most, and which waited for which; ends with a newline.
+    `n_events_read`: of the whole job."""
     total_s = sum(module.total_s for module in timing.modules)
     modules = sorted(timing.modules, key=lambda module: -module.total_s)
     rows = [_HEAD, *(_row(module, total_s) for module in modules[:MAX_MODULES] if module.count)]
     lines = ["Modules", *format_table(rows, left={0})]
     if len(modules) > MAX_MODULES:
         lines.append(f"  … and {len(modules) - MAX_MODULES} more in timing.json")
-    overhead = duration(timing.overhead_s_per_event)
-    lines.append(f"  CPU outside of modules: {overhead} per event")
+    lines += [f"  {text}" for text in timing_remarks(timing, n_events_read)]
     return "\n".join([*lines, *_stalls(timing)]) + "\n"
+
+
+def timing_remarks(timing: Timing, n_events_read: int) -> list[str]:
+    """What is to be known of the times: of how many events they are, and what is outside."""
+    outside = timing.overhead_s_per_event
+    remarks = []
+    if timing.n_events < n_events_read:
+        remarks.append(
+            f"Times are those of {count(timing.n_events)} of {count(n_events_read)} events: a"
+            " process that is killed leaves none"
+        )
+    if outside is not None:
+        remarks.append(f"CPU outside of modules: {duration(outside)} per event")
+    return remarks
 
 
 def _row(module: ModuleTiming, total_s: float) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
-from forkrun.rundir.nodes import is_on_nodes
 from forkrun.rundir.start import check_no_link, remove_abandoned_reports
 
 
@@ -45,31 +44,27 @@ def write_report(
     check_no_link(folder.plots)
     remove_abandoned_reports(folder)
     records = read_records(run_dir, commits, plan)
-    nodes = _read_nodes(folder)
-    timing, times = _write_timing(run_dir, records, nodes)
+    nodes = read_node_reports(folder)
+    timing, problem = _write_timing(run_dir, records, nodes)
     summary, text = _compose(run_dir, records, timing, nodes)
     report = summary.to_json()
+    times = "\n" + format_timing(timing, summary.events.n_events_read) if timing else problem
     write_text(folder.report_text, text + times)
     write_text(folder.report_page, report_page(folder, records, summary, timing))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots:
         from forkrun.monitoring.report.plots import write_plots
 
-        write_plots(folder.plots, records)
+        write_plots(folder.plots, records, summary)
     return report
 
 
 def report_of_now(run_dir: Path) -> tuple[dict[str, Any], str]:
     """What `report.json` and `report.txt` would hold of a run in which another process works;
     nothing is written there. Raises InputError."""
-    nodes = _read_nodes(RunDirectory(run_dir))
+    nodes = read_node_reports(RunDirectory(run_dir))
     summary, text = _compose(run_dir, read_records(run_dir), None, nodes)
     return summary.to_json(), text
-
-
-def _read_nodes(folder: RunDirectory) -> NodeReports | None:
-    """None of a job that is not on many nodes."""
-    return read_node_reports(folder) if is_on_nodes(folder) else None
 
 
 def _compose(
@@ -86,11 +81,10 @@ def _compose(
 def _write_timing(
     run_dir: Path, records: RunRecords, nodes: NodeReports | None
 ) -> tuple[Timing | None, str]:
-    """Writes the times of modules; returns them and what the text says of them."""
+    """Writes the times of modules; returns them, and why there are none if they are damaged."""
     timings = nodes.timings if nodes else ()
     try:
-        timing = write_run_timing(run_dir, records.ledger, records.config.get("paths", {}), timings)
-        return timing, "\n" + format_timing(timing) if timing is not None else ""
+        return write_run_timing(run_dir, records.config.get("paths", {}), timings), ""
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
         text = f"\n  Times of modules are left out: their records cannot be read ({error})\n"
         return None, text

@@ -52,13 +52,21 @@ class ChildCourses(Struct, frozen=True):
         start_s = clock_s + activity["start_s"]
         return cls(child, clock_s, start_s, activity["piece_s"], threads)
 
-    def spent(self) -> SpentTime:
-        """Sums over its threads; what reads ahead is no thread that could wait."""
+    def spent(self, wall_s: float, n_threads: int) -> SpentTime:
+        """Sums over its threads, of `wall_s` each; what reads ahead is no thread that could
+        wait."""
         own = [thread for thread in self.threads if thread.name != AHEAD]
         ahead = [thread for thread in self.threads if thread.name == AHEAD]
-        sums = {f"{kind}_s": math.fsum(each.seconds(kind) for each in own) for kind in KINDS}
+        reading_s, unpacking_s, processing_s, committing_s = (
+            math.fsum(each.seconds(kind) for each in own) for kind in KINDS
+        )
         return SpentTime(
-            **sums, ahead_s=math.fsum(each.seconds(kind) for each in ahead for kind in KINDS)
+            reading_s,
+            unpacking_s,
+            processing_s,
+            committing_s,
+            ahead_s=math.fsum(each.seconds(kind) for each in ahead for kind in KINDS),
+            thread_s=wall_s * max(n_threads, len(own)),
         )
 
 

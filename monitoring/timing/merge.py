@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import convert, to_builtins
 
@@ -26,39 +26,32 @@ from forkrun.monitoring.timing.trace import write_trace
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import CUTFLOW_LABEL
 
-
-class Commit(Protocol):
-    """A unit of work that is done, with what it took."""
-
-    @property
-    def n_events(self) -> int: ...
-    @property
-    def cpu_s(self) -> float: ...
-    @property
-    def duration_s(self) -> float: ...
-
-
 _SUMMED = ("count", "total_s", "cpu_s", "wait_inputs_s", "wait_queue_s")
 MAX_STALLS = 200
 
 
 def write_run_timing(
     run: Path,
-    commits: Sequence[Commit],
     paths: Mapping[str, Sequence[str]],
     of_nodes: Sequence[Mapping[str, Any]] = (),
 ) -> Timing | None:
     """Merges the timings of a run whose children have ended, and writes them; None where nothing
-    was recorded. `commits` : of its ledger; `of_nodes`: contents of their timing.json."""
-    own = [json.loads(read_regular(file)) for file in RunDirectory(run).child_timings()]
+    was recorded. `of_nodes`: contents of their timing.json."""
+    files = RunDirectory(run).child_timings()
+    own = [part for part in (json.loads(read_regular(file)) for file in files) if _is_whole(part)]
     parts = [*own, *map(as_part, of_nodes)]
     if not parts:
         return None
-    timing = merge_timing(parts, commits, paths)
+    timing = merge_timing(parts, paths)
     write_json(RunDirectory(run).timing, to_json(timing), indent=None)
     if own:
         write_trace(run, [module["label"] for module in own[0]["modules"]])
     return timing
+
+
+def _is_whole(part: Mapping[str, Any]) -> bool:
+    """Whether it says of how many events it is; earlier versions did not."""
+    return "n_events" in part
 
 
 def as_part(timing: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,20 +87,19 @@ def read_timing(run: Path) -> Timing:
 
 def merge_timing(
     parts: Sequence[Mapping[str, Any]],
-    commits: Sequence[Commit],
     paths: Mapping[str, Sequence[str]],
 ) -> Timing:
-    """The sum over children, which all have the same modules in the same order."""
+    """The sum over processes of children, which all have the same modules in the same order."""
     same_modules = zip(*(p["modules"] for p in parts), strict=True)
     modules = tuple(_module(same) for same in same_modules if not _is_counter(same[0]["label"]))
-    n_events = sum(commit.n_events for commit in commits)
-    cpu_s = sum(commit.cpu_s for commit in commits)
-    overhead_s = max(cpu_s - sum(module.cpu_s for module in modules), 0.0)
+    n_events = sum(part["n_events"] for part in parts)
+    cpu_s = math.fsum(part["cpu_s"] for part in parts)
+    outside_s = cpu_s - math.fsum(module.cpu_s for module in modules)
     return Timing(
         n_events=n_events,
         cpu_s=cpu_s,
-        wall_s=sum(commit.duration_s for commit in commits),
-        overhead_s_per_event=overhead_s / n_events if n_events else 0.0,
+        wall_s=math.fsum(part["wall_s"] for part in parts),
+        overhead_s_per_event=outside_s / n_events if n_events and outside_s >= 0 else None,
         modules=modules,
         stalls=_stalls(parts),
         paths={name: tuple(labels) for name, labels in paths.items()},
@@ -164,6 +156,7 @@ def _input(parts: Sequence[Mapping[str, Any]]) -> InputCosts:
     costs = {name: _cost(name, same) for name, same in columns.items()}
     loading = [part["loading"] for part in parts if "loading" in part]
     return InputCosts(
+        n_events=sum(part["n_events"] for part in parts),
         columns=tuple(cost for cost in costs.values() if cost.n_blocks),
         common=_cost("", loading) if loading else None,
         not_read=tuple(_not_read(parts[0]["modules"], costs, asked := _asked(parts))),
@@ -210,9 +203,9 @@ def _cost(column: str, parts: Sequence[Mapping[str, Any]]) -> ColumnCost:
 
 def _spent(parts: Sequence[Mapping[str, Any]]) -> SpentTime:
     known = [convert(part["spent"], SpentTime) for part in parts if "spent" in part]
-    return SpentTime(
-        *(math.fsum(getattr(each, name) for each in known) for name in SpentTime.__struct_fields__)
-    )
+    names = [name for name in SpentTime.__struct_fields__ if name != "n_events"]
+    sums = {name: math.fsum(getattr(each, name) for each in known) for name in names}
+    return SpentTime(**sums, n_events=sum(each.n_events for each in known))
 
 
 def quantile(bins: Mapping[float, int], share: float) -> float:

@@ -48,8 +48,11 @@ class ColumnCost(Struct, frozen=True):
 
 
 class InputCosts(Struct, frozen=True):
-    """Costs of the input, summed over children, threads and nodes. `not_read`: columns that modules
-    in Python say they read, so that they were read, and never asked for; `asked`: by module."""
+    """Costs of the input, summed over children, threads and nodes. `n_events`: those that it was
+    read for; `not_read`: columns that modules in Python say they read, so that they were read, and
+    never asked for; `asked`: by module."""
+
+    n_events: int = 0
 
     columns: tuple[ColumnCost, ...] = ()
     common: ColumnCost | None = None
@@ -58,14 +61,29 @@ class InputCosts(Struct, frozen=True):
 
 
 class SpentTime(Struct, frozen=True):
-    """How threads spent their time [s]; of what is left they waited. Threads that read ahead are
-    counted apart: `ahead_s`."""
+    """How threads spent their time [s]: `thread_s`, from when their process began to process to
+    the end of its work, times its threads; of what is left they waited. Threads that read ahead are
+    counted apart: `ahead_s`. `n_events`: that these processes have committed."""
 
     reading_s: float = 0.0
     unpacking_s: float = 0.0
     processing_s: float = 0.0
     committing_s: float = 0.0
     ahead_s: float = 0.0
+    thread_s: float = 0.0
+    n_events: int = 0
+
+    def shares(self) -> dict[str, float]:
+        """Shares of `thread_s`, those of waiting last; empty where nothing was measured."""
+        if not self.thread_s:
+            return {}
+        shares = {
+            "reading": self.reading_s / self.thread_s,
+            "unpacking": self.unpacking_s / self.thread_s,
+            "processing": self.processing_s / self.thread_s,
+            "committing": self.committing_s / self.thread_s,
+        }
+        return {**shares, "waiting": max(1.0 - sum(shares.values()), 0.0)}
 
 
 class Stall(Struct, frozen=True):
@@ -78,13 +96,16 @@ class Stall(Struct, frozen=True):
 
 
 class Timing(Struct, frozen=True):
-    """Timing of a whole run. `overhead_s_per_event` : CPU outside of modules, per event;
-    `n_not_traced` : calls that are not in the trace, for lack of space."""
+    """Timing of a whole run. A process that was killed leaves no times: `n_events`, `cpu_s` and
+    `wall_s` are of the processes that did, all from when they began to process to the end of their
+    work. `overhead_s_per_event` : CPU outside of modules, per event; None where calls of modules
+    contain others, so that they add up to more. `n_not_traced` : calls that are not in the trace,
+    for lack of space."""
 
     n_events: int
     cpu_s: float
     wall_s: float
-    overhead_s_per_event: float
+    overhead_s_per_event: float | None
     modules: tuple[ModuleTiming, ...]
     stalls: tuple[Stall, ...]
     paths: Mapping[str, tuple[str, ...]]

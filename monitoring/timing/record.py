@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Set
 from pathlib import Path
 
@@ -22,17 +23,24 @@ def write_timing(
     *,
     trace: bool,
     asked: Mapping[str, Set[str]],
+    n_events: int,
+    cpu_s: float,
+    n_threads: int,
 ) -> None:
     """Writes, at the end of a child's work, {"modules": [{label, kind, concurrency, inputs, count,
     total_s, max_s, cpu_s, wait_inputs_s, wait_queue_s, bins: [[start_s, count], …], and of columns
     input: {read_calls, …}}], "loading", "stalls": [[module, waited_for, count, total_s]],
-    "n_not_traced", "spent", "asked": {module: [column, …]} of modules in Python}; how its threads
-    spent their time in pieces of it; and the trace as (n,) records, as `_core.Processor.trace`
-    gives them."""
+    "n_not_traced", "spent", "asked": {module: [column, …]} of modules in Python, "n_events" (that
+    this process has committed), "cpu_s", "wall_s" (of it, since it began to process)}; how its
+    threads spent their time in pieces of it; and the trace as (n,) records, as
+    `_core.Processor.trace` gives them."""
     folder = RunDirectory(run)
     timing = processor.timing()
-    courses = ChildCourses.of(timing.pop("activity"), child)
-    timing["spent"] = asdict(courses.spent())
+    activity = timing.pop("activity")
+    wall_s = time.monotonic() - activity["start_s"]
+    courses = ChildCourses.of(activity, child)
+    timing |= {"n_events": n_events, "cpu_s": cpu_s, "wall_s": wall_s}
+    timing["spent"] = {**asdict(courses.spent(wall_s, n_threads)), "n_events": n_events}
     timing["asked"] = {label: sorted(columns) for label, columns in asked.items()}
     write_json(unused(folder.child_timing(child)), timing, indent=None)
     write_json(unused(folder.child_course(child)), to_builtins(courses), indent=None)

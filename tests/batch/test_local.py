@@ -66,7 +66,9 @@ def check_that_all_nodes_are_reported(run: Path) -> None:
     assert [node["node"] for node in report["nodes"]] == [0, 1, 2]
     assert {node["outcome"] for node in report["nodes"]} == {"done"}
     sessions = report["sessions"]
-    assert sorted(session["node"] for session in sessions) == [0, 1, 2]
+    nodes = [session["node"] for session in sessions if session["node"] is not None]
+    assert sorted(nodes) == [0, 1, 2]
+    assert len(sessions) > 3  # those in which it was collected
     assert sum(session["n_events"] for session in sessions) == 400
     highest = max(report["nodes"], key=lambda node: node["memory"]["peak"]["pss_bytes"])
     assert report["memory"] == {**highest["memory"], "node": highest["node"]}
@@ -74,7 +76,8 @@ def check_that_all_nodes_are_reported(run: Path) -> None:
         min(session["start_s"] for session in sessions),
         max(session["end_s"] for session in sessions),
     )
-    assert report["phases"]["wall_s"] + report["phases"]["gaps_s"] > end_s - begin_s
+    phases = report["phases"]
+    assert phases["wall_s"] + phases["gaps_s"] == pytest.approx(end_s - begin_s)
     costs = {cost["column"]: cost for cost in report["input"]["columns"]}
     of_nodes = [timing_of_node(node) for node in sorted(run.glob("nodes/*"))]
     for name, cost in costs.items():

@@ -50,6 +50,22 @@ def test_repeats_are_one_column_with_their_median_and_noise(make_run: Callable[.
     assert second.same_outputs == {"events": True}
 
 
+def test_times_of_threads_are_compared_by_event(make_run: Callable[..., Path]) -> None:
+    """Half of the times of one run are missing: their process was killed."""
+    whole, half = make_run("a", 100), make_run("b", 100, job="other")
+    for path, n_events in ((whole, 600), (half, 300)):
+        report = json.loads((path / "report.json").read_text())
+        report["spent"] = {"reading_s": 0.01 * n_events, "n_events": n_events}
+        report["input"] = {
+            "n_events": n_events,
+            "columns": [{"column": "Jet_pt", "read_bytes": 4 * n_events}],
+        }
+        (path / "report.json").write_text(json.dumps(report))
+    first, second = compare([read_run(whole), read_run(half)])
+    assert first.figures["reading"].value == 0.01
+    assert (second.figures["reading"].ratio, second.columns["Jet_pt"].ratio) == (1, 1)
+
+
 def test_outputs_with_other_events_are_named(
     make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

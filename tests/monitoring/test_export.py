@@ -17,7 +17,7 @@ from forkrun.monitoring.export.openmetrics import metrics
 from forkrun.monitoring.export.protobuf import varint
 from forkrun.monitoring.records import RunRecords, read_records
 
-from .conftest import MIB, T0, timeline_lines
+from .conftest import MIB, T0, sample_line, sample_lines, timeline_lines
 
 WriteRun = Callable[..., Path]
 
@@ -36,6 +36,7 @@ def traced(write_run: WriteRun) -> Path:
     """A run with times of modules, and two calls of child 0 on two threads."""
     run = write_run()
     part = {"modules": _MODULES, "stalls": [], "n_not_traced": 0}
+    part |= {"n_events": 600, "cpu_s": 13.5, "wall_s": 27.0}
     (run / "monitoring" / "timing-000.json").write_text(json.dumps(part))
     names = ("thread", "node", "lane", "run", "lumi", "sequence", "start_ns", "end_ns")
     calls = np.zeros(2, dtype=[(name, np.int64) for name in names])
@@ -74,6 +75,13 @@ def test_prmons_summary_has_averages_and_maxima(write_run: WriteRun) -> None:
     assert summary["Max"]["rss"] == 400 * 1024
     assert summary["Max"]["wtime"] == 17
     assert summary["Avg"]["nprocs"] == 2.5
+
+
+def test_gaps_between_sessions_are_no_wall_time_of_prmon(write_run: WriteRun) -> None:
+    resumed = {"time_s": T0 + 40, "event": "job_start", "child": None, "pid": 300}
+    samples = [*sample_lines(), sample_line(50, None, 40, 60, 1)]
+    run = write_run(timeline=[*timeline_lines(), resumed], samples=samples)
+    assert json.loads(exported(run, "prmon-json"))["Max"]["wtime"] == 30  # 20 s, and 10 s
 
 
 def test_the_circles_viewer_finds_every_metric_in_every_module(

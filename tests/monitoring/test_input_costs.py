@@ -105,7 +105,7 @@ def test_bytes_and_reads_of_columns_are_those_of_their_baskets(tmp_path: Path, t
     assert begin_s <= courses["start_s"] <= end_s
     # Merged as those of two nodes, costs are twice what they were.
     timing = json.loads((tmp_path / "run" / "timing.json").read_text())
-    twice = to_json(merge_timing([as_part(timing)] * 2, (), {}))
+    twice = to_json(merge_timing([as_part(timing)] * 2, {}))
     for one, two in zip(timing["input"]["columns"], twice["input"]["columns"], strict=True):
         assert two["read_bytes"] == 2 * one["read_bytes"]
         assert two["decode_s"] == pytest.approx(2 * one["decode_s"])

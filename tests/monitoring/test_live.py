@@ -26,7 +26,16 @@ from forkrun.monitoring.live.screen import render
 from forkrun.monitoring.live.state import LiveJob, LiveRun, Rate
 from forkrun.monitoring.live.tail import JsonTail, Tail
 
-from .conftest import CONFIG, MIB, T0, ledgers, sample_lines, timeline_lines, write_lines
+from .conftest import (
+    CONFIG,
+    MIB,
+    T0,
+    ledgers,
+    sample_lines,
+    timeline_lines,
+    unit_line,
+    write_lines,
+)
 
 WriteRun = Callable[..., Path]
 
@@ -94,6 +103,20 @@ def test_nodes_are_rows_of_their_own(write_run: WriteRun, tmp_path: Path) -> Non
     assert [(row.name, row.n_events, row.what) for row in job.rows()] == [
         ("node 0", 600, "ok"), ("node 1", 600, "ok"),
     ]  # fmt: skip
+
+    # 27 s of three children with two threads, half of it on a CPU.
+    (one, _) = job.rows()
+    assert (one.rate, one.cpu_efficiency) == (3 * 600 / 27, 0.25)
+    assert [worker.cpu_efficiency for worker in job.nodes[0].workers.values()] == [0.25] * 3
+
+
+def test_the_gap_before_a_session_is_in_no_rate(write_run: WriteRun) -> None:
+    resumed = {"time_s": T0 + 1000, "event": "job_start", "child": None, "pid": 300}
+    ledger = {0: [*ledgers()[0], unit_line(5, 0, 1002, 1010)]}
+    job = LiveJob(LiveRun(write_run(ledger=ledger, timeline=[*timeline_lines(), resumed])))
+    job.look()
+    assert job.n_events == 300
+    assert job.rate(T0 + 1012) == 10  # 100 events from 1002 to 1012 s
 
 
 @pytest.mark.parametrize(("commits", "rate"), [(1, 100 / 30), (40, 200.0)])

@@ -87,7 +87,8 @@ def test_a_child_begins_with_its_first_commit_or_when_the_parent_first_saw_an_ev
     assert first_events(records) == {0: 4, 1: 6, 3: 10}
     assert last_commits(records) == {0: 9, 3: 12}
     phases = measure_phases(records)
-    assert (phases.processing_s, phases.last_children_s, phases.event_loop_s) == (0, 3, 8)
+    # Child 0 ended before child 3 began: never did all of them work.
+    assert (phases.processing_s, phases.last_children_s, phases.event_loop_s) == (0, 2, 8)
 
 
 def test_rates_are_of_the_whole_job_and_of_the_event_loops(write_run: WriteRun) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +50,7 @@ def test_every_call_of_every_module_is_counted_and_timed(run: Path) -> None:
         assert module.p50_s <= module.p95_s <= module.max_s
         assert 0 <= module.cpu_s <= module.total_s
         assert module.total_s == pytest.approx(module.mean_s * module.count)
+    assert timing.overhead_s_per_event is not None
     assert 0 <= timing.overhead_s_per_event * 120 <= timing.cpu_s
     assert Timing.from_json(json.loads(json.dumps(to_json(timing)))) == timing
 
@@ -93,13 +93,6 @@ def test_a_trace_is_bounded_and_can_be_off(tmp_path: Path) -> None:
         read_timing(tmp_path / "off")
 
 
-@dataclass(frozen=True)
-class Done:
-    n_events: int
-    cpu_s: float
-    duration_s: float
-
-
 def part(label: str, times_s: list[float], **values: Any) -> dict[str, Any]:
     """As a child writes it, with every time in a bin of its own."""
     module = {
@@ -115,12 +108,13 @@ def part(label: str, times_s: list[float], **values: Any) -> dict[str, Any]:
         "wait_queue_s": 1.0,
         "bins": [[time_s, 1] for time_s in times_s],
     }
-    return {"modules": [module], "stalls": [["a", "b", 2, 0.5]], "n_not_traced": 3} | values
+    part = {"modules": [module], "stalls": [["a", "b", 2, 0.5]], "n_not_traced": 3}
+    return {**part, "n_events": 10, "cpu_s": 5.0, "wall_s": 6.0, **values}
 
 
 def test_children_are_summed() -> None:
-    parts = [part("m", [1.0, 2.0]), part("m", [4.0])]
-    timing = merge_timing(parts, [Done(10, 5.0, 6.0), Done(20, 7.0, 8.0)], {})
+    parts = [part("m", [1.0, 2.0]), part("m", [4.0], n_events=20, cpu_s=7.0, wall_s=8.0)]
+    timing = merge_timing(parts, {})
     (module,) = timing.modules
     assert (module.count, module.total_s, module.max_s, module.cpu_s) == (3, 7.0, 4.0, 3.5)
     assert module.wait_queue_s == 2.0
@@ -129,7 +123,15 @@ def test_children_are_summed() -> None:
     assert timing.n_not_traced == 6
     (stall,) = timing.stalls
     assert (stall.count, stall.total_s) == (4, 1.0)
-    assert "a waited 1 s for inputs, b last (4 times)" in format_timing(timing)
+    text = format_timing(timing, 45)
+    assert "a waited 1 s for inputs, b last (4 times)" in text
+    assert "Times are those of 30 of 45 events: a process that is killed leaves none" in text
+
+
+def test_cpu_outside_of_modules_is_not_known_where_calls_contain_others() -> None:
+    timing = merge_timing([part("m", [4.0], cpu_s=1.0)], {})
+    assert timing.overhead_s_per_event is None
+    assert "outside" not in format_timing(timing, 10)
 
 
 def test_quantiles_of_bins_are_those_of_the_times_within_a_bin() -> None:

@@ -21,11 +21,11 @@ from forkrun.monitoring.report.page.words import WORDS
 from forkrun.monitoring.report.page.write import page_of
 from forkrun.monitoring.report.sessions import gaps_between
 from forkrun.monitoring.report.summary import Summary
+from forkrun.monitoring.report.timing_table import timing_remarks
 from forkrun.monitoring.timing.course import read_courses
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
 _SCRIPTS = ("dom.js", "tables.js", "charts.js", "activity.js", "pictures.js", "page.js")
 
@@ -42,7 +42,8 @@ def page_content(
     folder: RunDirectory, records: RunRecords, summary: Summary, timing: Timing | None
 ) -> dict[str, Any]:
     """All sessions of the job: times count from the beginning of the first one."""
-    start_s = records.start_s
+    start_s = summary.phases.start_s
+    start_s = records.start_s if start_s is None else min(start_s, records.start_s)
     return {
         "report": summary.to_json(),
         "made_s": time.time(),
@@ -52,30 +53,25 @@ def page_content(
         "gaps_s": [
             [round(at - start_s, 3) for at in gap] for gap in gaps_between(summary.sessions)
         ],
-        "end_s": round(records.end_s - start_s, 4),
+        "end_s": round(max([records.end_s, *(s.end_s for s in summary.sessions)]) - start_s, 4),
         "memory": memory_series(records, start_s),
         "parent": parent_bars(records, start_s),
         "activity": to_builtins(activity_rows(records, start_s)),
         "courses": course_rows(read_courses(folder), start_s),
         "datasets": dataset_names(records),
-        "children_per_node": _children_per_node(folder),
-        "timing": None if timing is None else _timing(timing),
+        "timing": None if timing is None else _timing(timing, summary.events.n_events_read),
         "histograms": _histograms(folder),
         "words": WORDS,
     }
 
 
-def _timing(timing: Timing) -> dict[str, Any]:
-    """Without what the report has, and the bins, which nothing draws."""
-    content = {**to_builtins(timing), "input": None, "spent": None}
+def _timing(timing: Timing, n_events_read: int) -> dict[str, Any]:
+    """Without what the report has, and the bins, which nothing draws; with remarks on it."""
+    remarks = timing_remarks(timing, n_events_read)
+    content = {**to_builtins(timing), "input": None, "spent": None, "remarks": remarks}
     for module in content["modules"]:
         del module["bins"]
     return content
-
-
-def _children_per_node(folder: RunDirectory) -> int | None:
-    """How children are numbered in a job on many nodes; None in others."""
-    return NodeRanges.read(folder).children or 1 if is_on_nodes(folder) else None
 
 
 def _histograms(folder: RunDirectory) -> list[dict[str, Any]]:

@@ -4,7 +4,12 @@
 const REPORT = CONTENT.report, EVENTS = REPORT.events, JOB = REPORT.job;
 const OUTCOMES = { done: "done and verified", failed: "failed", unfinished: "unfinished" };
 
-const children_of = (job) => (job.children === 1 ? "1 child" : `${count(job.children)} children`);
+const ON_NODES = REPORT.nodes.length > 0;
+
+function shape_of(job) {
+  const each = job.children / job.n_nodes;
+  return `${job.n_nodes > 1 ? `${count(job.n_nodes)} nodes × ` : ""}${each === 1 ? "1 child" : `${count(each)} children`} × ${plural(job.threads_per_child, "thread")}`;
+}
 
 function head() {
   const made = new Date(CONTENT.start_s * 1000).toISOString().replace("T", " ").slice(0, 19);
@@ -21,7 +26,7 @@ function overview() {
   section("overview", "Overview", element("div", { class: "tiles" },
     tile("events read", count(EVENTS.n_events_read), `of ${count(EVENTS.n_events_planned)} planned, ${digests}`),
     tile("rate", `${count(REPORT.totals.rate_events_per_s)} /s`, `${count(REPORT.totals.event_loop_rate_events_per_s)} /s in the event loops, ${took(REPORT.phases.wall_s)} in all`),
-    tile("utilization", percent(REPORT.balance.utilization), `of ${children_of(JOB)} × ${plural(JOB.threads_per_child, "thread")}`),
+    tile("utilization", percent(REPORT.balance.utilization), `of ${shape_of(JOB)}`),
     tile("CPU efficiency", percent(REPORT.totals.cpu_efficiency), `${took(REPORT.totals.cpu_s)} on CPUs`),
     memory ? tile("shared", size(memory.peak.shared_bytes), `of ${size(memory.peak.pss_bytes)} at the peak; sharing saves ${size(memory.saving_bytes)}`) : null));
 }
@@ -42,7 +47,7 @@ function remarks() {
 
 function charts() {
   const stretch = new Stretch(CONTENT.end_s), last = CONTENT.parent.find((bar) => bar.what === "merge");
-  const marks = [...CONTENT.sessions_s.slice(CONTENT.children_per_node ? Infinity : 1).map((time) => [time, "resumed"]), ...(last ? [[last.start_s, "merge"]] : [])];
+  const marks = [...CONTENT.sessions_s.slice(ON_NODES ? Infinity : 1).map((time) => [time, "resumed"]), ...(last ? [[last.start_s, "merge"]] : [])];
   const note = () => element("p", { class: "note" }, "Drag over a stretch to look closer; both charts show the same time.");
   if (CONTENT.memory) {
     const layers = memoryLayers(CONTENT.memory), chart = memoryChart(stretch, CONTENT.memory, layers, marks);
@@ -58,27 +63,21 @@ function charts() {
 
 // Which child ended last, and what was different about it.
 function whyLate() {
-  const ended = REPORT.children.filter((child) => child.end_s !== null && child.n_events);
-  if (ended.length < 2) return "";
-  const by = (key) => [...ended].sort((a, b) => key(a) - key(b)), first = by((child) => child.end_s)[0], last = by((child) => child.end_s).at(-1);
-  const late = last.end_s - first.end_s, sum = (key) => ended.reduce((total, child) => total + child[key], 0), rate = sum("n_events") / sum("processing_s"), share = sum("n_events") / ended.length;
-  const bar = (CONTENT.activity.find((row) => row.child === last.child)?.bars ?? []).at(-1), begun = last.first_event_s - by((child) => child.first_event_s)[0].first_event_s, reasons = [];
-  if (bar && bar[6] === 1 && bar[1] - bar[0] > late / 2) reasons.push(`its last ${plural(bar[5], "event")}, committed together, took ${took(bar[1] - bar[0])}`);
-  if (begun > late / 2) reasons.push(`it began ${took(begun)} after the first to begin`);
-  if (last.rate_events_per_s < 0.85 * rate) reasons.push(`its events took longer, ${count(last.rate_events_per_s)} /s against ${count(rate)} /s of all`);
-  if (last.n_units_planned !== null && last.n_events > 1.15 * share) reasons.push(`it had ${count(last.n_events)} events, children ${count(share)} on average`);
-  return `Child ${last.child} ended last, ${took(late)} after child ${first.child}, the first${reasons.length ? `: ${reasons.join("; ")}` : ""}.`;
+  const late = REPORT.balance.late;
+  return late ? `Child ${late.child} ended last, ${took(late.after_s)} after the first${late.reasons.length ? `: ${late.reasons.join("; ")}` : ""}.` : "";
 }
 
 // What all threads of all children did with the time in which their children worked.
 function spentTable() {
-  const spent = REPORT.spent, thread_s = REPORT.totals.processing_s * JOB.threads_per_child;
-  if (!spent || !thread_s) return null;
-  const known = [["reading", spent.reading_s], ["unpacking", spent.unpacking_s], ["processing", spent.processing_s], ["committing", spent.committing_s]];
-  const waiting = Math.max(thread_s - known.reduce((sum, [, time]) => sum + time, 0), 0), rows = [...known, ["waiting", waiting], ...(spent.ahead_s ? [["reading ahead", spent.ahead_s]] : [])];
-  const share = (row) => (row[0] === "reading ahead" ? "beside it" : element("span", {}, element("span", { class: "bar", style: `width:${(8 * row[1]) / thread_s}rem` }), percent(row[1] / thread_s)));
+  const spent = REPORT.spent;
+  if (!spent?.thread_s) return null;
+  const known = ["reading", "unpacking", "processing", "committing"].map((kind) => [kind, spent[`${kind}_s`]]);
+  const waiting = Math.max(spent.thread_s - known.reduce((sum, [, time]) => sum + time, 0), 0), rows = [...known, ["waiting", waiting], ...(spent.ahead_s ? [["reading ahead", spent.ahead_s]] : [])];
+  const share = (row) => (row[0] === "reading ahead" ? "beside it" : barred(row[1] / spent.thread_s));
   return table("What the children's threads did", [{ term: "what", text: true, cell: (row) => word(row[0]) }, numbers("time", (row) => row[1], took), { term: "share", text: true, value: (row) => row[1], cell: share }], rows, { filter: false });
 }
+
+const barred = (share) => element("span", {}, element("span", { class: "bar", style: `width:${8 * share}rem` }), percent(share));
 
 function memoryTable() {
   if (!REPORT.memory) return null; // no sample of all processes at one time
@@ -89,11 +88,11 @@ function memoryTable() {
 function phases() {
   const phases = REPORT.phases, rows = [
     ["start-up", phases.startup_s, ""], ["start-up", phases.index_s, "index and plan"], ["start-up", phases.modules_s, "modules and conditions"], ["start-up", phases.fork_s, "fork"], ["start-up", phases.first_event_s, "until all children have an event"],
-    ["all busy", phases.processing_s, ""], ["shut-down", phases.shutdown_s, ""], ["shut-down", phases.last_children_s, "waiting for the last child"], ["merge", phases.merge_s, ""],
+    ["all busy", phases.processing_s, ""], ["shut-down", phases.shutdown_s, ""], ["shut-down", phases.last_children_s, "waiting for the last child"], ["shut-down", phases.merge_s, "merge"],
   ].filter((row) => row[1] !== null);
-  const share = (row) => element("span", {}, element("span", { class: "bar", style: `width:${(8 * row[1]) / (phases.wall_s || 1)}rem` }), percent(row[1] / phases.wall_s));
   if (!rows.length) return;
-  section("phases", "Phases", table("Where the time of the job went", [{ term: "phase", text: true, cell: (row) => (row[2] ? `  ${row[2]}` : word(row[0])) }, numbers("time", (row) => row[1], took), { term: "of the job", text: true, value: (row) => row[1], cell: share }], rows, { filter: false }));
+  const added = REPORT.sessions.length > 1 ? element("p", { class: "note" }, `Times of ${plural(REPORT.sessions.length, "session")}, added up: ${took(phases.active_s)}. The whole job took `, word("wall time", took(phases.wall_s)), ".") : null;
+  section("phases", "Phases", added, table("Where the time went", [{ term: "phase", text: true, cell: (row) => (row[2] ? `  ${row[2]}` : word(row[0])) }, numbers("time", (row) => row[1], took), { term: "of the job", text: true, value: (row) => row[1], cell: (row) => (phases.active_s ? barred(row[1] / phases.active_s) : DASH) }], rows, { filter: false }));
 }
 
 function children() {
@@ -107,21 +106,12 @@ function children() {
 
 // Of a job on many nodes: what the children of each have done.
 function nodes() {
-  const each = CONTENT.children_per_node;
-  if (!each) return;
-  const rows = [], reported = new Map(REPORT.nodes.map((node) => [node.node, node]));
-  for (const child of REPORT.children) {
-    const node = (rows[Math.floor(child.child / each)] ??= { node: Math.floor(child.child / each), units: 0, events: 0, first: null, end: null, busy: 0, cpu: 0, read: 0, failed: 0 });
-    node.units += child.n_units; node.events += child.n_events; node.busy += child.processing_s; node.cpu += child.cpu_s; node.read += child.read_bytes; node.failed += child.failed ? 1 : 0;
-    if (child.first_event_s !== null) node.first = Math.min(child.first_event_s, node.first ?? Infinity);
-    if (child.end_s !== null) node.end = Math.max(child.end_s, node.end ?? 0);
-  }
-  const said = (row) => reported.get(row.node);
+  if (!ON_NODES) return;
   section("nodes", "Nodes", table("Nodes", [
-    numbers("node", (row) => row.node), numbers("units", (row) => row.units), numbers("events", (row) => row.events), numbers("rate", (row) => (row.busy ? (each * row.events) / row.busy : null), (rate) => (rate === null ? DASH : `${count(rate)} /s`)),
-    numbers("first event", (row) => row.first, took), numbers("end", (row) => row.end, took), numbers("processing time", (row) => row.busy, took), numbers("CPU", (row) => row.cpu, took), numbers("read", (row) => row.read, size), numbers("children that failed", (row) => row.failed, count, { bad: (row) => row.failed > 0 }),
-    words("machine", (row) => said(row)?.host ?? DASH), numbers("sessions", (row) => said(row)?.sessions.length ?? null), numbers("gaps", (row) => said(row)?.gaps_s ?? null, took), numbers("PSS", (row) => said(row)?.memory?.peak.pss_bytes ?? null, size, { shown: "peak PSS" }), numbers("shared", (row) => said(row)?.memory?.peak.shared_bytes ?? null, size),
-  ], rows.filter(Boolean)));
+    numbers("node", (row) => row.node), numbers("units", (row) => row.n_units), numbers("events", (row) => row.n_events), numbers("rate", (row) => (row.event_loop_s ? row.n_events / row.event_loop_s : null), (rate) => (rate === null ? DASH : `${count(rate)} /s`), { shown: "in its event loops" }),
+    numbers("first event", (row) => row.first_event_s, took), numbers("end", (row) => row.end_s, took), numbers("active time", (row) => row.phases?.active_s ?? null, took), numbers("start-up", (row) => row.phases?.startup_s ?? null, took), numbers("processing time", (row) => row.processing_s, took), numbers("CPU", (row) => row.cpu_s, took), numbers("read", (row) => row.read_bytes, size), numbers("children that failed", (row) => row.n_deaths, count, { bad: (row) => row.n_deaths > 0 }),
+    words("machine", (row) => row.host ?? DASH), numbers("sessions", (row) => row.sessions.length), numbers("gaps", (row) => row.gaps_s, took), numbers("PSS", (row) => row.memory?.peak.pss_bytes ?? null, size, { shown: "peak PSS" }), numbers("shared", (row) => row.memory?.peak.shared_bytes ?? null, size),
+  ], REPORT.nodes));
 }
 
 function modules() {
@@ -138,7 +128,7 @@ function modules() {
   section("modules", "Modules",
     own.length ? table("Modules", [words("module", (row) => row.label), words("kind", (row) => `${row.kind}, ${row.concurrency}`), ...costs, ...waits], own) : null,
     stalls.length ? table("Waiting for inputs", [words("module", (row) => row.module), words("waited for", (row) => row.waited_for), numbers("times", (row) => row.count), numbers("time", (row) => row.total_s, took)], stalls) : null,
-    element("p", { class: "note" }, `CPU outside of modules: ${took(timing.overhead_s_per_event)} per event. Times are summed over children and threads.`));
+    element("p", { class: "note" }, [...timing.remarks, "Times are summed over children and threads"].join(". ") + "."));
 }
 
 // What reading took, column by column, and what they have in common.
@@ -157,9 +147,9 @@ function input() {
 // Sessions of a job that was resumed, or of all nodes.
 function sessions() {
   if (REPORT.sessions.length < 2) return;
-  const gap = CONTENT.gaps_s.reduce((sum, [from, to]) => sum + to - from, 0), many = REPORT.nodes.length > 0;
+  const gap = CONTENT.gaps_s.reduce((sum, [from, to]) => sum + to - from, 0), many = ON_NODES;
   section("sessions", "Sessions", element("p", { class: "note" }, `${plural(REPORT.sessions.length, "session")}`, gap ? `; for ${took(gap)} none ran, which counts in no time and no rate: ` : ".", gap ? word("gaps") : null), table("Sessions", [
-    ...(many ? [numbers("node", (row) => row.node)] : []), numbers("begin", (row) => row.start_s - CONTENT.start_s, took), numbers("length", (row) => row.end_s - row.start_s, took), numbers("units", (row) => row.n_units), numbers("events", (row) => row.n_events), words("session ended", (row) => row.outcome ?? "killed, or runs", { long: true, bad: (row) => row.outcome !== "ok", shown: "ended" }),
+    ...(many ? [{ term: "node", value: (row) => row.node, cell: (row) => row.node ?? "collecting" }] : []), numbers("begin", (row) => row.start_s - CONTENT.start_s, took), numbers("length", (row) => row.end_s - row.start_s, took), numbers("units", (row) => row.n_units), numbers("events", (row) => row.n_events), words("session ended", (row) => row.outcome ?? "killed, or runs", { long: true, bad: (row) => row.outcome !== "ok", shown: "ended" }),
   ], REPORT.sessions));
 }
 
@@ -197,7 +187,7 @@ function datasets() {
 
 function facts() {
   const host = JOB.host ?? {}, entries = [
-    ["job", `${children_of(JOB)} × ${plural(JOB.threads_per_child, "thread")}, executor ${JOB.executor}, distribution ${JOB.distribution}`],
+    ["job", `${shape_of(JOB)}, executor ${JOB.executor}, distribution ${JOB.distribution}`],
     ["input", `${plural(EVENTS.n_files, "file")}, ${plural(EVENTS.n_lumis_planned, "lumi")}, ${plural(EVENTS.n_units_planned, "unit")} of work${JOB.order === "input" ? "" : `; order ${JOB.order}, for ${JOB.order_reason}`}`],
     ["command", (host.command ?? []).join(" ")], ["directory", host.directory], ["machine", host.cpu && `${host.name}: ${host.n_cpus} × ${host.cpu}, ${size(host.memory_bytes)}, ${host.kernel}`],
     ["versions", Object.entries(host.versions ?? {}).map(([name, version]) => `${name} ${version}`).join(", ")], ["forkrun", CONTENT.build], ["configuration", JOB.config_digest && `SHA-256 ${JOB.config_digest}`],

@@ -11,6 +11,7 @@ from msgspec import Struct
 from forkrun.base.destinations import datasets_in
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.memory_curves import Curve, add_up, memory_curves
+from forkrun.monitoring.report.phases import parent_steps
 from forkrun.rundir.ledger import Commit
 
 _MOST_POINTS = 1200
@@ -99,21 +100,11 @@ def _bars(commits: Sequence[Commit], start_s: float, gap_s: float) -> Iterator[B
 
 
 def parent_bars(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
-    """What the parent does beside its children: `what`, `start_s`, `end_s`."""
-    ends = [
-        ("index and plan", records.times("job_start"), records.times("index_done")),
-        ("modules and conditions", records.times("index_done"), records.times("modules_built")),
-        ("fork", records.times("modules_built"), records.times("fork")),
-        ("merge", records.times("merge_start"), records.times("merge_end")),
-    ]
+    """What the parent of each session does beside its children: `what`, `start_s`, `end_s`."""
     return [
-        {
-            "what": what,
-            "start_s": round(begin[0] - start_s, 4),
-            "end_s": round(end[-1] - start_s, 4),
-        }
-        for what, begin, end in ends
-        if begin and end
+        {"what": what, "start_s": round(begin - start_s, 4), "end_s": round(end - start_s, 4)}
+        for part in records.sessions()
+        for what, begin, end in parent_steps(part)
     ]
 
 

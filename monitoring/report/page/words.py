@@ -8,7 +8,8 @@ WORDS = {
     "rate": "Events read, divided by the time of the whole job; in the event loops: by the time"
     " from the first event of any child to the end of the last.",
     "utilization": "Sum of the children's processing times, divided by the longest and by the"
-    " number of children: 100 % if all were busy until the last one ended.",
+    " number of children, for each session and node: 100 % if all were busy until the last one"
+    " ended.",
     "dispersion": "How different the children's times are: longest minus shortest, and the standard"
     " deviation divided by the mean.",
     "processing time": "Sum of the times of a child's units, each from its begin to its commit.",
@@ -20,10 +21,11 @@ WORDS = {
     "shared": "What the processes have in common, counted once: sum of PSS minus sum of private.",
     "if nothing were shared": "Sum of RSS: pages of each process, shared or not. Processes that"
     " were not forked from one parent would need about as much.",
-    "start-up": "From the job's start to the last child's first event: index and plan, modules and"
-    " conditions, fork, first event.",
+    "start-up": "From a session's start to the last child's first event: index and plan, modules"
+    " and conditions, fork, first event.",
     "all busy": "From the last child's first event to the first child's end.",
-    "shut-down": "From the first child's end to the job's end: waiting for the last child, merge.",
+    "shut-down": "From the first child's end to the session's end: waiting for the last child,"
+    " merge.",
     "merge": "Joins what children wrote into the outputs, and compares these with the input.",
     "unit": "Stretch of events that is handed out, processed and committed together.",
     "lumi": "Luminosity section: the smallest part of a run for which data are certified.",
@@ -45,7 +47,7 @@ WORDS = {
     "module": "As it is named in the configuration.",
     "module or column": "Modules as the configuration names them, and columns that were read.",
     "kind": "What it is, and whether several threads may call it at once.",
-    "what": "Threads of children, while their children had units to do.",
+    "what": "Threads of children, from when a child began to process to the end of its work.",
     "reading": "Waiting for bytes of the input, from a disk, the page cache or a server.",
     "unpacking": "Uncompressing what was read, and making columns of it.",
     "processing": "In modules: producers, filters and analyzers.",
@@ -73,8 +75,8 @@ WORDS = {
     "length": "From its start to the last thing known of it.",
     "node": "Of a batch system: a parent with its children and a part of the plan.",
     "machine": "Where it ran; of several sessions the last one.",
-    "children that failed": "Ended by a signal or an error; others redo what they had not"
-    " committed.",
+    "children that failed": "How often one was ended by a signal or an error; others redo what it"
+    " had not committed.",
     "child": "Process that was forked from the parent: its number. One that died is forked again"
     " under the same number.",
     "children": "Processes that were forked from the parent.",
@@ -91,7 +93,10 @@ WORDS = {
     "processes": "Parent and children that lived then.",
     "when": "At the highest sum of PSS, and in the last complete sample while a child lived.",
     "phase": "Part of the job's time; indented: parts of the one above.",
-    "of the job": "Divided by the time of the whole job.",
+    "of the job": "Divided by the time of all sessions, which is that of the whole job if nothing"
+    " interrupted it and it ran on one node.",
+    "wall time": "By the clock, while at least one session ran.",
+    "active time": "Lengths of sessions, added up.",
     "output": "Label in the configuration.",
     "of those read": "Events in the output, divided by events that could be selected.",
     "compression": "Of the output's file.",

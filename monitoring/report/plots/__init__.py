@@ -8,10 +8,11 @@ from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.plots.activity import draw_activity
 from forkrun.monitoring.report.plots.memory import draw_memory
 from forkrun.monitoring.report.plots.style import save_all
+from forkrun.monitoring.report.summary import Summary
 
 
-def write_plots(folder: Path, records: RunRecords) -> list[Path]:
+def write_plots(folder: Path, records: RunRecords, summary: Summary) -> list[Path]:
     """Writes `memory` and `activity` as PNG, SVG and PDF; leaves out what has no data."""
-    drawn = {"memory": draw_memory(records), "activity": draw_activity(records)}
+    drawn = {"memory": draw_memory(records), "activity": draw_activity(records, summary)}
     figures = {name: figure for name, figure in drawn.items() if figure}
     return save_all(figures, folder, "png", "svg", "pdf")

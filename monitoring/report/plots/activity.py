@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from forkrun.base.quantities import percent, seconds
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.children import ChildSummary, measure_balance, summarize_children
+from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.plots.style import (
     GRID,
     INK,
@@ -19,6 +19,7 @@ from forkrun.monitoring.report.plots.style import (
     mark_phases,
     new_figure,
 )
+from forkrun.monitoring.report.summary import Summary
 from forkrun.rundir.ledger import Commit
 
 BAR_HEIGHT = 0.72
@@ -26,13 +27,16 @@ MAX_VECTOR_BARS = 5000
 MAX_RUNS_IN_LEGEND = 4
 
 
-def draw_activity(records: RunRecords) -> Figure | None:
+def draw_activity(records: RunRecords, summary: Summary) -> Figure | None:
     """One row per child. Colours distinguish runs, shades alternate from lumi to lumi."""
     if not records.ledger:
         return None
-    children = summarize_children(records)
+    children = summary.children
     figure, axes = new_figure(
-        8, min(1.7 + 0.32 * len(children), 12), "Activity of the children", _subtitle(children)
+        8,
+        min(1.7 + 0.32 * len(children), 12),
+        "Activity of the children",
+        _subtitle(summary.balance),
     )
     _draw(axes, records, [child.child for child in children])
     _finish(axes, records, children)
@@ -40,8 +44,7 @@ def draw_activity(records: RunRecords) -> Figure | None:
     return figure
 
 
-def _subtitle(children: Sequence[ChildSummary]) -> str:
-    balance = measure_balance([children])
+def _subtitle(balance: Balance) -> str:
     ends = balance.end_times
     spread = f"; the last child ended {seconds(ends.range_s)} s after the first" if ends else ""
     return f"utilization {percent(balance.utilization)}{spread}"

@@ -52,8 +52,8 @@ class Recorder {
   /// made, `last_input` last of all, then because of its turn or its queues.
   void note_wait(std::uint32_t node, std::uint32_t last_input, std::int64_t inputs_ns,
                  std::int64_t queue_ns) noexcept;
-  /// Whether the CPU time of the next call of a node is to be measured: of one in eight, since
-  /// asking for it costs as much as a small module.
+  /// Whether the CPU time of the next call of a node is to be measured: of all where calls are
+  /// long, else of one in eight, since asking for it costs as much as a small module.
   [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
 
   /// Loading a block and committing a unit are no nodes; in traces they follow these.

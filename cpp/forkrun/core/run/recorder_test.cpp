@@ -66,6 +66,18 @@ TEST(RecorderTest, the_trace_is_bounded_and_says_what_it_left_out) {
   EXPECT_EQ(recorder.statistics()[0].n_calls, 10U);
 }
 
+TEST(RecorderTest, cpu_time_is_measured_of_all_long_calls_and_of_one_short_call_in_eight) {
+  Recorder recorder{2, 0};
+  std::vector<int> wanted(2);
+  for (int i = 0; i < 16; ++i) {
+    wanted[0] += recorder.wants_cpu_time(0) ? 1 : 0;
+    wanted[1] += recorder.wants_cpu_time(1) ? 1 : 0;
+    recorder.note(call_of(0, 0, 49'000), -1, true);
+    recorder.note(call_of(1, 0, 51'000), -1, true);
+  }
+  EXPECT_EQ(wanted, (std::vector{2, 16}));
+}
+
 TEST(RecorderTest, pieces_of_a_coroutine_are_one_call) {
   Recorder recorder{1, 0};
   recorder.note(call_of(0, 0, 10), -1, false);
