@@ -24,7 +24,9 @@ as long as those before, others have as much to do meanwhile."""
 _FEWEST_SHARES = 3
 """The same where more would be too short for what is paid for each, and of files on servers."""
 _LONG_ENOUGH_S = 0.1
-"""Time of a stretch to which a commit adds little."""
+"""Time of a stretch to which a commit of few results adds little."""
+_COMMITS_LONG_ENOUGH = 10
+"""The same of any, in commits: those of thousands of histograms take tenths of a second."""
 _LONG_ENOUGH_TO_WAIT_S = 0.3
 """The same where each waits for a server: a child may take all that is left."""
 _CALLS_LONG_ENOUGH = 20
@@ -82,6 +84,7 @@ class Pace:
         self._fixed_s: deque[float] = deque(maxlen=_CALLS_KEPT)
         self._shortest_call_s = inf
         self._per_call_s = 0.0
+        self._commit_s = 0.0
         self.n_calls = 0.0
         self.calls_s, self.fixed_s = 0.0, 0.0
         """What calls of blocks have taken, and how much of it whatever their number of events; both
@@ -95,8 +98,10 @@ class Pace:
             return max(first, 1), max(first, 1)
         per_call_s = self._per_call_s * self._slowness
         share = self._share(n_left, per_call_s)
-        n = max(ceil(share), self._rate_of_events * (_SHORTEST_S + _CALLS_WORTH * per_call_s))
-        n = min(n, self._expected_rate * max(_LONGEST_S, _LONGEST_CALLS * per_call_s))
+        worth_s = _SHORTEST_S + _CALLS_WORTH * (per_call_s + self._commit_s)
+        n = max(ceil(share), self._rate_of_events * worth_s)
+        commits_s = _COMMITS_LONG_ENOUGH * self._commit_s
+        n = min(n, self._expected_rate * max(_LONGEST_S, _LONGEST_CALLS * per_call_s, commits_s))
         n = max(n, min(self._n_of_other_size(), share))
         to_cluster = n_left / (_SHARES * self.n_children)
         to_cluster = max(1.25 * n, min(to_cluster, self._rate * _LONGEST_TO_CLUSTER_S))
@@ -113,7 +118,8 @@ class Pace:
         share = n_left / self.n_children
         if self.waits:
             return max(share / _FEWEST_SHARES, min(n_left, self._rate * _LONG_ENOUGH_TO_WAIT_S))
-        long_enough = self._rate_of_events * (_LONG_ENOUGH_S + _CALLS_LONG_ENOUGH * per_call_s)
+        long_enough_s = max(_LONG_ENOUGH_S, _COMMITS_LONG_ENOUGH * self._commit_s)
+        long_enough = self._rate_of_events * (long_enough_s + _CALLS_LONG_ENOUGH * per_call_s)
         return min(max(share / _SHARES, long_enough), share / _FEWEST_SHARES)
 
     @property
@@ -147,11 +153,13 @@ class Pace:
         n_column_bytes: int,
         slowness: float = 1.0,
         n_blocks: int = 0,
+        commit_s: float = 0.0,
     ) -> None:
         """Notes what a stretch has taken. `n_column_bytes`: of the columns of one block;
         `slowness`: how many times longer than on CPUs of its own the process took for what it has
         computed, time in which it slept or waited for others left out; `n_blocks`: that it had, 0:
-        as few as they can be."""
+        as few as they can be; `commit_s`: CPU time of its commit."""
+        self._commit_s = commit_s * slowness
         if not n_events or wall_s <= 0.0:
             return
         self._rate = n_events / wall_s

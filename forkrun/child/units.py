@@ -95,12 +95,14 @@ class ChildUnits:
         _core.end_forked_copy()
         begin_s = max(self._begin_s.pop(number), self._end_s)
         left_out, (stretch, block_size) = self._left_out(number), self._begun.pop(number)
+        commit_s = time.thread_time()
         commit = commit_stretch(
             self._work, self._child, stretch, left_out, result, begin_s, block_size
         )
+        commit_s = time.thread_time() - commit_s
         took = result.wall_s, result.cpu_s
         slowness, n_bytes = self._cpu_share.slowness(), result.n_column_bytes
-        self._note_calls(commit.n_events, *took, n_bytes, slowness, result.n_blocks)
+        self._note_calls(commit.n_events, *took, n_bytes, slowness, result.n_blocks, commit_s)
         self._work.guard.after_unit()
         self._end_s = commit.end_s
         self._ledger.append(commit)

@@ -84,6 +84,8 @@ def _axis_content(axis: HistogramAxis) -> _core.AxisContent:
 def _in_root(histogram: HistogramSums) -> npt.NDArray[np.float64]:
     """The sums with both flow bins on every axis, the first axis fastest."""
     pads: list[Any] = [(int(not a.underflow), _n_behind(a)) for a in reversed(histogram.axes)]
+    if not any(map(any, pads)):
+        return histogram.sums
     return np.ascontiguousarray(np.pad(histogram.sums, [(0, 0), *pads]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any
@@ -58,17 +58,25 @@ def check_name(name: Any) -> None:
         raise ValueError(f"the name of a histogram has a semicolon in it: {name!r}")
 
 
-def check_names(names: Iterable[str]) -> None:
-    """Raises ValueError unless all histograms of a module can be in one ROOT file."""
-    taken: set[str] = set()
-    for name in names:
+class HistogramNames:
+    """Names of a module's histograms, which are in folders of one ROOT file."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._within: dict[str, str] = {}  # a histogram in each folder
+
+    def add(self, name: str) -> None:
+        """Raises ValueError unless it can be in the file with the others."""
         check_name(name)
-        taken.add(name)
-    for name in taken:
-        folders = ["/".join(name.split("/")[:n]) for n in range(1, name.count("/") + 1)]
-        for folder in folders:
-            if folder in taken:
-                raise ValueError(f"there cannot be both a histogram {folder!r} and {name!r}")
+        parts = name.split("/")
+        folders = ["/".join(parts[:n]) for n in range(1, len(parts))]
+        pairs = [(folder, name) for folder in folders if folder in self._taken]
+        if name in self._within:
+            pairs.append((name, self._within[name]))
+        for folder, inside in pairs:
+            raise ValueError(f"there cannot be both a histogram {folder!r} and {inside!r}")
+        self._taken.add(name)
+        self._within.update(dict.fromkeys(folders, name))
 
 
 class HistogramSums(Struct):

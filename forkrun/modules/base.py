@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from forkrun.base.arguments import check_flags, check_text
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.histograms.accumulators.totals import add, total_of
-from forkrun.histograms.sums import check_names
+from forkrun.histograms.sums import HistogramNames
 from forkrun.modules.block import EventBlock
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
@@ -87,7 +87,7 @@ class Analyzer(Module):
         booked: dict[str, BookedHistogram] = self.__dict__.setdefault("_booked", {})
         if name in booked:
             raise ValueError(f"a histogram {name!r} is booked already")
-        check_names([*booked, name])
+        self.__dict__.setdefault("_histogram_names", HistogramNames()).add(name)
         booked[name] = BookedHistogram(name, histogram, sparse)
         filled: H = booked[name].histogram
         return filled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.formats import EventSource
 from forkrun.formats.lcio import LCIO
 from forkrun.histograms.root_file import sums_of_core
-from forkrun.histograms.sums import check_names
+from forkrun.histograms.sums import HistogramNames
 from forkrun.histograms.varied import axes_problems
 from forkrun.index import FileIndex
 from forkrun.plan import Units
@@ -127,7 +128,7 @@ def _check_histograms(
 ) -> None:
     """Checks what the core does not of C++ modules' histograms; `book` checks those in Python. Then
     whether those that vary have room for it."""
-    names: dict[str, list[str]] = {}
+    names: defaultdict[str, HistogramNames] = defaultdict(HistogramNames)
     n_axes = {
         (label, name): len(booked.histogram.axes)
         for label, module in modules.items()
@@ -136,9 +137,8 @@ def _check_histograms(
     n_axes |= {(h.module, h.name): len(h.axes) for h in core.histograms()}
     problems = axes_problems(n_axes, varied)
     for histogram in core.histograms():
-        names.setdefault(histogram.module, []).append(histogram.name)
         try:
-            check_names(names[histogram.module])
+            names[histogram.module].add(histogram.name)
             sums_of_core(histogram)
         except ValueError as error:
             problems.append(f'module "{histogram.module}", histogram "{histogram.name}": {error}')

@@ -213,3 +213,11 @@ def test_events_that_take_long_are_not_read_ahead() -> None:
     assert not pace.is_apart
     pace.note(1, 0.5, 0.5, 8)
     assert pace.is_apart
+
+
+def test_commits_of_thousands_of_histograms_are_a_tenth_of_the_time_of_stretches() -> None:
+    pace = Pace(4, 0)
+    pace.note(1000, 0.001, 0.001, 0, commit_s=0.5)  # a million events per second
+    assert pace.n_wanted(1_000_000_000)[0] == 5_000_000
+    assert pace.n_wanted(24_000_000)[0] == 2_000_000  # a third of an equal share
+    assert pace.n_wanted(1_000_000)[0] == 770_000
