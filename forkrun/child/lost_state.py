@@ -1,52 +1,53 @@
-"""What modules keep in a child, and nobody gets: numbers that count and containers that grow, in
-attributes of the module and in globals of its file. They are compared with what they were when the
+"""What modules keep in a child, and nobody gets: numbers that count, containers that grow, arrays
+and histograms, in all that their code can change. They are compared with what they were when the
 child began."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from numbers import Number
-from typing import TYPE_CHECKING, Any
-
-from forkrun.base.user_code import program_names
-
-if TYPE_CHECKING:  # slow to load, and modules in C++ do not need it
-    from forkrun.modules.base import Module
 import hashlib
 import pickle
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Number
 from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from forkrun.modules.program.reached import is_own, variables_of
 
 State = dict[tuple[str, str], Any]
-"""By label of the module and name of the variable: a number, the length of a container, or a
-digest of a generator of random numbers."""
+"""By label of the module and name of the variable: a number, the length of a container, a digest in
+digits, or that of a generator of random numbers in bytes."""
 _ANY = ""
 """Instead of a label: any module."""
 
-_CONTAINERS = (list, dict, set, bytearray)
+_CONTAINERS = (list, dict, set, bytearray, deque)
 
 _ENDS = ("end_job", "end_run", "end_lumi", "end_iov")
 """A module with one of these does something with what it keeps, in the child."""
 
 
 def states_of(modules: Mapping[str, Any]) -> State:
-    """What modules in Python, by label, keep now."""
+    """What modules in Python, by label, keep now, of each variable once."""
     states: State = {}
+    seen: set[tuple[int, str]] = set()
     for label, module in modules.items():
-        _add_generators(states, label, "self.", vars(module.module))
-        own = _globals_of(module.module)
-        _add_generators(states, label, "the global ", own)
-        if not any(hasattr(module.module, end) for end in _ENDS):
-            _add_countable(states, label, "self.", vars(module.module))
-            _add_countable(states, label, "the global ", own)
-    for name, state in states_of_process() if modules else ():
-        states[_ANY, name] = state
+        counts = not any(hasattr(module.module, end) for end in _ENDS)
+        for variable in variables_of(module.module):
+            if variable.place in seen:
+                continue
+            seen.add(variable.place)
+            looks = counts and variable.key[:1] != "_"  # such names are a module's own affair
+            for name, value, is_data in _inside(variable.name, variable.value):
+                if (state := _state_of(value)) is None and looks and is_data:
+                    state = _countable(value)
+                if state is not None:
+                    states[label, name] = state
+    for name, generator in states_of_process() if modules else ():
+        states[_ANY, name] = generator
     return states
-
-
-def _add_generators(states: State, label: str, prefix: str, variables: Mapping[str, Any]) -> None:
-    for name, state in generator_states(variables):
-        states[label, prefix + name] = state
 
 
 def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
@@ -68,36 +69,27 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
             )
 
 
-def _globals_of(module: Module) -> Mapping[str, Any]:
-    """Globals of the file of a user's module."""
-    home = type(module).__module__
-    is_own = home.startswith("forkrun_user_") or home in program_names.values()
-    return vars(sys.modules[home]) if is_own and home in sys.modules else {}
+def _countable(value: Any) -> Any:
+    """A number, the length of a container, a digest of a small array or histogram; None of all
+    else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, Number):
+        return value
+    if isinstance(value, _CONTAINERS):
+        return len(value)
+    array = value.view(flow=True) if hasattr(type(value), "_generate_axes_") else value
+    if isinstance(array, np.ndarray) and array.nbytes <= _MOST_BYTES and array.dtype != object:
+        return f"{array.shape} {hashlib.sha1(array.tobytes()).hexdigest()}"
+    return None
 
 
-def _add_countable(states: State, label: str, prefix: str, variables: Mapping[str, Any]) -> None:
-    """Names that begin with _ are a module's own affair, such as caches."""
-    for name, value in variables.items():
-        if name[:1] == "_" or isinstance(value, bool):
-            continue
-        if isinstance(value, Number):
-            states[label, prefix + name] = value
-        elif isinstance(value, _CONTAINERS):
-            states[label, prefix + name] = len(value)
-
-
+_MOST_BYTES = 1 << 20
+"""The most of an array that is looked at."""
 _MOST = 64
 """Number of elements of a container that are looked at."""
 _OF_PROCESS = {"random": "getstate", "numpy.random": "get_state"}
 """Modules that have a generator for all, and how it tells its state."""
-
-
-def generator_states(variables: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """Name and state of each generator among variables, in their containers and attributes."""
-    for name, value in variables.items():
-        for place, inner in _inside(name, value):
-            if (state := _state_of(inner)) is not None:
-                yield place, state
 
 
 def states_of_process() -> Iterator[tuple[str, bytes]]:
@@ -107,17 +99,27 @@ def states_of_process() -> Iterator[tuple[str, bytes]]:
             yield name, _digest(getattr(sys.modules[name], method)())
 
 
-def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    yield name, value
-    if isinstance(value, ModuleType | type) or _tells_state(value):
+def _inside(
+    name: str, value: Any, is_data: bool = True, depth: int = 2
+) -> Iterator[tuple[str, Any, bool]]:
+    """The value and what is in it, by name; whether it is data of the user, not of a library."""
+    yield name, value, is_data
+    if isinstance(value, ModuleType | type) or _tells_state(value) or not depth:
         return
+    inner: Iterable[tuple[str, Any]] = ()
     if isinstance(value, list | tuple):
-        yield from ((f"{name}[{n}]", each) for n, each in enumerate(value[:_MOST]))
+        inner = ((f"{name}[{n}]", each) for n, each in enumerate(value[:_MOST]))
     elif isinstance(value, dict):
-        if len(value) <= _MOST:
-            yield from ((f"{name}[{key!r}]", each) for key, each in value.items())
-    elif isinstance(inner := getattr(value, "__dict__", None), dict) and len(inner) <= _MOST:
-        yield from ((f"{name}.{key}", each) for key, each in inner.items())
+        inner = ((f"{name}[{key!r}]", each) for key, each in _few(value))
+    elif isinstance(attributes := getattr(value, "__dict__", None), dict):
+        is_data = is_data and is_own(type(value))
+        inner = ((f"{name}.{key}", each) for key, each in _few(attributes) if key[:1] != "_")
+    for place, each in inner:
+        yield from _inside(place, each, is_data, depth - 1)
+
+
+def _few(values: dict[Any, Any]) -> list[tuple[Any, Any]]:
+    return [*values.items()] if len(values) <= _MOST else []
 
 
 def _tells_state(value: Any) -> bool:

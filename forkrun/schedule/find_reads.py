@@ -17,6 +17,7 @@ from forkrun.fork.failure import from_record
 from forkrun.fork.helper import Ended, ask_helper
 from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns
+from forkrun.modules.program.reached import unchanged
 from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.first_events import FirstEvents
@@ -108,7 +109,8 @@ def _try(
     if can_fork:
         died = _death(ask_helper(work, said.append, limit_s=_LIMIT_S))
     else:
-        work(said.append)
+        with unchanged(modules.values()):
+            work(said.append)
         for module in modules.values():
             module.clear()
     findings = [Finding(**each) for each in said]
