@@ -30,6 +30,8 @@ class Format:
     suffix: ClassVar[str]
     has_ids: ClassVar[bool] = False
     """Whether all files have ids of events, whichever columns outputs keep."""
+    has_tables: ClassVar[bool] = False
+    """Whether files may hold other tables beside that of their events."""
     becomes_root: ClassVar[bool] = False
     """Whether outputs in trees and RNTuples of ROOT can be made of its columns."""
 
@@ -160,6 +162,21 @@ class Format:
         common_branches: bool,
     ) -> None:
         """Adds what the inputs have beside their events to an output. Raises InputError."""
+
+    def check_carried(
+        self,
+        inputs: Sequence[str],
+        scratch: str,
+        exclude: Sequence[str],
+        keep_first: bool,
+        common_branches: bool,
+    ) -> None:
+        """Tries `carry`, with a file that is thrown away. Raises InputError."""
+
+    def origins(self, path: str) -> Mapping[str, Sequence[tuple[Any, ...]]] | None:
+        """By table, what tells the files that consecutive rows came from, and how many these are;
+        None where a file does not say."""
+        return None
 
     def add_text(self, output: str, name: str, text: str) -> None:
         """Adds a text beside the events of an output. Raises OutputError."""

@@ -29,6 +29,7 @@ class TTreeFormat(Format):
 
     name = "ttree"
     suffix = ".root"
+    has_tables = True
 
     def is_of(self, path: str) -> bool:
         """Also what is on a server or cannot be read: ROOT's reader says why."""
@@ -131,6 +132,19 @@ class TTreeFormat(Format):
         common_branches: bool,
     ) -> None:
         _core.carry_objects(inputs, output, exclude, keep_first, identities, common_branches)
+
+    def check_carried(
+        self,
+        inputs: Sequence[str],
+        scratch: str,
+        exclude: Sequence[str],
+        keep_first: bool,
+        common_branches: bool,
+    ) -> None:
+        _core.check_carried(inputs, scratch, exclude, keep_first, common_branches)
+
+    def origins(self, path: str) -> Mapping[str, Sequence[tuple[Any, ...]]] | None:
+        return _core.read_origins(path)
 
     def add_text(self, output: str, name: str, text: str) -> None:
         _core.add_text(output, name, text)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun._core import EventDigest, OpenTree
+from forkrun._core import EventDigest
+from forkrun.formats import format_of
 
 _READ_AT_ONCE = 1 << 20
 Integers = npt.NDArray[np.int64]
@@ -45,15 +46,17 @@ def _read(
         request[key] for key in ("event_branch", "residue", "n_residues")
     )
     events, of_range, entries = [], [], []
-    tree, opened = None, None
+    table: Any = None
+    opened = None
     for number, (file, first, last) in enumerate(
         zip(*(ranges[name].tolist() for name in ("file", "first", "last")), strict=True)
     ):
-        if file != opened or tree is None:
-            tree, opened = OpenTree(request["paths"][str(file)], request["trees"][str(file)]), file
+        if file != opened:
+            path, tree = request["paths"][str(file)], request["trees"][str(file)]
+            table, opened = format_of(path).opened(path, tree), file
         for begin in range(first, last, _READ_AT_ONCE):
             end = min(begin + _READ_AT_ONCE, last)
-            values = np.asarray(tree.read([branch], begin, end)[branch]).astype(np.uint64)
+            values = np.asarray(table.read([branch], begin, end)[branch]).astype(np.uint64)
             (own,) = np.nonzero(values % np.uint64(n_residues) == residue)
             events.append(values[own])
             entries.append(own + begin)

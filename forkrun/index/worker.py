@@ -85,7 +85,7 @@ def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
     import numpy as np
 
     path, tree = request["path"], request["tree"]
-    index = _index(path, tree)
+    index = _index(path, tree) if format_of(path).has_tables else None
     names = [name for name, *_ in (index or {"branches": []})["branches"]]
     names = [name for name in names if name in request["sum_of"]]
     if index is None or not names:
@@ -108,7 +108,7 @@ def _index(path: str, tree: str) -> dict[str, Any] | None:
 
 def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:
     """Names of the files that consecutive rows came from, and numbers of rows."""
-    origins = _core.read_origins(path)
+    origins = format_of(path).origins(path)
     if origins is None:
         return [("", n_rows)]
     parts = [("-".join(map(str, origin)), n) for *origin, n in origins.get(tree, [])]
@@ -166,7 +166,7 @@ def check_carried(request: dict[str, Any]) -> int:
     files: list[str] = request["carried"]
     with tempfile.TemporaryDirectory(prefix="forkrun-carried-") as folder:
         scratch = os.path.join(folder, "carried.root")
-        _core.check_carried(
+        format_of(files[0]).check_carried(
             files, scratch, request["exclude"], request["keep_first"], request["common_branches"]
         )
     return len(files)

@@ -162,3 +162,42 @@ def test_a_file_of_no_known_format_is_taken_for_one_of_root(tmp_path: Path) -> N
     assert format_of("root://server//some.csv").name == "ttree"
     os.mkfifo(tmp_path / "pipe.csv")
     assert format_of(str(tmp_path / "pipe.csv")).name == "ttree"
+
+
+def test_events_that_are_there_twice_are_found(tmp_path: Path, package: dict[str, str]) -> None:
+    write_events(tmp_path / "a.csv", 0, 60)
+    write_events(tmp_path / "b.csv", 40, 60)
+    ended = forkrun("check", job(tmp_path), cwd=tmp_path, env=package)
+    assert ended.code == 0, ended.err
+    assert "20 events are in the input more than once; the first is 1:1:40" in ended.err
+    dropped = {"source": {"files": ["*.csv"], "tree": "", "duplicates": "drop", **IDS}}
+    file = write_job(tmp_path, {**dropped, "outputs": [{"label": "all", "format": "csv"}]})
+    ended = forkrun("run", file, "-o", "dropped", cwd=tmp_path, env=package)
+    assert ended.code == 0, ended.err
+    events = [int(row[2]) for row in rows_of(tmp_path / "dropped/output/all.csv")[1:]]
+    assert events == list(range(100))
+
+
+def test_a_column_of_events_is_not_taken_for_the_sum_of_a_file(
+    tmp_path: Path, package: dict[str, str]
+) -> None:
+    lines = ["run:uint32,luminosityBlock:uint32,event:uint64,genEventSumw:float64"]
+    lines += [f"1,1,{event},7" for event in range(10)]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    dataset = {"name": "signal", "files": ["a.csv"], "cross_section": 2.0}
+    source = {"source": {"tree": "", **IDS}, "datasets": [dataset]}
+    outputs = [{"label": "all", "format": "csv"}]
+    file = write_job(tmp_path, {"job": {"luminosity": 1.0}, **source, "outputs": outputs})
+    ended = forkrun("check", file, cwd=tmp_path, env=package)
+    assert ended.code == 2
+    assert "has no tree Runs with genEventSumw; give sum_of_weights of the dataset" in ended.err
+
+
+@pytest.mark.slow
+def test_results_in_blocks_of_several_sizes_are_compared(
+    tmp_path: Path, package: dict[str, str]
+) -> None:
+    write_events(tmp_path / "a.csv", 0, 60)
+    ended = forkrun("check", job(tmp_path), "--blocks", cwd=tmp_path, env=package)
+    assert ended.code == 0, ended.err
+    assert "no result depends on blocks" in ended.out

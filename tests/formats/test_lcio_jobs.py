@@ -258,3 +258,39 @@ def test_a_full_disk_is_an_error_of_the_output(tmp_path: Path) -> None:
     writer = RecordWriter("/dev/full")
     with pytest.raises(OutputError, match="/dev/full: cannot be written: No space left"):
         writer.close()
+
+
+@pytest.mark.parametrize("lumis", [{}, {"events_per_lumi": 2}])
+def test_events_that_several_files_have_are_found(tmp_path: Path, lumis: dict[str, int]) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(4)})
+    write_events(tmp_path / "b.slcio", {1: range(2, 6), 2: range(3)})
+    kept = job(tmp_path, {"label": "all", "paths": []}, **lumis)
+    words = "2 events are in the input more than once; the first is 1:"
+    assert words in done(tmp_path, "check", kept).err
+    done(tmp_path, "run", kept, "-o", "kept")
+    assert len(ids_of(tmp_path / "kept/output/all.slcio")) == 11
+    dropped = job(tmp_path, {"label": "all", "paths": []}, duplicates="drop", **lumis)
+    done(tmp_path, "run", dropped, "-o", "dropped")
+    ids = [*((1, n) for n in range(6)), *((2, n) for n in range(3))]
+    assert ids_of(tmp_path / "dropped/output/all.slcio") == ids
+
+
+def test_events_that_a_file_has_twice_are_found(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(4)})
+    done(tmp_path, "merge", "two.slcio", "a.slcio", "a.slcio")
+    two = job(tmp_path, {"label": "all", "paths": []}, files=["two.slcio"], duplicates="drop")
+    assert "4 events are in the input more than once" in done(tmp_path, "check", two).err
+    done(tmp_path, "run", two, "-o", "dropped")
+    assert ids_of(tmp_path / "dropped/output/all.slcio") == [(1, n) for n in range(4)]
+
+
+@pytest.mark.slow
+def test_results_in_blocks_of_several_sizes_are_compared(tmp_path: Path) -> None:
+    write_events(tmp_path / "a.slcio", {1: range(4), 2: range(3)})
+    ended = done(tmp_path, "check", job(tmp_path, {"label": "all"}), "--blocks")
+    assert "no result depends on blocks" in ended.out
+
+
+def ids_of(file: Path) -> list[tuple[int, int]]:
+    index = _core.OpenLcio(str(file)).index()
+    return list(zip(index["run"].tolist(), index["event"].tolist(), strict=True))

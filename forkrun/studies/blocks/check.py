@@ -9,6 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from forkrun.errors import ConfigError, ForkrunError, JobError
+from forkrun.formats import format_of
+from forkrun.formats.ttree import TTREE
 from forkrun.parent.preparation import PreparedJob
 from forkrun.studies.blocks.compare import Difference, differences, first_place, is_same
 from forkrun.studies.blocks.layouts import Layout, filter_outputs, job_of, layouts
@@ -49,6 +51,9 @@ def check_blocks(job: PreparedJob, n_events: int) -> Checked:
 class _Study:
     def __init__(self, job: PreparedJob, folder: Path) -> None:
         self._config, self._folder = job.config, folder
+        of_input = format_of(next(iter(job.plan.files), ""))
+        self._form = TTREE if of_input.becomes_root else of_input
+        self._output_format = "" if of_input is TTREE else self._form.name
         self._columns_of = job.schedule.columns_of
         self._columns = [name for names in self._columns_of.values() for name in names]
         filters = _filters(job)
@@ -94,11 +99,13 @@ class _Study:
             for job in jobs:
                 job.stop()
         source, columns = self._config.source, self._columns
-        one, other = (read_results(job.folder, source, columns, self._filters) for job in jobs)
+        one, other = (
+            read_results(job.folder, source, self._form, columns, self._filters) for job in jobs
+        )
         return one, other
 
     def _start(self, layout: Layout) -> RunningJob:
-        config = job_of(self._config, layout, self._columns, self._filters)
+        config = job_of(self._config, layout, self._columns, self._filters, self._output_format)
         return RunningJob(config, self._folder / layout.name, (), merges=True)
 
 

@@ -66,13 +66,17 @@ def filter_outputs(config: JobConfig, labels: Iterable[str]) -> dict[str, str]:
 
 
 def job_of(
-    config: JobConfig, layout: Layout, columns: Sequence[str], filters: Mapping[str, str]
-) -> JobConfig:
-    """The job in this layout: it keeps these columns of all events, the ids of the events that each
-    filter by itself accepts, and the histograms of its units."""
+    config: JobConfig, layout: Layout, columns: Sequence[str], filters: Mapping[str, str],
+    form: str = "",
+) -> JobConfig:  # fmt: skip
+    """The job in this layout, with outputs of format `form` ("": that of the input): it keeps these
+    columns of all events, the ids of the events that each filter by itself accepts, and the
+    histograms of its units."""
     ids = (config.source.run_branch, config.source.lumi_branch, config.source.event_branch)
-    outputs = [OutputConfig(label=PRODUCTS, keep=(*ids, *columns))]
-    outputs += [OutputConfig(label=name, paths=(name,), keep=ids) for name in filters.values()]
+    outputs = [OutputConfig(label=PRODUCTS, keep=(*ids, *columns), format=form)]
+    outputs += [
+        OutputConfig(label=name, paths=(name,), keep=ids, format=form) for name in filters.values()
+    ]
     update = {
         "source": config.source.model_copy(update={"max_events": layout.n_events}),
         "forking": ForkingConfig(children=layout.children, distribution=Distribution.CONTIGUOUS),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun.config import SourceConfig
-from forkrun.formats.ttree import TTREE
+from forkrun.formats import Format
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.histograms.sums import HistogramSums
 from forkrun.plan.stored import read_plan
@@ -33,22 +33,23 @@ class Results(Struct, frozen=True, eq=False):
 
 
 def read_results(
-    folder: Path, source: SourceConfig, columns: Sequence[str], filters: Mapping[str, str]
-) -> Results:
-    """Reads what the layout in this run directory has left."""
+    folder: Path, source: SourceConfig, form: Format, columns: Sequence[str],
+    filters: Mapping[str, str],
+) -> Results:  # fmt: skip
+    """Reads what the layout in this run directory has left, in outputs of this format."""
     run = RunDirectory(folder)
     tree = source.tree_names.in_outputs(read_plan(run).trees)
     names = [source.run_branch, source.lumi_branch, source.event_branch]
 
     def ids_of(label: str) -> EventIds:
-        found = TTREE.read(str(run.merged(label)), tree, names)
+        found = form.read(str(run.merged(label, suffix=form.suffix)), tree, names)
         return np.stack([np.asarray(found[name]).astype(np.uint64) for name in names], axis=1)
 
-    products = str(run.merged(PRODUCTS))
+    products = str(run.merged(PRODUCTS, suffix=form.suffix))
     parts = sorted((folder / "units").glob("*/histograms.bin"))
     return Results(
         ids_of(PRODUCTS),
-        TTREE.read(products, tree, columns) if columns else {},
+        form.read(products, tree, columns) if columns else {},
         {label: ids_of(name) for label, name in filters.items()},
         {(module, name): sums for module, name, sums in sum_histograms(parts)},
     )
