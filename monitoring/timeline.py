@@ -44,9 +44,10 @@ class Timeline:
     ) -> None:
         """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
         shows: `command=`, `outcome=` ("ok", or words of what failed) and `unfinished=` (stopped
-        cleanly, to be resumed) of "job_end", `status=` (words), `exit_code=` (negative: signal) and
-        `failed=` of "child_exit", `text=` of "warning", `outputs=` of "merge_end":
-        by label {"n_events", "digest" (None: ids not in the file), "n_bytes"}."""
+        cleanly, to be resumed) and `help=` (further lines of it) of "job_end", `status=` (words),
+        `exit_code=` (negative: signal) and `failed=` of "child_exit", `text=` of "warning",
+        `outputs=` of "merge_end": by label {"n_events", "digest" (None: ids not in the file),
+        "n_bytes"}."""
         self._lines.append(
             [
                 {

@@ -230,7 +230,8 @@ def _process_and_report(
     except ForkrunError as error:
         with contextlib.suppress(OSError, ForkrunError):  # on a full disk the first error counts
             is_stopped = isinstance(error, StoppedError | OutOfTimeError | FilesLeftOutError)
-            _end(run, lock, str(error).splitlines()[0], plots, unfinished=is_stopped)
+            outcome, *more = str(error).splitlines()
+            _end(run, lock, outcome, plots, unfinished=is_stopped, more=more)
             run.messages.note(str(error))
         raise
     if warning := logs.warning():
@@ -269,8 +270,13 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
             )
 
 
-def _end(run: Run, lock: RunLock, outcome: str, plots: bool, *, unfinished: bool = False) -> None:
-    run.timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished)
+def _end(
+    run: Run, lock: RunLock, outcome: str, plots: bool, *,
+    unfinished: bool = False, more: Sequence[str] = (),
+) -> None:  # fmt: skip
+    run.timeline.record(
+        "job_end", pid=os.getpid(), outcome=outcome, unfinished=unfinished, help=more
+    )
     run.timeline.close()
     write_lumi_accounting(run.folder, run.job.plan.units, in_input=run.job.input_lumis)
     _report(run.folder, run.job, lock, run.messages, plots)

@@ -12,6 +12,7 @@ from msgspec import convert
 from forkrun.base.quantities import count, percent, plural, seconds, size
 from forkrun.monitoring.report.cutflow import Cut, PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
+from forkrun.monitoring.report.glance import cheaper
 from forkrun.monitoring.report.tables import Rows, cutflow_tables, dataset_rows, format_table
 
 
@@ -120,13 +121,15 @@ def _figures(report: Mapping[str, Any]) -> str:
         peak = memory["peak"]
         saved = f"of {size(peak['pss_bytes'])}; sharing saves {size(memory['saving_bytes'])}"
         tiles.append(("shared memory", size(peak["shared_bytes"]), saved))
-    problem = f"<p>{escape(job['problem'])}</p>" if job["problem"] else ""
-    advice = [f"{each['text']} ({each['figure']})" for each in report.get("advice", ())]
+    said = [*([job["problem"]] if job["problem"] else []), *job["help"]]
+    problem = f"<p>{'<br>'.join(map(escape, said))}</p>" if said else ""
+    cost = f"<p>{escape(report['cost'])}</p>" if report["cost"] else ""
+    advice = [f"{text} {saved}".strip() for text, saved in cheaper(report)]
     remarks = [*report["warnings"], *(line["text"] for line in report["recovery"]), *advice]
     lines = "".join(f"<li>{escape(text)}</li>" for text in remarks[:_MOST_REMARKS])
     more = len(remarks) - _MOST_REMARKS
     lines += f"<li>… {more} more</li>" if more > 0 else ""
-    return problem + "".join(_tiles(tiles)) + (f"<ul>{lines}</ul>" if lines else "")
+    return problem + cost + "".join(_tiles(tiles)) + (f"<ul>{lines}</ul>" if lines else "")
 
 
 _MOST_REMARKS = 6

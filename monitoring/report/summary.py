@@ -55,6 +55,9 @@ class JobFacts(Struct, frozen=True):
     name: str
     outcome: Outcome
     problem: str | None
+    help: tuple[str, ...]
+    """What the job said besides when it failed: the line of the user's code, the log, the command
+    that repeats the event."""
     config_digest: str
     distribution: str | None
     order: str | None
@@ -96,21 +99,23 @@ class Totals(Struct, frozen=True):
 
 class Recovered(Struct, frozen=True):
     """A child that ended badly, and what was done about it. `time_s` since the epoch; `unit`: in
-    flight, None if none was."""
+    flight, None if none was; `lost_s`: from its last commit to its end."""
 
     time_s: float
     child: int | None
     unit: int | None
     text: str
+    lost_s: float = 0.0
 
 
 class Advice(Struct, frozen=True):
     """What to do about the job. `figure`: what was measured; `section`: of the page that shows
-    it."""
+    it; `saves_s`: of the lengths of sessions, at most; None: no time, or not known."""
 
     text: str
     figure: str
     section: str
+    saves_s: float | None = None
 
 
 class Summary(Struct, frozen=True):
@@ -141,6 +146,9 @@ class Summary(Struct, frozen=True):
     spent: SpentTime | None = None
     """What the children's threads did with their time; None: likewise."""
     advice: tuple[Advice, ...] = ()
+    """What saves most comes first."""
+    cost: str = ""
+    """What the job took, in words."""
 
     def to_json(self) -> dict[str, Any]:
         """Content of `report.json`, as documented in docs/monitoring.md."""
@@ -215,12 +223,27 @@ def _course_of_nodes(records: RunRecords, nodes: NodeReports) -> _Course:
 
 def _recovered(records: RunRecords, nodes: NodeReports | None) -> tuple[Recovered, ...]:
     own = (
-        Recovered(line.time_s, line.child, line.details.get("unit"), _text(line))
-        for line in records.timeline
-        if line.event == "recovery"
+        Recovered(line.time_s, line.child, line.details.get("unit"), _text(line), lost)
+        for line, lost in _with_losses(records)
     )
     of_nodes = nodes.recovery if nodes else ()
     return (*own, *(convert(line, Recovered) for line in of_nodes))
+
+
+def _with_losses(records: RunRecords) -> Iterator[tuple[TimelineLine, float]]:
+    """Lines of recovery, with the time that the process had worked since its last commit [s]."""
+    known: dict[int, float] = {}
+    for commit in records.ledger:
+        known[commit.pid] = max(commit.end_s, known.get(commit.pid, commit.end_s))
+    lost: dict[int | None, float] = {}
+    for line in records.timeline:
+        pid = line.details.get("pid", 0)
+        if line.event in ("fork", "child_started"):
+            known.setdefault(pid, line.time_s)
+        elif line.event == "child_exit":
+            lost[line.child] = max(line.time_s - known.get(pid, line.time_s), 0.0)
+        elif line.event == "recovery":
+            yield line, lost.pop(line.child, 0.0)
 
 
 def _warnings(records: RunRecords, nodes: NodeReports | None) -> tuple[str, ...]:
@@ -253,10 +276,12 @@ def _job_facts(
     config = records.config
     threads = config.get("threads", {})
     outcome, problem = _outcome(last, events, children)
+    end = last.last("job_end")
     return JobFacts(
         name=config.get("job", {}).get("name", "job"),
         outcome=outcome,
         problem=problem,
+        help=() if end is None else tuple(map(str, end.details.get("help", ()))),
         config_digest=records.config_digest,
         distribution=records.plan.get("distribution"),
         order=records.plan.get("order"),

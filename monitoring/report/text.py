@@ -12,6 +12,7 @@ from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.cutflow import PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
 from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts
+from forkrun.monitoring.report.glance import MOST_HELP, cheaper
 from forkrun.monitoring.report.memory import MemorySummary
 from forkrun.monitoring.report.phases import Phases
 from forkrun.monitoring.report.summary import (
@@ -35,6 +36,7 @@ def format_text(summary: Summary) -> str:
     """The whole report; lines of at most WIDTH characters but for names that are longer."""
     sections = [
         _title(summary.job),
+        _glance(summary),
         [*_job(summary.job, summary.events), *(_row("", note) for note in summary.notes)],
         _events(summary.events),
         _datasets(summary.datasets),
@@ -60,7 +62,23 @@ def _title(job: JobFacts) -> list[str]:
     }
     title, outcome = f"forkrun · {job.name}", words[job.outcome]
     lines = [title + outcome.rjust(WIDTH - len(title)), "━" * WIDTH]
-    return [*lines, *(f"  {line}" for line in (job.problem or "").splitlines())]
+    said = [*(job.problem or "").splitlines(), *job.help[:MOST_HELP]]
+    return [*lines, *(f"  {line}" for line in said)]
+
+
+def _glance(summary: Summary) -> list[str]:
+    """What it cost, and what would save most."""
+    texts = [f"{text} ({saved})" if saved else text for text, saved in cheaper(summary.to_json())]
+    return [*_wrapped("Cost", [summary.cost] if summary.cost else []), *_wrapped("Cheaper", texts)]
+
+
+def _wrapped(name: str, texts: Sequence[str]) -> list[str]:
+    lines = [
+        ("  " if n else "") + line
+        for text in texts
+        for n, line in enumerate(wrap(text, WIDTH - 14, break_long_words=False))
+    ]
+    return [_row("" if n else name, line) for n, line in enumerate(lines)]
 
 
 def _job(job: JobFacts, events: EventCounts) -> list[str]:
@@ -170,12 +188,7 @@ def _cutflow(flows: Sequence[PathCutflow]) -> list[str]:
 
 
 def _warnings(warnings: Sequence[str]) -> list[str]:
-    lines = [
-        ("  " if n else "") + line
-        for text in _some(warnings, MAX_WARNINGS_SHOWN)
-        for n, line in enumerate(wrap(text, WIDTH - 14, break_long_words=False))
-    ]
-    return [_row("" if n else "Warnings", line) for n, line in enumerate(lines)]
+    return _wrapped("Warnings", _some(warnings, MAX_WARNINGS_SHOWN))
 
 
 def _output(output: OutputCounts) -> str:

@@ -13,6 +13,7 @@ from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.report.advice import advise
+from forkrun.monitoring.report.glance import cost_in_words
 from forkrun.monitoring.report.nodes import NodeReports, read_node_reports
 from forkrun.monitoring.report.page.content import report_page
 from forkrun.monitoring.report.summary import Summary, summarize
@@ -73,6 +74,7 @@ def _compose(
     try:
         summary = summarize(records, timing, nodes)
         summary = replace(summary, advice=advise(summary, timing))
+        summary = replace(summary, cost=cost_in_words(summary.to_json()))
         return summary, format_text(summary)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error

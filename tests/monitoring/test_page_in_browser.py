@@ -93,10 +93,13 @@ def test_a_finished_job_is_shown_whole(browser: Any, write_run: WriteRun) -> Non
     page = Page(browser, reported(write_run))
     assert page.errors() == []
     assert page.texts("nav a") == [
-        "Overview", "Remarks", "Memory", "Activity", "Phases", "Children", "Outputs", "Histograms",
+        "Overview", "Memory", "Activity", "Phases", "Children", "Outputs", "Histograms",
         "Job", "Words",
     ]  # fmt: skip
     assert page.texts(".outcome") == ["done and verified"]
+    assert page.texts(".cost")[0].startswith("Cost: 20.00 s by the clock · 6 threads for 20.00 s")
+    assert len(page.texts("#overview ol li")) == 3
+    assert page.texts("#overview ol li")[0].endswith("saves up to 3.25 s of 20.00 s")
     assert "600" in page.texts(".tile b")
     links = page.run("[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))")
     assert [

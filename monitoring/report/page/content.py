@@ -10,6 +10,7 @@ from msgspec import to_builtins
 
 from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
+from forkrun.monitoring.report.glance import cheaper
 from forkrun.monitoring.report.page.courses import course_rows
 from forkrun.monitoring.report.page.series import (
     activity_rows,
@@ -44,8 +45,11 @@ def page_content(
     """All sessions of the job: times count from the beginning of the first one."""
     start_s = summary.phases.start_s
     start_s = records.start_s if start_s is None else min(start_s, records.start_s)
+    report = summary.to_json()
+    shown = zip(report["advice"], cheaper(report), strict=False)
     return {
-        "report": summary.to_json(),
+        "report": report,
+        "cheaper": [{**advice, "saving": saved} for advice, (_, saved) in shown],
         "made_s": time.time(),
         "build": build_identity(),
         "start_s": start_s,

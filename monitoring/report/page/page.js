@@ -17,13 +17,13 @@ function head() {
     element("h1", {}, `forkrun · ${JOB.name}`),
     element("span", { class: `outcome ${JOB.outcome}` }, OUTCOMES[JOB.outcome] ?? JOB.outcome),
     element("p", {}, [`began ${made} UTC`, JOB.host?.name, JOB.host && `${JOB.host.n_cpus} × ${JOB.host.cpu}`].filter(Boolean).join(" · ")),
-    ...(JOB.problem ? [element("p", { class: "problem" }, JOB.problem)] : []));
+    ...(JOB.problem ? [element("p", { class: "problem" }, [JOB.problem, ...JOB.help].join("\n"))] : []));
 }
 
 function overview() {
   const tile = (term, value, small) => element("div", { class: "tile" }, word(term, term[0].toUpperCase() + term.slice(1)), element("b", {}, value), element("small", {}, small));
   const memory = REPORT.memory, digests = { true: "digests agree", false: "DIGESTS DIFFER" }[EVENTS.digests_agree] ?? "some are missing";
-  section("overview", "Overview", element("div", { class: "tiles" },
+  section("overview", "Overview", REPORT.cost ? element("p", { class: "cost" }, `Cost: ${REPORT.cost}.`) : null, cheaper(), element("div", { class: "tiles" },
     tile("events read", count(EVENTS.n_events_read), `of ${count(EVENTS.n_events_planned)} planned, ${digests}`),
     tile("rate", `${count(REPORT.totals.rate_events_per_s)} /s`, `${count(REPORT.totals.event_loop_rate_events_per_s)} /s in the event loops, ${took(REPORT.phases.wall_s)} in all`),
     tile("utilization", percent(REPORT.balance.utilization), `of ${shape_of(JOB)}`),
@@ -31,17 +31,23 @@ function overview() {
     memory ? tile("shared", size(memory.peak.shared_bytes), `of ${size(memory.peak.pss_bytes)} at the peak; sharing saves ${size(memory.saving_bytes)}`) : null));
 }
 
+// What would save most: at most three.
+function cheaper() {
+  const line = (each) => element("li", {}, each.text, " ", element("a", { class: "figure", href: `#${each.section}` }, each.saving || each.figure));
+  return CONTENT.cheaper.length ? element("div", {}, element("h3", {}, "What would make it cheaper"), element("ol", { class: "lines" }, ...CONTENT.cheaper.map(line))) : null;
+}
+
 function remarks() {
   const lines = (title, texts) => (texts.length ? [element("h3", {}, title), element("ul", { class: "lines" }, ...texts.map((text) => element("li", {}, text)))] : []);
   const notFinite = Object.entries(EVENTS.not_finite).map(([name, n]) => `histogram ${name}: ${count(n)} of the values summed are infinite or NaN, and so are its bins`);
-  const advice = REPORT.advice.map((each) => element("span", {}, `${each.text} `, element("a", { class: "figure", href: `#${each.section}` }, each.figure)));
+  const advice = REPORT.advice.slice(CONTENT.cheaper.length).map((each) => element("span", {}, `${each.text} `, element("a", { class: "figure", href: `#${each.section}` }, each.figure)));
   const begun = (line) => `${took(line.time_s - CONTENT.start_s)}: ${line.text}`;
   section("remarks", "Remarks",
     ...lines("Events left out", EVENTS.left_out.map((each) => `${each.event} (entry ${each.entry} of ${each.file}): ${each.cause}`)),
     ...lines("Warnings", [...notFinite, ...REPORT.warnings]),
     ...lines("Recovery", REPORT.recovery.map(begun)),
     ...lines("Records that could not be read", REPORT.damaged),
-    ...lines("Advice", advice),
+    ...lines("More advice", advice),
     ...lines("Of the input", REPORT.notes));
 }
 
