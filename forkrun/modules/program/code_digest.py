@@ -10,12 +10,18 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterator
-from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from functools import cached_property, partial, partialmethod, singledispatchmethod
+from types import CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
+from forkrun.modules.program.encoded import CACHED
+
+_NOT_CODE = (
+    "__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__",
+    "__orig_bases__", "__parameters__", "_abc_impl",
+)  # fmt: skip
 _LOADS_OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(...))
 
@@ -104,7 +110,7 @@ def _of_class(kind: type, seen: set[int]) -> Iterator[str]:
     for base in kind.__bases__:
         yield from _parts(base, seen)
     for name in sorted(vars(kind)):
-        if name not in ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"):
+        if name not in _NOT_CODE:
             yield name
             yield from _parts(vars(kind)[name], seen)
 
@@ -125,10 +131,41 @@ def _of_data(value: Any, seen: set[int]) -> Iterator[str]:
         yield f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     elif isinstance(value, staticmethod | classmethod):
         yield from _parts(value.__func__, seen)
+    elif isinstance(value, CACHED):
+        yield from _parts((value.__wrapped__, value.cache_parameters()), seen)
+    elif isinstance(value, cached_property):
+        yield from _parts(value.func, seen)
+    elif isinstance(value, singledispatchmethod):
+        yield from _parts((value.func, value.dispatcher), seen)
+    elif isinstance(value, partialmethod):
+        yield from _parts((value.func, value.args, value.keywords), seen)
     elif isinstance(value, property):
         yield from _parts((value.fget, value.fset), seen)
+    elif isinstance(value, MemberDescriptorType):  # of __slots__
+        yield value.__name__
+    elif get_origin(value):
+        yield from _parts((get_origin(value), get_args(value)), seen)
+    elif _is_of_program(type(value)):
+        yield from _of_object(value, seen)
     else:
         yield _pickled(value)
+
+
+def _is_of_program(kind: type) -> bool:
+    """Whether pickle has to take the class with the object, which gives other bytes each time."""
+    return kind.__module__ == "__main__" or "<locals>" in kind.__qualname__
+
+
+def _of_object(value: Any, seen: set[int]) -> Iterator[str]:
+    """What pickle would take: the class, and the state of the object."""
+    yield from _parts(type(value), seen)
+    try:
+        taken = value.__reduce_ex__(4)
+    except Exception:  # what cannot be handed over is said where it is handed over
+        return
+    parts = (taken,) if isinstance(taken, str) else taken
+    for part in parts:
+        yield from _parts([*part] if isinstance(part, Iterator) else part, seen)
 
 
 def _pickled(value: Any) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import io
 import pickle
 import sys
+import weakref
 from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any
@@ -14,6 +16,9 @@ Encoded = tuple[str, Any]
 """("module", its name), ("name", (module, qualified name)), ("value", pickled), or, for what cannot
 be pickled, ("type", name of its type)."""
 
+CACHED = type(functools.lru_cache(len))
+"""Functions under `functools.lru_cache` or `functools.cache`."""
+_WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 
 
@@ -72,12 +77,39 @@ def pickled(value: Any) -> bytes:
         make, values = as_usual(code)
         return code_in_file, (code.co_filename, make, *values)
 
+    own = {CodeType: with_file, CACHED: _of_cached, **dict.fromkeys(_WEAK, _of_weak)}
+    own[functools.cached_property] = _of_cached_property
+
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        dispatch_table = cloudpickle.Pickler.dispatch_table.new_child({CodeType: with_file})
+        dispatch_table = cloudpickle.Pickler.dispatch_table.new_child(own)
 
     file = io.BytesIO()
     Pickler(file).dump(value)
     return file.getvalue()
+
+
+def _of_cached(function: Any) -> Any:
+    """A function with a cache, which begins empty; by its name where that can be imported: Python
+    would take the name in any case."""
+    if importable(function):
+        return function.__qualname__
+    return cached, (function.__wrapped__, function.cache_parameters()), vars(function)
+
+
+def cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+    """The function with a cache."""
+    return functools.lru_cache(**parameters)(function)
+
+
+def _of_cached_property(value: Any) -> Any:
+    """Without the lock that it has in Python 3.11."""
+    state = {key: each for key, each in vars(value).items() if key != "lock"}
+    return functools.cached_property, (value.func,), state
+
+
+def _of_weak(value: Any) -> Any:
+    """What it refers to weakly, as in the registry of `functools.singledispatch`."""
+    return type(value), (dict(value),)
 
 
 def code_in_file(file: str, make: Callable[..., CodeType], *values: Any) -> CodeType:

@@ -47,7 +47,7 @@ def giving(given: Mapping[str, Given]) -> Iterator[None]:
 def find_given(kind: str, where: str) -> Given:
     """What is given under a type. Raises ConfigError."""
     if kind not in _given and (content := received(GIVEN)):
-        _given.update(pickle.loads(content))
+        _given.update(_loaded(content, where))
     if kind not in _given:
         _, home, name = kind.split(":")
         raise ConfigError(
@@ -55,6 +55,18 @@ def find_given(kind: str, where: str) -> Given:
             " program again"
         )
     return _given[kind]
+
+
+def _loaded(content: bytes, where: str) -> dict[str, Given]:
+    try:
+        found: dict[str, Given] = pickle.loads(content)
+    except Exception as error:  # of a class's own methods, or of a name
+        raise ConfigError(
+            f"{where}: what the program gives to the job cannot be made again in another process"
+            f" ({type(error).__name__}: {error}); move it to a module that the program imports, or"
+            " take job.run(children=0)"
+        ) from None
+    return found
 
 
 def is_given(kind: str) -> bool:
