@@ -77,8 +77,9 @@ def pickled(value: Any) -> bytes:
         make, values = as_usual(code)
         return code_in_file, (code.co_filename, make, *values)
 
-    own = {CodeType: with_file, CACHED: _of_cached, **dict.fromkeys(_WEAK, _of_weak)}
+    own: dict[Any, Callable[[Any], Any]] = {CodeType: with_file, CACHED: _of_cached}
     own[functools.cached_property] = _of_cached_property
+    own.update((kind, _of_weak) for kind in _WEAK)
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         dispatch_table = cloudpickle.Pickler.dispatch_table.new_child(own)
