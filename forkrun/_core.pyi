@@ -331,20 +331,20 @@ class CellTable:
         columns: Sequence[npt.NDArray[Any]],
         weights: npt.NDArray[np.float64] | None = None,
         samples: npt.NDArray[np.float64] | None = None,
-    ) -> None:
+    ) -> int:
         """Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
         that an axis does not have are left out. Columns: coordinates, or bins from -1 to n_bins;
-        all are (n,), or (1,) for all entries. Raises ValueError if lengths differ. Releases the
-        GIL."""
+        all are (n,), or (1,) for all entries. Gives how many coordinates are NaN. Raises ValueError
+        if lengths differ. Releases the GIL."""
     def fill_columns(
         self,
         axes: FillAxes,
         columns: tuple[object, ...],
         weights: object,
         samples: object = None,
-    ) -> bool:
+    ) -> int | None:
         """The same for coordinates on each axis, and one of weights and one of samples, or None.
-        False, and nothing is filled, unless all are (n,) of float64 or float32, contiguous, and
+        None, and nothing is filled, unless all are (n,) of float64 or float32, contiguous, and
         there are samples for a storage of means and none for others."""
     def total(self) -> ExactSums: ...
 
@@ -357,6 +357,7 @@ class Block:
     n_lumis: int
     iov: int
     file: int  # the number of the input file
+    place: tuple[int, int, int]  # lane of the concurrent block; file and entry of its first event
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer

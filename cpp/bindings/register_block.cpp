@@ -87,6 +87,11 @@ void register_block(py::module_& module) {
       .def_property_readonly("iov", [](const PythonBlock& block) { return open(block).iov(); })
       .def_property_readonly(
           "file", [](const PythonBlock& block) { return open(block).ranges().front().file; })
+      .def_property_readonly("place",
+                             [](const PythonBlock& block) {
+                               const auto& first = open(block).ranges().front();
+                               return std::tuple{open(block).lane(), first.file, first.first};
+                             })
       .def_property_readonly("n_events",
                              [](const PythonBlock& block) { return open(block).n_events(); })
       .def_property_readonly(

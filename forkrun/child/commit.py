@@ -34,6 +34,7 @@ def commit_stretch(
     cutflow = work.job.schedule.cutflow.take()
     dataset = work.job.plan.dataset_of(stretch)
     accumulated = encode_part({dataset: work.job.schedule.take_accumulated()})
+    nan_fills = work.job.schedule.take_nan_fills()
     histograms = work.job.schedule.take_histograms()
     part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
     accumulators = work.files.write_accumulators(folder, accumulated)
@@ -66,6 +67,7 @@ def commit_stretch(
         accumulators=accumulators,
         build=build_identity(),
         dataset=dataset,
+        nan_fills=nan_fills,
     )
 
 

@@ -36,6 +36,7 @@ class ExactFills:
         self._storage = storage
         self._shown: npt.NDArray[np.uint64] | None = None  # cells with the sums
         self._is_open = True  # whether the histogram itself works on its content
+        self._n_nan = 0
 
     def begin(self) -> None:
         axes = self._histogram.axes
@@ -66,6 +67,11 @@ class ExactFills:
         _CONTENT.__set__(self._histogram, content)
         if not self._is_open:
             self._take_content()
+
+    def take_nan(self) -> int:
+        """How many values filled since this was last asked are NaN, which are in the overflow."""
+        taken, self._n_nan = self._n_nan, 0
+        return taken
 
     def clear(self) -> None:
         self._shown = None
@@ -118,7 +124,9 @@ class ExactFills:
             sample = _as_array(sample)
             if sample is None:
                 return False
-        return self._table.fill_columns(self._core_axes, columns, weight, sample)
+        n_nan = self._table.fill_columns(self._core_axes, columns, weight, sample)
+        self._n_nan += n_nan or 0
+        return n_nan is not None
 
     def fill(self, args: tuple[Any, ...], weight: Any, sample: Any, named: dict[str, Any]) -> bool:
         """False, and nothing is filled, if the class has to say what is wrong, or has weights of
@@ -137,7 +145,7 @@ class ExactFills:
         if samples is not None and len(samples) > 1:  # one value is that of all samples
             columns = [np.repeat(c, len(samples)) if len(c) == 1 else c for c in columns]
         weights = None if weight is None else _numbers(weight)
-        self._table.fill(self._core_axes, columns, weights, samples)
+        self._n_nan += self._table.fill(self._core_axes, columns, weights, samples)
         return True
 
     def _fill_varied(
@@ -150,7 +158,8 @@ class ExactFills:
         columns = self._columns(values)
         for place, of_variation in zip(columns[number], weights.T, strict=True):
             columns[number] = np.array([place])
-            self._table.fill(self._core_axes, columns, of_variation, samples)
+            n_nan = self._table.fill(self._core_axes, columns, of_variation, samples)
+        self._n_nan += n_nan
 
     def _axis_of_variations(self, values: Sequence[Any], n_variations: int) -> int:
         """Number of the axis that was given a name for each variation. Raises ValueError unless it

@@ -207,6 +207,8 @@ def element(values: Any, *where: Any) -> Any:
     (index,) = where
     if isinstance(index, np.integer):
         index = int(index)
+    if isinstance(index, bool | np.bool_) and not _is_constant(values):  # a mask, and no place
+        index = np.full(len(values), index)
     if not is_list(values):
         return _of_one_value(values, index)
     if isinstance(index, slice) or (isinstance(values, np.ndarray) and isinstance(index, int)):
@@ -217,6 +219,10 @@ def element(values: Any, *where: Any) -> Any:
     if not is_list(index):
         return _by_event(values, index)
     return _chosen(values, index) if _is_bool(index) else _taken(values, index)
+
+
+def _is_constant(values: Any) -> bool:
+    return not (is_awkward(values) or isinstance(values, np.ndarray))
 
 
 def _of_one_value(values: Any, index: Any) -> Any:

@@ -30,8 +30,9 @@ from forkrun.modules.expression_functions import (
 from forkrun.modules.missing_values import both, either
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
-_OPERATORS = ((r"~", " -~- "), (r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~ "))
-"""`!` binds as `~` does, and not as `not`; what was `~` itself is told by the signs around it."""
+_OPERATORS = ((r"~", " ~-~ "), (r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~+~ "))
+"""`!` binds as `~` does, and not as `not`; the sign between tells which it was, whatever signs are
+around it."""
 _NAMES_OF_ROOT = (
     (r"\bTMath::Pi\(\)", "pi"),
     (r"\bLength\$(?=\()", "num"),
@@ -224,7 +225,7 @@ def _check_precedence(node: ast.AST, python: str, text: str) -> None:
     for operand in bare:
         if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.BitAnd | ast.BitOr):
             raise ValueError(f"{text!r}: write && and ||, or put what stands beside & and | in ( )")
-        is_not = isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Invert)
+        is_not = _inverted(operand) is ast.UAdd
         if is_not and not isinstance(node.ops[0], ast.Eq | ast.NotEq):
             raise ValueError(f"{text!r}: `!` is of what is next to it: write !(a > b)")
 
@@ -285,14 +286,15 @@ class _ByEvent(ast.NodeTransformer):
         return _call(f"_{type(operator).__name__}", [*values, ast.Constant(self._text)])
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        if (bits := _inverted_bits(node)) is not None:
-            return _call("_Bits", [self.visit(bits)])
+        if sign := _inverted(node):
+            value = self.visit(node.operand.operand.operand)  # type: ignore[attr-defined]
+            return _call("_Bits", [value]) if sign is ast.USub else _not(value)
         is_number = isinstance(node.operand, ast.Constant) and type(node.operand.value) is not bool
         if is_number and isinstance(node.op, ast.USub):
             return ast.Constant(-node.operand.value)  # type: ignore[attr-defined]
         value = self.visit(node.operand)
-        if isinstance(node.op, ast.Not | ast.Invert):
-            return ast.Compare(value, [ast.Eq()], [ast.Constant(0)])
+        if isinstance(node.op, ast.Not):
+            return _not(value)
         return self._operator(node.op, value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -309,12 +311,16 @@ class _ByEvent(ast.NodeTransformer):
         return _call(f"where{_CALLED}", [node.test, node.body, node.orelse])
 
 
-def _inverted_bits(node: ast.UnaryOp) -> ast.expr | None:
-    """The operand of what was `~` in the expression, and is `-~-` here."""
+def _inverted(node: ast.AST) -> type[ast.unaryop] | None:
+    """The sign that tells `~` and `!`, if this was one of them: see _OPERATORS."""
     match node:
-        case ast.UnaryOp(ast.USub(), ast.UnaryOp(ast.Invert(), ast.UnaryOp(ast.USub(), operand))):
-            return operand
+        case ast.UnaryOp(ast.Invert(), ast.UnaryOp(sign, ast.UnaryOp(ast.Invert()))):
+            return type(sign)
     return None
+
+
+def _not(value: Any) -> ast.Compare:
+    return ast.Compare(value, [ast.Eq()], [ast.Constant(0)])
 
 
 def _dotted(node: ast.AST) -> str:

@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.user_code import unpartial
 from forkrun.errors import ConfigError
 from forkrun.histograms.filled_columns import Given, fill_events, returned_of
@@ -24,9 +23,7 @@ class FunctionFilter(Filter):
         self.function, self.params = function, params
 
     def filter(self, block: EventBlock) -> Any:
-        accepted = self.function(block, **self.params)
-        accepted = with_none(accepted)
-        return ak.fill_none(accepted, False) if is_awkward(accepted) else accepted
+        return self.function(block, **self.params)
 
 
 class FunctionProducer(Producer):

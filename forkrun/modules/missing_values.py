@@ -33,7 +33,7 @@ def filled(value: Any, instead: float) -> Any:
     """The same type of numbers without None; `instead`: a number of which the type is not used."""
     if not is_optional(value):
         return value
-    leaf = _leaf_type(value.layout)
+    leaf = leaf_type(value.layout)
     return ak.fill_none(value, instead if leaf is None else leaf.type(instead), axis=-1)
 
 
@@ -89,19 +89,21 @@ def _spread(value: Any, lists: Any) -> Any:
     is_shorter = is_optional(value) and value.ndim < lists.ndim
     if not is_shorter or _is_of_objects(value) or _is_of_objects(lists):
         return value
-    return masked(_repeated(filled(value, 0), lists), _repeated(missing(value), lists))
+    return _repeated(value, lists)
 
 
 def _repeated(value: Any, lists: Any) -> Any:
     """A value for each number of `lists`."""
+    if is_optional(value):
+        return masked(_repeated(filled(value, 0), lists), _repeated(missing(value), lists))
     return ak.broadcast_arrays(value, ak.local_index(lists, axis=-1))[0]
 
 
 def _is_of_objects(array: Any) -> bool:
-    return _leaf_type(array.layout) is None
+    return leaf_type(array.layout) is None
 
 
-def _leaf_type(layout: Any) -> Any:
+def leaf_type(layout: Any) -> Any:
     """That of the numbers; None of records, unions and texts."""
     while not layout.is_numpy:
         if layout.is_record or layout.is_union or layout.is_unknown:
@@ -128,7 +130,7 @@ def _truth(value: Any) -> Any:
     """Whether numbers are not 0."""
     if isinstance(value, bool | np.bool_):
         return value
-    dtype = _leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
+    dtype = leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
     return value if dtype == np.bool_ else value != 0
 
 
@@ -171,11 +173,13 @@ def where(condition: Any, one: Any, other: Any) -> Any:
     condition = _truth(condition)
     if is_list(condition):
         condition, one, other = aligned(condition, one, other)
-    elif is_list(one) != is_list(other):  # else each event has the list of one or the other
-        one, other = aligned(one, other)
-        one, other = (
-            (one, _repeated(other, one)) if is_list(one) else (_repeated(one, other), other)
-        )
+    elif is_list(one) != is_list(other):
+        lists = as_lists(one if is_list(one) else other)
+        one, other = (as_lists(v) if is_list(v) else _repeated(v, lists) for v in (one, other))
+    else:  # each event has the list, or the value, of one or the other
+        one, other = as_lists(one), as_lists(other)
+    if isinstance(condition, bool | np.bool_):
+        return one if condition else other
     chosen = ak.where(filled(condition, False), one, other)
     return masked(chosen, missing(condition)) if is_optional(condition) else chosen
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
@@ -17,7 +18,7 @@ from forkrun.modules.block import EventBlock
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.datasets.dataset import Dataset, Datasets
 from forkrun.modules.objects.reading import ModuleColumns, Reader
-from forkrun.modules.returned import check_replaced, columns_of, mask_of, taken
+from forkrun.modules.returned import check_replaced, columns_of, decision_of, taken
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
     from forkrun.histograms.booking import BookedHistogram
@@ -26,6 +27,8 @@ if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
 
 T = TypeVar("T")
 Kind = Literal["producer", "filter", "analyzer"]
+Place = tuple[int, int, int]
+"""Of a block: lane, file, entry of its first event."""
 
 JOB_CALLBACKS = {"pre_fork", "post_fork", "begin_job", "end_job"}
 DATASET_CALLBACKS = {"begin_dataset", "end_dataset"}
@@ -75,6 +78,8 @@ class PythonModule:
         self._by_dataset: HistogramsByDataset | None = None
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
+        self.on_decision: list[Callable[[Place, npt.NDArray[np.bool_] | None], None]] = []
+        """Called for each block of a filter: for which events its value is missing."""
 
     def __getattr__(self, name: str) -> Any:
         """Callbacks, where the user's module has them."""
@@ -179,8 +184,10 @@ class PythonModule:
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
-        mask = self._call(self.module.filter, block)
-        return self.taken(mask_of, mask, block.n_events)
+        decision = self.taken(decision_of, self._call(self.module.filter, block), block.n_events)
+        for tell in self.on_decision:
+            tell(block.place, decision.missing)
+        return decision.accepted
 
     def analyze(self, block: _core.Block) -> None:
         assert isinstance(self.module, Analyzer)

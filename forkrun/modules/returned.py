@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.awkward_array import ak, is_awkward, is_masked, with_none
+from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.nearest import suggestion
-from forkrun.base.notes import note
 from forkrun.base.user_code import place_of, unpartial
 from forkrun.formats.column_types import ColumnType
-from forkrun.modules.returned_lists import plain_of
+from forkrun.modules.returned_lists import nan_for_none, plain_of
 
 Values = npt.NDArray[Any]
 T = TypeVar("T")
@@ -36,18 +35,28 @@ def taken(
     raise TypeError(what.replace(f"{method.__name__}()", own) + place_of(author))
 
 
-def mask_of(returned: Any, n_events: int) -> Values:
-    """(n_events,) bool, of what filter() returned. Raises TypeError."""
+class Decision(NamedTuple):
+    """What a filter decided: (n_events,) bool, whether it accepts an event, and whether it refuses
+    it because its value is missing; None: of none."""
+
+    accepted: Values
+    missing: Values | None
+
+
+def decision_of(returned: Any, n_events: int) -> Decision:
+    """Of what filter() returned; None is refused. Raises TypeError."""
     if returned is None:
         raise TypeError("filter() returned None, not one bool per event; `return` may be missing")
-    returned = with_none(returned)
+    returned, missing = with_none(returned), None
     if is_awkward(returned):
         if returned.ndim != 1:
             raise TypeError(
                 f"filter() returned lists ({returned.type}), not one bool per event; use"
                 " ak.any(mask, axis=1) or ak.all(mask, axis=1)"
             )
-        _refuse_none(returned, "filter() returned", "ak.fill_none(mask, False)")
+        if returned.layout.is_option:
+            missing = ak.to_numpy(ak.is_none(returned))
+            returned = ak.fill_none(returned, False)
         returned = ak.to_numpy(returned)
     mask = np.asarray(returned)
     if mask.ndim != 1:
@@ -63,7 +72,7 @@ def mask_of(returned: Any, n_events: int) -> Values:
             f"filter() returned {len(mask)} values for {n_events} events: one per object, or"
             " per selected event, will not do"
         )
-    return mask
+    return Decision(mask, missing)
 
 
 def dict_of(returned: Any, names: Iterable[str]) -> Mapping[str, Any]:
@@ -118,7 +127,7 @@ def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
     where = f'column "{name}"'
     if column is None:
         raise TypeError(f"{where}: wanted {kind}, got None")
-    column = with_none(column)
+    column = nan_for_none(where, with_none(column))
     wanted = ColumnType.of(kind)
     if kind == f"{wanted.element}[]" and not wanted.is_text:
         offsets, values = _jagged(where, column)
@@ -141,16 +150,8 @@ def _flat(where: str, kind: str, column: Any) -> Values:
                 f"{where}: wanted one value per event, got lists ({column.type}); declare"
                 f' "{kind}[]", or take one of each list: ak.max(…, axis=1), ak.firsts(…)'
             )
-        if not kind.startswith("float"):
-            _refuse_none(column, f"{where}:", "ak.fill_none(…, 0)")
-        elif _n_none(column):
-            note(
-                f"{where} has None for some events: NaN was written; ak.fill_none(…) says what to"
-                " write instead"
-            )
+        _refuse_none(column, f"{where}:", "ak.fill_none(…, 0)")
         column = ak.to_numpy(column)
-    if is_masked(column):
-        column = column.filled(np.nan) if column.dtype.kind == "f" else column
     values = np.asarray(column)
     if values.ndim != 1:
         raise TypeError(

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forkrun.base.awkward_array import ak
+from forkrun.base.awkward_array import ak, is_awkward, with_none
+from forkrun.base.notes import note
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
+from forkrun.modules.missing_values import filled, is_optional, leaf_type
 
 
 def plain_of(where: str, kind: ColumnType, column: Any) -> Plain:
@@ -50,9 +52,24 @@ def _without_none(where: str, layout: Any) -> Any:
     array = ak.Array(layout)
     if n := int(ak.sum(ak.is_none(array))):
         raise TypeError(
-            f"{where} has None for {n} of {len(array)}; use ak.fill_none or ak.drop_none"
+            f"{where} has None for {n} of {len(array)}; take ak.fill_none(…, 0) or ak.drop_none(…)"
         )
     return ak.to_packed(ak.drop_none(array, axis=0)).layout
+
+
+def nan_for_none(where: str, column: Any) -> Any:
+    """Missing floating-point numbers as NaN; anything else as it is."""
+    if not is_awkward(column) or not is_optional(column):
+        return column
+    leaf = leaf_type(column.layout)
+    if leaf is None or leaf.kind != "f":
+        return column
+    if ak.any(ak.is_none(column, axis=-1), axis=None):
+        note(
+            f"{where} has None for some events: NaN was written; fill_none(…) says what to write"
+            " instead"
+        )
+    return filled(column, np.nan)
 
 
 def _is_text(layout: Any) -> bool:
@@ -66,7 +83,7 @@ def column_type(name: str, values: Any) -> str:
         kind = ColumnType(values.dtype.name, 0, ())
         if kind.is_possible:
             return str(kind)
-    array = ak.Array(values)
+    array = nan_for_none(f"column {name!r}", ak.Array(with_none(values)))
     if array.fields:
         raise TypeError(f"column {name!r}: these are records; give each field as a column")
     kind = _type_of(name, array.type.content)
@@ -81,7 +98,8 @@ def column_type(name: str, values: Any) -> str:
 def _type_of(name: str, kind: Any) -> ColumnType:
     if isinstance(kind, ak.types.OptionType):
         raise TypeError(
-            f"column {name!r} has missing values (None); fill_none(…, value) gives them one"
+            f"column {name!r} has missing values (None), which only floating-point numbers may be:"
+            " take ak.fill_none(…, 0)"
         )
     if isinstance(kind, ak.types.NumpyType):
         return ColumnType(kind.primitive, 0, ())

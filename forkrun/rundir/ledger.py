@@ -73,11 +73,13 @@ CUTFLOW_LABEL = "cutflow "
 
 class CutCount(Struct, frozen=True, forbid_unknown_fields=True):
     """Events of a path that are left behind the filter `after`; "": at its beginning. `weights`:
-    exact sums of their weights and of the squares, packed; None: no weight is named."""
+    exact sums of their weights and of the squares, packed; None: no weight is named. `n_missing`:
+    events that the filter refused because its value is missing."""
 
     after: str
     n_events: int
     weights: list[int] | None = None
+    n_missing: int = 0
 
 
 class Place(Struct, frozen=True):
@@ -104,7 +106,8 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     that were left out, with their digest; times in seconds since the epoch; checksums are
     CRC-32C; `block_size`: events that a block had at most, 0: as the source chose; `cutflow`: by
     path what its filters left, None: not counted; `build`: of the forkrun that processed it;
-    `dataset`: number of the one that all events belong to."""
+    `dataset`: number of the one that all events belong to; `nan_fills`: by histogram
+    (MODULE/NAME), values filled that are NaN."""
 
     unit: int
     child: int
@@ -129,6 +132,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     accumulators: AccumulatorPart | None = None
     build: str = ""
     dataset: int = 0
+    nan_fills: dict[str, int] = {}
 
     @property
     def units(self) -> range:

@@ -67,7 +67,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
         if may_fork(config.forking.children):
             from forkrun.schedule.imports_ahead import import_ahead
 
-            import_ahead([*job.added.values(), *job.again], job.found.imports)
+            import_ahead([*job.added.values(), *job.again.values()], job.found.imports)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     weight = config.monitoring.cutflow_weight
     are_normalised = is_made_with(WEIGHT, weight, builder.products_by_module())
@@ -91,7 +91,7 @@ def _wants_one_lumi(core: _core.Schedule, config: JobConfig, job: JobModules) ->
     are for all its calls."""
     _, n_blocks, *_ = config.threads.in_flight
     wanted = any(module.module.one_lumi == "job" for module in job.modules.values())
-    again = any(module.has_transitions for module in job.again)
+    again = any(module.has_transitions for module in job.again.values())
     return core.wants_one_lumi(n_blocks) or wanted or again
 
 
@@ -108,7 +108,8 @@ def _add_paths(
     wrong_weight = weight_problems(weight, columns, branches.names)
     problems += wrong_weight
     counted = "" if wrong_weight else weight
-    return add_paths(job.builder, config, job.modules, job.variations, failed, counted)
+    modules = {**job.modules, **job.again}
+    return add_paths(job.builder, config, modules, job.variations, failed, counted)
 
 
 def _compile(builder: _core.ScheduleBuilder, problems: list[str]) -> _core.Schedule:
@@ -155,7 +156,7 @@ def _describe_columns(
 
     rule = NamingRule(source.collections, source.fields, branches.names_of_trees)
     known = Columns(types, rule, branches.names)
-    for module in (*job.added.values(), *job.again):
+    for module in (*job.added.values(), *job.again.values()):
         tried = job.found.n_tried if module.module.consumes is None else None
         module.columns = ModuleColumns(known, frozenset(module.consumes), tried)
 

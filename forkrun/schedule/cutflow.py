@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.config import JobConfig
@@ -15,15 +17,46 @@ from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 from forkrun.schedule.variations import Variations
 
 if TYPE_CHECKING:
-    from forkrun.modules.python_module import PythonModule
+    from forkrun.modules.python_module import Place, PythonModule
+
+Flags = npt.NDArray[np.bool_]
+
+
+class MissingCounter:
+    """Counts the events for which the value of a filter is missing, of those that come to it on a
+    path. Which come, an analyzer before it knows; of a block it is called before or after the
+    filter, on any thread. Each lane has one block at a time."""
+
+    def __init__(self) -> None:
+        self.n_events = 0
+        self._waiting: dict[int, tuple[Place, bool, Flags]] = {}
+        self._lock = Lock()
+
+    def come(self, place: Place, mask: Flags) -> None:
+        """`mask`: (n_events,) events of the block that come to the filter."""
+        self._meet(place, True, mask)
+
+    def decide(self, place: Place, missing: Flags | None) -> None:
+        """`missing`: (n_events,) events of the block that have no value; None: of none."""
+        if missing is not None:
+            self._meet(place, False, missing)
+
+    def _meet(self, place: Place, is_mask: bool, flags: Flags) -> None:
+        with self._lock:
+            other = self._waiting.pop(place[0], None)
+            if other is None or other[:2] != (place, not is_mask):
+                self._waiting[place[0]] = (place, is_mask, flags)
+            elif len(other[2]) == len(flags):  # else the filter is called for each lumi
+                self.n_events += int(np.count_nonzero(other[2] & flags))
 
 
 class CutCounter:
-    """An analyzer of our own on a path. `after`: the filter whose survivors it counts; "": none,
-    all events."""
+    """An analyzer of our own on a path. `after`: the filter whose survivors it counts, with
+    `missing` of this filter; "": none, all events. `next`: of the filter after it."""
 
-    def __init__(self, path: str, after: str, weight: str) -> None:
-        self.path, self.after, self.weight = path, after, weight
+    def __init__(self, path: str, after: str, weight: str, missing: MissingCounter) -> None:
+        self.path, self.after, self.weight, self.missing = path, after, weight, missing
+        self.next: MissingCounter | None = None
         self._n_events = 0
         self._sums = _core.ExactSums(2, 1) if weight else None
 
@@ -31,13 +64,15 @@ class CutCounter:
         mask = block.mask
         n_events = int(np.count_nonzero(mask))
         self._n_events += n_events
+        if self.next:
+            self.next.come(block.place, mask)
         if self._sums is not None and n_events:
             weights = np.asarray(block.column(self.weight))[mask].astype(np.float64)
             self._sums.add(np.zeros(n_events, dtype=np.uint32), np.stack([weights, weights**2]))
 
     def take(self) -> CutCount:
         """What was counted since this was last asked."""
-        taken = CutCount(self.after, self._n_events, self._packed())
+        taken = CutCount(self.after, self._n_events, self._packed(), self.missing.n_events)
         self.clear()
         return taken
 
@@ -45,7 +80,7 @@ class CutCounter:
         return None if self._sums is None else self._sums.packed().tolist()
 
     def clear(self) -> None:
-        self._n_events = 0
+        self._n_events = self.missing.n_events = 0
         if self._sums is not None:
             self._sums.clear()
 
@@ -145,12 +180,16 @@ class _Counters:
         """The labels with those of counters among them. `product`: that is the weight there."""
         if not self.is_counted or not any(map(self._is_filter, labels)):
             return list(labels)
-        counted = [self._add(CutCounter(path, "", self._weight), product)]
+        last = CutCounter(path, "", self._weight, MissingCounter())
+        counted = [self._add(last, product)]
         for label in labels:
             counted.append(label)
             if self._is_filter(label):
-                after = label.partition("@")[0]
-                counted.append(self._add(CutCounter(path, after, self._weight), product))
+                last.next = missing = MissingCounter()
+                if label in self._modules:
+                    self._modules[label].on_decision.append(missing.decide)
+                last = CutCounter(path, label.partition("@")[0], self._weight, missing)
+                counted.append(self._add(last, product))
         return counted
 
     def _is_filter(self, label: str) -> bool:

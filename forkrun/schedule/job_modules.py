@@ -45,13 +45,13 @@ class ScheduleInput(Struct, frozen=True):
 class JobModules(Struct, frozen=True):
     """The modules of a job, in its `builder`. `modules`: those in Python that could be constructed,
     by label; `added`: the same and analyzers as they run again for variations; `again`: producers
-    and filters that do; `columns_of`: by label, columns that a module makes, by their plain names;
-    `found`: what modules did not declare; `problems`: of modules."""
+    and filters that do, by label; `columns_of`: by label, columns that a module makes, by their
+    plain names; `found`: what modules did not declare; `problems`: of modules."""
 
     builder: _core.ScheduleBuilder
     modules: Mapping[str, PythonModule]
     added: Mapping[str, PythonModule]
-    again: Sequence[PythonModule]
+    again: Mapping[str, PythonModule]
     versions: Versions
     variations: Variations
     columns_of: Mapping[str, Sequence[str]]
@@ -251,11 +251,11 @@ def _add_modules(
     given: ScheduleInput,
     modules: Mapping[str, PythonModule],
     variations: Variations,
-) -> tuple[dict[str, PythonModule], list[PythonModule], list[str]]:
+) -> tuple[dict[str, PythonModule], dict[str, PythonModule], list[str]]:
     """Adds modules in Python, and behind all others those that run again. Gives those in Python by
     label, with analyzers as they run again; producers and filters that do; and problems."""
     entries = {entry.label: entry for entry in given.config.modules}
-    added, again = dict(modules), []
+    added, again = dict(modules), {}
     problems: list[str] = []
     steps = StepsInARow()
     for call in sorted(variations.calls, key=lambda call: call.label != call.module):
@@ -269,7 +269,7 @@ def _add_modules(
         if module.kind == "analyzer":
             added[call.label] = module
         elif not is_first:
-            again.append(module)
+            again[call.label] = module
         _add_python_module(builder, call, module)
     return added, again, problems
 

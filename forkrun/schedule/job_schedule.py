@@ -95,11 +95,21 @@ class JobSchedule(Struct, frozen=True):
         self.core.clear_accumulators()
         return taken
 
+    def take_nan_fills(self) -> dict[str, int]:
+        """Values filled since this was last asked that are NaN, by MODULE/NAME of the histogram."""
+        found = {
+            f"{label}/{name}": booked.fills.take_nan()
+            for label, module in self.modules.items()
+            for name, booked in module.histograms().items()
+        }
+        return {name: n for name, n in found.items() if n}
+
     def clear_histograms(self) -> None:
         """Empties all histograms, and whatever else is summed."""
         self.core.clear_histograms()
         self.core.clear_accumulators()
         self.cutflow.clear()
+        self.take_nan_fills()
         for module in self.modules.values():
             module.clear()
 

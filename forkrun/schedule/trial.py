@@ -24,7 +24,7 @@ from forkrun.modules.objects.collections import (
 )
 from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
-from forkrun.modules.returned import columns_of, dict_of
+from forkrun.modules.returned import columns_of, decision_of, dict_of
 from forkrun.modules.returned_lists import column_type
 from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.first_events import FirstEvents
@@ -122,10 +122,10 @@ class Trial:
 
     def _accepted(self, label: str, is_exact: bool) -> Flags:
         if label not in self._masks:
-            mask = self._call(label, np.ones(len(self._events), dtype=bool), is_exact)
-            if mask is None:
+            decision = self._call(label, np.ones(len(self._events), dtype=bool), is_exact)
+            if decision is None:
                 return np.ones(len(self._events), dtype=bool)
-            self._masks[label] = np.asarray(mask, dtype=bool)
+            self._masks[label] = decision.accepted
         return self._masks[label]
 
     def _call(self, label: str, mask: Flags, is_exact: bool = True) -> Any:
@@ -142,6 +142,8 @@ class Trial:
                 return kept
             answer = module.call(METHODS[module.kind], block)
             produces = self._produces(label, answer) if module.kind == "producer" else None
+            if module.kind == "filter":
+                answer = module.taken(decision_of, answer, len(self._events))
             for variation in module.variations if not module.is_declared else ():
                 module.variation = variation
                 module.call(METHODS[module.kind], block)

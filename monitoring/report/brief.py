@@ -9,6 +9,7 @@ from textwrap import shorten
 from typing import Any
 
 from forkrun.base.quantities import DASH, count, percent, plural, seconds, size
+from forkrun.monitoring.report.event_counts import not_numbers
 
 MAX_LINES = 15
 _WIDTH = 100
@@ -34,7 +35,7 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
     """What is to be looked at first: lines too many are left out at the end."""
     yield _row("Events", _events(report))
     yield from _left_out(report["events"])
-    yield from _few("Warning", [*_not_finite(report["events"]), *report["warnings"]], most=2)
+    yield from _few("Warning", [*_not_numbers(report["events"]), *report["warnings"]], most=2)
     yield from _few("Recovery", [line["text"] for line in report["recovery"]], most=1)
     yield from _few("Output", [_output(output) for output in report["events"]["outputs"]])
     yield from _few("Path", [_path(flow) for flow in report["cutflow"]])
@@ -63,9 +64,8 @@ def _left_out(events: Mapping[str, Any]) -> Iterator[str]:
     yield _row("", f"process it alone: {again}")
 
 
-def _not_finite(events: Mapping[str, Any]) -> Iterator[str]:
-    for name, n_values in events["not_finite"].items():
-        yield f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
+def _not_numbers(events: Mapping[str, Any]) -> Iterator[str]:
+    return not_numbers(events["not_finite"], events.get("nan_fills", {}))
 
 
 def _output(output: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ class Cut(Struct, frozen=True):
     """Events left behind a filter of a path; "": at its beginning. `step`: as a fraction of those
     before the filter, `total`: of those at the beginning of the path; None of nothing. The same
     for sums of weights, None if no weight is named or the sum is not finite; `sum_weights2`: of
-    their squares."""
+    their squares. `n_missing`: events refused because the filter's value is missing (None)."""
 
     after: str
     n_events: int
@@ -35,6 +35,7 @@ class Cut(Struct, frozen=True):
     sum_weights2: float | None = None
     weighted_step: Efficiency | None = None
     weighted_total: Efficiency | None = None
+    n_missing: int = 0
 
 
 class PathCutflow(Struct, frozen=True):
@@ -89,6 +90,7 @@ class _Sum(Struct, frozen=True):
     n: int
     w: float | None
     w2: float | None
+    n_missing: int
 
 
 def _key(count: CutCount) -> tuple[str, bool]:
@@ -96,17 +98,21 @@ def _key(count: CutCount) -> tuple[str, bool]:
 
 
 def _sum(counts: Sequence[CutCount]) -> _Sum:
-    n_events = sum(count.n_events for count in counts)
+    n_events, n_missing = sum(c.n_events for c in counts), sum(c.n_missing for c in counts)
+    w, w2 = _weights(counts)
+    return _Sum(counts[0].after, n_events, w, w2, n_missing)
+
+
+def _weights(counts: Sequence[CutCount]) -> tuple[float | None, float | None]:
+    """The sum of weights and that of their squares; None: there is none, or it is not finite."""
     if counts[0].weights is None:
-        return _Sum(counts[0].after, n_events, None, None)
+        return None, None
     total = _core.ExactSums(2, 1)
     for count in counts:
         words = np.array(count.weights, dtype=np.uint64)
         total.merge(_core.ExactSums.unpacked(words, 2, 1))
     (w,), (w2,) = total.rounded().tolist()
-    if not math.isfinite(w2):
-        return _Sum(counts[0].after, n_events, None, None)
-    return _Sum(counts[0].after, n_events, w, w2)
+    return (w, w2) if math.isfinite(w2) else (None, None)
 
 
 def _cuts(sums: Iterable[_Sum]) -> tuple[Cut, ...]:
@@ -117,7 +123,7 @@ def _cuts(sums: Iterable[_Sum]) -> tuple[Cut, ...]:
         cuts.append(
             Cut(
                 each.after, each.n, wilson(each.n, before.n), wilson(each.n, first.n), each.w,
-                each.w2, _weighted(each, before), _weighted(each, first),
+                each.w2, _weighted(each, before), _weighted(each, first), each.n_missing,
             )
         )  # fmt: skip
         before = each

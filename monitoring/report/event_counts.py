@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, convert
 
 from forkrun.base.destinations import Destination, destinations_in
+from forkrun.base.quantities import count
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.monitoring.report.datasets import lumis_of_plan, n_lumis
+from forkrun.rundir.ledger import Commit
 
 DIGEST_MODULUS = 1 << 128
 
@@ -67,6 +70,8 @@ class EventCounts(Struct, frozen=True):
     outputs: tuple[OutputCounts, ...]
     not_finite: dict[str, int]
     """By histogram (MODULE/NAME) that was filled with such: infinite or NaN values in its sums."""
+    nan_fills: dict[str, int]
+    """By histogram (MODULE/NAME), values filled that are NaN: they are in the overflow."""
 
     @property
     def is_partial(self) -> bool:
@@ -117,6 +122,7 @@ def count_events(records: RunRecords) -> EventCounts:
         ),
         outputs=tuple(_output(records, each) for each in _destinations(records)),
         not_finite=_not_finite(records),
+        nan_fills=_nan_fills(records.ledger),
     )
 
 
@@ -174,6 +180,23 @@ def _not_finite(records: RunRecords) -> dict[str, int]:
     end = records.last("merge_end")
     found = end.details.get("not_finite") if end else None
     return dict(found) if isinstance(found, Mapping) else {}
+
+
+def not_numbers(not_finite: Mapping[str, int], nan_fills: Mapping[str, int]) -> Iterator[str]:
+    """A line for each histogram with values that are infinite or NaN."""
+    for name, n in not_finite.items():
+        what = f"histogram {name}: {count(n)} of the values summed are infinite or NaN"
+        yield f"{what}, and so are its bins"
+    for name, n in nan_fills.items():
+        what = f"{count(n)} NaN {'was' if n == 1 else 'were'} filled into the overflow"
+        yield f"histogram {name}: {what}; isnan(x) finds them"
+
+
+def _nan_fills(ledger: Iterable[Commit]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for commit in ledger:
+        total.update(commit.nan_fills)
+    return dict(total)
 
 
 def _merged(records: RunRecords) -> Mapping[str, Written]:

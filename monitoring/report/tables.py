@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from forkrun.base.quantities import DASH, count
@@ -11,6 +11,7 @@ from forkrun.monitoring.report.datasets import DatasetCounts
 
 _HEAD = ("path", "after", "events", "of the last", "of all")
 _WEIGHTED = ("weights", "of the last", "of all")
+_MISSING = ("refused as None",)
 MAX_PATHS = 8
 _MOST_BESIDE = 7
 """Datasets in one table."""
@@ -37,32 +38,47 @@ def cutflow_tables(flows: Sequence[PathCutflow]) -> list[Rows]:
 def _beside(flows: Sequence[PathCutflow], names: Sequence[str]) -> Rows:
     """What each filter left of these datasets, a column for each."""
     rows: Rows = []
-    has_weights = _have_weights(flows)
+    has_weights, has_missing = _have_weights(flows), _have_missing(flows)
+    has_kinds = has_weights or has_missing
     for flow in flows:
         of_each = [flow.datasets.get(name, ()) for name in names]
         for n, cuts in enumerate(zip_longest(*of_each)):
             after = next(cut.after for cut in cuts if cut) or "(all)"
             place = (flow.path if n == 0 else "", after)
             counts = tuple(count(cut.n_events) if cut else DASH for cut in cuts)
-            rows.append((*place, *("events",) * has_weights, *counts))
+            rows.append((*place, *("events",) * has_kinds, *counts))
             if has_weights:
-                rows.append(
-                    ("", "", "weights", *(_weights(cut)[0] if cut else DASH for cut in cuts))
-                )
-    return [("path", "after", *("",) * has_weights, *names), *rows]
+                weights = tuple(_weights(cut)[0] if cut else DASH for cut in cuts)
+                rows.append(("", "", "weights", *weights))
+            if any(cut and cut.n_missing for cut in cuts):
+                missing = tuple(count(cut.n_missing) if cut else DASH for cut in cuts)
+                rows.append(("", "", *_MISSING, *missing))
+    return [("path", "after", *("",) * has_kinds, *names), *rows]
 
 
 def _have_weights(flows: Sequence[PathCutflow]) -> bool:
-    each = (cuts for flow in flows for cuts in (flow.cuts, *flow.datasets.values()))
-    return any(cut.sum_weights is not None for cuts in each for cut in cuts)
+    return any(cut.sum_weights is not None for cut in _all_cuts(flows))
+
+
+def _have_missing(flows: Sequence[PathCutflow]) -> bool:
+    return any(cut.n_missing for cut in _all_cuts(flows))
+
+
+def _all_cuts(flows: Sequence[PathCutflow]) -> Iterator[Cut]:
+    for flow in flows:
+        for cuts in (flow.cuts, *flow.datasets.values()):
+            yield from cuts
 
 
 def _rows(flows: Sequence[PathCutflow]) -> Rows:
     has_weights = _have_weights(flows)
-    rows = [_HEAD + _WEIGHTED * has_weights]
+    has_missing = _have_missing(flows)
+    rows = [_HEAD + _WEIGHTED * has_weights + _MISSING * has_missing]
     for flow in flows:
         for n, cut in enumerate(flow.cuts):
-            rows.append((flow.path if n == 0 else "", *_cells(cut), *_weights(cut) * has_weights))
+            missing = (count(cut.n_missing) if cut.n_missing else "",) * has_missing
+            weights = _weights(cut) * has_weights
+            rows.append((flow.path if n == 0 else "", *_cells(cut), *weights, *missing))
     return rows
 
 

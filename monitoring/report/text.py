@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from textwrap import shorten, wrap
 from typing import Any
 
@@ -11,7 +12,7 @@ from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, 
 from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.cutflow import PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
-from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts
+from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts, not_numbers
 from forkrun.monitoring.report.glance import MOST_HELP, cheaper
 from forkrun.monitoring.report.memory import MemorySummary
 from forkrun.monitoring.report.phases import Phases
@@ -163,9 +164,8 @@ def _events(events: EventCounts) -> list[str]:
         lines.append(_row("", f"committed {units}, safe in the run directory; the rest is to do:"))
         lines.append(_row("", "run the same command again, or forkrun resume RUNDIR"))
     lines += [_row("", _output(output)) for output in events.outputs]
-    for name, n_values in list(events.not_finite.items())[:MAX_RECOVERIES_SHOWN]:
-        what = f"histogram {name}: {count(n_values)} of the values summed are infinite or NaN"
-        lines.append(_row("", f"{what}, and so are its bins"))
+    told = not_numbers(events.not_finite, events.nan_fills)
+    lines += [_row("", text) for text in islice(told, MAX_RECOVERIES_SHOWN)]
     return lines + [_row("", _anew(output)) for output in events.outputs if output.written_anew]
 
 

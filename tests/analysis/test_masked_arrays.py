@@ -17,11 +17,12 @@ from forkrun.conditions import BinnedTable
 from forkrun.modules.base import Analyzer
 from forkrun.modules.block import chosen_events
 from forkrun.modules.random_forms import as_values
-from forkrun.modules.returned import columns_of, mask_of
+from forkrun.modules.returned import columns_of, decision_of
 from tests.analysis.objects_file import N_MUONS, write_objects
 
 QUIET: dict[str, Any] = {"quiet": True, "plots": False}
 MASKED = np.ma.array([1.5, 2.5, 3.5], mask=[False, True, False])
+LISTS = MASKED.astype(int).reshape(3, 1)
 WHOLE = np.ma.array([1.5, 2.5, 3.5], mask=[False] * 3)
 
 
@@ -66,13 +67,18 @@ def test_filters_histograms_and_columns_take_them_as_none(file: Path) -> None:
     assert np.isnan(written).tolist() == [n == 0 for n in N_MUONS]
 
 
+def test_a_filter_refuses_what_is_masked() -> None:
+    accepted, missing = decision_of(MASKED > 2, 3)
+    assert missing is not None
+    assert (accepted.tolist(), missing.tolist()) == ([False, False, True], [False, True, False])
+
+
 @pytest.mark.parametrize(
     ("take", "words"),
     [
-        (lambda: mask_of(MASKED > 2, 3), "filter() returned None for 1 of 3"),
         (lambda: columns_of({"n": MASKED.astype(int)}, {"n": "int32"}, 3), "None for 1 of 3"),
-        (lambda: columns_of({"n": MASKED.reshape(3, 1)}, {"n": "float32[]"}, 3), "None for 1 of 3"),
-        (lambda: columns_of({"n": MASKED.reshape(3, 1)}, {"n": "float32[1]"}, 3), "?float64"),
+        (lambda: columns_of({"n": LISTS}, {"n": "int32[]"}, 3), "None for 1 of 3"),
+        (lambda: columns_of({"n": LISTS}, {"n": "int32[1]"}, 3), "?int64"),
         (lambda: booked().fill(MASKED), "None for 1 of 3"),
         (lambda: booked().fill(x=WHOLE, weight=MASKED), "None for 1 of 3"),
         (lambda: booked().fill([1.0], weight=np.ma.array([[1.0]], mask=True)), "None for 1 of 1"),
@@ -90,7 +96,7 @@ def booked() -> Any:
 
 
 def test_those_without_a_masked_value_are_arrays() -> None:
-    assert mask_of(WHOLE > 2, 3).tolist() == [False, True, True]
+    assert decision_of(WHOLE > 2, 3).accepted.tolist() == [False, True, True]
     assert chosen_events(MASKED > 1, 3).tolist() == [True, False, True]
     made = columns_of({"n": WHOLE}, {"n": "float32"}, 3)["n"]
     assert made.tolist() == [1.5, 2.5, 3.5]

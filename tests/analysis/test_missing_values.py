@@ -14,7 +14,10 @@ import pytest
 import forkrun
 from forkrun import _core
 from forkrun.base.notes import take_notes
+from forkrun.modules.columns import as_array
 from forkrun.modules.expressions import Expression
+from forkrun.modules.returned import columns_of
+from forkrun.modules.returned_lists import column_type
 
 COLUMNS = {
     "n": np.array([0, 1, 2], np.int32),
@@ -204,3 +207,79 @@ def test_a_job_keeps_events_of_which_one_side_is_missing(tmp_path: Path) -> None
         "w": [0, 125, 0], "missing": [0, 25 * 10 + 25 * 50, 0], "mask": [0, 75, 0],
         "value": [0, 75, 25, 0], "mean": [0, 50, 0],
     }  # fmt: skip
+
+
+class Leading(forkrun.Filter):
+    def filter(self, block: Any) -> Any:
+        return ak.firsts(block["Jet_pt"]) > 30
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_the_cutflow_counts_what_came_to_a_filter_and_has_no_value(
+    tmp_path: Path, children: int
+) -> None:
+    threads, forking = {"per_child": 2, "concurrent_blocks": 3}, {"max_unit_events": 7}
+    job = forkrun.Job(write_jets(tmp_path / "jets.root"), threads=threads, forking=forking)
+    job.filter("nJet > 0", label="some").filter("Jet_pt[1] > 30", label="second")
+    job.path("alone").filter("Jet_pt[1] > 30", label="alone").filter("nJet < 0", label="none")
+    job.path("class").filter(Leading, label="leading")
+    job.path("shared").filter("nJet == 1", label="one")
+    job.path("shared").hist("Jet_pt[1]", (1, 0, 99), name="h")
+    result = job.run(children=children, output=tmp_path / "run", quiet=True, plots=False)
+    found = {
+        path: [(cut["after"], cut["n_events"], cut["n_missing"]) for cut in cuts]
+        for path, cuts in result.cutflow.items()
+    }
+    assert found == {
+        "main": [("", 100, 0), ("some", 50, 0), ("second", 0, 25)],
+        "alone": [("", 100, 0), ("alone", 0, 75), ("none", 0, 0)],
+        "class": [("", 100, 0), ("leading", 25, 50)],
+        "shared": [("", 100, 0), ("one", 25, 0)],
+    }
+    assert str(result.cutflow["class"]).splitlines()[2].split()[-1] == "50"
+    assert "refused as None" in str(result.cutflow["class"])
+    assert "None" not in str(result.cutflow["shared"])
+
+
+def test_nan_that_is_filled_is_counted_and_told(tmp_path: Path) -> None:
+    job = forkrun.Job(write_jets(tmp_path / "jets.root"), forking={"max_unit_events": 7})
+    job.define("leading", "Jet_pt[0]")
+    job.hist("leading", (1, 0, 99), name="h")
+    job.hist(lambda events: (events["leading"], events["nJet"]), (1, 0, 99), (3, 0, 3), name="two")
+    job.hist("max(Jet_pt)", (1, 0, 99), name="missing")
+    result = job.run(children=2, output=tmp_path / "run", quiet=True, plots=False)
+    assert result.histograms["h"].values(flow=True).tolist() == [0, 50, 50]
+    assert result.report["events"]["nan_fills"] == {"hist_h/h": 50, "hist_two/two": 50}
+    text = (tmp_path / "run/report.txt").read_text()
+    assert "histogram hist_h/h: 50 NaN were filled into the overflow; isnan(x) finds them" in text
+    assert "histogram hist_missing/missing" not in text
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "written"),
+    [
+        ([1.5, None], "float64", [1.5, "nan"]),
+        ([[1.5, None], []], "float64[]", [[1.5, "nan"], []]),
+        ([[[None]], [[], [2.0]]], "float64[][]", [[["nan"]], [[], [2.0]]]),
+        (ak.to_regular([[1.5, None], [2.5, 3.5]]), "float64[2]", [[1.5, "nan"], [2.5, 3.5]]),
+        (np.ma.array([[1.5], [0]], mask=[[False], [True]]), "float64[1]", [[1.5], ["nan"]]),
+    ],
+)  # fmt: skip
+def test_a_missing_floating_point_number_is_nan_in_a_column(
+    values: Any, kind: str, written: list[Any]
+) -> None:
+    given = values if isinstance(values, np.ma.MaskedArray) else ak.Array(values)
+    assert column_type("c", given) == kind
+    take_notes()
+    made = ak.to_list(as_array(columns_of({"c": given}, {"c": kind}, len(given))["c"]))
+    assert str(made) == str(written).replace("'", "")
+    assert [text[:38] for text in take_notes()] == ['column "c" has None for some events: N']
+
+
+@pytest.mark.parametrize("values", [[1, None], [True, None], [[1, None], []], [[1.5], None]])
+def test_other_missing_values_of_a_column_are_refused_with_its_name(values: Any) -> None:
+    with pytest.raises(TypeError, match=r"^column 'c' has missing values .*fill_none"):
+        column_type("c", ak.Array(values))
+    kind = f"{'float64' if values[0] == [1.5] else 'int64'}{'[]' * isinstance(values[0], list)}"
+    with pytest.raises(TypeError, match=r'^column "c": .*None for 1 of 2.*fill_none'):
+        columns_of({"c": ak.Array(values)}, {"c": kind}, 2)

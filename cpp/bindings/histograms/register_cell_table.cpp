@@ -86,10 +86,10 @@ void check_cells(std::span<const FillAxis> axes, std::size_t n_expected) {
 }
 
 /// `columns`: (n,) or (1,) coordinates, or bins, of each axis; `weights`, `samples`: none, one, or
-/// one for each entry.
-void fill(CellTable& table, const FillAxes& of_histogram, const std::vector<py::array>& columns,
-          const std::optional<Array<double>>& weights,
-          const std::optional<Array<double>>& samples) {
+/// one for each entry. \returns coordinates that are NaN
+std::size_t fill(CellTable& table, const FillAxes& of_histogram,
+                 const std::vector<py::array>& columns, const std::optional<Array<double>>& weights,
+                 const std::optional<Array<double>>& samples) {
   auto axes = of_histogram.axes();
   check_cells(axes, table.n_cells());
   if (columns.size() != axes.size()) {
@@ -112,6 +112,7 @@ void fill(CellTable& table, const FillAxes& of_histogram, const std::vector<py::
   const FillColumn y = samples ? column_of(*samples) : FillColumn{};
   const py::gil_scoped_release release;
   table.fill(axes, w, y, n_entries);
+  return count_nan(axes, n_entries);
 }
 
 /// A column of float64 or float32 whose elements lie next to each other: its own memory.
@@ -151,20 +152,21 @@ std::optional<FillColumn> fill_column(const py::object& values, std::size_t n_en
 }
 
 /// \pre axes that are filled with coordinates
-/// \returns false, and nothing is filled, unless all are plain columns of one length, with samples
-/// for a profile and none for others.
-bool fill_columns(CellTable& table, const FillAxes& of_histogram, const py::tuple& columns,
-                  const py::object& weights, const py::object& samples) {
+/// \returns coordinates that are NaN; none, and nothing is filled, unless all are plain columns of
+/// one length, with samples for a profile and none for others.
+std::optional<std::size_t> fill_columns(CellTable& table, const FillAxes& of_histogram,
+                                        const py::tuple& columns, const py::object& weights,
+                                        const py::object& samples) {
   auto axes = of_histogram.axes();
   check_cells(axes, table.n_cells());
   if (columns.size() != axes.size() || has_samples(table.moments()) == samples.is_none()) {
-    return false;
+    return std::nullopt;
   }
   std::size_t n_entries = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto column = plain_column(columns[i]);
     if (!column || (i > 0 && column->size != n_entries)) {
-      return false;
+      return std::nullopt;
     }
     n_entries = column->size;
     axes[i].coordinates = column->doubles;
@@ -173,11 +175,11 @@ bool fill_columns(CellTable& table, const FillAxes& of_histogram, const py::tupl
   const auto w = fill_column(weights, n_entries);
   const auto y = fill_column(samples, n_entries);
   if (!w || !y) {
-    return false;
+    return std::nullopt;
   }
   const py::gil_scoped_release release;
   table.fill(axes, *w, *y, n_entries);
-  return true;
+  return count_nan(axes, n_entries);
 }
 
 CellTable table_of_sums(const std::string& storage, const ExactSums& sums) {

@@ -105,6 +105,23 @@ void find_bins(const FillAxis& axis, const float* x, std::size_t n, std::int32_t
   find_bins_inline(axis, x, n, offset, bins);
 }
 
+FORKRUN_VECTORISED
+std::size_t count_nan_among(const double* x, std::size_t n) {
+  std::size_t n_nan = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    n_nan += x[i] != x[i] ? 1 : 0;
+  }
+  return n_nan;
+}
+FORKRUN_VECTORISED
+std::size_t count_nan_among(const float* x, std::size_t n) {
+  std::uint32_t n_nan = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    n_nan += x[i] != x[i] ? 1 : 0;
+  }
+  return n_nan;
+}
+
 /// Makes cells of the bins of the first axis; \returns the greatest.
 FORKRUN_VECTORISED
 std::uint32_t place_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset,
@@ -296,6 +313,18 @@ class Stretch {
 };
 
 }  // namespace
+
+std::size_t count_nan(std::span<const FillAxis> axes, std::size_t n_entries) {
+  std::size_t n_nan = 0;
+  for (const auto& axis : axes) {
+    const std::size_t n = axis.is_one ? 1 : n_entries;
+    const std::size_t n_found = axis.coordinates != nullptr ? count_nan_among(axis.coordinates, n)
+                                : axis.floats != nullptr    ? count_nan_among(axis.floats, n)
+                                                            : 0;
+    n_nan += axis.is_one ? n_found * n_entries : n_found;
+  }
+  return n_nan;
+}
 
 void find_fills(std::span<const FillAxis> axes, FillColumn weights,
                 std::optional<FillColumn> samples, std::size_t n_entries,

@@ -32,6 +32,9 @@ struct FillAxis {
   bool is_one{};          ///< one for all entries
 };
 
+/// Coordinates that are NaN, of all axes; they are in the overflow.
+[[nodiscard]] std::size_t count_nan(std::span<const FillAxis> axes, std::size_t n_entries);
+
 /// Finds the cells of entries and gives these to `add`, at most `most_moments` at a time; the first
 /// axis runs fastest. Entries in flow bins that an axis does not have are left out. Bins of regular
 /// and variable axes are those of boost-histogram, to the last bit. `samples`: of a profile

@@ -44,6 +44,19 @@ TEST(ExactFillsTest, entries_outside_of_axes_without_flow_bins_are_left_out) {
   EXPECT_EQ(sums.rounded(), (std::vector<double>{0, 0.5, 0.5, 0, 0, 0.25, 0.25, 0}));
 }
 
+TEST(ExactFillsTest, coordinates_that_are_nan_are_counted) {
+  const double nan = std::nan("");
+  const std::vector<double> x{nan, 0, 1, 2, nan};
+  const std::vector<float> y{0, 1, 2, static_cast<float>(nan), 3};
+  const std::vector<std::int32_t> bins{0, 1, 2, 0, -1};
+  const std::vector<FillAxis> axes{{.coordinates = x.data()},
+                                   {.floats = y.data()},
+                                   {.bins = bins.data()},
+                                   {.coordinates = &nan, .is_one = true}};
+  EXPECT_EQ(count_nan(axes, 5), 8);
+  EXPECT_EQ(count_nan({axes.data() + 2, 1}, 5), 0);
+}
+
 /// The arithmetic of boost-histogram, of one value.
 std::int32_t bin_of(double x, double low, double width, std::uint32_t n_bins, bool has_overflow) {
   const double z = (x - low) / width;
