@@ -6,7 +6,7 @@ import math
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -17,7 +17,8 @@ KIB = 1024
 # A slow machine needs 25 ms per GB; and small processes say little about large ones.
 SLOW_ROLLUP_S_PER_BYTE = 25e-12
 LARGE_BYTES = 32 << 20
-MAX_STOP_S = 0.002
+MAX_STOP_S = 0.004
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessReading(Struct, frozen=True):
@@ -44,6 +45,20 @@ class ProcessReading(Struct, frozen=True):
     libraries, do not change it."""
     pss_is_exact: bool = True
     """False: each process of the job was taken to have an equal part of what it shares."""
+    most_rss_bytes: int = 0
+    """Highest RSS that the process has ever had; 0: not known."""
+
+
+class Resident(NamedTuple):
+    """What the kernel counts as memory changes, so that reading it costs 20 µs, whatever its size:
+    pages of no file, shared with other processes or not, and pages of files [bytes]."""
+
+    anonymous_bytes: int
+    files_bytes: int
+
+    @property
+    def rss_bytes(self) -> int:
+        return self.anonymous_bytes + self.files_bytes
 
 
 class ProcessReader:
@@ -69,24 +84,26 @@ class ProcessReader:
                 memory = self._read_rollup(folder)
             else:
                 memory = self._read_pages(pid, n_processes)
-            user_s, system_s = _parse_stat(_read(f"{folder}/stat"))
-            calls, n_bytes = _reads(folder)
-            return ProcessReading(
-                **memory,
-                cpu_user_s=user_s,
-                cpu_system_s=system_s,
-                read_calls=calls,
-                read_bytes=n_bytes,
-            )
+            most = _most_rss_bytes(_read(f"{folder}/status"))
+            return ProcessReading(**memory, **_usage(folder), most_rss_bytes=most)
         except (OSError, LookupError, ValueError):
             return None
 
-    def has_memory(self, pid: int) -> bool:
-        """Whether it has not begun to exit."""
+    def resident(self, pid: int) -> Resident | None:
+        """None if it has ended or begun to."""
         try:
-            return _resident_bytes(_read(f"{self._proc}/{pid}/stat")) > 0
-        except OSError:
-            return False
+            pages = _read(f"{self._proc}/{pid}/statm").split()
+            rss, of_files = int(pages[1]), int(pages[2])
+        except (OSError, LookupError, ValueError):
+            return None
+        return Resident((rss - of_files) * _PAGE, of_files * _PAGE) if rss else None
+
+    def usage(self, pid: int) -> dict[str, Any]:
+        """Its CPU time and reads, as in a ProcessReading; nothing if it has ended."""
+        try:
+            return _usage(f"{self._proc}/{pid}")
+        except (OSError, LookupError, ValueError):
+            return {}
 
     def _rollup_s(self, folder: str) -> float:
         """How long `smaps_rollup` will take, as the slowest of late did."""
@@ -141,6 +158,22 @@ def _memory_of(fields: dict[str, int]) -> dict[str, Any]:
     }
 
 
+def _usage(folder: str) -> dict[str, Any]:
+    user_s, system_s = _parse_stat(_read(f"{folder}/stat"))
+    calls, n_bytes = _reads(folder)
+    return {
+        "cpu_user_s": user_s,
+        "cpu_system_s": system_s,
+        "read_calls": calls,
+        "read_bytes": n_bytes,
+    }
+
+
+def _most_rss_bytes(status: str) -> int:
+    fields = (line.partition(":") for line in status.splitlines() if line.startswith("VmHWM:"))
+    return next((int(value.split()[0]) * KIB for _, _, value in fields), 0)
+
+
 def _read(path: str) -> str:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -179,7 +212,7 @@ def _parse_stat(text: str) -> tuple[float, float]:
 
 
 def _resident_bytes(stat: str) -> int:
-    return int(stat.rpartition(")")[2].split()[21]) * os.sysconf("SC_PAGE_SIZE")
+    return int(stat.rpartition(")")[2].split()[21]) * _PAGE
 
 
 def _sum(fields: dict[str, int], *names: str) -> int:

@@ -1,21 +1,24 @@
 """Samples memory, CPU time and reads of the parent and its children.
 
 The sampler has no thread, since the parent must have only one until it has forked: the
-supervisor's loop calls `tick` as often as it likes, and the sampler decides whom to read. Reading
-the memory of a process walks its page tables, which costs 10 to 20 ms per GB. So a complete
-sample is taken process by process, in slices of `slice_s` that keep the parent's loop free, and
-slices wait until all reading together costs less than `max_cost` of one CPU, whatever the memory.
-A short job gets `grant_s` of CPU time for its first samples, and `complete_grant_s` in all to bring
-a complete sample to its end, since half of one says nothing: with the defaults the sum is below 1 %
-of a CPU from 15 s on. `ProcessReader` ensures that no child is stopped for longer than
-`max_stop_s`.
+supervisor's loop calls `tick` as often as it likes, and the sampler decides what to read. A
+complete sample is an estimate of all processes in one go (`job_memory.py`): it costs 50 µs a
+process, and is written when there is more than in any before, when all processes have been read in
+full again, and from time to time. A full reading walks the page table of a process, which costs
+milliseconds. So each child is read `first_reading_s` after its fork and when it has processed its
+first events; then all of them in rounds, in slices of `slice_s` that keep the parent's loop free,
+whenever a whole one can be paid for. Full readings and estimates take half of `max_cost` of one CPU
+each, beside what is granted once for the first ones. `ProcessReader` ensures that no child is
+stopped for longer than `max_stop_s`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,41 +28,65 @@ from msgspec.structs import asdict
 from forkrun.base.durable import write_json
 from forkrun.base.json_lines import JsonLines
 from forkrun.monitoring.host import describe_host
-from forkrun.monitoring.process_reading import (
-    MAX_STOP_S,
-    PROC,
-    ProcessReader,
-    ProcessReading,
-    read_process,
-)
+from forkrun.monitoring.job_memory import JobMemory, Process, total_bytes
+from forkrun.monitoring.process_reading import MAX_STOP_S, PROC, ProcessReading, read_process
 from forkrun.rundir.directory import RunDirectory
+
+_HIGHER = 1.03
+"""Ratio to the highest sum so far from which a sample is worth writing."""
+_LINES_PER_S = 10.0
+"""Lines of samples that are written from time to time."""
 
 
 class SamplerSettings(Struct, frozen=True):
-    """How often to sample. Times in seconds; `max_cost` is a fraction of one CPU."""
+    """How often to sample. Times in seconds; `max_cost` is a fraction of one CPU. `is_exact`: every
+    complete sample is of full readings, all at once, whatever time that takes."""
 
     min_interval_s: float = 0.1
     max_cost: float = 0.006
-    grant_s: float = 0.02
-    complete_grant_s: float = 0.04
-    slice_s: float = 0.02
+    first_reading_s: float = 0.7
+    readings_grant_s: float = 1.0
+    estimates_grant_s: float = 0.1
+    slice_s: float = 0.05
     max_stop_s: float = MAX_STOP_S
+    is_exact: bool = False
 
 
-class CompleteSample(Struct, frozen=True):
-    """All processes, read one after the other. `left`: those still to be read."""
+class _Budget:
+    """CPU time that may be spent: a grant, and a part of the time since `start_s`."""
 
-    number: int
-    pids: tuple[int, ...]
-    left: list[tuple[int | None, int]]
+    def __init__(self, grant_s: float, rate: float) -> None:
+        self._grant_s, self._rate = grant_s, rate
+        self.start_s = 0.0
+        self.spent_s = 0.0
 
-    @property
-    def n_sampled(self) -> int:
-        return len(self.pids)
+    def pays_at_s(self, cost_s: float = 0.0, *, is_granted: bool = True) -> float:
+        """The time from which on it pays for this as well."""
+        over_s = self.spent_s + cost_s - (self._grant_s if is_granted else 0.0)
+        return self.start_s + max(over_s, 0.0) / self._rate
+
+    @contextlib.contextmanager
+    def spending(self) -> Iterator[None]:
+        """Counts what is done meanwhile."""
+        begin_s = time.thread_time()
+        yield
+        self.spent_s += time.thread_time() - begin_s
 
 
-def _complete_sample(number: int, processes: list[tuple[int | None, int]]) -> CompleteSample:
-    return CompleteSample(number, tuple(pid for _, pid in processes), processes)
+class _Life:
+    """A process since its fork. `n_before`: events that were done by its number at the first tick;
+    `n_read`: when it was last read in full, None if it never was."""
+
+    def __init__(self, forked_s: float, is_child: bool = True) -> None:
+        self.forked_s = forked_s
+        self.n_before: int | None = None if is_child else -1
+        self.n_read: int | None = None
+
+    def has_done(self, n_done: int) -> bool:
+        """Whether it has processed its first events."""
+        if self.n_before is None:
+            self.n_before = n_done
+        return n_done > self.n_before
 
 
 class Sampler:
@@ -67,6 +94,7 @@ class Sampler:
 
     The supervisor calls `add_child` after each fork, `tick` in its loop, `remove_child` when a
     child has been waited for, and `close` at the end. A child calls `sample_self` before it exits.
+    `memory`: what is known of all processes at any time.
     """
 
     def __init__(
@@ -80,120 +108,174 @@ class Sampler:
         """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
         self._run_dir = run_dir
         self._settings = settings or SamplerSettings()
-        self._parent = ProcessReader(proc, max_stop_s=float("inf"))  # It waits for itself.
-        self._reader = ProcessReader(proc, self._settings.max_stop_s)
-        self._parent_pid = os.getpid() if parent_pid is None else parent_pid
-        self._children: dict[int, int] = {}
+        is_exact = self._settings.is_exact
+        self._parent: Process = (None, os.getpid() if parent_pid is None else parent_pid)
+        max_stop_s = math.inf if is_exact else self._settings.max_stop_s
+        self.memory = JobMemory(self._parent[1], proc, max_stop_s)
+        self._lives = {self._parent[1]: _Life(-math.inf, is_child=False)}
         self._lines = JsonLines(RunDirectory(run_dir).samples)
-        self._complete = _complete_sample(-1, [])
+        rate = self._settings.max_cost if is_exact else self._settings.max_cost / 2
+        self._readings = _Budget(self._settings.readings_grant_s, rate)
+        self._estimates = _Budget(self._settings.estimates_grant_s, rate)
+        self._left: list[Process] = []
+        """Those that are still to be read in this round."""
         self._start_s: float | None = None
         self._due_s = 0.0
-        self._cost_s = 0.0
-        self._last_cost_s = 0.0
-        self._n_samples = 0
-        self._has_host = False
+        self._written_s = -math.inf
+        self._highest_bytes = 0
+        self._n_readings = self._n_complete = self._n_samples = 0
 
     @property
     def cost_s(self) -> float:
         """CPU time [s] that sampling took in the parent so far."""
-        return self._cost_s
+        return self._readings.spent_s + self._estimates.spent_s
 
     def add_child(self, child: int, pid: int, now_s: float | None = None) -> None:
-        """Follows a new child (or the next process of the same number) and takes its
-        first sample, unless there are so many that this would cost too much."""
-        self._children[child] = pid
-        now_s = time.time() if now_s is None else now_s
-        if self._affordable_s(now_s) <= now_s:
-            self._sample([(child, pid)], now_s, {}, complete=None)
+        """Follows a new child, or the next process of the same number."""
+        self.memory.add_child(child, pid)
+        self._lives[pid] = _Life(time.time() if now_s is None else now_s)
 
     def remove_child(self, child: int) -> None:
         """Stops following a child."""
-        self._children.pop(child, None)
+        pid = self.memory.remove_child(child)
+        self._lives.pop(pid, None)
+        self._left = [process for process in self._left if process[1] != pid]
 
     def tick(self, now_s: float, n_events_done: Mapping[int, int] | None = None) -> bool:
-        """Begins a complete sample if one is due, or continues it; returns whether it did.
+        """Reads what is due; returns whether it wrote a complete sample.
 
         now_s: seconds since the epoch. n_events_done: by child, from the status board."""
         if now_s < self._due_s:
             return False
-        if not self._has_host:
-            self._describe_host()
-        if not self._complete.left:
-            processes = [(None, self._parent_pid), *self._children.items()]
-            self._complete = _complete_sample(self._complete.number + 1, processes)
-        self._sample(self._complete.left, now_s, n_events_done or {}, self._complete)
-        pause_s = 0.0 if self._complete.left else self._settings.min_interval_s
-        self._due_s = max(now_s + pause_s, self._affordable_s(now_s))
-        return True
+        self._begin(now_s)
+        done = n_events_done or {}
+        if self._settings.is_exact:
+            return self._sample_exactly(now_s, done)
+        with self._estimates.spending():
+            total = total_bytes(self.memory.estimate())
+        with self._readings.spending():
+            is_round_done = self._read_due(now_s, done)
+        is_written = is_round_done or self._is_worth_writing(total, now_s)
+        if is_written:
+            with self._estimates.spending():
+                self._write(now_s, self.memory.readings(), done)
+        pause_s = 0.0 if self._left else self._settings.min_interval_s
+        self._due_s = max(now_s + pause_s, self._estimates.pays_at_s())
+        return is_written
 
-    def _describe_host(self) -> None:
-        self._has_host = True
-        write_json(RunDirectory(self._run_dir).host, describe_host())
+    def _begin(self, now_s: float) -> None:
+        """At the first tick the parent alone is read: what it shares, its children begin with."""
+        if self._start_s is None:
+            self._start_s = self._readings.start_s = self._estimates.start_s = now_s
+            write_json(RunDirectory(self._run_dir).host, describe_host())
+            self._read_parent()
+
+    def _read_parent(self) -> None:
+        with self._readings.spending():
+            self.memory.estimate()  # who is there
+            self.memory.read(self._parent)
+            self.memory.note_in_common()
+        self._n_readings += 1
+
+    def _sample_exactly(self, now_s: float, done: Mapping[int, int]) -> bool:
+        """A sample in whose time a child begins or ends is none: what one of them shared with more
+        processes than another cannot be added up."""
+        with self._readings.spending():
+            before = self.memory.processes
+            found = {each: reading for each in before if (reading := self.memory.read(each))}
+            is_complete = len(before) == len(found) == len(self.memory.estimate())
+            if is_complete:
+                self._write(now_s, found, done)
+        self._n_readings += len(found)
+        each_s = self._readings.spent_s / max(self._n_readings, 1)
+        again_s = self._readings.pays_at_s(each_s * len(found))
+        self._due_s = max(now_s + self._settings.min_interval_s, again_s)
+        return is_complete
+
+    def _read_due(self, now_s: float, done: Mapping[int, int]) -> bool:
+        """Reads processes in full until the slice is used up. Returns whether these were the last
+        ones of a round, and all have been read."""
+        self._left = self._left or self._due(now_s, done)
+        end_s = time.thread_time() + self._settings.slice_s
+        n_before = self._n_readings
+        while self._left and (self._n_readings == n_before or time.thread_time() < end_s):
+            child, pid = self._left.pop(0)
+            self._lives[pid].n_read = _n_done(child, done)
+            self.memory.read((child, pid))
+            self._n_readings += 1
+        if not self._left:
+            self.memory.note_in_common()
+        has_read_all = all(life.n_read is not None for life in self._lives.values())
+        return self._n_readings > n_before and not self._left and has_read_all
+
+    def _due(self, now_s: float, done: Mapping[int, int]) -> list[Process]:
+        """What is to be read for the first time or after its first events, as much of it as can be
+        paid for; else all, if that can be."""
+        processes = self.memory.processes
+        each_s = self._readings.spent_s / max(self._n_readings, 1)
+        first = self._first(processes, now_s, done)
+        while first and self._readings.pays_at_s(each_s * len(first)) > now_s:
+            first.pop()
+        round_s = self._readings.pays_at_s(each_s * len(processes), is_granted=False)
+        is_round_due = round_s <= now_s and all(
+            life.n_read is not None for life in self._lives.values()
+        )
+        return first or (processes if is_round_due else [])
+
+    def _first(
+        self, processes: list[Process], now_s: float, done: Mapping[int, int]
+    ) -> list[Process]:
+        """Those that were never read, when all of them have begun; else those that were not since
+        their first events, when all of them have done some. What one shares changes until then, and
+        so does what the parent does."""
+        lives = [(each, self._lives[each[1]]) for each in processes]
+        have_done = {each: life.has_done(_n_done(each[0], done)) for each, life in lives}
+        begun_by_s = now_s - self._settings.first_reading_s
+        unread = [each for each, life in lives if life.n_read is None]
+        if unread:
+            begun = {each for each, life in lives if life.forked_s <= begun_by_s}
+            first = unread if all(e in begun or have_done[e] for e in unread) else []
+        else:
+            early = [each for each, life in lives if life.n_read == life.n_before]
+            first = early if all(have_done[each] for each in early) else []
+        return [processes[0], *(each for each in first if each != processes[0])] if first else []
+
+    def _is_worth_writing(self, total_bytes: int, now_s: float) -> bool:
+        """Whether there is more than in any sample before, or the last one is long ago."""
+        interval_s = max(self._settings.min_interval_s, len(self._lives) / _LINES_PER_S)
+        is_late = now_s >= self._written_s + interval_s
+        return is_late or total_bytes > _HIGHER * self._highest_bytes
 
     def close(self, now_s: float | None = None) -> None:
-        """Takes a last sample of the parent, if that does not cost too much, and writes the
-        sampler's own cost."""
-        if not self._has_host:
-            self._describe_host()
+        """Takes a last sample, and writes the sampler's own cost."""
         now_s = time.time() if now_s is None else now_s
-        if self._affordable_s(now_s) <= now_s:
-            last = _complete_sample(self._complete.number + 1, [(None, self._parent_pid)])
-            self._sample(last.left, now_s, {}, last)
+        self._begin(now_s)
+        self._read_parent()
+        with self._estimates.spending():
+            self._write(now_s, self.memory.readings(), {})
         self._lines.close()
-        elapsed_s = 0.0 if self._start_s is None else now_s - self._start_s
-        stop_s = self._reader.longest_stop_s
-        cost = sampler_cost(self._cost_s, elapsed_s, self._n_samples, stop_s)
+        elapsed_s = now_s - (self._start_s or now_s)
+        stop_s = self.memory.longest_stop_s
+        cost = sampler_cost(self.cost_s, elapsed_s, self._n_samples, stop_s)
         write_json(RunDirectory(self._run_dir).sampler, cost)
 
-    def _sample(
-        self,
-        processes: list[tuple[int | None, int]],
-        now_s: float,
-        n_events_done: Mapping[int, int],
-        complete: CompleteSample | None,
+    def _write(
+        self, now_s: float, readings: Mapping[Process, ProcessReading], done: Mapping[int, int]
     ) -> None:
-        """Reads processes, and takes them from the list, until the slice is used up."""
-        start_s = time.thread_time()
-        if self._start_s is None:
-            self._start_s = now_s
-        lines: list[dict[str, Any]] = []
-        while processes and (not lines or time.thread_time() < start_s + self._settings.slice_s):
-            child, pid = processes.pop(0)
-            reading = self._read(child, pid, complete)
-            if reading:
-                is_whole = processes or (complete and self._are_there(complete))
-                among = complete if is_whole else None
-                lines.append(_line(now_s, child, pid, reading, n_events_done, among))
-        self._lines.append(lines)
-        self._n_samples += len(lines)
-        self._last_cost_s = time.thread_time() - start_s
-        self._cost_s += self._last_cost_s
+        """Writes them as a complete sample."""
+        among = self._n_complete, len(readings)
+        self._lines.append(
+            [_line(now_s, *process, reading, done, among) for process, reading in readings.items()]
+        )
+        total = sum(reading.pss_bytes for reading in readings.values())
+        self._highest_bytes = max(self._highest_bytes, total)
+        self._written_s = now_s
+        self._n_complete += 1
+        self._n_samples += len(readings)
 
-    def _read(
-        self, child: int | None, pid: int, complete: CompleteSample | None
-    ) -> ProcessReading | None:
-        if child is None:
-            return self._parent.read(pid)
-        if self._children.get(child) != pid:  # It has ended since the complete sample began.
-            return None
-        return self._reader.read(pid, complete.n_sampled if complete else 1 + len(self._children))
 
-    def _are_there(self, complete: CompleteSample) -> bool:
-        """Whether those that share memory were the same all the time. Else the last process that
-        was read is written as a sample of itself alone, and that of the others stays incomplete:
-        what one of them shared with more processes than another cannot be added up."""
-        same = {self._parent_pid, *self._children.values()} == set(complete.pids)
-        return same and all(self._reader.has_memory(pid) for pid in complete.pids)
-
-    def _affordable_s(self, now_s: float) -> float:
-        """Time from which `cost <= grant + max_cost * elapsed` holds, also after the next slice. A
-        complete sample that has begun continues as soon as it held before."""
-        settings = self._settings
-        start_s = now_s if self._start_s is None else self._start_s
-        over_s = self._cost_s + self._last_cost_s - settings.grant_s
-        if self._complete.left:
-            over_s = min(over_s, self._cost_s - settings.complete_grant_s)
-        return start_s + over_s / settings.max_cost
+def _n_done(child: int | None, done: Mapping[int, int]) -> int:
+    return 0 if child is None else done.get(child, 0)
 
 
 def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
@@ -203,7 +285,7 @@ def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
     pid = os.getpid()
     reading = read_process(pid)
     if reading:
-        line = _line(time.time(), child, pid, reading, {child: n_events_done}, None)
+        line = _line(time.time(), child, pid, reading, {child: n_events_done}, (None, 1))
         line["own_cost_s"] = time.thread_time() - start_s
         with JsonLines(RunDirectory(run_dir).samples) as lines:
             lines.append([line])
@@ -230,15 +312,16 @@ def _line(
     pid: int,
     reading: ProcessReading,
     n_events_done: Mapping[int, int],
-    complete: CompleteSample | None,
+    among: tuple[int | None, int],
 ) -> dict[str, Any]:
+    """`among`: number of a complete sample, and of its processes."""
     return {
         "time_s": now_s,
         "role": "parent" if child is None else "child",
         "child": child,
         "pid": pid,
         **asdict(reading),
-        "n_events_done": 0 if child is None else n_events_done.get(child, 0),
-        "complete": complete and complete.number,
-        "n_sampled": complete.n_sampled if complete else 1,
+        "n_events_done": _n_done(child, n_events_done),
+        "complete": among[0],
+        "n_sampled": among[1],
     }

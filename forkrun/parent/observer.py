@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import sys
 import time
@@ -124,5 +123,5 @@ def _sampler_settings(monitoring: MonitoringConfig) -> SamplerSettings:
         min_interval_s=monitoring.sampling_interval_s, max_cost=monitoring.sampling_cost
     )
     if monitoring.exact_pss:
-        settings = replace(settings, slice_s=math.inf, max_stop_s=math.inf)
+        settings = replace(settings, is_exact=True)
     return settings

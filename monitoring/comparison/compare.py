@@ -21,7 +21,7 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 class Spread(Struct, frozen=True):
     """Median of repeats, the lowest and the highest; `ratio`: of medians, to that of the first
-    column, None where one of them is not known or 0."""
+    column, None where one of them is not known, or the first one 0 and the other not."""
 
     value: float
     low: float
@@ -73,11 +73,21 @@ class Condition(Struct, frozen=True):
             raise ConfigError(f"--fail-if {text!r}: {limit} is not a number") from None
 
     def holds(self, column: Column) -> bool:
-        """Whether the column fails. A ratio that is not known does not."""
+        """Whether the column fails: what is not known is not shown to be well."""
+        ratio = self._ratio(column)
+        return ratio is None or _SIGNS[self.sign](ratio, self.limit)
+
+    def said_of(self, column: Column) -> str:
+        """The condition, and the ratio."""
+        ratio = self._ratio(column)
+        if ratio is not None:
+            return f"{self.text} ({ratio:.3f})"
+        what = FIGURES[self.figure].text
+        return f"{self.text}: not known, since one of the reports has no {what}, or the first one 0"
+
+    def _ratio(self, column: Column) -> float | None:
         spread = column.figures.get(self.figure)
-        if spread is None or spread.ratio is None:
-            return False
-        return _SIGNS[self.sign](spread.ratio, self.limit)
+        return None if spread is None else spread.ratio
 
 
 def compare(runs: Sequence[Run]) -> tuple[Column, ...]:
@@ -108,7 +118,7 @@ def _spreads(
         reference = [each[name] for each in first if name in each]
         value = median(known)
         base = median(reference) if reference else 0.0
-        ratio = value / base if base else None
+        ratio = value / base if base else 1.0 if reference and not value else None
         spreads[name] = Spread(value, min(known), max(known), len(known), ratio)
     return spreads
 

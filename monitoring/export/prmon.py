@@ -9,7 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from forkrun.monitoring.records import RunRecords, Sample
-from forkrun.monitoring.report.memory import add_up, complete_samples
+from forkrun.monitoring.report.memory import add_up
+from forkrun.monitoring.report.memory_curves import complete_samples
 from forkrun.monitoring.report.sessions import describe_sessions, gaps_between
 
 _KB = 1024

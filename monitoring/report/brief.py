@@ -10,6 +10,7 @@ from typing import Any
 
 from forkrun.base.quantities import DASH, count, percent, plural, seconds, size
 from forkrun.monitoring.report.event_counts import not_numbers
+from forkrun.monitoring.report.memory import peak_text
 
 MAX_LINES = 15
 _WIDTH = 100
@@ -24,11 +25,9 @@ def format_brief(report: Mapping[str, Any], place: str) -> str:
     words = {"done": "done and verified"}.get(job["outcome"], str(job["outcome"]).upper())
     wall = f"{seconds(report['phases']['wall_s'])} s"
     title = f"{job['name']}: {words} in {wall}"
-    body = list(islice(_body(report), MAX_LINES - 2))
-    return (
-        "\n".join([title, *body, _row("Report", f"{place}/report.html, in words report.txt")])
-        + "\n"
-    )
+    end = [*_end(report), _row("Report", f"{place}/report.html, in words report.txt")]
+    body = islice(_body(report), MAX_LINES - 1 - len(end))
+    return "\n".join([title, *body, *end]) + "\n"
 
 
 def _body(report: Mapping[str, Any]) -> Iterator[str]:
@@ -39,9 +38,15 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
     yield from _few("Recovery", [line["text"] for line in report["recovery"]], most=1)
     yield from _few("Output", [_output(output) for output in report["events"]["outputs"]])
     yield from _few("Path", [_path(flow) for flow in report["cutflow"]])
+
+
+def _end(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is never left out."""
     yield _row("Children", _children(report))
     if report["memory"]:
         yield _row("Memory", _memory(report["memory"]))
+        if report["memory"].get("all_nodes_bytes") is not None:
+            yield _row("", _memory_of_nodes(report["memory"]))
 
 
 def _events(report: Mapping[str, Any]) -> str:
@@ -100,9 +105,15 @@ def _children(report: Mapping[str, Any]) -> str:
 
 
 def _memory(memory: Mapping[str, Any]) -> str:
-    peak, saved = memory["peak"], memory["saving_bytes"]
-    shared = f"{size(peak['shared_bytes'])} of it shared by all"
-    return f"peak {size(peak['pss_bytes'])}, {shared}: sharing saves {size(saved)}"
+    peak = peak_text(memory["peak"]["pss_bytes"], memory.get("is_at_least", False))
+    node = "" if memory.get("node") is None else f" of node {memory['node']}"
+    shared = f"{size(memory['peak']['shared_bytes'])} of it shared by all"
+    return f"peak {peak}{node}, {shared}: sharing saves {size(memory['saving_bytes'])}"
+
+
+def _memory_of_nodes(memory: Mapping[str, Any]) -> str:
+    saved = f"sharing saves {size(memory['all_nodes_saving_bytes'])}"
+    return f"all nodes {size(memory['all_nodes_bytes'])} at their peaks: {saved}"
 
 
 def _few(name: str, texts: list[str], most: int = _SHOWN) -> Iterator[str]:

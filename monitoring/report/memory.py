@@ -1,13 +1,16 @@
-"""Memory of parent and children together, against time."""
+"""Memory of parent and children together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from forkrun.base.quantities import size
 from forkrun.monitoring.records import RunRecords, Sample
+from forkrun.monitoring.report.memory_curves import Totals, complete_samples, lives_and_totals
 
 
 class MemoryTotals(Struct, frozen=True):
@@ -25,24 +28,41 @@ class MemoryTotals(Struct, frozen=True):
 
 class MemorySummary(Struct, frozen=True):
     """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: what as many separate processes would
-    need in addition if they shared nothing. `node`: the one with the highest peak, of a job on
-    many nodes."""
+    need in addition if they shared nothing; so private, shared and saving add up to RSS.
+    `is_at_least`: the job may have had more, since a process ended unseen, or the kernel shows that
+    it had more between two samples. `node`: the one with the highest peak, of a job on many
+    nodes; `all_nodes_bytes`, `all_nodes_saving_bytes`: sums of all peaks and savings there."""
 
     peak: MemoryTotals
     end: MemoryTotals
     saving_bytes: int
     saving_fraction: float
     parent_peak_pss_bytes: int
+    is_at_least: bool = False
     node: int | None = None
+    all_nodes_bytes: int | None = None
+    all_nodes_saving_bytes: int | None = None
 
 
-def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Samples taken of all processes alive at the time, grouped, in order of time."""
-    groups: dict[int, list[Sample]] = {}
-    for sample in sorted(samples, key=lambda sample: sample.time_s):
-        if sample.complete is not None:
-            groups.setdefault(sample.complete, []).append(sample)
-    return [group for group in groups.values() if len(group) == group[0].n_sampled]
+def peak_text(pss_bytes: int, is_at_least: bool) -> str:
+    """The peak in words."""
+    return ("at least " if is_at_least else "") + size(pss_bytes)
+
+
+def of_nodes(memories: Mapping[int, MemorySummary], n_nodes: int) -> MemorySummary | None:
+    """That of the node with the highest peak, with the sums of all; None if no node said
+    anything."""
+    if not memories:
+        return None
+    node = max(memories, key=lambda number: memories[number].peak.pss_bytes)
+    is_missing = len(memories) < n_nodes
+    return replace(
+        memories[node],
+        is_at_least=is_missing or any(each.is_at_least for each in memories.values()),
+        node=node,
+        all_nodes_bytes=sum(each.peak.pss_bytes for each in memories.values()),
+        all_nodes_saving_bytes=sum(each.saving_bytes for each in memories.values()),
+    )
 
 
 def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
@@ -64,30 +84,43 @@ def add_up(samples: Sequence[Sample]) -> MemoryTotals:
     )
 
 
-def memory_of_sessions(parts: Sequence[RunRecords]) -> MemorySummary | None:
-    """Peak of all sessions of a job, and the end of the last one that was sampled."""
-    known = [memory for memory in map(summarize_memory, parts) if memory is not None]
-    if not known:
-        return None
-    highest = max(known, key=lambda memory: memory.peak.pss_bytes)
-    parents = max(memory.parent_peak_pss_bytes for memory in known)
-    return replace(highest, end=known[-1].end, parent_peak_pss_bytes=parents)
-
-
 def summarize_memory(records: RunRecords) -> MemorySummary | None:
-    """Memory of one session; None if nothing was sampled. "End" is the last complete sample while
+    """Memory of all sessions; None if no process was seen. "End" is the last complete sample while
     a child was alive."""
-    totals = memory_against_time(records.samples)
-    if not totals:
+    if not records.samples:
         return None
-    peak = max(totals, key=lambda at: at.pss_bytes)
-    with_children = [at for at in totals if at.n_processes > 1]
+    _, totals, has_spike = lives_and_totals(records)
+    peak = _at(totals, int(np.argmax(totals.pss)))
+    sampled = memory_against_time(records.samples)
+    with_children = [at for at in sampled if at.n_processes > 1]
     saving = peak.rss_bytes - peak.pss_bytes
     parents = [sample.pss_bytes for sample in records.samples if sample.child is None]
     return MemorySummary(
         peak=peak,
-        end=(with_children or totals)[-1],
+        end=[peak, *sampled, *with_children][-1],
         saving_bytes=saving,
-        saving_fraction=saving / peak.rss_bytes,
+        saving_fraction=saving / peak.rss_bytes if peak.rss_bytes else 0.0,
         parent_peak_pss_bytes=max(parents, default=0),
+        is_at_least=has_spike or _has_ended_unseen(records),
     )
+
+
+def _at(totals: Totals, place: int) -> MemoryTotals:
+    private, shared = round(totals.private[place]), round(totals.shared[place])
+    return MemoryTotals(
+        time_s=float(totals.time_s[place]),
+        n_processes=int(totals.n_processes[place]),
+        pss_bytes=private + shared,
+        private_bytes=private,
+        shared_bytes=shared,
+        rss_bytes=max(round(totals.rss[place]), private + shared),
+    )
+
+
+def _has_ended_unseen(records: RunRecords) -> bool:
+    """Whether a child has not sampled itself, so that nobody knows what it had at last, or has done
+    nothing else, so that nobody knows what it had before."""
+    forked = {line.details.get("pid") for line in records.timeline if line.event == "fork"}
+    at_end = {sample.pid for sample in records.samples if sample.own_cost_s}
+    before = {sample.pid for sample in records.samples if not sample.own_cost_s}
+    return not forked <= at_end & before

@@ -1,88 +1,227 @@
-"""Memory of each process against time, between its samples."""
+"""Memory of each process against time, between its samples. All that a report says about the memory
+of a job follows from these curves."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.base.lumis import distinct
 from forkrun.monitoring.records import RunRecords, Sample
 
 Curve = npt.NDArray[np.float64]
-Curves = dict[int | None, Curve]
+Process = tuple[int | None, int]
 
 _TINY_S = 1e-6
+_SPIKE = 1.02
+"""Ratio to the highest sum that was sampled from which a peak between samples counts."""
 
 
 class MemoryCurves(Struct, frozen=True):
-    """`time_s`: (n,) since the epoch. By child (None: the parent) private memory, PSS and RSS:
-    (n,) [bytes]."""
+    """`time_s`: (n,) since the epoch. All else in bytes, (n,): private memory by child (None: the
+    parent), what the processes have in common, counted once, and the sum of RSS. `n_processes`:
+    (n,), how many there were."""
 
     time_s: Curve
-    private: Curves
-    pss: Curves
-    rss: Curves
+    private: dict[int | None, Curve]
+    shared: Curve
+    rss: Curve
+    n_processes: Curve
+
+
+class Totals(Struct, frozen=True):
+    """The same, summed over processes."""
+
+    time_s: Curve
+    private: Curve
+    shared: Curve
+    rss: Curve
+    n_processes: Curve
 
     @property
-    def shared(self) -> Curve:
-        """What the processes have in common, counted once: (n,) [bytes]."""
-        return add_up(self.pss) - add_up(self.private)
+    def pss(self) -> Curve:
+        """Real memory."""
+        total: Curve = self.private + self.shared
+        return total
 
 
-class _Life(Struct, frozen=True):
-    """Samples of a process, in order of time, and its end [s since the epoch]."""
+class Life(Struct, frozen=True):
+    """A process, from its fork, when it had nothing of its own, or first sample to its end: times
+    since the epoch, and its private memory and RSS then [bytes]. `most_rss`: the highest that it
+    ever had; `shared`: the most it shared."""
 
     child: int | None
-    samples: Sequence[Sample]
+    time_s: Curve
+    private: Curve
+    rss: Curve
     end_s: float
+    most_rss: float = 0.0
+    shared: float = 0.0
+
+    def among(self, time_s: Curve) -> slice:
+        """Which of these times lie in its life."""
+        first, end = np.searchsorted(time_s, [self.time_s[0], self.end_s + _TINY_S / 2])
+        return slice(int(first), int(end))
 
 
 def memory_curves(records: RunRecords, most: int | None = None) -> MemoryCurves:
     """Straight between a process's own samples, then its last value until it ends; else 0.
-    `most`: about so many times at the most; the highest sample of each process is among them."""
-    lives = _lives(records)
-    time_s = _times(records, lives, most)
-    curves = MemoryCurves(time_s, {None: np.zeros_like(time_s)}, {}, {})
-    names = ("private_bytes", "pss_bytes", "rss_bytes")
+    `most`: about so many times at the most; that of the highest sum is among them."""
+    lives, totals, _ = lives_and_totals(records)
+    time_s = totals.time_s
+    if most is not None and len(time_s) > most:
+        time_s = _fewer(time_s, lives, totals, most)
+        totals = add_up(records, lives, time_s)
+    private: dict[int | None, Curve] = {None: np.zeros_like(time_s)}
     for life in lives:
-        sampled_s = [sample.time_s for sample in life.samples]
-        alive = (time_s >= sampled_s[0]) & (time_s <= life.end_s)
-        for curve, name in zip((curves.private, curves.pss, curves.rss), names, strict=True):
-            values = [getattr(sample, name) for sample in life.samples]
-            between = np.interp(time_s, sampled_s, values)
-            curve[life.child] = curve.get(life.child, np.zeros_like(time_s)) + between * alive
-    return curves
+        curve = private.setdefault(life.child, np.zeros_like(time_s))
+        here = life.among(time_s)
+        curve[here] += np.interp(time_s[here], life.time_s, life.private)
+    return MemoryCurves(time_s, private, totals.shared, totals.rss, totals.n_processes)
 
 
-def add_up(curves: Curves) -> Curve:
-    """Sum over processes: (n,)."""
-    total: Curve = np.sum(list(curves.values()), axis=0)
-    return total
+def lives_and_totals(records: RunRecords) -> tuple[list[Life], Totals, bool]:
+    """All processes; their sums at the times of all samples, begins and ends; and whether one of
+    them shows that the sum was higher between samples."""
+    lives = _lives(records)
+    times = [life.time_s for life in lives]
+    ends = [np.array([life.end_s, life.end_s + _TINY_S]) for life in lives]
+    time_s = distinct(np.concatenate([np.zeros(0), *times, *ends]))
+    totals = add_up(records, lives, time_s)
+    spike = _spike(lives, totals)
+    if spike is None:
+        return lives, totals, False
+    lives = [*(life for life in lives if life is not spike[0]), spike[1]]
+    time_s = distinct(np.concatenate([time_s, spike[1].time_s]))
+    return lives, add_up(records, lives, time_s), True
 
 
-def _lives(records: RunRecords) -> list[_Life]:
-    by_process: dict[tuple[int | None, int], list[Sample]] = {}
+def add_up(records: RunRecords, lives: Sequence[Life], time_s: Curve) -> Totals:
+    """Sums at these times, in order."""
+    private, rss, n_processes = (np.zeros_like(time_s) for _ in range(3))
+    for life in lives:
+        here = life.among(time_s)
+        private[here] += np.interp(time_s[here], life.time_s, life.private)
+        rss[here] += np.interp(time_s[here], life.time_s, life.rss)
+        n_processes[here] += 1
+    shared = _shared(records.samples, time_s) * (n_processes > 0)
+    return Totals(time_s, private, shared, np.maximum(rss, private + shared), n_processes)
+
+
+def _shared(samples: Sequence[Sample], time_s: Curve) -> Curve:
+    """Straight between complete samples; where there is none, the most that a process says."""
+    sums = [
+        (group[-1].time_s, sum(each.pss_bytes - each.private_bytes for each in group))
+        for group in complete_samples(samples)
+    ]
+    if not sums:
+        most = max((each.pss_bytes - each.private_bytes for each in samples), default=0)
+        return np.full_like(time_s, most)
+    times, values = zip(*sums, strict=True)
+    in_common: Curve = np.interp(time_s, times, values)
+    return in_common
+
+
+def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
+    """Samples taken of all processes alive at the time, grouped, in order of time. A number is
+    there again in a job that was resumed."""
+    groups: dict[tuple[float, int], list[Sample]] = {}
+    for sample in sorted(samples, key=lambda sample: sample.time_s):
+        if sample.complete is not None:
+            groups.setdefault((sample.time_s, sample.complete), []).append(sample)
+    return [group for group in groups.values() if len(group) == group[0].n_sampled]
+
+
+def _fewer(time_s: Curve, lives: Sequence[Life], totals: Totals, most: int) -> Curve:
+    ends = [value for life in lives for value in (life.time_s[0], life.end_s, life.end_s + _TINY_S)]
+    highest = time_s[np.argmax(totals.pss)]
+    return distinct(np.array([*np.linspace(time_s[0], time_s[-1], most), *ends, highest]))
+
+
+def _lives(records: RunRecords) -> list[Life]:
+    by_process: dict[Process, list[Sample]] = {}
     for sample in records.samples:
         by_process.setdefault((sample.child, sample.pid), []).append(sample)
-    exits: dict[tuple[int | None, int], float] = {}
-    for line in records.timeline:
-        if line.event == "child_exit":
-            exits[line.child, line.details.get("pid", 0)] = line.time_s
-    lives, last_s = [], records.timeline[-1].time_s if records.timeline else 0.0
-    for (child, pid), samples in by_process.items():
-        ended_s = last_s if child is None else exits.get((child, pid), 0.0)
-        lives.append(_Life(child, samples, max(samples[-1].time_s, ended_s)))
-    return lives
+    forks, exits = (_times_of(records, event) for event in ("fork", "child_exit"))
+    sessions_s = _ends_of_sessions(records)
+    return [
+        _life(samples, forks.get(process), _end_s(process, samples[-1], exits, sessions_s))
+        for process, samples in by_process.items()
+    ]
 
 
-def _times(records: RunRecords, lives: Sequence[_Life], most: int | None) -> Curve:
-    begins = [life.samples[0].time_s for life in lives]
-    ends = [life.end_s + after_s for life in lives for after_s in (0.0, _TINY_S)]
-    times = [sample.time_s for sample in records.samples]
-    if most is not None and len(times) > most:
-        highest = [max(life.samples, key=lambda sample: sample.pss_bytes) for life in lives]
-        times = [*np.linspace(min(times), max(times), most), *(each.time_s for each in highest)]
-    return distinct(np.array([*times, *begins, *ends]))
+def _times_of(records: RunRecords, event: str) -> dict[Process, float]:
+    return {
+        (line.child, line.details.get("pid", 0)): line.time_s
+        for line in records.timeline
+        if line.event == event
+    }
+
+
+def _ends_of_sessions(records: RunRecords) -> list[float]:
+    """Last thing known of each parent [s since the epoch]."""
+    starts = [*records.times("job_start")[1:], np.inf]
+    times = [line.time_s for line in records.timeline]
+    return [times[n - 1] for start_s in starts if (n := bisect_right(times, start_s - _TINY_S))]
+
+
+def _end_s(
+    process: Process, last: Sample, exits: dict[Process, float], sessions_s: list[float]
+) -> float:
+    """A child that has sampled itself ends at once."""
+    if last.own_cost_s:
+        return last.time_s
+    if process[0] is None:
+        later = (end_s for end_s in sessions_s if end_s >= last.time_s)
+        return next(later, last.time_s)
+    return max(last.time_s, exits.get(process, 0.0))
+
+
+def _life(samples: Sequence[Sample], fork_s: float | None, end_s: float) -> Life:
+    points = [(sample.time_s, sample.private_bytes, sample.rss_bytes) for sample in samples]
+    if fork_s is not None and fork_s < points[0][0]:
+        points.insert(0, (fork_s, 0, samples[0].shared_bytes))
+    time_s, private, rss = np.array(points, dtype=np.float64).T
+    most_rss = max(sample.most_rss_bytes for sample in samples)
+    shared = max(sample.shared_bytes for sample in samples)
+    return Life(samples[0].child, time_s, private, rss, end_s, most_rss, shared)
+
+
+def _spike(lives: Sequence[Life], totals: Totals) -> tuple[Life, Life] | None:
+    """The child that shows that the job had more memory than was ever sampled, and the same with
+    its own peak at the time in its life at which the others had least: they had no less."""
+    peak, found = _SPIKE * totals.pss.max(initial=0.0), None
+    for life in lives:
+        most = life.most_rss - life.shared
+        if life.child is None or most <= life.private.max():
+            continue
+        here = life.among(totals.time_s)
+        own = np.interp(totals.time_s[here], life.time_s, life.private)
+        others = totals.pss[here] - own
+        least = int(np.argmin(others))
+        if others[least] + most > peak:
+            peak = others[least] + most
+            found = life, _with_point(life, float(totals.time_s[here][least]), most)
+    return found
+
+
+def _with_point(life: Life, time_s: float, private: float) -> Life:
+    """With this private memory at this time, and as it was just before and after."""
+    times = np.array([time_s - _TINY_S, time_s, time_s + _TINY_S])
+    values = []
+    for curve, most in ((life.private, private), (life.rss, life.most_rss)):
+        around = np.interp(times, life.time_s, curve)
+        around[1] = most
+        values.append(around)
+    keep = np.abs(life.time_s - time_s) > _TINY_S
+    order = np.argsort(np.concatenate([life.time_s[keep], times]), kind="stable")
+    merged = [
+        np.concatenate([old[keep], new])[order]
+        for old, new in ((life.time_s, times), (life.private, values[0]), (life.rss, values[1]))
+    ]
+    return replace(life, time_s=merged[0], private=merged[1], rss=merged[2])

@@ -18,7 +18,7 @@ from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report.children import ChildSummary
-from forkrun.monitoring.report.memory import MemorySummary, memory_of_sessions
+from forkrun.monitoring.report.memory import MemorySummary, of_nodes, summarize_memory
 from forkrun.monitoring.report.phases import Phases, phases_of_sessions
 from forkrun.monitoring.report.sessions import Session, describe_sessions, gaps_between
 from forkrun.rundir.directory import RunDirectory
@@ -81,12 +81,9 @@ class NodeReports(Struct, frozen=True):
 
     @property
     def memory(self) -> MemorySummary | None:
-        """That of the node with the highest peak."""
-        known = [(node.memory, node.node) for node in self.nodes if node.memory is not None]
-        if not known:
-            return None
-        memory, number = max(known, key=lambda each: each[0].peak.pss_bytes)
-        return replace(memory, node=number)
+        """That of the node with the highest peak, and sums."""
+        known = {node.node: node.memory for node in self.nodes if node.memory is not None}
+        return of_nodes(known, len(self.nodes))
 
 
 def read_node_reports(folder: RunDirectory) -> NodeReports | None:
@@ -133,7 +130,7 @@ def _of_records(node: RunDirectory, number: int) -> list[NodeSummary]:
             sessions=tuple(sessions),
             gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps_between(sessions)),
             phases=phases_of_sessions(parts),
-            memory=memory_of_sessions(parts),
+            memory=summarize_memory(records),
         )
     ]
 

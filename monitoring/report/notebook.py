@@ -13,6 +13,7 @@ from forkrun.base.quantities import count, percent, plural, seconds, size
 from forkrun.monitoring.report.cutflow import Cut, PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
 from forkrun.monitoring.report.glance import cheaper
+from forkrun.monitoring.report.memory import peak_text
 from forkrun.monitoring.report.tables import Rows, cutflow_tables, dataset_rows, format_table
 
 
@@ -119,7 +120,8 @@ def _figures(report: Mapping[str, Any]) -> str:
     ]  # fmt: skip
     if memory:
         peak = memory["peak"]
-        saved = f"of {size(peak['pss_bytes'])}; sharing saves {size(memory['saving_bytes'])}"
+        most = peak_text(peak["pss_bytes"], memory.get("is_at_least", False))
+        saved = f"of {most}; sharing saves {size(memory['saving_bytes'])}"
         tiles.append(("shared memory", size(peak["shared_bytes"]), saved))
     said = [*([job["problem"]] if job["problem"] else []), *job["help"]]
     problem = f"<p>{'<br>'.join(map(escape, said))}</p>" if said else ""

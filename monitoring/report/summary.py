@@ -26,7 +26,7 @@ from forkrun.monitoring.report.datasets import (
     yields_that_lack,
 )
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
-from forkrun.monitoring.report.memory import MemorySummary, memory_of_sessions
+from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.report.nodes import NodeReports, NodeSummary, event_loops, with_work
 from forkrun.monitoring.report.phases import (
     Phases,
@@ -172,7 +172,7 @@ def summarize(
         phases=course.phases,
         totals=_totals(records, course.phases, children),
         balance=measure_balance(course.groups, course.last.ledger),
-        memory=on_nodes.memory if on_nodes else memory_of_sessions(records.sessions()),
+        memory=on_nodes.memory if on_nodes else summarize_memory(records),
         children=children,
         recovery=recovery,
         datasets=count_datasets(records),

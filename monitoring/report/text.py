@@ -14,7 +14,7 @@ from forkrun.monitoring.report.cutflow import PathCutflow
 from forkrun.monitoring.report.datasets import DatasetCounts
 from forkrun.monitoring.report.event_counts import EventCounts, OutputCounts, not_numbers
 from forkrun.monitoring.report.glance import MOST_HELP, cheaper
-from forkrun.monitoring.report.memory import MemorySummary
+from forkrun.monitoring.report.memory import MemorySummary, peak_text
 from forkrun.monitoring.report.phases import Phases
 from forkrun.monitoring.report.summary import (
     JobFacts,
@@ -382,9 +382,16 @@ def _memory(memory: MemorySummary | None, totals: Totals) -> list[str]:
     saving = f"{size(memory.saving_bytes)}, {percent(memory.saving_fraction, 0)}"
     processes = "1 process" if peak.n_processes == 1 else f"{peak.n_processes} processes"
     processes += "" if memory.node is None else f" of node {memory.node}, which has most"
-    return [
-        _row("Memory", f"peak {size(peak.pss_bytes)} (PSS) in {processes}: {parts}"),
+    most = peak_text(peak.pss_bytes, memory.is_at_least)
+    lines = [
+        _row("Memory", f"peak {most} (PSS) in {processes}: {parts}"),
         _row("", f"as separate processes {size(peak.rss_bytes)} (RSS): sharing saves {saving}"),
+    ]
+    if memory.all_nodes_bytes is not None:
+        saved = f"sharing saves {size(memory.all_nodes_saving_bytes)}"
+        lines.append(_row("", f"all nodes {size(memory.all_nodes_bytes)} at their peaks: {saved}"))
+    return [
+        *lines,
         *_cost(totals),
     ]
 

@@ -70,8 +70,15 @@ def check_that_all_nodes_are_reported(run: Path) -> None:
     assert sorted(nodes) == [0, 1, 2]
     assert len(sessions) > 3  # those in which it was collected
     assert sum(session["n_events"] for session in sessions) == 400
-    highest = max(report["nodes"], key=lambda node: node["memory"]["peak"]["pss_bytes"])
-    assert report["memory"] == {**highest["memory"], "node": highest["node"]}
+    memories = {node["node"]: node["memory"] for node in report["nodes"]}
+    highest = max(memories, key=lambda node: memories[node]["peak"]["pss_bytes"])
+    assert report["memory"] == {
+        **memories[highest],
+        "is_at_least": any(each["is_at_least"] for each in memories.values()),
+        "node": highest,
+        "all_nodes_bytes": sum(each["peak"]["pss_bytes"] for each in memories.values()),
+        "all_nodes_saving_bytes": sum(each["saving_bytes"] for each in memories.values()),
+    }
     begin_s, end_s = (
         min(session["start_s"] for session in sessions),
         max(session["end_s"] for session in sessions),

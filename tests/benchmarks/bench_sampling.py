@@ -2,8 +2,9 @@
 
 A child that writes to pages, or maps and unmaps memory, while nothing reads its memory, while its
 `smaps_rollup` is read in a loop, and while its page table is read piece by piece; then the
-sampler's own cost for many children. On a busy machine the longest times are those of the machine:
-compare them with those of "none"."""
+sampler's own cost for 1 to 256 children, and how much slower these compute while it samples, in
+turns with times without. On a busy machine the longest times are those of the machine: compare them
+with those of "none"."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 from command_line import write_figures
 
@@ -38,7 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement (5)")
-    parser.add_argument("--children", type=int, default=32, help="of the sampler (32)")
+    words = "of the sampler (1 8 64 256)"
+    parser.add_argument("--children", type=int, nargs="+", default=[1, 8, 64, 256], help=words)
     parser.add_argument("--json", type=Path, default=Path("build/bench/sampling.json"))
     args = parser.parse_args()
     stops = [
@@ -48,7 +52,11 @@ def main() -> None:
         for reader in READERS
     ]
     print_stops(stops)
-    costs = [measure_cost(m, args.children, 4 * args.seconds) for m in args.megabytes]
+    costs = [
+        measure_cost(megabytes, n_children, 12 * args.seconds)
+        for megabytes in args.megabytes
+        for n_children in args.children
+    ]
     print_costs(costs)
     write_figures(args.json, {"host": describe_host(), "stops": stops, "costs": costs})
 
@@ -109,31 +117,57 @@ def time_operations(memory: mmap.mmap, work: str, seconds: float) -> dict[str, f
 
 
 def measure_cost(megabytes: int, n_children: int, seconds: float) -> dict[str, object]:
-    """Cost of the sampler as a job has it, with children that share this memory."""
+    """Cost of the sampler as a job has it, with children that share this memory and compute; and
+    what they compute in turns of a tenth of this time with and without it."""
     memory = written_memory(megabytes)
+    counts = mmap.mmap(-1, 8 * n_children)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sampler = Sampler(folder)
-        pids = fork_processes([Process(sleep, folder / "log")] * n_children)
+        processes = [
+            Process(partial(compute, counts, n), folder / "log") for n in range(n_children)
+        ]
+        pids = fork_processes(processes)
         for child, pid in enumerate(pids):
             sampler.add_child(child, pid)
-        end_s = time.time() + seconds
-        while time.time() < end_s:
-            sampler.tick(time.time())
-            time.sleep(0.1)
-        sampler.close()
+        rates: dict[bool, list[float]] = {True: [], False: []}
+        for turn in range(10):
+            rates[turn % 2 == 0].append(rate_of(counts, sampler, seconds / 10, turn % 2 == 0))
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
+        sampler.close()
         cost = json.loads((folder / "monitoring" / "sampler.json").read_text())
     memory.close()
-    return {"megabytes": megabytes, "n_children": n_children, **cost}
+    slower = [1 - on / off for on, off in zip(rates[True], rates[False], strict=True)]
+    of_machine = cost["cpu_s"] / (seconds / 2 * len(os.sched_getaffinity(0)))
+    return {
+        "megabytes": megabytes,
+        "n_children": n_children,
+        "of_machine": of_machine,
+        "slower": median(slower),
+        **cost,
+    }
 
 
-def sleep() -> int:
-    """What a child does."""
+def rate_of(counts: mmap.mmap, sampler: Sampler, seconds: float, is_sampled: bool) -> float:
+    """Steps per second of all children."""
+    begin, begin_s = sum(memoryview(counts).cast("Q")), time.time()
+    while time.time() < begin_s + seconds:
+        if is_sampled:
+            sampler.tick(time.time())
+        time.sleep(0.1)
+    return (sum(memoryview(counts).cast("Q")) - begin) / (time.time() - begin_s)
+
+
+def compute(counts: mmap.mmap, child: int) -> int:
+    """What a child does: it counts its steps, and takes memory and gives it back in each."""
+    mine = memoryview(counts).cast("Q")
     while True:
-        signal.pause()
+        with mmap.mmap(-1, 64 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as small:
+            small[0] = 1
+        sum(range(2000))
+        mine[child] += 1
 
 
 def print_stops(stops: list[dict[str, object]]) -> None:
@@ -150,16 +184,17 @@ def print_stops(stops: list[dict[str, object]]) -> None:
 
 def print_costs(costs: list[dict[str, object]]) -> None:
     """Prints the costs of the sampler."""
+    heads = ("MB", "children", "samples", "CPU s", "of machine", "slower", "longest stop ms")
+    print("\nthe sampler, of children that compute; at most 1 % of the machine and 0.5 % slower")
+    print("".join(f"{head:>{2 + max(len(head), 6)}}" for head in heads))
     for cost in costs:
-        fraction, stop_ms = (
-            float(str(cost["cpu_fraction"])),
-            1e3 * float(str(cost["longest_stop_s"])),
-        )
-        print(
-            f"sampler: {cost['n_children']} children of {cost['megabytes']} MB,"
-            f" {cost['n_samples']} samples in {float(str(cost['elapsed_s'])):.0f} s:"
-            f" {100 * fraction:.2f} % of a CPU; no sample longer than {stop_ms:.2f} ms"
-        )
+        value = {key: float(str(figure)) for key, figure in cost.items()}
+        cells = (
+            f"{value['megabytes']:.0f}", f"{value['n_children']:.0f}", f"{value['n_samples']:.0f}",
+            f"{value['cpu_s']:.3f}", f"{100 * value['of_machine']:.2f} %",
+            f"{100 * value['slower']:.2f} %", f"{1e3 * value['longest_stop_s']:.2f}",
+        )  # fmt: skip
+        print("".join(f"{c:>{2 + max(len(h), 6)}}" for c, h in zip(cells, heads, strict=True)))
 
 
 if __name__ == "__main__":

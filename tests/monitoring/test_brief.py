@@ -24,6 +24,24 @@ def test_it_says_whether_all_is_well_and_where_the_rest_is(
     assert lines[-1] == "  Report    here/run/report.html, in words report.txt"
 
 
+def test_the_memory_of_a_job_is_said_and_what_nobody_knows_as_well(
+    write_run: Callable[..., Path],
+) -> None:
+    report = report_of(write_run())
+    last = format_brief(report, "run").splitlines()[-2]
+    assert last == (
+        "  Memory    peak at least 168 MB, 83.9 MB of it shared by all: sharing saves 252 MB"
+    )
+    report["memory"] |= {
+        "is_at_least": True, "node": 3, "all_nodes_bytes": 10**9, "all_nodes_saving_bytes": 10**8,
+    }  # fmt: skip
+    first, second = format_brief(report, "run").splitlines()[-3:-1]
+    assert first.startswith(
+        "  Memory    peak at least 168 MB of node 3, 83.9 MB of it shared by all"
+    )
+    assert second.strip() == "all nodes 1.00 GB at their peaks: sharing saves 100 MB"
+
+
 def test_children_that_read_ahead_are_said_to(write_run: Callable[..., Path]) -> None:
     report = report_of(write_run())
     assert "reading ahead" not in format_brief(report, "run")
@@ -51,8 +69,8 @@ def test_what_is_wrong_comes_before_what_there_is_too_much_of(
     assert max(map(len, lines)) <= 100
     kinds = [line.split()[0] for line in lines if line[2:3] != " "]
     assert kinds[1:] == [
-        "Events", "LEFT", "Warning", "Warning", "Recovery", "Output", "Output", "Output", "Path",
-        "Report",
+        "Events", "LEFT", "Warning", "Warning", "Recovery", "Output", "Output", "Output",
+        "Children", "Memory", "Report",
     ]  # fmt: skip
     text = "\n".join(lines)
     assert "DIGESTS DIFFER" in text

@@ -112,6 +112,17 @@ def test_scripts_ask_by_a_condition_and_get_an_exit_code(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_not_known_fails_as_well(
+    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], which: int
+) -> None:
+    runs = [make_run("a", 100), make_run("b", 80, job="other")]
+    file = runs[which] / "report.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "memory": None}))
+    assert main(["compare", *map(str, runs), "--fail-if", "memory > 2"]) == 1
+    assert "memory > 2: not known, since one of the reports has no" in capsys.readouterr().err
+
+
 def test_what_cannot_be_compared_is_refused(
     make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""Memory against time: each process from its first sample to its end."""
+"""Memory against time: each process from its fork to its end."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from forkrun.monitoring.records import read_records
-from forkrun.monitoring.report.memory_curves import add_up, memory_curves
+from forkrun.monitoring.report.memory import summarize_memory
+from forkrun.monitoring.report.memory_curves import memory_curves
+from forkrun.monitoring.report.page.series import memory_series
 
-from .conftest import MIB, T0, sample_line
+from .conftest import MIB, T0, sample_line, timeline_lines
 
 WriteRun = Callable[..., Path]
 
 
-def test_a_process_counts_from_its_first_sample_to_its_end(write_run: WriteRun) -> None:
+def test_a_process_counts_from_its_fork_to_its_end(write_run: WriteRun) -> None:
     curves = memory_curves(read_records(write_run()))
     at = {round(t - T0, 7): i for i, t in enumerate(curves.time_s.tolist())}
-    assert [curves.private[1][at[t]] / MIB for t in (2, 5, 10, 15.5, 17)] == [0, 10, 20, 20, 0]
+    assert [curves.private[1][at[t]] / MIB for t in (1, 5, 10, 15.5, 17)] == [0, 10, 20, 20, 0]
     assert curves.private[0][at[2]] / MIB == 1
-    assert add_up(curves.pss)[at[10]] / MIB == 160
-    assert add_up(curves.rss)[at[10]] / MIB == 400
+    total = curves.shared + sum(curves.private.values())
+    assert total[at[10]] / MIB == 160
+    assert curves.rss[at[10]] / MIB == 400
     assert curves.shared[at[10]] / MIB == 80
+    assert curves.n_processes[at[10]] == 4
 
 
 def test_few_times_of_many_samples_still_hold_the_highest_one(write_run: WriteRun) -> None:
@@ -32,3 +37,68 @@ def test_few_times_of_many_samples_still_hold_the_highest_one(write_run: WriteRu
     assert len(curves.time_s) <= 110
     assert curves.private[0].max() / MIB == 900
     assert np.all(np.diff(curves.time_s) > 0)
+
+
+def test_the_chart_and_the_peak_are_one_number(write_run: WriteRun) -> None:
+    lines = [
+        line
+        for n in range(2500)
+        for line in (
+            sample_line(2 + 0.005 * n, c, 20 + (n * 7919) % 97, 80, 4) for c in (None, 0, 1, 2)
+        )
+    ]
+    lines += [sample_line(9.0025, child, 200, 80, 4, complete=False) for child in (0, 1)]
+    records = read_records(write_run(samples=lines))
+    memory, series = summarize_memory(records), memory_series(records, T0)
+    assert memory
+    assert series
+    heights = [
+        shared + sum(each["values"][n] for each in series["private"])
+        for n, shared in enumerate(series["shared"])
+    ]
+    assert max(heights) == pytest.approx(memory.peak.pss_bytes / 1000, abs=3)
+    assert memory.peak.private_bytes > 2 * 200 * MIB
+
+
+def test_a_peak_is_never_lower_than_what_children_had_at_their_ends(write_run: WriteRun) -> None:
+    """Nothing but the last samples of three children, which lived at the same time."""
+    lines = [sample_line(1, None, 40, 60, 1)]
+    for child, end_s in enumerate((15.0, 15.2, 15.4)):
+        line = sample_line(end_s, child, 500, 80, 4, complete=False)
+        lines.append({**line, "own_cost_s": 0.001})
+    memory = summarize_memory(read_records(write_run(samples=lines)))
+    assert memory
+    assert memory.peak.n_processes == 4
+    assert 1400 * MIB < memory.peak.private_bytes - 40 * MIB < 1500 * MIB
+    assert memory.is_at_least
+
+
+@pytest.mark.parametrize(
+    ("most_rss", "is_at_least", "private"), [(110, False, 40), (900, True, 820)]
+)
+def test_a_child_that_had_more_between_samples_raises_the_peak(
+    write_run: WriteRun, most_rss: int, is_at_least: bool, private: int
+) -> None:
+    """The kernel keeps the highest RSS of each process."""
+    lines = [sample_line(t, c, 10, 80, 4) for t in (2, 9, 15) for c in (None, 0, 1, 2)]
+    for child in range(3):
+        line = sample_line(15.4, child, 10, 80, 4, complete=False)
+        most = (most_rss if child == 1 else 90) * MIB
+        lines.append({**line, "own_cost_s": 0.001, "most_rss_bytes": most})
+    memory = summarize_memory(read_records(write_run(samples=lines)))
+    assert memory
+    assert memory.is_at_least is is_at_least
+    assert memory.peak.private_bytes >= private * MIB
+    peak = memory.peak
+    assert peak.private_bytes + peak.shared_bytes == peak.pss_bytes
+    assert peak.pss_bytes + memory.saving_bytes == peak.rss_bytes
+
+
+def test_the_parent_of_an_earlier_session_ended_with_it(write_run: WriteRun) -> None:
+    timeline = timeline_lines()
+    later = [{**line, "time_s": line["time_s"] + 30, "pid": 999} for line in timeline[:4]]
+    lines = [sample_line(t, None, 40, 60, 1) for t in (1, 17)]
+    lines += [{**sample_line(t, None, 40, 60, 1), "pid": 999} for t in (32, 33)]
+    memory = summarize_memory(read_records(write_run(samples=lines, timeline=[*timeline, *later])))
+    assert memory
+    assert (memory.peak.n_processes, memory.peak.private_bytes) == (1, 40 * MIB)

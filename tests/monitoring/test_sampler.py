@@ -29,8 +29,14 @@ Private_Dirty:     29696 kB
 Shared_Hugetlb:        0 kB
 Private_Hugetlb:       0 kB
 """
+PAGE = os.sysconf("SC_PAGE_SIZE")
+RSS_PAGES, FILE_PAGES = 102400 * 1024 // PAGE, 20480 * 1024 // PAGE
+STATM = "99999 {pages} {of_files} 1 0 50000 0"
+STATUS = "Name:\ta (b) c\nVmHWM:\t  122880 kB\nVmRSS:\t  102400 kB\n"
 STAT = "{pid} (a (b) c) S 1 7 7 0 -1 4194560 153 0 0 0 250 75 0 0 20 0 1 0 100 0 {pages} 0"
 IO = "rchar: 5000000\nwchar: 10\nsyscr: 400\nsyscw: 2\nread_bytes: 4096\nwrite_bytes: 0\n"
+
+READ_ONCE = SamplerSettings(max_cost=1e-6, slice_s=10.0)
 
 RecordProcess = Callable[[int], Path]
 
@@ -41,9 +47,11 @@ def record_process(tmp_path: Path) -> RecordProcess:
 
     def record(pid: int) -> Path:
         folder = tmp_path / "proc" / str(pid)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "smaps_rollup").write_text(ROLLUP)
         (folder / "stat").write_text(STAT.format(pid=pid, pages=1000))
+        (folder / "statm").write_text(STATM.format(pages=RSS_PAGES, of_files=FILE_PAGES))
+        (folder / "status").write_text(STATUS)
         (folder / "io").write_text(IO)
         return tmp_path / "proc"
 
@@ -66,6 +74,7 @@ def test_a_recorded_process_is_read_to_the_last_digit(record_process: RecordProc
     assert reading.shared_bytes == reading.rss_bytes - reading.private_bytes
     assert (reading.cpu_user_s, reading.cpu_system_s) == (2.5, 0.75)
     assert (reading.read_calls, reading.read_bytes) == (400, 5_000_000)
+    assert reading.most_rss_bytes == 122880 * 1024
 
 
 def test_a_process_that_has_gone_gives_nothing(tmp_path: Path) -> None:
@@ -86,30 +95,116 @@ def test_a_sample_has_every_process_with_its_events(
 ) -> None:
     for pid in (1, 2):
         record_process(pid)
-    proc = record_process(3)
-    sampler = Sampler(tmp_path, parent_pid=1, proc=proc)
+    sampler = Sampler(tmp_path, parent_pid=1, proc=record_process(3))
     sampler.add_child(0, 2, now_s=10.0)
     sampler.add_child(1, 3, now_s=10.0)
     assert sampler.tick(20.0, {0: 5, 1: 6})
     lines = samples(tmp_path)
     assert [(s["time_s"], s["role"], s["child"], s["n_events_done"]) for s in lines] == [
-        (10.0, "child", 0, 0),
-        (10.0, "child", 1, 0),
         (20.0, "parent", None, 0),
         (20.0, "child", 0, 5),
         (20.0, "child", 1, 6),
     ]
+    assert {(s["complete"], s["n_sampled"]) for s in lines} == {(0, 3)}
+    assert {s["private_bytes"] for s in lines} == {30720 * 1024}
 
 
 def test_a_child_that_ended_is_sampled_no_more(
     tmp_path: Path, record_process: RecordProcess
 ) -> None:
-    record_process(1)
-    sampler = Sampler(tmp_path, parent_pid=1, proc=record_process(2))
+    for pid in (1, 2):
+        record_process(pid)
+    proc = record_process(3)
+    sampler = Sampler(tmp_path, parent_pid=1, proc=proc)
     sampler.add_child(0, 2, now_s=0.0)
+    sampler.add_child(1, 3, now_s=0.0)
     sampler.remove_child(0)
+    (proc / "3" / "statm").write_text("0 0 0 0 0 0 0")  # it has ended, and was not waited for
     sampler.tick(5.0)
-    assert [s["child"] for s in samples(tmp_path)] == [0, None]
+    assert [s["child"] for s in samples(tmp_path)] == [None]
+
+
+def test_memory_that_a_child_takes_after_its_reading_is_its_own(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    record_process(1)
+    proc = record_process(2)
+    sampler = Sampler(tmp_path, READ_ONCE, parent_pid=1, proc=proc)
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.tick(5.0)
+    (proc / "2" / "statm").write_text(STATM.format(pages=RSS_PAGES + 1000, of_files=FILE_PAGES))
+    sampler.tick(6.0)
+    before, after = (s for s in samples(tmp_path) if s["child"] == 0)
+    for name in ("private_bytes", "pss_bytes", "rss_bytes"):
+        assert after[name] - before[name] == 1000 * PAGE
+    assert after["shared_bytes"] == before["shared_bytes"]
+
+
+def test_what_all_have_in_common_does_not_grow_when_some_of_them_end(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    pids = range(1, 7)
+    for pid in pids:
+        proc = record_process(pid)
+    sampler = Sampler(tmp_path, READ_ONCE, parent_pid=1, proc=proc)
+    for child, pid in enumerate(pids[1:]):
+        sampler.add_child(child, pid, now_s=0.0)
+    sampler.tick(5.0)
+    for child in range(4):
+        sampler.remove_child(child)
+    sampler.tick(8.0)
+    totals = memory_against_time(read_samples(tmp_path))
+    assert [total.n_processes for total in totals] == [6, 2]
+    assert [total.shared_bytes for total in totals] == [6 * 10240 * 1024] * 2
+
+
+@pytest.mark.parametrize("n_children", [1, 24, pytest.param(256, marks=pytest.mark.slow)])
+def test_samples_are_complete_however_many_children_there_are(
+    tmp_path: Path, record_process: RecordProcess, n_children: int
+) -> None:
+    for child in range(n_children):
+        record_process(2 + child)
+    sampler = Sampler(tmp_path, parent_pid=1, proc=record_process(1))
+    for child in range(n_children):
+        sampler.add_child(child, 2 + child, now_s=0.0)
+    for tick in range(20):
+        sampler.tick(0.1 * tick, dict.fromkeys(range(n_children), tick))
+    totals = memory_against_time(read_samples(tmp_path))
+    assert {total.n_processes for total in totals} == {1 + n_children}
+    assert totals[-1].private_bytes == (1 + n_children) * 30720 * 1024
+    assert sampler.cost_s < 1.5
+
+
+def test_children_are_read_when_all_have_begun_and_after_their_first_events(
+    tmp_path: Path, record_process: RecordProcess
+) -> None:
+    for pid in (1, 2):
+        record_process(pid)
+    settings = SamplerSettings(first_reading_s=10.0, max_cost=1e-6)
+    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(3))
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.add_child(1, 3, now_s=1.0)
+    assert 30720 * 1024 not in private_of_children(sampler, tmp_path, 10.5, {0: 0, 1: 0})
+    assert private_of_children(sampler, tmp_path, 11.0, {0: 0, 1: 0}) == [30720 * 1024] * 2
+    write_more(record_process, 2, 3)
+    assert private_of_children(sampler, tmp_path, 12.0, {0: 9, 1: 0}) == [30720 * 1024] * 2
+    assert private_of_children(sampler, tmp_path, 13.0, {0: 9, 1: 1}) == [31744 * 1024] * 2
+
+
+def write_more(record_process: RecordProcess, *pids: int) -> None:
+    """A MiB that was shared becomes private; no memory is new."""
+    text = ROLLUP.replace("Private_Clean:      1024", "Private_Clean:      2048")
+    for pid in pids:
+        record_process(pid).joinpath(str(pid), "smaps_rollup").write_text(text)
+
+
+def private_of_children(
+    sampler: Sampler, run_dir: Path, now_s: float, done: dict[int, int]
+) -> list[int]:
+    """As written at a tick."""
+    assert sampler.tick(now_s, done)
+    last = [s for s in samples(run_dir) if s["time_s"] == now_s]
+    return [s["private_bytes"] for s in last if s["child"] is not None]
 
 
 def test_ticks_before_the_interval_are_free(tmp_path: Path, record_process: RecordProcess) -> None:
@@ -123,14 +218,14 @@ def test_ticks_before_the_interval_are_free(tmp_path: Path, record_process: Reco
 def test_the_interval_grows_until_the_cost_is_below_its_limit(
     tmp_path: Path, record_process: RecordProcess
 ) -> None:
-    settings = SamplerSettings(min_interval_s=0.0, max_cost=1e-4, grant_s=0.0)
+    settings = SamplerSettings(
+        min_interval_s=0.0, max_cost=1e-4, readings_grant_s=0.0, estimates_grant_s=0.0
+    )
     sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(1))
     for tick in range(20_000):
-        now_s = tick * 0.01
-        before_s = sampler.cost_s
-        if sampler.tick(now_s) and now_s > 0:
-            assert before_s <= 1e-4 * now_s
-    assert 1 < len(samples(tmp_path)) < 20_000
+        sampler.tick(tick * 0.01)
+    assert sampler.cost_s < 2 * 1e-4 * 200
+    assert 1 < len(samples(tmp_path)) < 2000
 
 
 def test_closing_writes_what_sampling_cost(tmp_path: Path, record_process: RecordProcess) -> None:
@@ -172,95 +267,29 @@ def test_shared_and_private_add_up_to_rss(
     text = "0-1 [rollup]\n" + "".join(f"{k}: {v} kB\n" for k, v in sizes.items())
     (proc / "1" / "smaps_rollup").write_text(text)
     (proc / "1" / "stat").write_text(STAT.format(pid=1, pages=1000))
+    (proc / "1" / "status").write_text(STATUS)
     (proc / "1" / "io").write_text(IO)
     reading = read_process(1, proc)
     assert reading is not None
     assert reading.shared_bytes + reading.private_bytes == reading.rss_bytes
 
 
-def sampler_of_two_children(run_dir: Path, record_process: RecordProcess) -> Sampler:
-    """Sampler of parent 1 with children 2 and 3; each tick reads one process."""
-    for pid in (1, 2):
-        record_process(pid)
-    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
-    sampler = Sampler(run_dir, settings, parent_pid=1, proc=record_process(3))
-    sampler.add_child(0, 2, now_s=0.0)
-    sampler.add_child(1, 3, now_s=0.0)
-    return sampler
-
-
-def test_a_look_at_many_processes_is_done_piece_by_piece(
-    tmp_path: Path, record_process: RecordProcess
-) -> None:
-    sampler = sampler_of_two_children(tmp_path, record_process)
-    for tick in range(4):
-        sampler.tick(1.0 + tick)
-    complete = [
-        (s["complete"], s["n_sampled"], s["child"], s["time_s"]) for s in samples(tmp_path)[2:]
-    ]
-    assert complete == [(0, 3, None, 1.0), (0, 3, 0, 2.0), (0, 3, 1, 3.0), (1, 3, None, 4.0)]
-
-
-@pytest.mark.parametrize(("complete_grant_s", "n_samples"), [(10.0, 2), (0.0, 1)])
-def test_a_complete_sample_that_has_begun_is_finished_also_in_a_short_job(
-    tmp_path: Path, record_process: RecordProcess, complete_grant_s: float, n_samples: int
-) -> None:
-    record_process(1)
-    settings = SamplerSettings(
-        min_interval_s=0.0,
-        slice_s=0.0,
-        max_cost=1e-9,
-        grant_s=1e-9,
-        complete_grant_s=complete_grant_s,
-    )
-    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
-    sampler.add_child(0, 2, now_s=0.0)
-    for tick in range(10):
-        sampler.tick(1.0 + tick)
-    assert len([s for s in samples(tmp_path) if s["complete"] is not None]) == n_samples
-
-
-def test_a_child_that_ends_in_the_middle_of_a_look_leaves_it_incomplete(
-    tmp_path: Path, record_process: RecordProcess
-) -> None:
-    record_process(1)
-    settings = SamplerSettings(slice_s=0.0, grant_s=1e9)
-    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
-    sampler.add_child(0, 2, now_s=0.0)
-    sampler.tick(1.0)
-    sampler.remove_child(0)
-    sampler.tick(2.0)
-    assert [s["child"] for s in samples(tmp_path)] == [0, None]
-    assert memory_against_time(read_samples(tmp_path)) == []
-
-
 @pytest.mark.parametrize("change", ["exits", "joins", "none"])
-def test_a_look_counts_only_if_the_same_processes_shared_memory_all_the_time(
+def test_an_exact_sample_counts_only_if_the_same_processes_shared_memory_all_the_time(
     tmp_path: Path, record_process: RecordProcess, change: str
 ) -> None:
-    sampler = sampler_of_two_children(tmp_path, record_process)
-    proc = record_process(4)
-    sampler.tick(1.0)
-    sampler.tick(2.0)
-    if (
-        change == "exits"
-    ):  # it was looked at, and its memory is given back, if it was not waited for
-        (proc / "2" / "stat").write_text(STAT.format(pid=2, pages=0))
+    for pid in (1, 2):
+        record_process(pid)
+    proc = record_process(3)
+    sampler = Sampler(tmp_path, SamplerSettings(is_exact=True), parent_pid=1, proc=proc)
+    sampler.add_child(0, 2, now_s=0.0)
+    sampler.add_child(1, 3, now_s=0.0)
+    if change == "exits":  # its memory is given back, and it was not waited for
+        (proc / "2" / "statm").write_text("0 0 0 0 0 0 0")
     elif change == "joins":
-        sampler.add_child(2, 4, now_s=2.5)
-    sampler.tick(3.0)
-    assert {s["pid"] for s in samples(tmp_path) if s["time_s"] >= 1} >= {1, 2, 3}
+        (proc / "2" / "smaps_rollup").write_text("")
+    assert sampler.tick(3.0) == (change == "none")
     assert len(memory_against_time(read_samples(tmp_path))) == (change == "none")
-
-
-def test_first_samples_of_many_children_do_not_exceed_the_cost(
-    tmp_path: Path, record_process: RecordProcess
-) -> None:
-    settings = SamplerSettings(max_cost=1e-9, grant_s=1e-9)
-    sampler = Sampler(tmp_path, settings, parent_pid=1, proc=record_process(2))
-    for child in range(50):
-        sampler.add_child(child, 2, now_s=0.0)
-    assert len(samples(tmp_path)) == 1
 
 
 def test_a_process_too_large_for_a_rollup_is_read_in_pieces() -> None:

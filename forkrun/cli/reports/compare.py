@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the comparison. Gives 1 if a condition holds."""
+    """Prints the comparison. Gives 1 if a condition holds, or nobody knows whether it does."""
     conditions = [Condition.parsed(text) for text in options.fail_if]
     paths = list(dict.fromkeys(path.resolve() for path in options.run_dirs))
     if len(paths) < 2:
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(format_comparison(columns), end="")
     failed = [
-        f"{column.runs[0].name}: {condition.text} ({column.figures[condition.figure].ratio:.3f})"
+        f"{column.runs[0].name}: {condition.said_of(column)}"
         for column in columns[1:]
         for condition in conditions
         if condition.holds(column)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from forkrun.errors import JobError
 from forkrun.monitoring.records import Sample, read_records
-from forkrun.monitoring.report.memory import complete_samples
+from forkrun.monitoring.report.memory_curves import complete_samples
 
 
 class ProcessMemory(Struct, frozen=True):

@@ -28,7 +28,7 @@ function overview() {
     tile("rate", `${count(REPORT.totals.rate_events_per_s)} /s`, `${count(REPORT.totals.event_loop_rate_events_per_s)} /s in the event loops, ${took(REPORT.phases.wall_s)} in all`),
     tile("utilization", percent(REPORT.balance.utilization), `of ${shape_of(JOB)}`),
     tile("CPU efficiency", percent(REPORT.totals.cpu_efficiency), `${took(REPORT.totals.cpu_s)} on CPUs`),
-    memory ? tile("shared", size(memory.peak.shared_bytes), `of ${size(memory.peak.pss_bytes)} at the peak; sharing saves ${size(memory.saving_bytes)}`) : null));
+    memory ? tile("shared", size(memory.peak.shared_bytes), `of ${memory.is_at_least ? "at least " : ""}${size(memory.peak.pss_bytes)} at the peak; sharing saves ${size(memory.saving_bytes)}`) : null));
 }
 
 // What would save most: at most three.

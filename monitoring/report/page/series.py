@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from forkrun.base.destinations import datasets_in
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.memory_curves import Curve, add_up, memory_curves
+from forkrun.monitoring.report.memory_curves import Curve, memory_curves
 from forkrun.monitoring.report.phases import parent_steps
 from forkrun.rundir.ledger import Commit
 
@@ -37,7 +37,7 @@ def memory_series(records: RunRecords, start_s: float) -> dict[str, Any] | None:
             {"child": child, "values": _kilobytes(values)}
             for child, values in curves.private.items()
         ],
-        "unshared": _kilobytes(add_up(curves.rss)),
+        "unshared": _kilobytes(curves.rss),
     }
 
 

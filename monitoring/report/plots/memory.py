@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from forkrun.base.quantities import percent, size
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.memory import summarize_memory
-from forkrun.monitoring.report.memory_curves import add_up, memory_curves
+from forkrun.monitoring.report.memory import peak_text, summarize_memory
+from forkrun.monitoring.report.memory_curves import memory_curves
 from forkrun.monitoring.report.plots.style import (
     GRID,
     INK,
@@ -35,7 +35,7 @@ def draw_memory(records: RunRecords) -> Figure | None:
         return None
     peak = memory.peak
     subtitle = (
-        f"peak {size(peak.pss_bytes)} in {peak.n_processes} processes,"
+        f"peak {peak_text(peak.pss_bytes, memory.is_at_least)} in {peak.n_processes} processes,"
         f" {size(peak.shared_bytes)} of it shared; {percent(memory.saving_fraction, 0)} less than"
         " unshared"
     )
@@ -62,7 +62,7 @@ def _draw(axes: Axes, records: RunRecords, unit_bytes: int) -> None:
         edgecolor="white",
         linewidth=0.4,
     )
-    unshared = add_up(curves.rss) / unit_bytes
+    unshared = curves.rss / unit_bytes
     label = "if nothing were shared"
     axes.plot(x, unshared, color=INK, linewidth=1.2, linestyle="--", label=label)
     axes.set_xlim(min(0.0, x[0]), x[-1])
