@@ -236,7 +236,9 @@ def _by_event(values: Any, index: Any) -> Any:
     places = ak.local_index(values, axis=1)
     if _is_bool(index):
         return values[ak.broadcast_arrays(filled(index, False), places)[0]]
-    return ak.firsts(values[places == filled(index, -1)])
+    if integer_type(index) is None:
+        raise TypeError("an index is an integer, or a mask")
+    return ak.firsts(values[places == filled(as_type(index, np.dtype(np.int64)), -1)])
 
 
 def _chosen(values: Any, mask: Any) -> Any:

@@ -24,6 +24,7 @@ COLUMNS = {
     "t": np.array([True, True, True]),
     "f": np.array([False, False, False]),
     "x": np.array([1.0, 2.0, 3.0]),
+    "small": np.array([0, 0, 1], np.uint8),
     "u": np.array([1, 2, 3], np.uint32),
     "pt": ak.Array([[], [10.0], [50.0, 20.0]]),
     "ids": ak.Array([[], [7], [8, 9]]),
@@ -110,6 +111,9 @@ def test_lists_with_missing_values(text: str, values: list[Any]) -> None:
         ("x[pt[0] > 5]", [None, 2, 3]), ("pt[max(pt) > 30]", [[], [], [50, 20]]),
         ("pt[fill_none(pt[0] > 5, 0)]", [[], [10], [50, 20]]), ("pt[pt > pt[1]]", [[], [], [50]]),
         ("sum(pt[pt > pt[1]])", [0, 0, 50]), ("pt[0 if n > 1 else 1]", [None, None, 50]),
+        ("pt[small]", [None, 10, 20]), ("pt[true]", [[], [10], [50, 20]]),
+        ("x[false]", [None, None, None]), ("x if 2 > 1 else pt[0]", [1, 2, 3]),
+        ("where(1 > 2, pt, 7)", [[], [7], [7, 7]]), ("where(t, fixed, 0)[0]", [0, 3, 6]),
         ("pt[where(n > 1, pt > 0, pt > 90)]", [[], [], [50, 20]]),
         ("pt[where(pt[0] > 30, pt > 0, pt > 90)]", [[], [], [50, 20]]),
         ("nested[0][nested[0] > 2]", [None, [], [3]]), ("pt[argmax(pt)]", [None, 10, 50]),
@@ -159,6 +163,11 @@ def test_unsigned_integers_that_wrap_are_told(text: str, told: str) -> None:
     take_notes()
     value_of(text)
     assert [text[: len(told)] for text in take_notes()] == [told] * bool(told)
+
+
+def test_a_number_that_is_no_integer_is_no_index() -> None:
+    with pytest.raises(TypeError, match="an index is an integer, or a mask"):
+        value_of("pt[x]")
 
 
 @pytest.mark.parametrize("text", ["n // (n - n)", "ids // 0", "7 % (n - n)"])
