@@ -204,11 +204,11 @@ class _Making(Struct, frozen=True):
 
     def has_tree(self, tree: str, contents: OutputContents) -> bool:
         """Whether such a tree goes with its events."""
-        return self.form is TTREE and tree in contents.by_label[self.output.label].trees
+        return self.form is TTREE and tree in contents.of(self.destination).trees
 
     def of_tree(self, tree: str, contents: OutputContents) -> OutputToMake:
         """The tree that goes with its events."""
-        branches = contents.by_label[self.output.label].trees[tree]
+        branches = contents.of(self.destination).trees[tree]
         return self.to_make._replace(
             branches=branches, products=(), progress=_quiet, goes_with_events=True,
             tree=tree,
@@ -247,7 +247,7 @@ def _making(
     final = RunDirectory(folder).merged(destination.name, output.per_lumi, form.suffix)
     with _files_to_make(final, output, form.suffix, own, planned) as targets:
         files = [(str(target.path), target.entries) for target in targets]
-        making = to_make(folder, config, output, own, planned, files, show)
+        making = to_make(folder, config, destination, own, planned, files, show)
         name = str(final.relative_to(RunDirectory(folder).output))
         names = [f"{name}/{t.path.name}" for t in targets] if output.per_lumi else [name]
         yield _Making(output, destination, form, final, names, targets, written, making)
@@ -256,7 +256,7 @@ def _making(
 def to_make(
     folder: Path,
     config: JobConfig,
-    output: OutputConfig,
+    destination: Destination,
     commits: Sequence[Commit],
     planned: Planned,
     files: Sequence[tuple[str, Entries]],
@@ -266,13 +266,14 @@ def to_make(
     """What the core is told of an output, or of a part of it: that of `commits`, the first of which
     is number `first` of all of its datasets. `files`: paths with the entries whose events they get;
     `show` gets the number of events written, after each cluster."""
+    output = config.output_of[destination.label]
     groups = _groups(output.label, commits, config.forking.distribution.value)
 
     def check(number: int) -> None:
         for part in groups[number][1]:
             check_part(folder, part)
 
-    content = planned.contents.by_label[output.label]
+    content = planned.contents.of(destination)
     return OutputToMake(
         [(first + number, [str(folder / p.file) for p in parts]) for number, parts in groups],
         files,

@@ -200,15 +200,15 @@ def _to_make(
     places = commits_of(cut, own, positions)
     commits = own[places.start : places.stop]
     begin, end = positions.of_unit(commits[0].unit), positions.of_unit(commits[-1].units.stop)
-    file, output = _file(folder, destination.name), merging.config.output_of[destination.label]
+    file = _file(folder, destination.name)
     files = [
         (f"{file}.before", positions.entries(begin, cut.begin) or _NOTHING),
         (str(file), positions.entries(cut.begin, cut.end)),
         (f"{file}.behind", positions.entries(cut.end, end) or _NOTHING),
     ]
     return to_make(
-        merging.folder.path, merging.config, output, commits, merging.planned, files, ends.append,
-        first=places.start,
+        merging.folder.path, merging.config, destination, commits, merging.planned, files,
+        ends.append, first=places.start,
     )  # fmt: skip
 
 
@@ -242,9 +242,9 @@ def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
     found = {}
     for each in merging.destinations:
         scratch = merging.folder.output_cuts.with_suffix(f".{each.name.replace('/', '@')}.part")
-        own, output = merging.commits_to(each), merging.config.output_of[each.label]
+        own = merging.commits_to(each)
         whole = to_make(
-            merging.folder.path, merging.config, output, own, merging.planned,
+            merging.folder.path, merging.config, each, own, merging.planned,
             [(str(scratch), [])], lambda _: None,
         )  # fmt: skip
         clusters = TTREE.cluster_begins(whole, merging.planned.sources[each.dataset])

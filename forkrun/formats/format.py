@@ -76,7 +76,7 @@ class Format:
         """What the core reads. Opens nothing."""
         from forkrun.formats.reader import Reader
 
-        reader = Reader(self.read, events)
+        reader = Reader(self.read, events, self._types)
         clusters = [list(each) for each in events.clusters]
         return _core.python_source(events.columns, clusters, reader.read, reader.read_ids)
 

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from forkrun.formats.columns_index import made_up_ids
-from forkrun.formats.plain import Plain, joined
+from forkrun.formats.plain import Plain, joined, one_value
 
 if TYPE_CHECKING:
     from forkrun.formats.events import EventSource, Range, Read
+
+NamesIn = Callable[[str, str], Collection[str]]
+"""Names of the columns of a file, by its path and the name of its table."""
 
 
 class Reader:
     """Reads columns and ids of entries in several ranges, one after the other."""
 
-    def __init__(self, read: Read, events: EventSource) -> None:
+    def __init__(self, read: Read, events: EventSource, names_in: NamesIn) -> None:
         self._read_file, self._events = read, events
+        self._names_in = cache(names_in)
+        self._types = dict(events.columns)
 
     def read(self, ranges: Sequence[Range], name: str) -> Plain:
-        """A column."""
-        return joined([self._read(r, [name])[name] for r in ranges])
+        """A column, with the value of files that lack it."""
+        return joined([self._column(r, name) for r in ranges])
+
+    def _column(self, r: Range, name: str) -> Plain:
+        file, first, last = r
+        path, tree = self._events.files[file], self._events.tree_of(file)
+        if name in self._events.fills and name not in self._names_in(path, tree):
+            value, _ = self._events.fills[name]
+            return one_value(self._types[name], value, last - first)
+        return self._read(r, [name])[name]
 
     def read_ids(self, ranges: Sequence[Range]) -> tuple[Plain, Plain, Plain]:
         """Run, lumi and number of each event."""

@@ -41,7 +41,7 @@ def selected_columns(
     """Number of events and columns of consecutive selected events, of the `entries` of a file.
     `names`: of columns of the input."""
     for span in selected_spans(output, entries):
-        yield len(span.row), _columns(opened, names, span)
+        yield len(span.row), _columns(opened, names, span, output)
 
 
 def selected_spans(output: OutputToMake, entries: Sequence[Range]) -> Iterator[Selected]:
@@ -87,11 +87,13 @@ def _spans(selected: Selected) -> Iterator[Selected]:
             yield selected.at(slice(first, last))
 
 
-def _columns(opened: Open, names: Sequence[str], span: Selected) -> dict[str, Plain]:
+def _columns(
+    opened: Open, names: Sequence[str], span: Selected, output: OutputToMake
+) -> dict[str, Plain]:
     first, last = int(span.entry[0]), int(span.entry[-1]) + 1
     read = opened(int(span.file[0])).read(names, first, last) if names else {}
     kept = {name: rows_of(read[name], span.entry - first) for name in names}
-    return kept | {name: rows_of(column, span.row) for name, column in span.columns.items()}
+    return kept | {name: rows_of(span.columns[name], span.row) for name, _ in output.products}
 
 
 class OpenFiles:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.base.nearest import close_to, suggestion
 from forkrun.formats import OTHER, Format
@@ -55,6 +56,14 @@ class ColumnNames(Struct, frozen=True):
             of_tree = "" if tree == "Events" else f" --tree {shlex.quote(tree)}"
             command = f"forkrun columns {shlex.quote(file.path)}{of_tree}"
         return cls(others, command, reasons, frozenset(within))
+
+    def without(self, names: Iterable[str], dataset: str) -> ColumnNames:
+        """The same for events of a dataset that does not have these."""
+        why = (
+            f'but not in the dataset "{dataset}": ask for it where block.dataset says that it is'
+            " there, or say what it is here: source.branches.fill"
+        )
+        return replace(self, others={**self.others, **dict.fromkeys(names, why)})
 
     def no_column(self, name: str) -> str:
         """What there is of this name, or around it, and why it is no column; "": nothing."""

@@ -66,7 +66,7 @@ class EventBlock:
 
     @property
     def column_types(self) -> Mapping[str, str]:
-        """Types of all columns of the job, by name."""
+        """Types of all columns that the events have, by name."""
         return self._reader.known.types
 
     def __getitem__(self, name: Any) -> Any:
@@ -94,6 +94,8 @@ class EventBlock:
 
     def plain(self, column: str) -> Any:
         """Values, or (offsets, values) of a jagged column; see forkrun.modules.columns."""
+        if column in self._reader.known.lacked:
+            raise NoSuchColumnError(self._reader.known.names_there.no_column(column))
         self._asked.add(column)
         try:
             return self._core.column(column)

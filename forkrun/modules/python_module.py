@@ -17,6 +17,7 @@ from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.datasets.dataset import Dataset, Datasets
+from forkrun.modules.expressions import Expression
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.returned import check_replaced, columns_of, decision_of, taken
 
@@ -75,6 +76,9 @@ class PythonModule:
         self.only_variation = module.only_variation if isinstance(module, Producer) else ""
         self.variation = self.only_variation or NOMINAL
         self.datasets: Datasets | None = None
+        self.lacked: Mapping[int, frozenset[str]] = {}
+        """By number of a dataset, columns of the input that its files do not have."""
+        self._readers: dict[str, tuple[Reader, Reader]] = {}
         self._by_dataset: HistogramsByDataset | None = None
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
@@ -105,7 +109,7 @@ class PythonModule:
 
     def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
         self._conditions.enter_iov(block.iov)
-        events = EventBlock(block, self.columns, self._conditions, self.asked)
+        events = EventBlock(block, self._reader(block), self._conditions, self.asked)
         events.variation = self.variation
         events.dataset = self._dataset(block)
         try:
@@ -120,6 +124,36 @@ class PythonModule:
         """That of the block's events; None if the job has none."""
         each = self.datasets
         return each.datasets[each.number(block.file)] if each else None
+
+    def _lacks(self, block: Any) -> frozenset[str]:
+        """Columns of the input that the files of the block's events do not have."""
+        each = self.datasets
+        nothing = frozenset[str]()
+        return self.lacked.get(each.number(block.file), nothing) if each else nothing
+
+    def _reader(self, block: Any) -> Reader:
+        """What the block's events have of the columns."""
+        lacked, dataset = self._lacks(block), self._dataset(block)
+        if not lacked or dataset is None:
+            return self.columns
+        made_of, reader = self._readers.get(dataset.name, (None, self.columns))
+        if made_of is not self.columns:
+            reader = self.columns.without(lacked, dataset.name)
+            self._readers[dataset.name] = self.columns, reader
+        return reader
+
+    @property
+    def knows_dataset(self) -> bool:
+        """Whether it may ask for other columns of one dataset than of another. Expressions ask for
+        the same ones of all events."""
+        made_of = (getattr(self.module, name, None) for name in ("function", "weight"))
+        return not any(isinstance(each, Expression) for each in made_of)
+
+    def always_read(self, is_data: bool) -> set[str]:
+        """Columns that it asks for in all events of data, or of simulation."""
+        if is_data and not getattr(self.module, "on_data", True):
+            return {*self.replaces}
+        return set() if self.knows_dataset else {*self.consumes}
 
     @property
     def has_transitions(self) -> bool:
@@ -171,7 +205,7 @@ class PythonModule:
             return kept
         columns = self._call(self.module.produce, block)
         made = self.taken(columns_of, columns, self.produces, block.n_events)
-        for name in self.replaces:
+        for name in (each for each in self.replaces if each not in self._lacks(block)):
             self.taken(check_replaced, name, block.column(name), made[name])
         return made
 

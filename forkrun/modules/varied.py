@@ -14,6 +14,7 @@ class VariedModule(PythonModule):
     def __init__(self, nominal: PythonModule, variation: str) -> None:
         super().__init__(nominal.module)
         self.consumes, self.produces = nominal.consumes, nominal.produces
+        self.lacked = nominal.lacked
         self.datasets, self.columns, self.variation = nominal.datasets, nominal.columns, variation
 
     def __getattr__(self, name: str) -> Any:

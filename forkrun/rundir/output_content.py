@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
+from forkrun.base.destinations import Destination
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.rundir.directory import RunDirectory
@@ -16,12 +17,14 @@ class OutputContent(Struct, frozen=True):
     """The tree of an output. `branches`: of the input, with the counters that they need;
     `products`: name and type of each new column; `trees`: by path, branches of those that go with
     its events; `members`: columns within the branches, which files of plain columns have in their
-    place."""
+    place; `apart`: what the file of a dataset holds, by its number, if that differs: fragments have
+    the products of all."""
 
     branches: Sequence[str]
     products: Sequence[tuple[str, str]]
     trees: Mapping[str, Sequence[str]] = {}
     members: Sequence[str] = ()
+    apart: Mapping[int, OutputContent] = {}
 
 
 class OutputContents(Struct, frozen=True):
@@ -33,6 +36,11 @@ class OutputContents(Struct, frozen=True):
     clusters: Sequence[Sequence[int]]
     with_events: Mapping[str, Sequence[Sequence[int]]] = {}
     input_format: str = "ttree"
+
+    def of(self, destination: Destination) -> OutputContent:
+        """What a file holds, of one dataset or of all."""
+        whole = self.by_label[destination.label]
+        return whole.apart.get(-1 if destination.dataset is None else destination.dataset, whole)
 
 
 def read_contents(folder: RunDirectory) -> OutputContents:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
@@ -17,14 +17,14 @@ from forkrun.histograms.sums import HistogramNames
 from forkrun.histograms.varied import axes_problems
 from forkrun.index import FileIndex
 from forkrun.plan import Units
-from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems
 from forkrun.schedule.datasets import is_made_with
-from forkrun.schedule.input_branches import InputBranches, disagreements
+from forkrun.schedule.input_branches import Fill, InputBranches
 from forkrun.schedule.job_modules import JobModules, ScheduleInput, construct_modules, is_cpp
 from forkrun.schedule.job_schedule import JobSchedule, may_fork, may_read_ahead
 from forkrun.schedule.outputs import add_outputs, with_format, with_variations
 from forkrun.schedule.plugins import load_plugins
+from forkrun.schedule.problems import file_problems
 from forkrun.schedule.versions import is_plain, plain_name
 from forkrun.schedule.warnings import Described, find_warnings
 
@@ -70,13 +70,16 @@ def _built(given: ScheduleInput) -> JobSchedule:
             import_ahead([*job.added.values(), *job.again.values()], job.found.imports)
     consumed = [plain_name(name) for name in builder.consumed_source_columns()]
     weight = config.monitoring.cutflow_weight
+    excused = _excused(job, branches, config)
     are_normalised = is_made_with(WEIGHT, weight, builder.products_by_module())
     core = _compile(builder, problems)
     core.share_histograms(config.threads.n_filling)
     _check_histograms(core, job.modules, job.variations.of_analyzers)
-    _check_files(branches, outputs, consumed)
+    if wrong := file_problems(branches, outputs, consumed, excused):
+        raise InputError("\n".join(wrong))
     is_eager = config.threads.unpack == "eager"
-    source = _source(config.source, branches, given.units, consumed, is_eager)
+    fills = _with_unasked(branches, excused)
+    source = _source(config.source, branches, given.units, consumed, is_eager, fills)
     return JobSchedule(
         core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
@@ -161,19 +164,36 @@ def _describe_columns(
         module.columns = ModuleColumns(known, frozenset(module.consumes), tried)
 
 
-def _check_files(
-    branches: InputBranches, outputs: Mapping[str, OutputContent], consumed: Iterable[str]
-) -> None:
-    kept_branches = {name for content in outputs.values() for name in content.branches}
-    kept_branches |= {
-        tree.prefix + name
-        for tree in branches.with_events
-        for content in outputs.values()
-        for name in content.trees.get(tree.tree, ())
+def _excused(
+    job: JobModules, branches: InputBranches, config: JobConfig
+) -> dict[int, frozenset[str]]:
+    """By number of a dataset, columns that its files lack and that no module always reads."""
+    return {
+        number: lacked - _always_read(job, config.datasets[number].is_data)
+        for number, lacked in branches.lacked.items()
     }
-    problems = disagreements(branches, kept_branches.union(consumed))
-    if problems:
-        raise InputError("\n".join(problems))
+
+
+def _always_read(job: JobModules, is_data: bool) -> set[str]:
+    """Columns of the input that are read in all events of data, or of simulation: modules that know
+    the dataset ask for the others where it has them."""
+    of_input = {*job.builder.consumed_source_columns()}
+    read: set[str] = set()
+    for label, (_, reads, _) in job.builder.products_by_module().items():
+        own = {plain_name(product) for product in of_input.intersection(reads)}
+        module = job.modules.get(plain_name(label))
+        read |= own if module is None else own & module.always_read(is_data)
+    return read
+
+
+def _with_unasked(
+    branches: InputBranches, excused: Mapping[int, frozenset[str]]
+) -> dict[str, Fill]:
+    """Values of columns that files lack. The core makes all columns of a module before it calls it:
+    those that it does not ask for in some dataset are anything there."""
+    names = frozenset[str]().union(*excused.values())
+    unasked = {name: (0.0, branches.readable[name].counter) for name in names}
+    return {**unasked, **branches.fills}
 
 
 def _source(
@@ -182,6 +202,7 @@ def _source(
     units: Units,
     expected: Sequence[str],
     is_eager: bool,
+    fills: Mapping[str, Fill],
 ) -> _core.Source:
     if is_eager and branches.format is not LCIO:
         raise ConfigError('threads.unpack = "eager" is for input of LCIO: leave it out')
@@ -193,7 +214,7 @@ def _source(
         columns=branches.columns,
         clusters=[() if file.unreadable else file.clusters for file in index],
         identities=[file.identity for file in index],
-        fills=branches.fills,
+        fills=fills,
         friends=_friends(index),
         friend_columns={
             name: (number, branch.name, branches.fills_of_friends.get(name, 0.0))

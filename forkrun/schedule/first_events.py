@@ -18,7 +18,8 @@ from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, joined, one_value, rows_of
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
-from forkrun.schedule.input_branches import InputBranches, missing_branches
+from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.problems import missing_branches
 
 _MOST_OPEN = 64
 """Files at a time."""

@@ -4,7 +4,7 @@ trigger menus; and whether all files have those that it uses. Pure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -19,9 +19,6 @@ from forkrun.formats.column_types import ColumnType
 from forkrun.index import Branch, ColumnNames, FileIndex, format_of_input
 from forkrun.index.model import FriendPart
 
-_SHOWN = 5
-_MOST_NAMED = 20
-"""Branches that a person would name in a list."""
 _EXACT = 2**53
 """Whole numbers up to this one are exact as fills."""
 Fill = tuple[float, str]
@@ -30,12 +27,14 @@ Fill = tuple[float, str]
 
 class KnownBranches(Struct, frozen=True):
     """Branches of a whole input, for nodes, each of which opens a part of its files: as
-    `InputBranches` has them. `filled`: names of those that some file lacks."""
+    `InputBranches` has them. `filled`: names of those that some file lacks; `apart`: of datasets
+    that have others, by number."""
 
     branches: tuple[Branch, ...]
     filled: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     members: tuple[Branch, ...] = ()
+    apart: Mapping[int, KnownBranches] = {}
 
 
 class InputBranches(Struct, frozen=True, dict=True):
@@ -60,6 +59,8 @@ class InputBranches(Struct, frozen=True, dict=True):
     """Columns within branches, by name; outputs keep these branches as they are."""
     fills_of_friends: Mapping[str, float] = {}
     """By column of a friend, its value where an event has no partner."""
+    apart: Mapping[int, InputBranches] = {}
+    """By number of a dataset, what its own files have, if that differs from the whole input."""
 
     @classmethod
     def of(
@@ -71,6 +72,49 @@ class InputBranches(Struct, frozen=True, dict=True):
     ) -> InputBranches:
         """`rule`: source.branches; `known`: of the whole input, if `index` is of a part. Raises
         ConfigError for values that columns cannot hold."""
+        whole = cls._of_files(index, rule, known, tree)
+        return replace(whole, apart=cls._apart(whole, rule, known))
+
+    @classmethod
+    def _apart(
+        cls, whole: InputBranches, rule: FilledBranches | str, known: KnownBranches | None
+    ) -> dict[int, InputBranches]:
+        """Datasets that differ from the whole input. One without events is taken for one of the
+        first file that has some, whose structure its outputs have."""
+        files_of: dict[int, list[FileIndex]] = {}
+        for file in whole.files:
+            files_of.setdefault(file.dataset, []).append(file)
+        if known is not None:
+            return {
+                number: cls._of_files(files_of.get(number, whole.files), rule, each, whole.tree)
+                for number, each in known.apart.items()
+            }
+        if len(files_of) < 2 or rule == "common":
+            return {}
+        first = next((file.dataset for file in whole.files if file.n_entries), 0)
+        has_events = {n: any(file.n_entries for file in own) for n, own in files_of.items()}
+        apart = {
+            number: cls._of_files(own, rule, None, whole.tree)
+            for number, own in files_of.items()
+            if has_events[number]
+        }
+        found = {n: apart.get(n if has_events[n] else first, whole) for n in files_of}
+        return {n: each for n, each in found.items() if not each._is_like(whole)}
+
+    def _is_like(self, other: InputBranches) -> bool:
+        """Whether outputs have the same of both."""
+        trees = [[each.branches for each in of.with_events] for of in (self, other)]
+        mine, its = ((of.branches, of.members, of.fills) for of in (self, other))
+        return mine == its and trees[0] == trees[1]
+
+    @classmethod
+    def _of_files(
+        cls,
+        index: Sequence[FileIndex],
+        rule: FilledBranches | str,
+        known: KnownBranches | None,
+        tree: str,
+    ) -> InputBranches:
         of_events = cls._of_tree(index, rule, known, tree)
         with_events = tuple(cls._with_events(index, rule))
         fills = _fills_of_friends(of_events.files[0].friends if of_events.files else ())
@@ -126,7 +170,16 @@ class InputBranches(Struct, frozen=True, dict=True):
         """What nodes have to know of files that they do not open."""
         filled, left_out = tuple(self.fills), tuple(self.left_out)
         members = tuple(self.members.values())
-        return KnownBranches(tuple(self.branches.values()), filled, left_out, members)
+        apart = {number: each.known for number, each in self.apart.items()}
+        return KnownBranches(tuple(self.branches.values()), filled, left_out, members, apart)
+
+    @cached_property
+    def lacked(self) -> Mapping[int, frozenset[str]]:
+        """By number of a dataset, columns that none of its files has, and others have; not those
+        that are filled."""
+        all_of = self.readable.keys() - self.fills.keys()
+        lacked = {n: all_of - each.readable.keys() for n, each in self.apart.items()}
+        return {n: frozenset(names) for n, names in lacked.items() if names}
 
     @property
     def format(self) -> Format:
@@ -276,121 +329,3 @@ def types_of(file: FileIndex) -> dict[str, str]:
         for name in types:
             types[name] = " and ".join(b.type for b in file.all_branches if b.name == name)
     return types
-
-
-def disagreements(given: InputBranches, used: Iterable[str]) -> list[str]:
-    """Used branches that some file lacks or has with another type, one line per file, with what to
-    do. Files without events are not looked at, nor branches that are filled."""
-    if given.is_checked:
-        return []
-    wanted = set(used)
-    of_trees = [problem for tree in given.with_events for problem in disagreements(tree, wanted)]
-    of_trees += _without_value(given, wanted)
-    files = [file for file in given.files if file.n_entries]
-    branches, may_lack = all_branches(given.files), given.fills
-    names = [name for name in branches if name in wanted]
-    types = [types_of(file) for file in files]
-    first = {name: kind for each in reversed(types) for name, kind in each.items()}
-    return [
-        problem
-        for file, own in zip(files, types, strict=True)
-        for problem in _of_file(file, own, names, first, branches, may_lack, given.prefix)
-    ] + of_trees
-
-
-def _without_value(given: InputBranches, used: set[str]) -> Iterator[str]:
-    """Columns of a friend for which no pattern has a value where an event has no partner."""
-    parts = given.files[0].friends if given.files else ()
-    for number, part in enumerate(parts):
-        names = [n for n in part.columns if n in used and n not in given.fills_of_friends]
-        if part.is_filled and names:
-            yield (
-                f"source.friends[{number}].missing.fill: {_shown(names)}, which the job reads or"
-                f' keeps, has no value where an event has no partner; add "{names[0]}" = 0, or the'
-                " like"
-            )
-
-
-def _of_file(
-    file: FileIndex,
-    own: Mapping[str, str],
-    names: Sequence[str],
-    types: Mapping[str, str],
-    branches: dict[str, Branch],
-    may_lack: Collection[str],
-    prefix: str,
-) -> list[str]:
-    missing = [name for name in names if name not in own and name not in may_lack]
-    other = [name for name in names if name in own and own[name] != types[name]]
-    short = [name for name in file.short_branches if name in names]
-    problems = []
-    if short:
-        problems.append(
-            f"{file.path}: {_shown(short)}, which the job reads or keeps, has fewer entries than"
-            f" its tree: it was made when that had some already; {_remedy(short)}"
-        )
-    if missing and prefix:
-        problems.append(
-            f"{file.path}: this file lacks {_shown(missing)}, which other files have and the job"
-            f" reads or keeps; trees that go with the events are not filled: {_remedy(missing)}"
-        )
-    elif missing:
-        problems.append(missing_branches(file, missing, branches))
-    twice = [name for name in may_lack if " and " in own.get(name, "")]
-    if twice:
-        problems.append(
-            f"{file.path}: {_shown(twice)} is there more than once, which others lack: it cannot be"
-            f" filled; leave it out of the outputs: drop = {_quoted(twice)}"
-        )
-    if other:
-        name = other[0]
-        problems.append(
-            f'{file.path}: branch "{name}" is {own[name]}, but {types[name]} in other'
-            f" files; {_remedy_of_other(other, names, branches)}"
-        )
-    return problems
-
-
-def missing_branches(file: FileIndex, names: Sequence[str], branches: dict[str, Branch]) -> str:
-    """What is said of branches that a file lacks, and others have."""
-    return (
-        f"{file.path}: this file lacks {_shown(names)}, which other files have and the job reads or"
-        f" keeps; say what it is there: source.branches = {{ fill = {_filled(names, branches)} }}"
-        " (functions know data by block.dataset.is_data, if their dataset has is_data = true), or"
-        f" {_remedy(names)}"
-    )
-
-
-def _remedy_of_other(
-    other: Sequence[str], names: Sequence[str], branches: dict[str, Branch]
-) -> str:
-    """A counter is kept as long as lists that it counts are."""
-    if set(other) & {branches[name].counter for name in names}:
-        return (
-            "it counts the values of others, which are read and kept with either, if this is left"
-            ' out as a column: source.branches = "common"'
-        )
-    return f"leave it out of the outputs: drop = {_quoted(other)}"
-
-
-def _remedy(names: Sequence[str]) -> str:
-    if len(names) <= _MOST_NAMED:
-        return f"leave it out of the outputs: drop = {_quoted(names)}"
-    return 'leave out what not all files have: source.branches = "common"'
-
-
-def _shown(names: Sequence[str]) -> str:
-    text = ", ".join(names[:_SHOWN])
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"branch{'es' if len(names) > 1 else ''} {text}{more}"
-
-
-def _quoted(names: Sequence[str]) -> str:
-    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
-
-
-def _filled(names: Sequence[str], branches: dict[str, Branch]) -> str:
-    """An example for the configuration. Weights are multiplied with others."""
-    name = names[0]
-    number = 1 if "weight" in name.lower() else 0
-    return f'{{ "{name}" = {"false" if branches[name].type.startswith("bool") else number} }}'

@@ -74,8 +74,11 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     known_sums = given.known.sums_of_weights if given.known and given.known.branches else None
     files, counts = given.branches.files, given.counts
     datasets = find_datasets(config, files, given.units, counts, known_sums)
-    for module in modules.values():
+    for label, module in modules.items():
         module.datasets = datasets
+        if module.knows_dataset:
+            lacked = given.branches.lacked.items()
+            module.lacked = {n: versions.of_input(label, names) for n, names in lacked}
     tried = Tried(given.known.n_tried, given.known.imports) if given.known else Tried()
     found = FoundOut({})
     if can_call and not problems:
@@ -196,15 +199,27 @@ def _find_reads(
 
 
 def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:
-    """IOV and numbers of the first units of each, as far as these are of one IOV."""
+    """IOV and numbers of the first units of each kind of datasets, as far as these are of one
+    IOV."""
     datasets = given.config.datasets
-    of_file = [bool(datasets) and datasets[f.dataset].is_data for f in given.branches.files]
-    is_data = given.units.of_file(of_file)
+    kinds = [_kind(given, number) for number in range(len(datasets))] or [0]
+    kind_of = given.units.of_file([kinds[file.dataset] for file in given.branches.files])
     of_unit = given.conditions.table.of_unit
-    for kind in dict.fromkeys(is_data.tolist()) or [False]:
-        numbers = np.flatnonzero(is_data == kind)
+    for kind in dict.fromkeys(kind_of.tolist()) or [0]:
+        numbers = np.flatnonzero(kind_of == kind)
         iov = int(of_unit[numbers[0]]) if len(numbers) else 0
         yield iov, numbers[np.cumprod(of_unit[numbers] == iov).astype(np.bool_)].tolist()
+
+
+def _kind(given: ScheduleInput, dataset: int) -> int:
+    """Number of the first dataset that is data, or simulation, as this one is, and lacks the same
+    columns: modules may read others of each kind."""
+    datasets, lacked = given.config.datasets, given.branches.lacked
+
+    def of(number: int) -> tuple[bool, frozenset[str]]:
+        return datasets[number].is_data, lacked.get(number, frozenset())
+
+    return next(number for number in range(len(datasets)) if of(number) == of(dataset))
 
 
 def _complete_replaced(
@@ -288,6 +303,7 @@ def _for_call(
     other = _load(entry, conditions)
     other.found_out(module.consumes, None)
     other.variation, other.datasets = call.variation, module.datasets
+    other.lacked = module.lacked
     return other
 
 

@@ -3,9 +3,10 @@ the events that this selects, with its columns."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.destinations import APART, DATASET, TOGETHER
@@ -15,8 +16,6 @@ from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
 from forkrun.formats import Format
 from forkrun.formats.column_types import counter_of
-from forkrun.formats.lcio import LCIO
-from forkrun.formats.lcio_columns import PARAMETERS, RUN_HEADER, problem_of
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
@@ -24,6 +23,7 @@ from forkrun.index.trees_with_events import says_of_tree
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches
 from forkrun.schedule.job_modules import JobModules
+from forkrun.schedule.problems import format_problems
 from forkrun.schedule.variations import Variations
 from forkrun.schedule.versions import is_plain, plain_name
 
@@ -40,38 +40,91 @@ def add_outputs(
     together, more = _add_dataset_column(config, job.builder, of_input)
     problems += more
     for output in config.outputs:
-        varied = job.variations.columns.get(output.variation, {})
-        twins = _twins(of_input)
-        apart = _with_twins({*job.versions.replaced, *varied}, twins)
-        apart |= _with_twins({name for name in twins if _is_dropped(name, output)}, twins)
-        branches = {n: each for n, each in of_input.branches.items() if n not in apart}
-        friends = {n: kind for n, kind in of_input.types_of_friends.items() if n not in apart}
-        trees = _with_events(output, of_input)
-        members = {n: m for n, m in of_input.members.items() if m.readable and n not in apart}
-        columns = _columns_of(job.builder, varied)
+        columns = _columns_of(job.builder, job.variations.columns.get(output.variation, {}))
         if together and output.datasets != TOGETHER:
             del columns[DATASET]
-        decisions = [(f"{_DECISION}{path}", "bool") for path in config.paths if output.decisions]
-        names, filled = _of_input(output, config.source.ids, branches, of_input.fills)
-        named = _named(output, {name: member.type for name, member in members.items()})
-        new = [*filled, *_named(output, friends), *named]
-        within = _within(output, members, names, {*dict(named)})
-        wanted = {*kept(columns, output), *([DATASET] if together else [])}
-        new += [(name, kind) for name, (_, kind) in columns.items() if name in wanted]
-        outputs[output.label] = OutputContent(names, [*new, *decisions], trees, within)
-        known = [*columns, *dict(decisions), *friends, *members]
-        of_output = () if output.mode is OutputMode.FRIEND else branches
-        problems += pattern_problems(output, [*of_output, *known], of_input)
-        has_columns = bool(new or decisions or within) or any(branches[n].readable for n in names)
-        problems += _decision_problems(output, config.paths)
-        problems += _parquet_problems(output, has_columns)
-        problems += _format_problems(output, of_input.format, has_columns)
-        problems += _lcio_problems(output, names, branches, [*new, *decisions])
-        problems += _field_problems(output, [*names, *within, *(name for name, _ in new)])
-        products = [columns[name][0] if name in columns else name for name, _ in new]
+        content, more = _content(config, job, output, columns, of_input, together)
+        if output.datasets == APART and of_input.apart and not more:
+            content, more = _contents_apart(config, job, output, columns, of_input)
+        problems += more
+        outputs[output.label] = content
+        decisions = dict(_decisions(config, output))
+        names = [name for name, _ in content.products if name not in decisions]
+        products = [columns[name][0] if name in columns else name for name in names]
         paths = varied_of(output, job.variations)
-        job.builder.add_output(output.label, paths, names, products, output.decisions)
+        job.builder.add_output(output.label, paths, content.branches, products, output.decisions)
     return outputs
+
+
+def _contents_apart(
+    config: JobConfig,
+    job: JobModules,
+    output: OutputConfig,
+    columns: Mapping[str, tuple[str, str]],
+    of_input: InputBranches,
+) -> tuple[OutputContent, list[str]]:
+    """What an output holds whose datasets have files of their own: each what it has itself. The
+    whole has what any of them has. Gives what is wrong with one of them as well."""
+    apart: dict[int, OutputContent] = {}
+    problems: list[str] = []
+    for number, dataset in enumerate(config.datasets):
+        if config.source.datasets and dataset.name not in config.source.datasets:
+            continue
+        own = of_input.apart.get(number, of_input)
+        found = _content(config, job, output, columns, own, False, of_input.branches)
+        apart[number], wrong = found
+        problems += [f'{text} (dataset "{dataset.name}")' for text in wrong]
+    each = list(apart.values())
+    whole = OutputContent(
+        list(dict.fromkeys(name for content in each for name in content.branches)),
+        list(dict.fromkeys(product for content in each for product in content.products)),
+        {tree: names for content in each for tree, names in content.trees.items()},
+        list(dict.fromkeys(name for content in each for name in content.members)),
+    )
+    return replace(whole, apart=apart), problems
+
+
+def _decisions(config: JobConfig, output: OutputConfig) -> list[tuple[str, str]]:
+    return [(f"{_DECISION}{path}", "bool") for path in config.paths if output.decisions]
+
+
+def _content(
+    config: JobConfig,
+    job: JobModules,
+    output: OutputConfig,
+    columns: Mapping[str, tuple[str, str]],
+    of_input: InputBranches,
+    together: bool,
+    of_others: Iterable[str] = (),
+) -> tuple[OutputContent, list[str]]:
+    """What an output holds of such input, and what is wrong with it. `of_others`: names that
+    patterns may have as well."""
+    varied = job.variations.columns.get(output.variation, {})
+    twins = _twins(of_input)
+    apart = _with_twins({*job.versions.replaced, *varied}, twins)
+    apart |= _with_twins({name for name in twins if _is_dropped(name, output)}, twins)
+    branches = {n: each for n, each in of_input.branches.items() if n not in apart}
+    friends = {n: kind for n, kind in of_input.types_of_friends.items() if n not in apart}
+    members = {n: m for n, m in of_input.members.items() if m.readable and n not in apart}
+    decisions = _decisions(config, output)
+    names, filled = _of_input(output, config.source.ids, branches, of_input.fills)
+    named = _named(output, {name: member.type for name, member in members.items()})
+    new = [*filled, *_named(output, friends), *named]
+    within = _within(output, members, names, {*dict(named)})
+    wanted = {*kept(columns, output), *([DATASET] if together else [])}
+    new += [(name, kind) for name, (_, kind) in columns.items() if name in wanted]
+    known = [*columns, *dict(decisions), *friends, *members]
+    of_output = () if output.mode is OutputMode.FRIEND else branches
+    has_columns = bool(new or decisions or within) or any(branches[n].readable for n in names)
+    problems = [
+        *pattern_problems(output, [*of_output, *known], of_input, of_others),
+        *_decision_problems(output, config.paths),
+        *format_problems(
+            output, of_input.format, has_columns, names, branches, within, [*new, *decisions]
+        ),
+    ]
+    trees = _with_events(output, of_input)
+    return OutputContent(names, [*new, *decisions], trees, within), problems
 
 
 def _add_dataset_column(
@@ -191,74 +244,26 @@ def _decision_problems(output: OutputConfig, paths: Collection[str]) -> Iterator
             yield f'{where}: path "{path}": "{_DECISION}{path}" {what}'
 
 
-def _parquet_problems(output: OutputConfig, has_columns: bool) -> Iterator[str]:
-    where = f'outputs "{output.label}": parquet'
-    if output.parquet and output.per_lumi:
-        yield f"{where}: there is one file for all lumis; leave per_lumi out"
-    if not output.parquet and output.format != "parquet":
-        return
-    if importlib.util.find_spec("pyarrow") is None:
-        yield f'{where}: the Python package pyarrow is needed: pip install "forkrun[parquet]"'
-    if output.format == "parquet" and output.compression:
-        yield f"{where}: its columns are packed by zstd; leave compression out"
-    if not has_columns:
-        yield f"{where}: nothing that is kept is a column; it has no branches of objects"
-
-
-def _format_problems(output: OutputConfig, of_input: Format, has_columns: bool) -> Iterator[str]:
-    """An output in a format that cannot be made of such input, or of objects."""
-    of_root, wanted = (TTREE.name, RNTUPLE.name), of_input.name
-    is_other = output.format in of_root and wanted not in of_root and not of_input.becomes_root
-    if is_other or (output.format == LCIO.name and of_input is not LCIO):
-        yield (
-            f'outputs.{output.label}: format "{output.format}" cannot be made of files of format'
-            f' "{wanted}"; write format = "{wanted}"'
-        )
-    elif output.format == RNTUPLE.name and not has_columns:
-        yield (
-            f'outputs.{output.label}: format "rntuple": nothing that is kept is a column, and an'
-            ' RNTuple has no branches of objects; write format = "ttree"'
-        )
-
-
-def _lcio_problems(
+def pattern_problems(
     output: OutputConfig,
-    kept_names: Sequence[str],
-    branches: Iterable[str],
-    new: Sequence[tuple[str, str]],
-) -> Iterator[str]:
-    """What files of LCIO cannot hold: parts of collections, and columns of other types."""
-    if output.format != LCIO.name:
-        return
-    where = f'outputs.{output.label}: format "lcio"'
-    if output.mode is OutputMode.FRIEND:
-        yield f"{where}: files of LCIO have no friends; leave mode out"
-    if output.compression is not None:
-        yield f"{where}: events are compressed by zlib, as LCIO does; leave compression out"
-    held = {name.partition(".")[0] for name in kept_names}
-    for missing in sorted({*branches} - {*kept_names}):
-        first, _, rest = missing.partition(".")
-        if rest and first in held - {PARAMETERS, RUN_HEADER}:
-            held.remove(first)
-            yield (
-                f'{where}: "{missing}" is left out, and other columns of "{first}" are not:'
-                f' collections are kept or left out whole, with keep or drop = ["{first}.*"]'
-            )
-    for name, kind in new:
-        if problem := problem_of(name, kind):
-            yield f"{where}: {problem}"
-
-
-def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]:
-    """Names that fields of an RNTuple cannot have."""
-    if output.format != RNTUPLE.name:
-        return
-    for name in names:
-        if set(name) & set("/\\") or not name.isprintable():
-            yield (
-                f'outputs.{output.label}: "{name}" cannot be the name of a field in an RNTuple;'
-                f' write drop = ["{name}"], or format = "ttree"'
-            )
+    names: Sequence[str],
+    of_input: InputBranches,
+    of_others: Iterable[str] = (),
+) -> list[str]:
+    """Exact names in keep that do not exist, and outputs of which nothing is left. `of_others`:
+    names that exist elsewhere."""
+    where = f'outputs "{output.label}"'
+    known = [*names, *(name for tree in of_input.with_events for name in tree.branches), *of_others]
+    problems = [
+        f"{where}: keep: {of_input.names.missing(name, known)}"
+        for name in output.keep
+        if not set(name) & set("*?[") and name not in known
+    ]
+    if not problems and not names:
+        problems.append(f"{where}: the input has no events, and its trees no branches")
+    elif not problems and not kept(names, output):
+        problems.append(f"{where}: keep and drop leave nothing to write")
+    return problems
 
 
 def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
@@ -274,24 +279,6 @@ def kept(names: Iterable[str], output: OutputConfig) -> list[str]:
 
 def _is_dropped(name: str, output: OutputConfig) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in output.drop)
-
-
-def pattern_problems(
-    output: OutputConfig, names: Sequence[str], of_input: InputBranches
-) -> list[str]:
-    """Exact names in keep that do not exist, and outputs of which nothing is left."""
-    where = f'outputs "{output.label}"'
-    known = [*names, *(name for tree in of_input.with_events for name in tree.branches)]
-    problems = [
-        f"{where}: keep: {of_input.names.missing(name, known)}"
-        for name in output.keep
-        if not set(name) & set("*?[") and name not in known
-    ]
-    if not problems and not names:
-        problems.append(f"{where}: the input has no events, and its trees no branches")
-    elif not problems and not kept(names, output):
-        problems.append(f"{where}: keep and drop leave nothing to write")
-    return problems
 
 
 def with_counters(names: Iterable[str], branches: Mapping[str, Branch]) -> list[str]:

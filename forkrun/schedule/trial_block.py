@@ -71,6 +71,11 @@ class NotingColumns:
         self._counted: dict[str, Collection] = {}
         self._named: set[str] = set()
 
+    def without(self, lacked: frozenset[str], dataset: str) -> NotingColumns:
+        """The same for events of a dataset whose files lack some columns."""
+        self.known = self.known.without(lacked, dataset)
+        return self
+
     def objects(self, block: Any, name: str) -> Any:
         """All objects; of their fields those are read that are touched."""
         from forkrun.modules.objects.records import make_virtual

@@ -79,6 +79,11 @@ class Versions:
         before = [v for v in chain[1:] if self._place[v.maker] < place]
         return before[-1] if before and not is_first else chain[0]
 
+    def of_input(self, label: str, columns: Iterable[str]) -> frozenset[str]:
+        """Names by which a module means these columns as the input has them."""
+        names = (each for name in columns for each in (name, f"{name}{AT_INPUT}"))
+        return frozenset(name for name in names if not self.seen(label, name).nominal.maker)
+
     def made(self, label: str, name: str) -> str:
         """The product that a module makes under a name."""
         for version in self._chains.get(name, ()):

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from forkrun.base.nearest import close_to
-from forkrun.config import JobConfig, OutputConfig, OutputMode
+from forkrun.config import FilledBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.datasets import WEIGHT
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.problems import is_index
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule
@@ -39,6 +40,7 @@ def find_warnings(job: Described) -> list[str]:
         *(text for output in job.config.outputs for text in _idle_patterns(output, job)),
         *(text for label, module in job.modules.items() for text in _not_booked(label, module)),
         *_stored_friends(job),
+        *_pointing_fills(job),
         *_older_forms(job.config.outputs),
     ]
 
@@ -51,6 +53,23 @@ def _stored_friends(job: Described) -> Iterator[str]:
             " tree, is kept only where an output is a tree of all entries of a single file; it does"
             " not fit other entries. Name it in source.friends to have its columns"
         )
+
+
+def _pointing_fills(job: Described) -> Iterator[str]:
+    """Patterns that give an index a value with which it points to an object that is not meant."""
+    rule = job.config.source.branches
+    for pattern, value in rule.fill.items() if isinstance(rule, FilledBranches) else ():
+        names = [
+            name
+            for name, (its, _) in job.branches.fills.items()
+            if is_index(name) and its == value >= 0 and name != pattern
+            if fnmatchcase(name, pattern)
+        ]
+        if names and not pattern.endswith("Idx"):
+            yield (
+                f'source.branches.fill."{pattern}": "{names[0]}" = {value:g} is the first object of'
+                f' its collection; before it write "*Idx" = -1'
+            )
 
 
 def _older_forms(outputs: Sequence[OutputConfig]) -> Iterator[str]:

@@ -17,7 +17,8 @@ from forkrun import _core
 from forkrun.config import FilledBranches
 from forkrun.errors import ConfigError
 from forkrun.index import Branch, FileIndex
-from forkrun.schedule.input_branches import InputBranches, disagreements
+from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.problems import disagreements
 from tests.support.jobs import environment, forkrun, write_job
 
 IDS = [("run", "uint32"), ("luminosityBlock", "uint32"), ("event", "uint64")]
@@ -127,7 +128,7 @@ def test_files_that_differ_are_an_error_with_both_remedies(tmp_path: Path) -> No
     ended = forkrun("check", write_job(tmp_path, job), cwd=tmp_path)
     assert ended.code == 3
     assert "b.root: this file lacks branches HLT_B, nTau, Tau_pt" in ended.err
-    assert 'source.branches = { fill = { "HLT_B" = false } }' in ended.err
+    assert 'source.branches = { fill = { "HLT_B" = false, "Tau_pt" = 0 } }' in ended.err
 
 
 @pytest.mark.parametrize(

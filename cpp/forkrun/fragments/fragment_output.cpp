@@ -122,10 +122,9 @@ void FragmentOutput::find_shared_counters() {
     }
     const auto product = config_.product_numbers[i];
     const auto name = counter_name(column.name);
-    if (std::ranges::count(config_.branches, name) > 0) {
-      shared_.push_back({column.name, product, name, 0, true});
-    } else if (const auto [first, is_new] = made.try_emplace(name, product); !is_new) {
-      shared_.push_back({column.name, product, name, first->second, false});
+    const bool is_of_input = std::ranges::count(config_.branches, name) > 0;
+    if (const auto [first, is_new] = made.try_emplace(name, product); is_of_input || !is_new) {
+      shared_.push_back({column.name, product, name, first->second, is_of_input});
     }
   }
 }
@@ -188,8 +187,12 @@ void FragmentOutput::check_counts(const EventBlock& block) const {
   Column column;
   std::vector<std::int64_t> counts;
   for (const auto& shared : shared_) {
+    const bool is_of_input = shared.is_of_input && block.source().has_stored(shared.counter);
+    if (!is_of_input && shared.counted_product == shared.product) {
+      continue;
+    }
     const auto offsets = block.column(shared.product).offsets();
-    if (shared.is_of_input) {
+    if (is_of_input) {
       block.source().read_stored(shared.counter, column);
       counts_from(column, counts);
     } else {

@@ -80,8 +80,8 @@ class FragmentOutput : public OutputModule {
     std::string column;
     std::uint32_t product{};
     std::string counter;
-    std::uint32_t counted_product{};  ///< of the column that made the counter, if not of the input
-    bool is_of_input{};
+    std::uint32_t counted_product{};  ///< of the first column with this counter
+    bool is_of_input{};               ///< it counts values of the input, where files have it
   };
 
   [[nodiscard]] std::vector<ColumnDescription> columns() const;

@@ -66,19 +66,28 @@ void SelectedEvents::open_group() {
   });
 }
 
-FragmentReader SelectedEvents::open(const std::string& path) const {
+FragmentReader SelectedEvents::open(const std::string& path) {
   FragmentReader fragment{path};
-  const auto same = [](const auto& one, const auto& other) {
-    return one.name == other.name && one.type == other.type;
-  };
-  if (columns_ != nullptr && !std::ranges::equal(fragment.columns(), *columns_, same)) {
-    throw InputError(path + ": has other columns than the output");
+  wanted_.clear();
+  const auto& all = fragment.columns();
+  for (const auto& column : columns_ != nullptr ? *columns_ : std::vector<ColumnDescription>{}) {
+    const auto found = std::ranges::find_if(all, [&](const auto& other) {
+      return other.name == column.name && other.type == column.type;
+    });
+    if (found == all.end()) {
+      throw InputError(path + ": has other columns than the output");
+    }
+    wanted_.push_back(static_cast<std::size_t>(found - all.begin()));
   }
   return fragment;
 }
 
 void SelectedEvents::add_piece(FragmentPiece piece) {
-  const auto columns = std::make_shared<const std::vector<Column>>(std::move(piece.columns));
+  std::vector<Column> wanted;
+  for (const auto number : wanted_) {
+    wanted.push_back(std::move(piece.columns[number]));
+  }
+  const auto columns = std::make_shared<const std::vector<Column>>(std::move(wanted));
   std::int64_t first_event = 0;
   for (const auto& entries : piece.entries) {
     if (entries.first < entries.last) {

@@ -34,8 +34,8 @@ struct FragmentGroup {
 /// What children have selected for an output, in the order of the output; read as it is asked for.
 class SelectedEvents {
  public:
-  /// `columns`: null: they are left out; `before_group` gets the number, in this list, of the group
-  /// that is read next. \throws InputError if a fragment has other columns.
+  /// `columns`: those of a fragment that are wanted; null: none; `before_group` gets the number, in
+  /// this list, of the group that is read next. \throws InputError if a fragment lacks one.
   SelectedEvents(const std::vector<FragmentGroup>& groups,
                  const std::vector<ColumnDescription>* columns,
                  const std::function<void(std::size_t)>& before_group);
@@ -49,7 +49,7 @@ class SelectedEvents {
 
  private:
   void open_group();
-  [[nodiscard]] FragmentReader open(const std::string& path) const;
+  [[nodiscard]] FragmentReader open(const std::string& path);
   void add_piece(FragmentPiece piece);
 
   const std::vector<FragmentGroup>& groups_;
@@ -57,6 +57,8 @@ class SelectedEvents {
   const std::function<void(std::size_t)>& before_group_;
   std::size_t next_group_{};
   std::optional<FragmentReader> reader_;
+  std::vector<std::size_t>
+      wanted_;  ///< numbers of the columns, in the fragment that was opened last
   std::deque<Selected> next_;
 };
 

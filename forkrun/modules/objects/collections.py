@@ -120,6 +120,8 @@ class Columns:
     ) -> None:
         """`names_there`: what messages say of other names."""
         self.types = types
+        self.lacked: frozenset[str] = frozenset()
+        """Columns that other events have."""
         self.names_there = names_there or ColumnNames()
         self._rule = rule or NamingRule()
         self._fields: dict[str, dict[str, str]] | None = None
@@ -128,6 +130,17 @@ class Columns:
     def with_types(self, types: Mapping[str, str]) -> Columns:
         """Other columns, of the same input and rule."""
         return Columns(types, self._rule, self.names_there)
+
+    def without(self, lacked: frozenset[str], dataset: str) -> Columns:
+        """Those of a dataset whose files do not have some."""
+        types = {name: kind for name, kind in self.types.items() if name not in lacked}
+        left = Columns(types, self._rule)
+        collections = self.collections_of(lacked).difference(left.names)
+        left.lacked = lacked
+        left.names_there = self.names_there.without(
+            [*sorted(lacked), *sorted(collections)], dataset
+        )
+        return left
 
     def no_field(self, collection: str, field: str) -> str:
         """What there is where a collection has no such field; "": nothing."""

@@ -24,6 +24,9 @@ class Reader(Protocol):
     def offsets(self, block: Any, name: str) -> Any:
         """(n_events + 1,) of a collection; None if no column of it can be read."""
 
+    def without(self, lacked: frozenset[str], dataset: str) -> Reader:
+        """The same for events of a dataset whose files lack some columns."""
+
     def not_read(self, column: str, message: str) -> str:
         """What is said of a column that the module may not read."""
 
@@ -43,6 +46,11 @@ class ModuleColumns(Struct, frozen=True):
     def of_names(cls, names: Iterable[str]) -> ModuleColumns:
         """A module that knows nothing but what it reads."""
         return cls(Columns({}), frozenset(names))
+
+    def without(self, lacked: frozenset[str], dataset: str) -> ModuleColumns:
+        """The same for events of a dataset whose files lack some columns."""
+        known = self.known.without(lacked, dataset)
+        return ModuleColumns(known, self.read - lacked, self.n_tried)
 
     def objects(self, block: Any, name: str) -> Any:
         """The objects of a collection, with a field for each column that is read."""

@@ -40,6 +40,9 @@ class SourceLane {
     throw Error("\"" + name + "\" is not a column of this input");
   }
 
+  /// Whether all of the loaded block has what the input stores under a name.
+  [[nodiscard]] virtual bool has_stored(const std::string& /*name*/) const { return true; }
+
   /// Whether it is worth knowing what comes after the loaded block.
   [[nodiscard]] virtual bool expects() const { return false; }
   /// That block: it may be read meanwhile. `lumis` need not live longer than the call.

@@ -44,6 +44,7 @@ class SourceFile {
   void read(std::size_t column, std::int64_t first, std::int64_t last, Column& into);
   /// A branch of the tree itself, whether or not it is a column of the source.
   void read_branch(const std::string& name, std::int64_t first, std::int64_t last, Column& into);
+  [[nodiscard]] bool has(const std::string& branch) const { return table_->has(branch); }
 
   [[nodiscard]] SourceLane::Statistics statistics() const;
 

@@ -157,6 +157,11 @@ void TreeLane::read_stored(const std::string& name, Column& into) {
              into);
 }
 
+bool TreeLane::has_stored(const std::string& name) const {
+  return std::ranges::all_of(order_.pieces(),
+                             [&](const auto& piece) { return file_of(piece).has(name); });
+}
+
 void TreeLane::read_block(const ReadPiece& read, Column& into) const {
   const auto pieces = order_.pieces();
   if (order_.is_block() && pieces.size() == 1) {

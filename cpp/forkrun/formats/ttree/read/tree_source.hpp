@@ -70,6 +70,7 @@ class TreeLane : public SourceLane {
   std::span<const std::uint64_t> load(EntryRanges block, const BlockLumis& lumis) override;
   void read(std::size_t column, Column& into) override;
   void read_stored(const std::string& name, Column& into) override;
+  [[nodiscard]] bool has_stored(const std::string& name) const override;
   [[nodiscard]] Statistics statistics() const override;
 
   /// Opens a file without loading a block, and has it alone.
