@@ -437,7 +437,15 @@ class TreeSource(Source):
 class OpenLcio:
     """A file of LCIO that stays open. Raises InputError."""
 
+    n_bytes: int
     def __init__(self, path: str) -> None: ...
+    def runs(self) -> list[tuple[int, int, int]]:
+        """Number, first byte and end of each run header."""
+
+    def check(self, entries: Sequence[int], n_threads: int = 1) -> None:
+        """Unpacks the records of these events, and goes through their blocks. Raises InputError
+        if one is damaged."""
+
     def index(self, events_per_lumi: int = 0) -> dict[str, Any]:
         """`branches`: name and type of each column; `clusters`: first event of each, then the
         number of events; `identity`: two numbers of 64 bits that tell the file from others;

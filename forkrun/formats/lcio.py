@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
-from forkrun.errors import ConfigError, InputError
-from forkrun.formats.events import NO_IDS, EventSource, Ids, OutputToMake
+from forkrun.errors import ConfigError, InputError, OutputError
+from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.first_bytes import first_bytes
 from forkrun.formats.format import Format, digest_of_ids
+
+if TYPE_CHECKING:  # they load NumPy
+    from forkrun.formats.lcio_records import InputRecords, RecordWriter
 
 _MARKER = bytes.fromhex("abadcafe")
 """Behind the first four bytes of a file."""
@@ -98,31 +101,68 @@ class LcioFormat(Format):
             return InputRecords.of(events.files[number])
 
         return [
-            [make_output(output, *file, records_of, n_threads) for file in output.files]
+            [make_output(output, *file, records_of, n_threads, verify) for file in output.files]
             for output in outputs
         ]
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
-        import numpy as np
-
-        from forkrun.formats.lcio_records import InputRecords, RecordWriter
+        from forkrun.formats.lcio_records import RecordWriter
 
         unknown = ("trees", "compression", "keep_first", "format")
         if refused := [name for name in unknown if options.get(name)]:
             raise InputError(f"merge: files of LCIO have no {', '.join(refused)}")
-        writer = RecordWriter(output)
-        n_events = 0
         for path in inputs:
             if not self.is_of(path):
                 raise InputError(f"{path}: only files of LCIO are merged with {inputs[0]}")
+        verify = bool(options.get("verify"))
+        return {"LCIO": self._joined(inputs, output, verify, RecordWriter.copy_all)}
+
+    def join(
+        self, parts: Sequence[str], output: str, trees: Sequence[str], *, verify: bool,
+        recluster: str,
+    ) -> list[int]:  # fmt: skip
+        """Without headers of runs that have no event: these are carried."""
+
+        def copy(writer: RecordWriter, records: InputRecords) -> None:
+            writer.copy(records, records.entries)
+
+        return [self._joined(parts, output, verify, copy)]
+
+    def _joined(
+        self, inputs: Sequence[str], output: str, verify: bool,
+        copy: Callable[[RecordWriter, InputRecords], None],
+    ) -> int:  # fmt: skip
+        """The number of events that a file of these inputs has."""
+        from forkrun.formats.lcio_records import InputRecords, RecordWriter
+
+        writer = RecordWriter(output)
+        written = _core.EventDigest()
+        for path in inputs:
             records = InputRecords.of(path)
-            if len(records.run):
-                writer.copy(records, np.arange(len(records.run)))
-            else:
-                writer.copy_runs(records)
-            n_events += len(records.run)
+            if verify:
+                records.check(records.entries)
+            copy(writer, records)
+            written = written + records.digest
+        if not written.count:
+            writer.copy_headers(InputRecords.of(inputs[0]))  # so that it is a file of LCIO
         writer.close()
-        return {"LCIO": n_events}
+        if verify and self.digest(output, "", NO_IDS) != written:
+            raise OutputError(f"{output}: what was written has other events than the input")
+        return written.count
+
+    def carry(
+        self,
+        inputs: Sequence[str],
+        output: str,
+        exclude: Sequence[str],
+        keep_first: bool,
+        identities: Sequence[Identity],
+        common_branches: bool,
+    ) -> None:
+        """Headers of runs, also of those without an event in the output."""
+        from forkrun.formats.lcio_records import carry_headers
+
+        carry_headers(inputs, output, [n_bytes for _, n_bytes, _ in identities])
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         found = _core.OpenLcio(path).index(events_per_lumi(ids))

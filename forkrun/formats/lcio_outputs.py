@@ -28,8 +28,10 @@ def make_output(
     entries: Sequence[Range],
     records_of: RecordsOf,
     n_threads: int,
+    verify: bool,
 ) -> int:
-    """Makes a file, and gives the number of its events. Raises InputError, OutputError."""
+    """Makes a file, and gives the number of its events. `verify`: records that are copied are
+    unpacked. Raises InputError, OutputError."""
     writer = RecordWriter(path)
     n_events = 0
     with ThreadPoolExecutor(n_threads) as threads:
@@ -40,11 +42,13 @@ def make_output(
             if output.products or dropped.collections or dropped.parameters:
                 _add_changed(writer, records, dropped, output.products, span, threads)
             else:
+                if verify:
+                    records.check(span.entry, n_threads)
                 writer.copy(records, span.entry)
             n_events += len(span.entry)
             output.progress(n_events)
     if not n_events:
-        writer.copy_runs(records_of(0))  # so that it is a file of LCIO
+        writer.copy_headers(records_of(0))  # so that it is a file of LCIO
     writer.close()
     return n_events
 
@@ -85,12 +89,14 @@ def _add_changed(
             )
             return record("LCEventHeader", header, True) + record("LCEvent", body, True)
 
-        for entry, records in zip(
-            part.entry, threads.map(made, range(len(part.entry))), strict=True
+        for entry, header, records in zip(
+            part.entry,
+            of.headers_of(part.entry).tolist(),
+            threads.map(made, range(len(part.entry))),
+            strict=True,
         ):
-            run = int(of.run[entry])
-            writer.add_run_of(of, run)
-            writer.add_event(run, int(of.event[entry]), records)
+            writer.add_header_of(of, header)
+            writer.add_event(int(of.run[entry]), int(of.event[entry]), records)
 
 
 def _values(part: Selected, products: Sequence[tuple[str, str]]) -> dict[str, Any]:

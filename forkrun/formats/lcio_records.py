@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.errors import OutputError
+from forkrun.errors import InputError, OutputError
+from forkrun.formats.format import digest_of_ids
 from forkrun.formats.lcio_bytes import access_record, index_block, record
 from forkrun.formats.lcio_columns import PARAMETERS, RUN_HEADER
 
@@ -53,43 +54,117 @@ class InputRecords(Struct, frozen=True):
             frozenset(rest for first, rest in names if first == PARAMETERS),
         )
 
+    @property
+    def entries(self) -> Any:
+        """(n,) numbers of all events."""
+        return np.arange(len(self.run))
+
+    @property
+    def digest(self) -> _core.EventDigest:
+        """Of the ids of all events, a run as one lumi."""
+        return digest_of_ids(self.run, np.ones(len(self.run)), self.event)
+
+    def headers_of(self, entries: Any) -> Any:
+        """(n,) numbers, in `runs`, of the header that each event has: the last of its run before
+        it, else the first; -1: none."""
+        found = np.full(len(entries), -1)
+        numbers: dict[int, list[int]] = {}
+        for number, (run, *_) in enumerate(self.runs):
+            numbers.setdefault(run, []).append(number)
+        for run in np.unique(self.run[entries]).tolist():
+            if own := numbers.get(run):
+                (of_run,) = np.nonzero(self.run[entries] == run)
+                begins = [self.runs[number][1] for number in own]
+                before = np.searchsorted(begins, self.places[entries[of_run], 0])
+                found[of_run] = np.array(own)[np.maximum(before - 1, 0)]
+        return found
+
+    def header(self, number: int) -> tuple[int, bytes]:
+        """A run, and the record of its header. Raises InputError."""
+        run, place, end = self.runs[number]
+        return run, self.opened.stored(place, end)
+
+    def check(self, entries: Any, n_threads: int = 1) -> None:
+        """Unpacks the records of these events. Raises InputError if one is damaged."""
+        self.opened.check(entries.tolist(), n_threads)
+
 
 class RecordWriter:
-    """Writes a file. A run header is written before the first event of its run, and again where the
-    next file has another one for it."""
+    """Writes a file. A run header is written before the first event of its run, and again where
+    later events have another one for it."""
 
     def __init__(self, path: str) -> None:
+        self._begin(path, "wb")
+
+    def _begin(self, path: str, mode: str) -> None:
         self.path = path
         with _writing(path):
-            self._file = open(path, "wb")  # noqa: SIM115
+            self._file = open(path, mode)  # noqa: SIM115
         self._n_bytes = 0
         self._headers: dict[int, bytes] = {}
         self._runs: dict[int, int] = {}
         self._events: list[tuple[Any, Any, Any]] = []
+        self._written: set[tuple[int, bytes]] = set()
+
+    @classmethod
+    def continued(cls, of: InputRecords, path: str) -> RecordWriter:
+        """Goes on behind the last record of a file that is closed. Raises InputError,
+        OutputError."""
+        ends = [*of.places[:, 1].tolist(), *(end for *_, end in of.runs), 0]
+        writer = cls.__new__(cls)
+        writer._begin(path, "r+b")
+        with _writing(path):
+            writer._n_bytes = writer._file.seek(max(ends))
+            writer._file.truncate()
+        writer._events = [(of.run, of.event, of.places[:, 0])]
+        writer._written = {of.header(number) for number in range(len(of.runs))}
+        writer._runs = {run: place for run, place, _ in of.runs}
+        return writer
+
+    def copy_all(self, of: InputRecords) -> None:
+        """All of a file, in its order, with headers of runs that have no event. Raises InputError,
+        OutputError."""
+        entries = of.entries
+        used = {*of.headers_of(entries).tolist()}
+        begin = 0
+        for number, (_, place, _) in enumerate(of.runs):
+            if number not in used:
+                end = int(np.searchsorted(of.places[:, 0], place))
+                self.copy(of, entries[begin:end])
+                self.add_header(*of.header(number))
+                begin = end
+        self.copy(of, entries[begin:])
+
+    def copy_headers(self, of: InputRecords) -> None:
+        """All run headers of a file that were not written. Raises InputError, OutputError."""
+        for number in range(len(of.runs)):
+            self.add_header(*of.header(number))
 
     def copy(self, of: InputRecords, entries: Any) -> None:
-        """Events of a file. `entries`: (n,) their numbers in it, n > 0. Raises InputError,
-        OutputError."""
-        for first, last in _same(of.run[entries]):
-            self.add_run_of(of, int(of.run[entries[first]]))
+        """Events of a file. `entries`: (n,) their numbers in it. Raises InputError, OutputError."""
+        headers = of.headers_of(entries)
+        for first, last in _same(headers):
+            self.add_header_of(of, int(headers[first]))
             self._copy_events(of, entries[first:last])
 
-    def copy_runs(self, of: InputRecords) -> None:
-        """Run headers of a file without its events. Raises InputError, OutputError."""
-        for run, *_ in of.runs:
-            self.add_run_of(of, run)
-
-    def add_run_of(self, of: InputRecords, run: int) -> None:
-        """The header of a run of a file, if it has one that was not written."""
-        found = next(((place, end) for number, place, end in of.runs if number == run), None)
-        if found:
-            self.add_run(run, of.opened.stored(*found))
+    def add_header_of(self, of: InputRecords, number: int) -> None:
+        """The header with this number in a file, of events that follow; -1: they have none."""
+        if number >= 0:
+            self.add_run(*of.header(number))
 
     def add_run(self, run: int, header: bytes) -> None:
-        """The record of a run, if it was not written."""
+        """The record of a run of which events follow, unless it is the last of this run."""
         if self._headers.get(run) != header:
             self._headers[run] = header
             self._runs[run] = self._n_bytes
+            self._written.add((run, header))
+            self._write(header)
+
+    def add_header(self, run: int, header: bytes) -> None:
+        """The record of a run of which no event need follow, if it was not written."""
+        if (run, header) not in self._written:
+            self._runs.setdefault(run, self._n_bytes)
+            self._written.add((run, header))
             self._write(header)
 
     def add_event(self, run: int, event: int, records: bytes) -> None:
@@ -140,6 +215,32 @@ class RecordWriter:
             [_RUN] * len(runs) + event[order].tolist(),
             [at for _, at in runs] + place[order].tolist(),
         )
+
+
+def carry_headers(inputs: Sequence[str], output: str, n_bytes: Sequence[int]) -> None:
+    """Adds the run headers of the inputs to a file that is closed, where it lacks them. `n_bytes`:
+    what the inputs had when they were indexed; none: that is not compared. Raises InputError,
+    OutputError."""
+    missing: dict[tuple[int, bytes], None] = {}
+    known = {*_headers_in(output, 0)}
+    for path, indexed in zip_longest(inputs, n_bytes, fillvalue=0):
+        missing.update(dict.fromkeys(_headers_in(str(path), indexed)))
+    if wanted := [header for header in missing if header not in known]:
+        writer = RecordWriter.continued(InputRecords.of(output), output)
+        for header in wanted:
+            writer.add_header(*header)
+        writer.close()
+
+
+def _headers_in(path: str, n_bytes: int) -> Iterator[tuple[int, bytes]]:
+    opened = _core.OpenLcio(path)
+    if n_bytes not in (0, opened.n_bytes):
+        raise InputError(
+            f"{path}: changed since it was indexed: its size is another; start the job again with"
+            " files that stay as they are"
+        )
+    for run, place, end in opened.runs():
+        yield run, opened.stored(place, end)
 
 
 def _same(values: Any) -> list[tuple[int, int]]:

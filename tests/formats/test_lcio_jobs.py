@@ -294,3 +294,104 @@ def test_results_in_blocks_of_several_sizes_are_compared(tmp_path: Path) -> None
 def ids_of(file: Path) -> list[tuple[int, int]]:
     index = _core.OpenLcio(str(file)).index()
     return list(zip(index["run"].tolist(), index["event"].tolist(), strict=True))
+
+
+def headers_in(file: Path) -> list[bytes]:
+    """The records of run headers, in the order of the file."""
+    opened = _core.OpenLcio(str(file))
+    return [opened.stored(place, end) for _, place, end in opened.runs()]
+
+
+def write_runs(file: Path, *records: bytes) -> tuple[Path, list[bytes]]:
+    """A file, and the run headers that it has."""
+    write(file, records)
+    return file, headers_in(file)
+
+
+def write_few_events(folder: Path) -> tuple[list[Path], list[bytes]]:
+    """Two files in which runs 7, 8 and 9 have no event, and run 5 has two headers in each; and all
+    headers that differ."""
+    none = [Collection("MCParticle", "MCParticle", [])]
+    fives = [event(5, n, none, {"Numbers": [n]}) for n in range(4)]
+    sixes = [event(6, n, none, {"Numbers": [n]}) for n in range(2)]
+    other = run_header(5, generator="another")
+    one, a = write_runs(
+        folder / "a.slcio", run_header(7), run_header(5), *fives[:2], run_header(8), other, fives[2]
+    )
+    two, b = write_runs(
+        folder / "b.slcio", other, fives[3], run_header(7), run_header(6), *sixes, run_header(9)
+    )
+    return [one, two], list(dict.fromkeys([*a, *b]))
+
+
+def test_headers_of_runs_without_events_are_merged_in_their_order(tmp_path: Path) -> None:
+    files, headers = write_few_events(tmp_path)
+    assert len(headers) == 6
+    done(tmp_path, "merge", "all.slcio", *files)
+    merged = tmp_path / "all.slcio"
+    assert headers_in(merged) == headers
+    assert ids_of(merged) == [*((5, n) for n in range(4)), (6, 0), (6, 1)]
+    done(tmp_path, "merge", "again.slcio", "--verify", merged)
+    assert (tmp_path / "again.slcio").read_bytes() == merged.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drop", [["sum_px"], ["sum_px", "MCParticle.*"]])
+def test_a_skim_has_the_headers_of_all_runs(tmp_path: Path, drop: list[str]) -> None:
+    """Also of those of which it has no event, and of files that give it none."""
+    _, headers = write_few_events(tmp_path)
+    selection = MODULE.replace('block["event"] % 2 == 0', 'block["run"] == 6')
+    file = job(tmp_path, {"label": "skim", "drop": drop})
+    (tmp_path / "modules.py").write_text(selection.replace('"event", ', '"event", "run", '))
+    made = set()
+    for children in (0, 2):
+        done(tmp_path, "run", file, "-o", f"run{children}", "--children", children)
+        skim = tmp_path / f"run{children}" / "output/skim.slcio"
+        assert ids_of(skim) == [(6, 0), (6, 1)]
+        assert sorted(headers_in(skim)) == sorted(headers)
+        made.add(skim.read_bytes())
+    assert len(made) == 1
+    off = ["--set", "merge.carry=false"]
+    done(tmp_path, "run", file, "-o", "without", *off)
+    without = headers_in(tmp_path / "without/output/skim.slcio")
+    assert [
+        run for run, *_ in _core.OpenLcio(str(tmp_path / "without/output/skim.slcio")).runs()
+    ] == [6]
+    assert set(without) < set(headers)
+
+
+def damage_last_event(file: Path) -> int:
+    """Changes a bit in the middle of the compressed data; gives the place of the record."""
+    (place, end) = _core.OpenLcio(str(file)).index()["places"][-1].tolist()
+    data = bytearray(file.read_bytes())
+    body = data.index(b"LCEvent\0", place + 30) - 24
+    data[(body + 32 + end) // 2] ^= 4
+    file.write_bytes(data)
+    return int(body)
+
+
+def test_a_record_that_is_damaged_is_not_copied_with_verify(tmp_path: Path) -> None:
+    file = write_events(tmp_path / "a.slcio", {1: range(3)})
+    body = damage_last_event(file)
+    done(tmp_path, "merge", "copied.slcio", file)
+    ended = forkrun("merge", "checked.slcio", file, "--verify", cwd=tmp_path)
+    assert ended.code == 3
+    words = f"{file}: entry 2, at byte {body}: the data of the record LCEvent cannot be inflated"
+    assert words in ended.err
+    assert not (tmp_path / "checked.slcio").exists()
+    settings = {"source": {"files": [str(file)]}, "outputs": [{"label": "all"}]}
+    write_job(tmp_path, {**settings, "merge": {"verify": True}})
+    ended = forkrun("run", "job.json", "-o", "run", cwd=tmp_path)
+    assert ended.code == 3
+    assert words in ended.err
+
+
+def test_an_event_without_compression_whose_blocks_do_not_fit_is_not_copied(tmp_path: Path) -> None:
+    file = write_events(tmp_path / "a.slcio", {1: range(3)}, is_compressed=False)
+    data = bytearray(file.read_bytes())
+    place = data.rindex(bytes.fromhex("deadbeef"), 0, data.rindex(b"LCEventHeader")) - 4
+    data[place + 3] ^= 4  # the length of the last block of an event
+    file.write_bytes(data)
+    ended = forkrun("merge", "checked.slcio", file, "--verify", cwd=tmp_path)
+    assert ended.code == 3
+    assert "a block has" in ended.err

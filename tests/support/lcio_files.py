@@ -127,10 +127,12 @@ def event(
     return record("LCEventHeader", header, is_compressed) + record("LCEvent", data, is_compressed)
 
 
-def run_header(run: int, version: Version = NEWEST, is_compressed: bool = True) -> bytes:
+def run_header(
+    run: int, version: Version = NEWEST, is_compressed: bool = True, generator: str = "none"
+) -> bytes:
     """The record of a run."""
     content = i(run) + text("Detector") + text("made by a test") + i(1) + text("ECAL")
-    content += parameters({"Generator": ["none"]}, version)
+    content += parameters({"Generator": [generator]}, version)
     return record("LCRunHeader", block("RunHeader", content, version), is_compressed)
 
 

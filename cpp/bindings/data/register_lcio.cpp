@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/formats/lcio/changed_event.hpp>
 #include <forkrun/formats/lcio/event_source.hpp>
 #include <forkrun/formats/lcio/file_index.hpp>
@@ -48,6 +49,20 @@ py::array_t<T> numbers_of(const std::vector<EventId>& events, const Of& of) {
   return numbers;
 }
 
+/// Number, place and end of each run header.
+py::list runs_of(const OpenLcio& open) {
+  py::list runs;
+  for (const auto& run : open.file().runs()) {
+    runs.append(py::make_tuple(run.header.run, run.head.place, run.head.end()));
+  }
+  return runs;
+}
+
+void check(const OpenLcio& open, const std::vector<std::size_t>& entries, std::size_t n_threads) {
+  const auto& file = open.file();
+  in_parallel(entries.size(), n_threads, [&](std::size_t i) { file.check_event(entries[i]); });
+}
+
 /// Columns, clusters, ids and places of events and of run headers, and what tells the file from
 /// others.
 py::dict index_of(const OpenLcio& open, std::uint32_t events_per_lumi) {
@@ -61,11 +76,7 @@ py::dict index_of(const OpenLcio& open, std::uint32_t events_per_lumi) {
   found["clusters"] = index.clusters;
   found["identity"] = index.identity;
   found["status"] = py::make_tuple(open.file().n_bytes(), open.file().modified_ns());
-  py::list runs;
-  for (const auto& [run, place, end] : index.runs) {
-    runs.append(py::make_tuple(run, place, end));
-  }
-  found["runs"] = runs;
+  found["runs"] = runs_of(open);
   const auto& events = open.file().events();
   py::array_t<std::int64_t> places{{static_cast<py::ssize_t>(events.size()), py::ssize_t{2}}};
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -175,6 +186,10 @@ void register_lcio(py::module_& module) {
       .def("changed", &changed, py::arg("entry"), py::arg("dropped_collections"),
            py::arg("dropped_parameters"), py::arg("new_collections"), py::arg("new_blocks"),
            py::arg("new_parameters"))
+      .def_property_readonly("n_bytes", [](const OpenLcio& open) { return open.file().n_bytes(); })
+      .def("runs", &runs_of)
+      .def("check", &check, py::arg("entries"), py::arg("n_threads") = 1,
+           py::call_guard<py::gil_scoped_release>())
       .def("index", &index_of, py::arg("events_per_lumi") = 0)
       .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
   py::class_<lcio::EventSource, Source>(module, "LcioSource")

@@ -83,6 +83,18 @@ std::vector<std::byte> EventFile::restored(const RecordHead& head) const {
   return data;
 }
 
+void EventFile::check_event(std::size_t entry) const {
+  const auto& event = events_.at(entry);
+  for (const auto place : {event.place, event.body}) {
+    try {
+      for_each_block(restored(head_at(place)), [](const Block&) {});
+    } catch (...) {
+      rethrow_with_context(path_ + ": entry " + std::to_string(entry) + ", at byte " +
+                           std::to_string(place));
+    }
+  }
+}
+
 const RunHeader* EventFile::run_header(std::int32_t run) const {
   const auto found = std::ranges::find(runs_, run, [](const Run& of) { return of.header.run; });
   return found == runs_.end() ? nullptr : &found->header;

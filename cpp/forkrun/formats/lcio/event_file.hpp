@@ -44,6 +44,9 @@ class EventFile {
   [[nodiscard]] RecordHead head_at(std::int64_t place) const;
   /// The data of a record. \throws InputError
   [[nodiscard]] std::vector<std::byte> restored(const RecordHead& head) const;
+  /// Unpacks the two records of an event, compares their checksums, and goes through their blocks.
+  /// \throws InputError
+  void check_event(std::size_t entry) const;
   /// Fills `into` from this place. \throws InputError if the file ends before
   void read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) const;
 

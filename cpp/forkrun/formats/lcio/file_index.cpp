@@ -129,9 +129,6 @@ FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi) {
                            ", at byte " + std::to_string(place));
     }
   }
-  for (const auto& run : file.runs()) {
-    index.runs.push_back({run.header.run, run.head.place, run.head.end()});
-  }
   index.identity = digest.value();
   index.clusters = clusters_of(file.events());
   index.columns = found.take();

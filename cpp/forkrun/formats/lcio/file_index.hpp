@@ -11,18 +11,10 @@
 
 namespace forkrun::lcio {
 
-/// Where the header of a run is.
-struct StoredRun {
-  std::int32_t run{};
-  std::int64_t place{};
-  std::int64_t end{};
-};
-
 /// What a file of LCIO holds.
 struct FileIndex {
   std::array<std::uint64_t, 2> identity{};  ///< depends on where events are, and on their headers
   std::vector<EventId> events;
-  std::vector<StoredRun> runs;
   std::vector<std::int64_t> clusters;  ///< first event of each MiB, then the number of events
   std::vector<ColumnDescription> columns;
 };
