@@ -61,7 +61,7 @@ class InputRecords(Struct, frozen=True):
 
     @property
     def digest(self) -> _core.EventDigest:
-        """Of the ids of all events, a run as one lumi."""
+        """Digest of the ids of all events, a run as one lumi."""
         return digest_of_ids(self.run, np.ones(len(self.run)), self.event)
 
     def headers_of(self, entries: Any) -> Any:
