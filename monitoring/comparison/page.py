@@ -8,6 +8,7 @@ from msgspec import to_builtins
 
 from forkrun.monitoring.comparison.compare import Column
 from forkrun.monitoring.comparison.runs import FIGURES
+from forkrun.monitoring.comparison.text import format_comparison
 from forkrun.monitoring.report.page.words import WORDS
 from forkrun.monitoring.report.page.write import page_of
 
@@ -20,4 +21,5 @@ def comparison_page(columns: Sequence[Column]) -> str:
     ]
     content = {"columns": to_builtins(columns), "figures": figures, "words": WORDS}
     names = ", ".join(column.runs[0].name for column in columns)
-    return page_of(f"{names} · forkrun", ("dom.js", "tables.js", "compare.js"), content)
+    scripts, text = ("dom.js", "tables.js", "compare.js"), format_comparison(columns)
+    return page_of(f"{names} · forkrun", scripts, content, text)

@@ -208,10 +208,10 @@ def _modules(job: _Job) -> Iterator[Advice]:
     if slowest.total_s > _MOST_OF_MODULES * total_s:
         yield Advice(
             f"{slowest.label} is where the time goes: {_costs(slowest, timing)}. Twice as fast, it"
-            " takes half of that.",
+            " takes half of the CPU time.",
             f"{percent(slowest.total_s / total_s)} of the time of all modules",
             "modules",
-            job.of_threads(slowest.total_s / 2),
+            job.of_threads(slowest.cpu_s / 2),
         )
     queued = max(modules, key=lambda module: module.wait_queue_s)
     has_several = job.summary.job.threads_per_child > 1 and not job.summary.recovery
@@ -226,8 +226,10 @@ def _modules(job: _Job) -> Iterator[Advice]:
 
 
 def _costs(module: ModuleTiming, timing: Timing) -> str:
-    per_event = duration(module.total_s / timing.n_events) if timing.n_events else "-"
-    return f"{per_event} per event in {plural(module.count, 'call')}"
+    if not timing.n_events:
+        return plural(module.count, "call")
+    all_s, cpu_s = (duration(time_s / timing.n_events) for time_s in (module.total_s, module.cpu_s))
+    return f"{all_s} per event, {cpu_s} on a CPU, in {plural(module.count, 'call')}"
 
 
 def _unread(job: _Job) -> Iterator[Advice]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forkrun.base.quantities import plural, seconds, size
+from forkrun.monitoring.report.memory import peak_text
 
 MOST_ADVICE = 3
 MOST_HELP = 6
@@ -28,7 +29,8 @@ def cost_in_words(report: Mapping[str, Any]) -> str:
         f"{_time(totals['cpu_s'])} on CPUs in event loops",
     ]
     if memory := report["memory"]:
-        parts.append(f"{size(memory['peak']['pss_bytes'])} of memory")
+        peak = peak_text(memory["peak"]["pss_bytes"], memory["is_at_least"])
+        parts.append(f"{peak} of memory{' on a node' * (job['n_nodes'] > 1)}")
     parts.append(f"{size(totals['read_bytes'])} read")
     return " · ".join(parts)
 

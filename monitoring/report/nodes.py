@@ -83,7 +83,7 @@ class NodeReports(Struct, frozen=True):
     def memory(self) -> MemorySummary | None:
         """That of the node with the highest peak, and sums."""
         known = {node.node: node.memory for node in self.nodes if node.memory is not None}
-        return of_nodes(known, len(self.nodes))
+        return of_nodes(known, self.n_nodes)
 
 
 def read_node_reports(folder: RunDirectory) -> NodeReports | None:

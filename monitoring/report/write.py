@@ -51,7 +51,7 @@ def write_report(
     report = summary.to_json()
     times = "\n" + format_timing(timing, summary.events.n_events_read) if timing else problem
     write_text(folder.report_text, text + times)
-    write_text(folder.report_page, report_page(folder, records, summary, timing))
+    write_text(folder.report_page, report_page(folder, records, summary, timing, text + times))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots:
         from forkrun.monitoring.report.plots import write_plots

@@ -148,7 +148,10 @@ def test_the_module_that_takes_the_time_is_named(
     assert found.text.startswith(f"{modules[0].label} is ")
     assert (found.figure, found.saves_s) == (figure, saves_s)
     # Half of the events were measured: the other half has taken as long.
-    half = timing(*(replace(each, total_s=each.total_s / 2) for each in modules), n_events=300)
+    half = timing(
+        *(replace(each, total_s=each.total_s / 2, cpu_s=each.cpu_s / 2) for each in modules),
+        n_events=300,
+    )
     halved = [each for each in advice_on(write_run(ledger=EVEN), half) if "where" in each.text]
     assert [each.saves_s for each in halved] == [saves_s] * len(halved)
 

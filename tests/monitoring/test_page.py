@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -45,6 +47,22 @@ def test_the_page_has_the_report_and_what_happened_when(write_run: WriteRun) -> 
     assert bars[0] == [[2, 8, 1, 1], [9, 15, 1, 4]]
     at_peak = content["memory"]["time_s"].index(10)
     assert content["memory"]["shared"][at_peak] == round(80 * 1048.576)
+
+
+def test_without_scripts_there_are_all_numbers_and_a_picture(write_run: WriteRun) -> None:
+    run = write_run()
+    write_report(run, plots=False)
+    page = (run / "report.html").read_text(encoding="utf-8")
+    (static,) = re.findall(r"<noscript>(.*)</noscript>", page, re.S)
+    (text,) = re.findall(r"<pre>(.*)</pre>", static, re.S)
+    assert html.unescape(text) == (run / "report.txt").read_text(encoding="utf-8")
+    picture = ElementTree.fromstring(static[static.index("<svg") : static.index("</svg>") + 6])
+    texts = [each.text for each in picture.iter("text")]
+    assert texts[:4] == ["parent", "child 0", "child 1", "child 2"]
+    bars = [str(each.get("d")) for each in picture.iter("path")][1]
+    # Child 0 worked from 2 to 8 and from 9 to 15 of 20 s, which are 940 wide.
+    assert bars == "M154.0,13h282.0v10h-282.0ZM483.0,13h282.0v10h-282.0Z"
+    assert "up to 419 MB" in str(texts[-1])  # 400 MiB of RSS
 
 
 def test_nothing_is_loaded_from_elsewhere(write_run: WriteRun) -> None:

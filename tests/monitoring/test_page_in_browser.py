@@ -297,6 +297,105 @@ def test_nothing_is_hard_to_read_or_to_reach(
     assert page.errors() == []
 
 
+def wide_job(write_run: WriteRun) -> Path:
+    """Eight children, one of which died, forty modules and a hundred columns with long names."""
+    ledger = {c: [unit_line(c, c, 2, 12 + c % 3)] for c in range(8)}
+    died = {"time_s": T0 + 9, "event": "recovery", "child": 3, "pid": 99, "unit": 3,
+            "text": "child 3 died (killed by signal 9): " + "/a/long/path" * 20}  # fmt: skip
+    timeline = [*timeline_lines(), died]
+    timeline[-2] |= {"outcome": "module failed at " + "x" * 300, "help": ["y" * 300]}
+    run = measured(write_run(ledger=ledger, timeline=timeline))
+    for file in (run / "monitoring").glob("timing-*.json"):
+        part = json.loads(file.read_text())
+        column, jets = part["modules"]
+        part["modules"] = [
+            *({**column, "label": f"A_long_name_of_a_column_{n}"} for n in range(100)),
+            *({**jets, "label": f"a_long_name_of_a_module_{n}"} for n in range(40)),
+        ]
+        file.write_text(json.dumps(part))
+    return reported(lambda: run)
+
+
+@pytest.mark.slow
+def test_a_page_of_any_width_is_scrolled_downwards_alone(browser: Any, write_run: WriteRun) -> None:
+    run = wide_job(write_run)
+    try:
+        for width in (360, 560, 768, 1400, 2560):
+            metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            page = Page(browser, run)
+            assert page.run("document.documentElement.scrollWidth") <= width
+            outside = (
+                "[...document.querySelectorAll('nav a, h1, h2, .tile, .outcome, svg .mark + text')]"
+                ".filter(e => { const box = e.getBoundingClientRect();"
+                " return box.left < 0 || box.right > innerWidth; }).map(e => e.textContent)"
+            )
+            assert page.run(outside) == []
+            shown = page.run(
+                "[...document.querySelectorAll('#children thead th')]"
+                ".filter(e => e.getBoundingClientRect().width > 0).length"
+            )
+            assert shown == (13 if width >= 720 else 7)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.slow
+def test_columns_are_chosen_by_keyboard(browser: Any, write_run: WriteRun) -> None:
+    metrics = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        page = Page(browser, reported(write_run))
+        assert "first event" not in page.texts("#children thead th button")
+        page.select("#children .choose summary")[0].send_keys(Keys.ENTER)
+        (box,) = (
+            label for label in page.select("#children .choose label") if label.text == "first event"
+        )
+        box.find_element("css selector", "input").send_keys(Keys.SPACE)
+        assert "first event" in page.texts("#children thead th button")
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.slow
+def test_paper_has_all_columns_and_colours_and_no_glossary(
+    browser: Any, write_run: WriteRun
+) -> None:
+    run = wide_job(write_run)
+    metrics = {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False}  # A4
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        page = Page(browser, run)
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": dark})
+        for part in ("nav", "#words", ".controls", ".choose"):
+            assert page.run(
+                "getComputedStyle(document.querySelector(arguments[0])).display", part
+            ) == ("none")
+        tables = page.run(
+            "[...document.querySelectorAll('table')].map(t => [t.caption.textContent,"
+            " t.getBoundingClientRect().right, [...t.tHead.rows[0].cells]"
+            ".filter(e => e.getBoundingClientRect().width === 0).length])"
+        )
+        assert [each for each in tables if each[1] > 718 or each[2] > 0] == []
+        assert page.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        exact = "getComputedStyle(document.querySelector('.bar')).printColorAdjust"
+        assert page.run(exact) == "exact"
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        light = [{"name": "prefers-color-scheme", "value": "light"}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": light})
+
+
+@pytest.mark.slow
+def test_no_heading_is_read_twice(browser: Any, write_run: WriteRun) -> None:
+    page = Page(browser, reported(lambda: measured(write_run())))
+    seen = page.run(
+        "[...document.querySelectorAll('h2, h3, caption:not(.unseen)')].map(e => e.textContent)"
+    )
+    assert len(seen) == len(set(seen))
+
+
 @pytest.mark.slow
 def test_a_thousand_nodes_are_shown_at_once(browser: Any, write_run: WriteRun) -> None:
     run = write_run(ledger={})

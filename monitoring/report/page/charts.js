@@ -34,7 +34,7 @@ class Chart {
   time(x) { return this.stretch.from + ((x - MARGIN.left) / this.inner) * (this.stretch.to - this.stretch.from); }
 
   draw() {
-    this.width = Math.max(this.node.clientWidth, 320);
+    this.width = Math.max(this.node.clientWidth, 280);
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.svg.setAttribute("height", this.height);
     const clip = `clip-${this.stretch.charts.indexOf(this)}`;
@@ -64,7 +64,8 @@ class Chart {
   }
 
   mark(time, text) {
-    this.body.append(drawn("line", { class: "mark", x1: this.x(time), x2: this.x(time), y1: MARGIN.top, y2: this.height - MARGIN.bottom }), drawn("text", { x: this.x(time) + 3, y: MARGIN.top - 4 }, text));
+    const x = this.x(time), isRight = x > this.width - MARGIN.right - 8 * text.length; // else it would be cut
+    this.body.append(drawn("line", { class: "mark", x1: x, x2: x, y1: MARGIN.top, y2: this.height - MARGIN.bottom }), drawn("text", { x: isRight ? x - 3 : x + 3, y: MARGIN.top - 4, "text-anchor": isRight ? "end" : "start" }, text));
   }
 
   listen() {

@@ -12,6 +12,7 @@ from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.glance import cheaper
 from forkrun.monitoring.report.page.courses import course_rows
+from forkrun.monitoring.report.page.picture import draw_picture
 from forkrun.monitoring.report.page.series import (
     activity_rows,
     dataset_names,
@@ -32,11 +33,11 @@ _SCRIPTS = ("dom.js", "tables.js", "charts.js", "activity.js", "pictures.js", "p
 
 
 def report_page(
-    folder: RunDirectory, records: RunRecords, summary: Summary, timing: Timing | None
+    folder: RunDirectory, records: RunRecords, summary: Summary, timing: Timing | None, text: str
 ) -> str:
-    """The page of a job, of all its sessions."""
+    """The page of a job, of all its sessions. `text`: the report for those without scripts."""
     content = page_content(folder, records, summary, timing)
-    return page_of(f"{summary.job.name} · forkrun", _SCRIPTS, content)
+    return page_of(f"{summary.job.name} · forkrun", _SCRIPTS, content, text, draw_picture(content))
 
 
 def page_content(

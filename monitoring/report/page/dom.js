@@ -54,6 +54,7 @@ const anchor = (term) => `word-${term.replace(/[^A-Za-z0-9]+/g, "-")}`;
 function section(id, title, ...children) {
   const body = children.filter(Boolean);
   if (!body.length) return;
+  for (const part of body) part.querySelectorAll?.("caption").forEach((caption) => { if (caption.textContent === title) caption.classList.add("unseen"); });
   document.getElementById("contents").append(element("a", { href: `#${id}` }, title));
   document.getElementById("main").append(element("section", { id, "aria-labelledby": `${id}-title` }, element("h2", { id: `${id}-title` }, title), ...body));
 }

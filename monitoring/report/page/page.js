@@ -54,7 +54,7 @@ function remarks() {
 function charts() {
   const stretch = new Stretch(CONTENT.end_s), last = CONTENT.parent.find((bar) => bar.what === "merge");
   const marks = [...CONTENT.sessions_s.slice(ON_NODES ? Infinity : 1).map((time) => [time, "resumed"]), ...(last ? [[last.start_s, "merge"]] : [])];
-  const note = () => element("p", { class: "note" }, "Drag over a stretch to look closer; both charts show the same time.");
+  const note = () => element("p", { class: "note controls" }, "Drag over a stretch to look closer; both charts show the same time.");
   if (CONTENT.memory) {
     const layers = memoryLayers(CONTENT.memory), chart = memoryChart(stretch, CONTENT.memory, layers, marks);
     const named = layers.length > 10 ? [...layers.slice(0, 2), { colour: layers[2].colour, text: `${layers.length - 2} children, private` }] : layers;
@@ -103,9 +103,9 @@ function phases() {
 
 function children() {
   const columns = [
-    numbers("child", (row) => row.child), words("status", (row) => row.status, { bad: (row) => row.failed }), numbers("units", (row) => row.n_units, count), numbers("events", (row) => row.n_events),
-    numbers("rate", (row) => row.rate_events_per_s, (rate) => (rate === null ? DASH : `${count(rate)} /s`)), numbers("first event", (row) => row.first_event_s, took), numbers("end", (row) => row.end_s, took), numbers("processing time", (row) => row.processing_s, took),
-    numbers("CPU efficiency", (row) => row.cpu_efficiency, percent), numbers("read calls", (row) => row.read_calls), numbers("read", (row) => row.read_bytes, size), numbers("PSS", (row) => row.peak_pss_bytes, size, { shown: "peak PSS" }), numbers("private", (row) => row.peak_uss_bytes, size, { shown: "peak private" }),
+    numbers("child", (row) => row.child), words("status", (row) => row.status, { bad: (row) => row.failed }), numbers("units", (row) => row.n_units, count, { detail: true }), numbers("events", (row) => row.n_events),
+    numbers("rate", (row) => row.rate_events_per_s, (rate) => (rate === null ? DASH : `${count(rate)} /s`)), numbers("first event", (row) => row.first_event_s, took, { detail: true }), numbers("end", (row) => row.end_s, took, { detail: true }), numbers("processing time", (row) => row.processing_s, took),
+    numbers("CPU efficiency", (row) => row.cpu_efficiency, percent, { detail: true }), numbers("read calls", (row) => row.read_calls, count, { detail: true }), numbers("read", (row) => row.read_bytes, size, { detail: true }), numbers("PSS", (row) => row.peak_pss_bytes, size, { shown: "peak PSS" }), numbers("private", (row) => row.peak_uss_bytes, size, { shown: "peak private" }),
   ];
   if (REPORT.children.length) section("children", "Children", table("Children", columns, REPORT.children));
 }
@@ -115,8 +115,8 @@ function nodes() {
   if (!ON_NODES) return;
   section("nodes", "Nodes", table("Nodes", [
     numbers("node", (row) => row.node), numbers("units", (row) => row.n_units), numbers("events", (row) => row.n_events), numbers("rate", (row) => (row.event_loop_s ? row.n_events / row.event_loop_s : null), (rate) => (rate === null ? DASH : `${count(rate)} /s`), { shown: "in its event loops" }),
-    numbers("first event", (row) => row.first_event_s, took), numbers("end", (row) => row.end_s, took), numbers("active time", (row) => row.phases?.active_s ?? null, took), numbers("start-up", (row) => row.phases?.startup_s ?? null, took), numbers("processing time", (row) => row.processing_s, took), numbers("CPU", (row) => row.cpu_s, took), numbers("read", (row) => row.read_bytes, size), numbers("children that failed", (row) => row.n_deaths, count, { bad: (row) => row.n_deaths > 0 }),
-    words("machine", (row) => row.host ?? DASH), numbers("sessions", (row) => row.sessions.length), numbers("gaps", (row) => row.gaps_s, took), numbers("PSS", (row) => row.memory?.peak.pss_bytes ?? null, size, { shown: "peak PSS" }), numbers("shared", (row) => row.memory?.peak.shared_bytes ?? null, size),
+    numbers("first event", (row) => row.first_event_s, took, { detail: true }), numbers("end", (row) => row.end_s, took, { detail: true }), numbers("active time", (row) => row.phases?.active_s ?? null, took), numbers("start-up", (row) => row.phases?.startup_s ?? null, took, { detail: true }), numbers("processing time", (row) => row.processing_s, took, { detail: true }), numbers("CPU", (row) => row.cpu_s, took, { detail: true }), numbers("read", (row) => row.read_bytes, size, { detail: true }), numbers("children that failed", (row) => row.n_deaths, count, { bad: (row) => row.n_deaths > 0 }),
+    words("machine", (row) => row.host ?? DASH, { detail: true }), numbers("sessions", (row) => row.sessions.length, count, { detail: true }), numbers("gaps", (row) => row.gaps_s, took, { detail: true }), numbers("PSS", (row) => row.memory?.peak.pss_bytes ?? null, size, { shown: "peak PSS" }), numbers("shared", (row) => row.memory?.peak.shared_bytes ?? null, size, { detail: true }),
   ], REPORT.nodes));
 }
 
@@ -126,13 +126,13 @@ function modules() {
   const total = timing.modules.reduce((sum, each) => sum + each.total_s, 0), events = timing.n_events || 1;
   const costs = [
     numbers("calls", (row) => row.count), numbers("time", (row) => row.total_s, took), { term: "share", value: (row) => row.total_s, cell: (row) => percent(total ? row.total_s / total : 0) },
-    numbers("per event", (row) => row.total_s / events, took), numbers("mean", (row) => row.mean_s, took), numbers("p95", (row) => row.p95_s, took), numbers("longest", (row) => row.max_s, took), numbers("CPU", (row) => row.cpu_s, took),
+    numbers("per event", (row) => row.total_s / events, took), numbers("mean", (row) => row.mean_s, took, { detail: true }), numbers("p95", (row) => row.p95_s, took, { detail: true }), numbers("longest", (row) => row.max_s, took, { detail: true }), numbers("CPU", (row) => row.cpu_s, took, { detail: true }),
   ];
-  const waits = [numbers("waits for inputs", (row) => row.wait_inputs_s, took), numbers("waits for its turn", (row) => row.wait_queue_s, took)];
+  const waits = [numbers("waits for inputs", (row) => row.wait_inputs_s, took, { detail: true }), numbers("waits for its turn", (row) => row.wait_queue_s, took, { detail: true })];
   const called = timing.modules.filter((each) => each.count).sort((a, b) => b.total_s - a.total_s), isColumn = (each) => each.kind === "source column";
   const own = called.filter((each) => !isColumn(each)), stalls = timing.stalls.filter((each) => each.total_s > 0);
   section("modules", "Modules",
-    own.length ? table("Modules", [words("module", (row) => row.label), words("kind", (row) => `${row.kind}, ${row.concurrency}`), ...costs, ...waits], own) : null,
+    own.length ? table("Modules", [words("module", (row) => row.label), words("kind", (row) => `${row.kind}, ${row.concurrency}`, { detail: true }), ...costs, ...waits], own) : null,
     stalls.length ? table("Waiting for inputs", [words("module", (row) => row.module), words("waited for", (row) => row.waited_for), numbers("times", (row) => row.count), numbers("time", (row) => row.total_s, took)], stalls) : null,
     element("p", { class: "note" }, [...timing.remarks, "Times are summed over children and threads"].join(". ") + "."));
 }
@@ -144,9 +144,9 @@ function input() {
   const rows = [...(costs.common ? [costs.common] : []), ...costs.columns].sort((a, b) => b.total_s - a.total_s), total = rows.reduce((sum, row) => sum + row.total_s, 0);
   if (!rows.length) return;
   section("input", "Input", table("Columns that were read", [
-    { ...words("column", (row) => row.column || "(common to columns)"), cell: (row) => (row.column ? row.column : word("common to columns")) }, numbers("blocks", (row) => row.n_blocks), numbers("column reads", (row) => row.read_calls, count, { shown: "reads" }), numbers("bytes read", (row) => row.read_bytes, size), numbers("unpacked", (row) => row.unpacked_bytes, size),
-    { term: "ratio", value: (row) => row.unpacked_bytes / row.packed_bytes || 0, cell: (row) => (row.packed_bytes ? (row.unpacked_bytes / row.packed_bytes).toFixed(2) : DASH) },
-    numbers("reading", (row) => row.read_s, took), numbers("unzipping", (row) => row.unpack_s, took), numbers("decoding", (row) => row.decode_s, took), numbers("time", (row) => row.total_s, took), { term: "share", value: (row) => row.total_s, cell: (row) => percent(total ? row.total_s / total : 0) },
+    { ...words("column", (row) => row.column || "(common to columns)"), cell: (row) => (row.column ? row.column : word("common to columns")) }, numbers("blocks", (row) => row.n_blocks, count, { detail: true }), numbers("column reads", (row) => row.read_calls, count, { shown: "reads", detail: true }), numbers("bytes read", (row) => row.read_bytes, size), numbers("unpacked", (row) => row.unpacked_bytes, size, { detail: true }),
+    { detail: true, term: "ratio", value: (row) => row.unpacked_bytes / row.packed_bytes || 0, cell: (row) => (row.packed_bytes ? (row.unpacked_bytes / row.packed_bytes).toFixed(2) : DASH) },
+    numbers("reading", (row) => row.read_s, took, { detail: true }), numbers("unzipping", (row) => row.unpack_s, took, { detail: true }), numbers("decoding", (row) => row.decode_s, took, { detail: true }), numbers("time", (row) => row.total_s, took), { term: "share", value: (row) => row.total_s, cell: (row) => percent(total ? row.total_s / total : 0) },
   ], rows), costs.not_read.length ? element("p", { class: "note" }, word("read by nobody", "Read by nobody"), `, though modules say that they read them: ${costs.not_read.join(", ")}.`) : null);
 }
 

@@ -2,11 +2,15 @@
 // Tables that sort by each column and show the rows that hold a text.
 
 const MOST_ROWS = 200; // at first; a button shows the rest
+const MANY_COLUMNS = 9; // of these some are not shown at first where there is no room
+const NARROW = 720; // [px]
 
-// columns: {term, shown, text: is it words, cell(row) → string or node, value(row) → what it is sorted by}
+// columns: {term, shown, text: is it words, detail: not shown where there is no room, cell(row) → string or
+// node, value(row) → what it is sorted by}
 function table(caption, columns, rows, { filter = rows.length > 8 } = {}) {
   let order = { column: null, sign: 1 }, sought = "", all = false;
   const body = element("tbody"), more = element("p", { class: "note" });
+  const off = new Set(columns.length >= MANY_COLUMNS && window.innerWidth < NARROW ? columns.filter((column) => column.detail) : []);
   const heads = columns.map((column) => head(column));
 
   function head(column) {
@@ -25,15 +29,31 @@ function table(caption, columns, rows, { filter = rows.length > 8 } = {}) {
     if (order.column) found.sort((a, b) => order.sign * compared(valueOf(order.column, a), valueOf(order.column, b)));
     const shown = all ? found : found.slice(0, MOST_ROWS);
     body.replaceChildren(...shown.map((row) => element("tr", {}, ...columns.map((column) => cell(column, row)))));
+    hide();
     more.replaceChildren();
     if (found.length > shown.length) more.append(`${count(shown.length)} of ${count(found.length)} rows. `, element("button", { type: "button", onclick: () => { all = true; show(); } }, "Show all"));
     else if (sought) more.append(`${count(found.length)} of ${count(rows.length)} rows`);
+  }
+
+  // Columns that are off are still printed.
+  function hide() {
+    if (columns.length < MANY_COLUMNS) return;
+    for (const row of [heads, ...[...body.rows].map((each) => [...each.cells])]) row.forEach((each, n) => each.classList.toggle("off", off.has(columns[n])));
+  }
+
+  function choice() {
+    const box = (column) => {
+      const tick = element("input", { type: "checkbox", checked: !off.has(column), onchange: () => { if (tick.checked) off.delete(column); else off.add(column); hide(); } });
+      return element("label", {}, tick, " ", column.shown ?? column.term);
+    };
+    return element("details", { class: "choose" }, element("summary", {}, "Columns"), ...columns.slice(1).map(box));
   }
 
   const input = element("input", { type: "search", "aria-label": `Rows of “${caption}” that hold`, placeholder: "Filter rows", oninput: () => { sought = input.value.trim().toLowerCase(); show(); } });
   show();
   return element("div", {},
     filter ? element("div", { class: "controls" }, input) : null,
+    columns.length >= MANY_COLUMNS ? choice() : null,
     element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": `Table: ${caption}` }, element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body)),
     more);
 }

@@ -13,11 +13,15 @@ _FOLDER = Path(__file__).parent
 _READS_CONTENT = 'const CONTENT = JSON.parse(document.getElementById("content").textContent);'
 
 
-def page_of(title: str, scripts: Sequence[str], content: Mapping[str, Any]) -> str:
-    """The whole page. Nothing in it is loaded from elsewhere. `scripts`: files of this folder."""
+def page_of(
+    title: str, scripts: Sequence[str], content: Mapping[str, Any], text: str, picture: str = ""
+) -> str:
+    """The whole page. Nothing in it is loaded from elsewhere. `scripts`: files of this folder;
+    `text`, `picture`: shown where scripts are switched off, the picture as SVG."""
     shell = _text("shell.html")
     parts = {
         "title": escape(title),
+        "static": f"<h1>{escape(title)}</h1>{picture}<pre>{escape(text)}</pre>",
         "style": _text("page.css"),
         "content": _as_script(content),
         "script": "\n".join([_READS_CONTENT, *map(_text, scripts)]),
