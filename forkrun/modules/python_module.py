@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
 T = TypeVar("T")
 Kind = Literal["producer", "filter", "analyzer"]
 Place = tuple[int, int, int]
-"""Of a block: lane, file, entry of its first event."""
+"""Place of a block: lane, file, entry of its first event."""
 
 JOB_CALLBACKS = {"pre_fork", "post_fork", "begin_job", "end_job"}
 DATASET_CALLBACKS = {"begin_dataset", "end_dataset"}

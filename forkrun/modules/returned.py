@@ -44,7 +44,7 @@ class Decision(NamedTuple):
 
 
 def decision_of(returned: Any, n_events: int) -> Decision:
-    """Of what filter() returned; None is refused. Raises TypeError."""
+    """Decision that filter() returned; None is refused. Raises TypeError."""
     if returned is None:
         raise TypeError("filter() returned None, not one bool per event; `return` may be missing")
     returned, missing = with_none(returned), None
