@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import deque
 from pathlib import Path
 
 MOST_BYTES = 4 << 30
@@ -21,10 +22,20 @@ class NotRegularError(OSError):
         return str(self.strerror)
 
 
+_recently_read: deque[str] = deque(maxlen=100)
+
+
+def recently_read() -> list[str]:
+    """Paths of records that this process has read, the last first: where an error has no other
+    reason, one of them may be damaged."""
+    return list(dict.fromkeys(reversed(_recently_read)))
+
+
 def read_regular(path: Path | str, folder: int | None = None) -> bytes:
     """Content of a regular file; `folder`: descriptor of the folder that it is in. Raises OSError,
     also for a symbolic link, for what is no regular file and for one that is too large."""
     descriptor = open_regular(path, folder)
+    _recently_read.append(os.fspath(path))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         return bytes(file.readall() or b"")
 

@@ -36,11 +36,23 @@ class NodeJobs(Struct, frozen=True):
 
 
 def read_submissions(folder: RunDirectory) -> list[NodeJobs]:
-    """All of them, in order. One that was not answered counts as accepted."""
-    known: dict[int, dict[str, Any]] = {}
+    """All of them, in order. One that was not answered counts as accepted; a line that is damaged
+    is none."""
+    known: dict[Any, dict[str, Any]] = {}
     for line in read_json_lines(folder.submissions, []):
-        known.setdefault(int(line["number"]), {}).update(line)
+        number = line.get("number")
+        whole = {**(known.get(number, {}) if isinstance(number, int) else {}), **line}
+        if _is_of_form(whole, NodeJobs):
+            known[number] = whole
     return [convert(line, NodeJobs) for line in known.values()]
+
+
+def _is_of_form(line: dict[str, Any], form: Any) -> bool:
+    try:
+        convert(line, form)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def accepted_submissions(folder: RunDirectory) -> list[NodeJobs]:
@@ -65,13 +77,29 @@ def note_kill(folder: RunDirectory, nodes: Sequence[int]) -> None:
 
 def read_kills(folder: RunDirectory) -> dict[int, float]:
     """When nodes were asked to end for the last time [s since the epoch]."""
-    lines = read_json_lines(folder.kills, [])
+    lines = [each for each in read_json_lines(folder.kills, []) if _is_of_form(each, _Kill)]
     return {int(node): float(line["time_s"]) for line in lines for node in line["nodes"]}
 
 
 def _append(place: Any, line: dict[str, Any], folder: RunDirectory) -> None:
     with output_errors(folder.path), JsonLines(place) as lines:
         lines.append([line])
+
+
+class _Kill(Struct, frozen=True):
+    time_s: float
+    nodes: tuple[int, ...]
+
+
+class _Session(Struct, frozen=True):
+    """A line when the parent of a node has begun, or ended."""
+
+    time_s: float
+    event: str
+    n_units: int = 0
+    code: int | None = None
+    host: str = ""
+    job: str = ""
 
 
 class NodeCourse(Struct, frozen=True):
@@ -108,10 +136,12 @@ def note_end(folder: RunDirectory, number: int, code: int) -> None:
 
 
 def read_course(folder: RunDirectory, number: int) -> NodeCourse:
-    """What has happened to a node."""
+    """What has happened to a node; lines that are damaged tell nothing."""
     starts: list[dict[str, Any]] = []
     codes: list[int | None] = []
     for line in read_json_lines(folder.node_ends(number), [], read_batch):
+        if not _is_of_form(line, _Session):
+            continue
         if line.get("event") == "start":
             starts.append(line)
             codes.append(None)

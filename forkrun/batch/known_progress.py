@@ -7,6 +7,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import astuple
 
 from forkrun.base.durable import read_json, write_bytes
@@ -24,7 +25,8 @@ class KnownProgress:
     def __init__(self, folder: RunDirectory) -> None:
         self._folder = folder
         kept = read_json(folder.batch / "progress.json")
-        self._known: dict[str, Any] = kept.get("nodes", {}) if kept.get("form") == _FORM else {}
+        nodes = kept.get("nodes") if kept.get("form") == _FORM else None
+        self._known: dict[str, Any] = nodes if isinstance(nodes, dict) else {}
         self._has_changed = False
 
     def read(self, number: int, since_s: float) -> RunProgress:
@@ -32,8 +34,10 @@ class KnownProgress:
         node = self._folder.node(number)
         state = [since_s, *_sizes(node)]
         known = self._known.get(node.path.name)
-        if known and known[0] == state:
-            return RunProgress(*known[1])
+        if isinstance(known, list) and known[:1] == [state]:
+            with suppress(ValueError, LookupError, TypeError):  # it is damaged
+                names = RunProgress.__struct_fields__
+                return convert(dict(zip(names, known[1], strict=True)), RunProgress)
         progress = read_progress(node, since_s)
         self._known[node.path.name] = [state, list(astuple(progress))]
         self._has_changed = True

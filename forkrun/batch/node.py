@@ -158,7 +158,7 @@ def _read_part(folder: RunDirectory, number: int) -> Part:
     place = folder.node_part(number)
     try:
         return Part.from_json(json.loads(read_batch(place)))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise OutputError(f"{place}: cannot be read: {error}; submit to another folder") from None
 
 

@@ -26,7 +26,7 @@ from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import Fingerprint
+from forkrun.rundir.fingerprint import Fingerprint, read_fingerprint
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.output_content import read_contents
 from forkrun.rundir.resume import check_extends
@@ -63,7 +63,7 @@ def _with_neighbours(code: Mapping[str, str]) -> dict[str, str]:
 def take_shipped(folder: RunDirectory) -> Fingerprint:
     """From now on this process has the code that the job was submitted with; gives the fingerprint
     that says so. Raises OutputError."""
-    fingerprint = read_json(folder.fingerprint)
+    fingerprint = read_fingerprint(folder.fingerprint)
     try:
         use_shipped(fingerprint.get("shipped", {}), folder.code)
     except (OSError, ValueError) as error:
@@ -93,7 +93,7 @@ def import_modules(folder: RunDirectory, config: JobConfig) -> None:
 
 def changed_code(folder: RunDirectory) -> list[str]:
     """Files whose code is another one than the job was submitted with."""
-    fingerprint = read_json(folder.fingerprint)
+    fingerprint = read_fingerprint(folder.fingerprint)
     known = {path: fingerprint["shipped"].get(path) for path in fingerprint["code"]}
     return [path for path, digest in known.items() if digest and digest_of(Path(path)) != digest]
 
@@ -102,7 +102,7 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
     """From now on nodes have the code that there is now; gives the files that have changed. Raises
     ConfigError or OutputError if it would make other outputs, or something else has changed as
     well: the job then is as it was."""
-    before = read_json(folder.fingerprint)
+    before = read_fingerprint(folder.fingerprint)
     if before.get("program") and not received(STATE):
         raise ConfigError(
             "resubmit --new-code: a program in Python has submitted this job, which knows its"
@@ -146,7 +146,7 @@ def changed_outputs(folder: RunDirectory, job: PreparedJob) -> list[str]:
 
 def words_of_new_code(folder: RunDirectory, commits: Sequence[Commit]) -> Iterator[str]:
     """A warning for each time that nodes were given other code: how much is of the code before."""
-    for mended in read_json(folder.fingerprint).get("mended", ()):
+    for mended in read_fingerprint(folder.fingerprint).get("mended", ()):
         yield _words(mended, commits)
 
 

@@ -28,6 +28,8 @@ _TELLING = (
     "status", "logs", "plan", "top", "report", "compare", "export", "manual", "completion",
     "estimate", "replay",
 )  # fmt: skip
+_OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
+"""What a record that is damaged may lead to."""
 _LONGEST = 2000
 """Characters of a line of an error."""
 
@@ -38,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return main_inner(sys.argv[1:] if arguments is None else arguments)
     except ForkrunError as error:
         _report(error)
+        if reason := _gone() or _damaged(error.__cause__):
+            print(f"  {reason}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("forkrun: interrupted", file=sys.stderr)
@@ -46,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
             _report(ConfigError(f"{error.filename}: {error.strerror}"))
             return ConfigError.exit_code
-        if refused := refusal(error) or _wrong_place(error):
+        if refused := refusal(error) or _wrong_place(error) or _gone() or _damaged(error):
             _report(refused)
             return refused.exit_code
         traceback.print_exc()
@@ -107,6 +111,25 @@ def _wrong_place(error: Exception) -> ForkrunError | None:
     if isinstance(error, OSError) and error.errno in _WRONG_PLACES and error.filename:
         return OutputError(f"{error.filename}: cannot be used: {error.strerror}")
     return None
+
+
+def _gone() -> ForkrunError | None:
+    """The error of a working directory that somebody has removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        what = "the current directory has been removed: change to another one, and try again"
+        return OutputError(what)
+    return None
+
+
+def _damaged(error: BaseException | None) -> ForkrunError | None:
+    """The error of a record of a run that is damaged, if that explains this one."""
+    if not isinstance(error, _OF_DAMAGE):
+        return None
+    from forkrun.cli.reports.damaged import damaged_record
+
+    return damaged_record()
 
 
 def _cut(line: str) -> str:

@@ -14,5 +14,5 @@ def read_plan(folder: RunDirectory) -> Plan:
     """Raises InputError if it is missing or damaged."""
     try:
         return Plan.from_json(json.loads(read_regular(folder.plan)))
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise InputError(f"{folder.plan}: cannot be read: {error}") from None

@@ -11,11 +11,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from forkrun import _core
+from forkrun.base.caller import option
+from forkrun.base.regular_file import is_regular, read_regular
 from forkrun.base.user_text import leaves
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
-from forkrun.errors import InputError
+from forkrun.errors import InputError, OutputError
 from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.shipped_code import shipped_digest
 
@@ -80,6 +84,30 @@ def _leave_out_places(described: dict[str, Any]) -> None:
 def _without_files(source: Mapping[str, Any]) -> dict[str, Any]:
     friends = [{**friend, "files": None} for friend in source.get("friends", ())]
     return {**source, "files": None, "list": None, "friends": friends}
+
+
+_FORM: Mapping[str, Any] = {
+    "version": dict[str, str], "configuration": dict[str, str], "input": dict[str, Any],
+    "units of work": str, "code": dict[str, str], "conditions": dict[str, str],
+}  # fmt: skip
+_MORE: Mapping[str, Any] = {"shipped": dict[str, str], "mended": list[dict[str, Any]]}
+
+
+def read_fingerprint(path: Path) -> Fingerprint:
+    """That of a job that was begun; empty if there is none. Raises OutputError if it is damaged."""
+    if not is_regular(path):
+        return {}
+    try:
+        found = msgspec.json.decode(read_regular(path), type=dict[str, Any])
+        for part, form in {**_FORM, **{k: v for k, v in _MORE.items() if k in found}}.items():
+            msgspec.convert(found[part], form)
+    except (OSError, ValueError, LookupError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise OutputError(
+            f"{path}: is damaged: {why}; choose another run directory with {option('-o')}, or"
+            f" replace this one with {option('--force')}"
+        ) from None
+    return found
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:

@@ -70,7 +70,14 @@ class NodeRanges(Struct, frozen=True):
             if len(first) != len(n_events) + 1 or any(a > b for a, b in pairwise(first)):
                 raise ValueError("its numbers are not in order")
             return cls(first, n_events, int(data["children"]))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+        ) as error:
             raise OutputError(f"{place}: cannot be read: {error}") from None
 
 

@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.base.caller import option
-from forkrun.base.durable import read_json
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import BUILD, Fingerprint, differences
+from forkrun.rundir.fingerprint import BUILD, Fingerprint, differences, read_fingerprint
 from forkrun.rundir.ledger import Commit, ledger_files, read_ledgers, revoke
 
 Integers = npt.NDArray[np.int64]
@@ -23,7 +22,7 @@ Integers = npt.NDArray[np.int64]
 def is_worth_keeping(folder: RunDirectory, now: Fingerprint) -> bool:
     """Whether the job resumes what is there, or may not work here because it is another one. False:
     nothing was committed, and something has been mended since."""
-    before = read_json(folder.fingerprint)
+    before = read_fingerprint(folder.fingerprint)
     if folder.is_finished() or any(f.stat().st_size for f in ledger_files(folder.ledger)):
         return True
     return not (before and differences(before, now))
@@ -34,7 +33,7 @@ def check_same_job(
 ) -> None:
     """Raises OutputError that says what has changed since the run directory was begun. `whole`: of
     the job that this is a part of, whose code may have been replaced."""
-    before = read_json(folder.fingerprint)
+    before = read_fingerprint(folder.fingerprint)
     if not before:
         raise OutputError(
             f"{folder.fingerprint}: cannot be read, so it cannot be compared with this job;"
