@@ -10,7 +10,7 @@ from forkrun.cli.studies.measure.finish import add_study_options, run_study
 
 KINDS = (
     "memory", "unshared", "io", "columns", "distribution", "order", "scaling", "scheduling",
-    "histograms",
+    "histograms", "growth",
 )  # fmt: skip
 """Names of the files here: each has HELP, DESCRIPTION, `add_arguments`, and `study`, which gives
 its result; or `measure`, which does all by itself."""

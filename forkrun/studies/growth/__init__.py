@@ -1,0 +1,1 @@
+"""How what a job costs grows with the number of its parts."""
