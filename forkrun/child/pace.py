@@ -35,6 +35,8 @@ _CALLS_WORTH = 1.5
 """Time of events that is worth a call, over what the call costs whatever its size."""
 _CALLS_KEPT = 7
 """Stretches from which it follows what a call costs."""
+_CALLS_TO_TRUST = 3
+"""Pairs of calls after which what a call costs is believed, however much it is."""
 _OTHER_SIZE = 1.5
 """Ratio of the sizes of two calls from which it follows."""
 _LONGEST_CALLS = 3
@@ -45,6 +47,8 @@ calls of two sizes show what is paid for each."""
 _FIRST_CALL_S = 0.05
 """What a call of Python modules costs whatever its size is not known after the first: it is taken
 for so much of it, and how large the second may be follows from the rest."""
+_MOST_FIXED_AT_FIRST, _MOST_FIXED = 4, 16
+"""Ratio of the time of a stretch to that of its events, at most, before it is believed and then."""
 _FIRST_BLOCK = 8192
 """Events of the first blocks of a job with Python modules, at most: of one unit."""
 _LARGEST_BLOCK = 262_144
@@ -53,7 +57,8 @@ _GROWTH = 8
 _GAIN = 1.05
 """Ratio of the rates at which larger blocks are worth their memory."""
 _LONGEST_BLOCK_S = 0.25
-"""Blocks that take longer do not grow: progress and balance would suffer."""
+"""Blocks that take longer do not grow, unless most of it is paid whatever their size: progress and
+balance would suffer."""
 _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
 _SLOW = 10.0
@@ -133,10 +138,16 @@ class Pace:
     def _expected_rate(self) -> float:
         """Events per second in blocks of the present size, which may be larger than the last. Where
         calls seem to cost much, events may have cost different, and that of the last counts."""
-        if not self.block or self._per_call_s > _FIRST_CALL_S:
+        is_dear = self._per_call_s > _FIRST_CALL_S
+        if not self.block or (is_dear and not self._is_trusted):
             return self._rate
         per_call_s = self._per_call_s * self._slowness
         return 1.0 / (1.0 / self._rate_of_events + per_call_s / self.block)
+
+    @property
+    def _is_trusted(self) -> bool:
+        """Whether it has been seen several times what a call costs."""
+        return len(self._fixed_s) >= _CALLS_TO_TRUST
 
     def _n_of_other_size(self) -> float:
         """Events of a call that shows what is paid for calls; 0 if that is known, would take long,
@@ -174,7 +185,8 @@ class Pace:
         if self._grows and not self._fixed_s:
             per_call_s = min(call_s / n_calls, _FIRST_CALL_S)
         per_call_s *= self._slowness
-        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, wall_s / 4)
+        least_s = wall_s / (_MOST_FIXED if self._is_trusted else _MOST_FIXED_AT_FIRST)
+        self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, least_s)
         if not self._grows:
             return
         n_bytes = n_column_bytes / min(n_events, self.block)
@@ -213,7 +225,7 @@ class Pace:
         each stretch in between would pay for a call. `n_bytes`: of the columns of an event."""
         per_call_s = self._per_call_s * self._slowness
         worth = per_call_s / (_GAIN - 1.0) * self._rate_of_events
-        short = (_LONGEST_BLOCK_S - per_call_s) * self._rate_of_events
+        short = max(_LONGEST_BLOCK_S - per_call_s, per_call_s) * self._rate_of_events
         larger = int(min(worth, short, _COLUMN_BYTES / n_bytes if n_bytes else inf, _LARGEST_BLOCK))
         self.block = max(self.block, larger)
 
@@ -226,5 +238,5 @@ class Pace:
         is_wide = n_column_bytes * larger > _COLUMN_BYTES * self.block
         if not is_worth_it or is_wide or larger == self.block:
             self._grows = False
-        elif self.block / self._rate <= _LONGEST_BLOCK_S:
+        elif self.block / self._rate <= max(_LONGEST_BLOCK_S, 2 * self._per_call_s):
             self.block = larger

@@ -221,3 +221,9 @@ def test_commits_of_thousands_of_histograms_are_a_tenth_of_the_time_of_stretches
     assert pace.n_wanted(1_000_000_000)[0] == 5_000_000
     assert pace.n_wanted(24_000_000)[0] == 2_000_000  # a third of an equal share
     assert pace.n_wanted(1_000_000)[0] == 770_000
+
+
+@pytest.mark.parametrize("s_per_call", [0.1, 0.5, 2.0])
+def test_thousands_of_modules_are_called_few_times(s_per_call: float) -> None:
+    sizes = run(Pace(4, None), 100_000, s_per_call, s_per_event=1e-6)
+    assert len(sizes) <= 9
