@@ -26,7 +26,7 @@ _PART = 0.1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this study."""
-    words = "what there is more and more of (all)"
+    words = "numbers of these grow (all)"
     parser.add_argument("series", metavar="WHAT", nargs="*", help=f"{words}: {', '.join(_NAMES)}")
     words = "part of 2,000 modules, 10,000 histograms, 100,000 lumis, … (%(default)s)"
     add_option(parser, f"--part FRACTION = {_PART}", words, type=float)
