@@ -13,7 +13,7 @@ from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
 from forkrun.analysis.steps import Steps
 from forkrun.api import LoadedJob, Submission
-from forkrun.base.arguments import check_text, listed_files, plain_value, refused
+from forkrun.base.arguments import check_label, check_text, listed_files, plain_value, refused
 from forkrun.base.quantities import plural
 from forkrun.base.received import STATE, received
 from forkrun.base.user_code.plain_errors import show_errors_plainly
@@ -119,7 +119,8 @@ class Job(JobPath):
 
     def path(self, name: str) -> JobPath:
         """A path of its own, which begins with all events; the same one for the same name."""
-        return self._begun(check_text("job.path(…)", "name", name), None)
+        check_label("job.path(…)", "name", check_text("job.path(…)", "name", name))
+        return self._begun(name, None)
 
     def _named_plugins(self) -> list[str]:
         plugins = self._sections["job"].get("plugins", ())

@@ -22,6 +22,7 @@ from forkrun.analysis.step import Step
 from forkrun.analysis.steps import Steps
 from forkrun.base.arguments import (
     check_flags,
+    check_label,
     check_text,
     check_texts,
     listed_names,
@@ -74,7 +75,7 @@ class JobPath:
     def path(self, name: str) -> JobPath:
         """A path that goes on behind the filters that this one has now, which run once for both;
         the same one for the same name."""
-        check_text("path.path(…)", "name", name)
+        check_label("path.path(…)", "name", check_text("path.path(…)", "name", name))
         if not self._steps.has_path(name):
             self._steps.add("path", name)
         return self._begun(name, self)
@@ -228,13 +229,15 @@ class JobPath:
 
     def output(self, label: str = "events", **keys: Any) -> Self:
         """Writes the events that the path leaves. `keys`: of [[outputs]], such as keep and drop."""
-        check_text("job.output(…)", "label", label)
+        check_label("job.output(…)", "label", check_text("job.output(…)", "label", label))
         plain = {key: plain_value("job.output(…)", key, value) for key, value in keys.items()}
         self._steps.add("output", label, {"label": label, "paths": [self.name], **plain})
         return self
 
     def _add(self, step: Step, on_path: bool = False) -> Self:
         path = self.name if on_path else ""
+        call = _call({"histogram": "hist"}.get(step.kind, step.kind), step.name or step.label)
+        check_label(call, "name" if step.name else "label", step.name or step.label)
         if other := self._steps.add("module", step.label, _with_plain_params(step), path):
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(
@@ -258,6 +261,7 @@ class JobPath:
             raise ConfigError(f'job.{method}("{name}", what): give an expression or a function')
         check_what(_call(method, name), what)
         if not own:
+            check_label(f"job.{method}(…)", "name", name)
             return self._add(Step("producer", name, what, params))
         declared = {**params, "replaces": [name], **own}
         return self._add(self._version(Step("producer", f"new_{name}", what, declared)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 from forkrun.base.user_text import text_problem
 from forkrun.errors import ConfigError
 
+LABEL = r"[A-Za-z_][A-Za-z0-9_.-]*"
+LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
 _MOST_SHOWN = 60
 
 
@@ -35,6 +38,12 @@ def check_texts(call: str, **texts: Any) -> None:
     for argument, value in texts.items():
         if value is not None:
             check_text(call, argument, value)
+
+
+def check_label(call: str, argument: str, value: str) -> None:
+    """A name of files, and of folders in ROOT files. Raises ConfigError."""
+    if not re.fullmatch(LABEL, value):
+        raise refused(call, argument, LABEL_FORM, value)
 
 
 def check_flags(call: str, **flags: Any) -> None:

@@ -53,11 +53,19 @@ def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:
     if not source.get("files"):
         source["files"] = files_of(chosen)
     modules = raw.get("modules") or []
-    job = raw.get("job") or {}
-    if job.get("luminosity") and all(m.get("label") != WEIGHT for m in modules):
+    if makes_weight(raw):
         modules = [{"label": WEIGHT, "type": _WEIGHT_TYPE}, *modules]
     more = {"datasets": given, "source": source, "modules": list(modules)}
     return {**raw, **more, **_outputs(raw, len(given))}
+
+
+def makes_weight(raw: Mapping[str, Any]) -> bool:
+    """Whether `with_datasets` adds the module of weights, before all others."""
+    given = raw.get("datasets")
+    if not given or not _are_tables(given) or not _have_form(raw, given):
+        return False
+    is_there = any(module.get("label") == WEIGHT for module in raw.get("modules") or [])
+    return bool((raw.get("job") or {}).get("luminosity")) and not is_there
 
 
 def _outputs(raw: Mapping[str, Any], n_datasets: int) -> dict[str, Any]:

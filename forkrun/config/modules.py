@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from forkrun.base.user_text import leaves
 from forkrun.config.section import Flag, Label, Number, Positive, Section, Texts, at_most
@@ -15,6 +15,12 @@ ModuleType = Annotated[
     str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:[\w.-]+|expression:[^\x00]+)$")
 ]
 Integer = Annotated[int, Field(strict=True)]
+Edge = Annotated[
+    Number,
+    BeforeValidator(lambda edge: float(edge) if edge in ("inf", "-inf") else edge),
+    PlainSerializer(lambda edge: edge if math.isfinite(edge) else str(edge), when_used="json"),
+]
+"""Of a bin; JSON has infinity as a text."""
 VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT]
 NOMINAL = "nominal"
@@ -39,13 +45,15 @@ class AxisConfig(Section):
     high: Number | None = None
     log: Flag = False
     """Bins of equal width in the logarithm."""
-    edges: tuple[Number, ...] = ()
+    edges: tuple[Edge, ...] = ()
     start: Integer | None = None
     stop: Integer | None = None
     """Integers from start to stop - 1."""
     categories: tuple[str, ...] | tuple[Integer, ...] = ()
     growth: Flag = False
     """Other categories get bins of their own."""
+    integers: Flag = False
+    """Categories are integers: where none is named, and they grow."""
     name: str = ""
     label: str = ""
 
@@ -59,6 +67,8 @@ class AxisConfig(Section):
         )
         if sum(forms) != 1:
             raise ValueError("an axis has bins, low and high; or edges; start and stop; categories")
+        if self.integers and any(isinstance(category, str) for category in self.categories):
+            raise ValueError("integers = true: the categories are texts")
         return self
 
 

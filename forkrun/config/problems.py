@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from forkrun.base.arguments import LABEL_FORM
 from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import short
@@ -33,7 +34,6 @@ _FORMS = {
     ' "none"',
 }
 _MOVED = {"merge.order": 'this key has been replaced; write source.order = "sorted"'}
-_LABEL_FORM = "a letter or _, then letters, digits, '_', '-' and '.'"
 
 
 def schema_problems(
@@ -54,7 +54,7 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
     if kind == "missing":
         return "this key is required"
     if kind == "string_pattern_mismatch":
-        form = _FORMS.get(".".join(p for p in location if isinstance(p, str)), _LABEL_FORM)
+        form = _FORMS.get(".".join(p for p in location if isinstance(p, str)), LABEL_FORM)
         return f"{short(detail['input'])} is not of the form {form}"
     message = str(detail["msg"]).removeprefix("Value error, ")
     text = message.replace("Input should be", "should be").replace("Input", "this")

@@ -14,6 +14,7 @@ from forkrun.base.importing import without_plugins
 from forkrun.base.input_files.urls import know_given_urls
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
+from forkrun.config.datasets import makes_weight
 from forkrun.config.filesets import read_fileset
 from forkrun.config.model import JobConfig
 from forkrun.config.problems import dotted, reference_problems, schema_problems
@@ -85,13 +86,22 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
         with without_plugins():
             config = JobConfig.model_validate(raw)
     except ValidationError as error:
-        problems += islice(schema_problems(error), _MOST_PROBLEMS + 1)
+        found = islice(schema_problems(error), _MOST_PROBLEMS + 1)
+        problems += [(_as_given(location, raw), what) for location, what in found]
     problems += islice(reference_problems(raw), _MOST_PROBLEMS + 1)
     if config is None or problems:
         lines = [_line(raw, file, settings, *p) for p in problems[:_MOST_PROBLEMS]]
         more = [f"{file}: and more; these are the first"] if len(problems) > len(lines) else []
         raise ConfigError([*lines, *more])
     return config
+
+
+def _as_given(location: tuple[int | str, ...], raw: Mapping[str, Any]) -> tuple[int | str, ...]:
+    """The place in the configuration as it was given, without the module that datasets add."""
+    match location:
+        case ("modules", int(index), *rest) if index > 0 and makes_weight(raw):
+            return ("modules", index - 1, *rest)
+    return location
 
 
 def _line(

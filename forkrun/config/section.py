@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from forkrun.base.arguments import LABEL
 from forkrun.base.quantities import parse_duration, parse_size
 
 
@@ -38,8 +39,7 @@ Number = Annotated[float, Field(strict=True)]
 """Also an integer, but neither true nor a text."""
 Flag = Annotated[bool, Field(strict=True)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(one_or_many)]
-# Labels become names of files and of folders in ROOT files.
-Label = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
+Label = Annotated[str, Field(pattern=rf"^{LABEL}$")]
 
 
 class Section(BaseModel):

@@ -27,7 +27,7 @@ def make_axis(given: Mapping[str, Any], number: int, histogram: str) -> Any:
         case {"start": start, "stop": stop}:
             return hist.axis.Integer(start, stop, **names)
     categories, growth = list(values["categories"]), values.get("growth", False)
-    is_text = all(isinstance(category, str) for category in categories)
+    is_text = not values.get("integers") and all(isinstance(each, str) for each in categories)
     kind = hist.axis.StrCategory if is_text else hist.axis.IntCategory
     return kind(categories, growth=growth, **names)
 
@@ -57,7 +57,9 @@ def _bins_of(axis: Any) -> dict[str, Any]:
         case bh.axis.Integer() if axis.traits.underflow and is_plain and not axis.traits.growth:
             return {"start": int(axis.edges[0]), "stop": int(axis.edges[-1])}
         case bh.axis.StrCategory() | bh.axis.IntCategory():
-            return {"categories": list(axis), "growth": bool(axis.traits.growth)}
+            words = {"categories": list(axis), "growth": bool(axis.traits.growth)}
+            is_told = len(axis) > 0 or isinstance(axis, bh.axis.StrCategory)
+            return words if is_told else {**words, "integers": True}
     raise TypeError(
         f"{axis!r}: job.hist takes (bins, low, high), and Regular, Variable, Integer and category"
         " axes with flow; fill others in a forkrun.Analyzer"

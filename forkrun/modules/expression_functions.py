@@ -38,11 +38,16 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
     return apply
 
 
-def _sum(values: Any, **options: Any) -> Any:
-    """Unsigned integers of less than 32 bits are an int for C++."""
-    total, kind = ak.sum(values, **options), integer_type(values)
-    is_small = kind is not None and kind.kind == "u" and kind.itemsize < np.int32().itemsize
-    return as_type(total, np.dtype(np.int64)) if is_small else total
+def _signed(name: str) -> Callable[..., Any]:
+    """A sum or product, signed of unsigned integers of less than 32 bits, which are an int for
+    C++."""
+
+    def apply(values: Any, **options: Any) -> Any:
+        total, kind = getattr(ak, name)(values, **options), integer_type(values)
+        is_small = kind is not None and kind.kind == "u" and kind.itemsize < np.int32().itemsize
+        return as_type(total, np.dtype(np.int64)) if is_small else total
+
+    return apply
 
 
 def _mean(values: Any, **options: Any) -> Any:
@@ -64,7 +69,8 @@ def _least_or_largest(name: str) -> Callable[..., Any]:
 
 
 _REDUCED: Mapping[str, Callable[..., Any]] = {
-    "sum": _sum, "mean": _mean, "any": decided_by("any", False), "all": decided_by("all", True),
+    "sum": _signed("sum"), "prod": _signed("prod"), "mean": _mean,
+    "any": decided_by("any", False), "all": decided_by("all", True),
     "min": _least_or_largest("min"), "max": _least_or_largest("max"),
 }  # fmt: skip
 """Where Awkward's function of this name has another result."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,7 +33,15 @@ def taken(
         what = f"what {method.__name__}() returned cannot be used: {error}"
     name = getattr(unpartial(author), "__name__", "")
     own = f"{name}()" if name.isidentifier() else "the expression" if not name else "the function"
+    if not name:
+        what = _in_expression(what)
     raise TypeError(what.replace(f"{method.__name__}()", own) + place_of(author))
+
+
+def _in_expression(what: str) -> str:
+    """The remedies of a message as an expression has them."""
+    what = re.sub(r"ak\.(\w+)\(([^()]*?)(, axis=\d)?\)", r"\1(\2)", what)
+    return what.replace(".astype(bool)", "a comparison such as n > 0")
 
 
 class Decision(NamedTuple):

@@ -135,7 +135,8 @@ def test_lists_of_integers_are_computed_as_rdataframe_does(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("sum(j_uint8)", "int64"), ("sum(j_uint8) - 10000", "int64"), ("sum(j_uint32)", "uint64"),
+        ("sum(j_uint8)", "int64"), ("sum(j_uint8) - 10000", "int64"),
+        ("-prod(j_uint8)", "int64"), ("sum(j_uint32)", "uint64"),
         ("num(j_uint8) - 5", "int64"), ("a_uint8 ** 9", "int64"), ("pow(a_int8, 2)", "float64"),
         ("sqrt(a_uint8)", "float64"), ("abs(a_int8)", "int32"), ("a_bool & b_bool", "bool"),
         ("~a_bool", "bool"), ("a_uint8 * 1.5", "float64"), ("max(a_int8, 300)", "int32"),

@@ -1,0 +1,117 @@
+"""Axes that JSON and empty lists cannot tell, and labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hist
+import numpy as np
+import pytest
+
+import forkrun
+from forkrun.config.modules import AxisConfig
+from forkrun.config.read import validate
+from tests.analysis.objects_file import N_MUONS, write_objects
+
+QUIET: dict[str, Any] = {"quiet": True, "plots": False}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write_objects(tmp_path / "objects.root")
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_edges_may_be_infinite(file: Path, children: int) -> None:
+    job = forkrun.Job(file)
+    job.hist("nMuon", hist.axis.Variable([-np.inf, 1, 2, np.inf]), name="n")
+    found = job.run(children=children, **QUIET).histograms["n"]
+    wanted = np.histogram(N_MUONS, [-np.inf, 1, 2, np.inf])[0]
+    assert found.values(flow=True).tolist() == [0, *wanted, 0]
+    assert found.axes[0].edges.tolist() == [-np.inf, 1, 2, np.inf]
+
+
+def test_an_infinite_edge_is_a_text_in_json_and_an_other_text_is_refused() -> None:
+    axis = AxisConfig(edges=(0, float("inf")))
+    assert axis.model_dump(mode="json")["edges"] == [0, "inf"]
+    assert AxisConfig.model_validate({"edges": [0, "inf"]}) == axis
+    with pytest.raises(ValueError, match="edges"):
+        AxisConfig.model_validate({"edges": [0, "infinite"]})
+
+
+@pytest.mark.parametrize("children", [0, 2])
+@pytest.mark.parametrize("known", [[], [2]])
+def test_growing_categories_of_integers_are_integers(
+    file: Path, children: int, known: list[int]
+) -> None:
+    job = forkrun.Job(file)
+    job.hist("nMuon", hist.axis.IntCategory(known, growth=True), name="n")
+    found = job.run(children=children, **QUIET).histograms["n"]
+    counts = {int(found.axes[0].value(k)): n for k, n in enumerate(found.values().tolist())}
+    assert counts == {n: N_MUONS.count(n) for n in set(N_MUONS)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda job: job.filter("nMuon > 1", label="2muons"),
+        lambda job: job.define("n-muons?", "nMuon"),
+        lambda job: job.hist("nMuon", (3, 0, 3), name="number of muons"),
+        lambda job: job.path("two muons"),
+        lambda job: job.output("two/muons"),
+        lambda job: job.producer(lambda events: {}, label="2"),
+        lambda job: job.analyzer(lambda events: None, label="a b"),
+    ],
+)
+def test_a_name_that_is_none_is_told_when_the_call_is_made(file: Path, call: Any) -> None:
+    with pytest.raises(forkrun.ConfigError, match=r"^(job|path)\.\w+\(.*takes a letter or _, then"):
+        call(forkrun.Job(file))
+
+
+def test_a_wrong_key_is_told_of_its_module_where_datasets_add_one() -> None:
+    raw = {
+        "datasets": [{"name": "dy", "files": ["a.root"], "cross_section": 1.0}],
+        "job": {"luminosity": 1},
+        "modules": [
+            {"label": "two", "type": "cpp:A", "on_dat": True}, {"label": "three", "type": "cpp:B"},
+        ],
+    }  # fmt: skip
+    with pytest.raises(forkrun.ConfigError) as error:
+        validate(raw, "job.toml")
+    assert str(error.value).startswith('job.toml: modules[0].on_dat (label "two"): unknown key')
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("Muon_pt > 20", "not one bool per event; use any(mask) or all(mask)"),
+        ("nMuon", "not one bool per event; use a comparison such as n > 0"),
+        ("MET_pt", "not one bool per event; use a comparison such as values > 30"),
+    ],
+)
+@pytest.mark.parametrize("children", [0, 1])
+def test_errors_of_expressions_advise_expressions(
+    file: Path, text: str, remedy: str, children: int
+) -> None:
+    job = forkrun.Job(file).filter(text)
+    with pytest.raises(forkrun.ForkrunError) as error:
+        job.run(children=children, **QUIET)
+    assert "TypeError: the expression returned" in str(error.value)
+    assert remedy in str(error.value)
+
+
+def test_errors_of_functions_advise_awkward(file: Path) -> None:
+    job = forkrun.Job(file)
+    job.filter(lambda events: events["Muon_pt"] > 20)
+    with pytest.raises(forkrun.ForkrunError, match=r"use ak\.any\(mask, axis=1\)"):
+        job.run(children=0, **QUIET)
+
+
+def test_a_column_of_integers_that_may_be_missing_names_fill_none(file: Path) -> None:
+    job = forkrun.Job(file)
+    job.define("first", "argmax(Muon_pt)")
+    job.output("o", keep=["first"])
+    with pytest.raises(forkrun.ForkrunError, match=r"column 'first' has .* take fill_none\(…, 0\)"):
+        job.run(children=0, **QUIET)
