@@ -258,7 +258,7 @@ def test_what_is_declared_is_all_that_can_be_read(file: Path) -> None:
         (lambda job: job.filter("MET_pt >"), "'MET_pt >' is not an expression"),
         (lambda job: job.filter(lambda b: 1 / 0, label="bad"), "ZeroDivisionError: division by"),
         (lambda job: job.define("x", lambda b: b.Muon), "column 'x': these are records"),
-        (lambda job: job.define("x", "max(Jet_pt)"), "column 'x' has missing values"),
+        (lambda job: job.define("x", "argmax(Jet_pt)"), "column 'x' has missing values"),
         (lambda job: job.hist("MET_pt + 1", (10, 0, 1)), "has no name; give it one"),
         (lambda job: job.hist("MET_pt", CIRCLE), "job.hist takes (bins, low, high)"),
         (lambda job: job.define("x", "MET_pt").define("x", "MET_phi"), '"x" is defined twice'),

@@ -70,10 +70,11 @@ MISTAKES = [
         ("late() returned None", "`return` may be missing", "line 5, in late: def late(block):"),
     ),
     Mistake(
-        "a column of floats has no value for some events",
-        'job.define("lead", "Jet_pt[9]").hist("lead", (9, 0, 9))\n',
+        "a column of integers has no value for some events",
+        'job.define("lead", "argmax(Jet_pt[9:])").hist("lead", (9, 0, 9))\n',
         (
-            "column 'lead' has missing values (None); fill_none(…, value)",
+            "column 'lead' has missing values (None), which only floating-point numbers may be:"
+            " take fill_none(…, 0)",
             'analysis.py, line 4, in expression: job.define("lead"',
         ),
     ),
