@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from forkrun.monitoring.process_reading import (
     MAX_STOP_S,
+    PAGE,
     PROC,
     ProcessReader,
     ProcessReading,
@@ -28,12 +29,13 @@ Process = tuple[int | None, int]
 
 
 class Known(Struct, frozen=True):
-    """A full reading, what was resident then, and how many processes the job had. None: not read
-    yet; then `resident` is from its beginning."""
+    """A full reading, what was resident then, how many processes the job had, and how many pages
+    it had been given. None: not read yet; then `resident` is from its beginning."""
 
     reading: ProcessReading | None
     resident: Resident
     n_processes: int
+    n_faults: int = 0
 
     @property
     def part_of_shared(self) -> int:
@@ -97,7 +99,8 @@ class JobMemory:
         self._children[child] = pid
         self._n_alive += 1
         if resident := self._reader.resident(pid):
-            self._known[pid] = Known(None, resident, self._n_alive)
+            n_faults = self._reader.n_faults(pid)
+            self._known[pid] = Known(None, resident, self._n_alive, n_faults)
 
     def remove_child(self, child: int) -> int:
         """Stops following a child; returns its pid, 0 if there was none."""
@@ -115,7 +118,8 @@ class JobMemory:
         resident = reader.resident(pid)
         if resident is None or reading is None:
             return None
-        self._known[pid] = Known(reading, resident, n_processes)
+        n_faults = reader.n_faults(pid)
+        self._known[pid] = Known(reading, resident, n_processes, n_faults)
         return reading
 
     def note_in_common(self) -> None:
@@ -146,6 +150,29 @@ class JobMemory:
             process: known[process].now(resident, in_common // n)
             for process, resident in found.items()
         }
+
+    def doubts(self) -> dict[Process, int]:
+        """What each process shared at its last full reading and may have copied since, at the most
+        [bytes]: pages that it was given beyond what it has gained."""
+        return {
+            process: self._doubt(known, process[1])
+            for process in self.processes
+            if (known := self._known.get(process[1]))
+        }
+
+    def _doubt(self, known: Known, pid: int) -> int:
+        resident = self._reader.resident(pid)
+        if resident is None:
+            return 0
+        gained = max(resident.rss_bytes - known.resident.rss_bytes, 0)
+        copied = (self._reader.n_faults(pid) - known.n_faults) * PAGE - gained
+        reading = known.reading
+        shared = (
+            reading.anonymous_bytes - reading.private_bytes
+            if reading
+            else known.resident.anonymous_bytes
+        )
+        return max(min(copied, shared), 0)
 
     def readings(self) -> dict[Process, ProcessReading]:
         """The same with the CPU time and reads of each."""

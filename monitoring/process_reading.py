@@ -18,7 +18,7 @@ KIB = 1024
 SLOW_ROLLUP_S_PER_BYTE = 25e-12
 LARGE_BYTES = 32 << 20
 MAX_STOP_S = 0.004
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessReading(Struct, frozen=True):
@@ -96,7 +96,14 @@ class ProcessReader:
             rss, of_files = int(pages[1]), int(pages[2])
         except (OSError, LookupError, ValueError):
             return None
-        return Resident((rss - of_files) * _PAGE, of_files * _PAGE) if rss else None
+        return Resident((rss - of_files) * PAGE, of_files * PAGE) if rss else None
+
+    def n_faults(self, pid: int) -> int:
+        """Pages that it was given so far, each new or copied; 0 if it has ended."""
+        try:
+            return int(_read(f"{self._proc}/{pid}/stat").rpartition(")")[2].split()[7])
+        except (OSError, LookupError, ValueError):
+            return 0
 
     def usage(self, pid: int) -> dict[str, Any]:
         """Its CPU time and reads, as in a ProcessReading; nothing if it has ended."""
@@ -212,7 +219,7 @@ def _parse_stat(text: str) -> tuple[float, float]:
 
 
 def _resident_bytes(stat: str) -> int:
-    return int(stat.rpartition(")")[2].split()[21]) * _PAGE
+    return int(stat.rpartition(")")[2].split()[21]) * PAGE
 
 
 def _sum(fields: dict[str, int], *names: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Mapping, Sequence
 
+from forkrun.fork.supervisor import INTERVAL_S
+
 
 class OnceCrew:
     """A child that fails, or a signal to the parent, is the end of all: they are killed.
@@ -17,6 +19,7 @@ class OnceCrew:
         self.exit_codes: dict[int, int] = {}
         self.failed: tuple[int, int] | None = None
         self.signal_number = 0
+        self.interval_s = INTERVAL_S
 
     def due(self) -> Sequence[int]:
         due, self._due = self._due, []

@@ -48,11 +48,15 @@ class Orphans:
                     os.waitpid(pid, 0)
 
 
-_INTERVAL_S = 0.1
+INTERVAL_S = 0.1
 
 
 class Crew(Protocol):
     """Decides which children run, and what is done when something happens."""
+
+    @property
+    def interval_s(self) -> float:
+        """Time between two ticks, at the most."""
 
     def due(self) -> Sequence[int]:
         """Children to be started now."""
@@ -91,7 +95,7 @@ class Supervisor:
                 self._start_due()
                 self._send(self._crew.tick(self._running))
                 while self._running:
-                    for number in signals.wait(_INTERVAL_S):
+                    for number in signals.wait(self._crew.interval_s):
                         self._crew.signalled(number)
                     if self._reap():
                         orphans.end(but=self._running.values())

@@ -9,7 +9,6 @@ units that no child committed are looked for once more.
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections import Counter
@@ -18,8 +17,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.quantities import plural, size
 from forkrun.child.assignment import Assignment, Purpose
 from forkrun.child.work import Work
+from forkrun.fork.supervisor import INTERVAL_S
 from forkrun.parent.bad_files import BadFiles
 from forkrun.parent.commits import Commits
 from forkrun.parent.ending import Ending
@@ -29,6 +30,8 @@ from forkrun.parent.observer import RunObserver
 from forkrun.parent.recovery import Death, Dismissal, HopelessError, Recovery, words_of_end
 
 _READ_EVERY_S = 1.0
+_TOO_LARGE = 3
+"""Times that the last child is ended for its memory without a commit before it is hopeless."""
 _IDLE_ENDS = 3
 """Times that a child may end well without having done anything although there was work."""
 
@@ -62,7 +65,7 @@ class JobCrew:
         self._commits, self._ending, self._observer = commits, ending, observer
         self._recovery = Recovery(settings, work.job.plan.units, bad_files)
         self._hangs = HangWatch(work.shared.board, settings.hang_timeout, settings.grace)
-        self._guard = MemoryGuard(find_limit(work.job.config.limits.memory), os.getpid())
+        self._guard = MemoryGuard(find_limit(work.job.config.limits.memory), observer.memory)
         self._to_do = ~commits.is_done
         self._read_at_s = 0.0
         self._fork_s = 0.0
@@ -73,7 +76,16 @@ class JobCrew:
         self._dismissed: dict[int, Dismissal] = {}
         self._is_settled = np.zeros_like(self._to_do)  # taken by a child that has ended
         self._n_done: Counter[int] = Counter()
+        self._n_begin: dict[int, int] = {}
+        """Events of its number that were done when a child was forked."""
         self._n_idle_ends = 0
+        self._n_too_large = 0
+        """Last children that were ended for their memory since the last commit."""
+
+    @property
+    def interval_s(self) -> float:
+        """Shorter where memory is gained so fast that the limit would be passed."""
+        return min(INTERVAL_S, self._guard.interval_s)
 
     # --- which children are forked ----------------------------------------------------------------
 
@@ -99,7 +111,8 @@ class JobCrew:
 
     def _assign(self, child: int) -> None:
         self.assignments[child] = self._recovery.assignment()
-        self._shared.board.reset(child, self._commits.events_by_child.get(child, 0))
+        self._n_begin[child] = self._commits.events_by_child.get(child, 0)
+        self._shared.board.reset(child, self._n_begin[child])
         self._shared.failures[child].clear()
         self._n_done[child] = 0
         self._free.remove(child)
@@ -127,6 +140,8 @@ class JobCrew:
         lost = self._lost_units(child)
         if dismissal is Dismissal.MEMORY:
             self._leave_work(child, lost)
+            if not self._at_work and not self._free:
+                self._begin_again(child, lost)
             return
         self._free.append(child)
         if not self._ending.may_fork:
@@ -143,12 +158,27 @@ class JobCrew:
             self._recovery.repeat_probe(assignment.first[0])
         self._recovery.requeue([*lost, *self._shared.hand_out.take_left(child)])
 
+    def _begin_again(self, child: int, lost: list[int]) -> None:
+        """The last child is forked again: what it had gathered is free, and units that it did
+        together are divided. One that cannot be done so cannot be done."""
+        self._free.append(child)
+        self._n_too_large += 1
+        if self._n_too_large >= _TOO_LARGE:
+            unit = lost[0] if lost else None
+            what = "what comes before the first event" if unit is None else f"unit {unit}"
+            why = (
+                f"{what} takes more memory than the limit allows, also in a child that has done"
+                " nothing else: raise limits.memory, or lower threads.block_size"
+            )
+            words = f"it was ended for its memory {self._n_too_large} times"
+            self._ending.give_up(HopelessError(why, Death(child, unit, words)))
+
     def _read_ledger(self, child: int) -> None:
         n_done = self._commits.read_new(child)
         self._n_done[child] += n_done
         if n_done:
             self._recovery.progressed()
-            self._n_idle_ends = 0
+            self._n_idle_ends = self._n_too_large = 0
 
     def _lost_units(self, child: int) -> list[int]:
         """What it was to do or took since it was forked, and did not commit."""
@@ -246,12 +276,25 @@ class JobCrew:
             return {}
         if demand.relief is Relief.KILL:
             return self._retire(demand)
+        if demand.relief is Relief.NONE:
+            why = "the parent alone has most of it: raise limits.memory, or load less"
+            self._ending.give_up(HopelessError(why, Death(demand.child, None, demand.words)))
+            return dict.fromkeys(running, signal.SIGKILL)
         self._shared.board.give_order(demand.child, "end_after_unit")
-        self._observer.say(f"{demand.words}; it is forked again after its unit")
+        said = f"{demand.words}{self._per_event(demand)}"
+        self._observer.say(f"{said}; it is forked again after its unit")
         return {}
+
+    def _per_event(self, demand: Demand) -> str:
+        """What each event has left, if a child keeps what it has."""
+        n_done = self._shared.board.read(demand.child).n_events_done - self._n_begin[demand.child]
+        if n_done <= 0:
+            return ""
+        return f", {size(demand.private_bytes / n_done)} for each of {plural(n_done, 'event')}"
 
     def _retire(self, demand: Demand) -> dict[int, int]:
         self._dismissed[demand.child] = Dismissal.MEMORY
         left = len(self._at_work) + len(self._free) - 1
-        self._observer.say(f"{demand.words}; it is ended, {left} children go on")
+        what = f"it is ended, {left} children go on" if left else "it is ended, and forked again"
+        self._observer.say(f"{demand.words}{self._per_event(demand)}; {what}")
         return {demand.child: signal.SIGKILL}

@@ -1,24 +1,38 @@
-"""Watches the memory of a job before the kernel does."""
+"""Watches the memory of a job before the kernel does.
+
+Each tick compares what all processes have, by what the kernel counts as they gain memory
+(`JobMemory`), with the limit. Memory that was shared and is written to does not show there, but
+each such page is a fault: where the faults since the last full reading could have brought the job
+to its limit, the processes with most of them are read in full again. Checks are paid in CPU time,
+so that a busy machine does not make them rarer."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum, auto
-from functools import cache, partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from forkrun.base.cgroups import CGROUPS, PROC, held_bytes, memory_limits
 from forkrun.base.quantities import size
-from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
+from forkrun.monitoring.job_memory import JobMemory, total_bytes
 
 _TIGHT = 0.90
 _TOO_MUCH = 0.96
-_CHECK_EVERY_S = 1.0
-_SHARE_OF_TIME = 0.005  # of the parent's time, for checks
+_NEAR = 0.75
+_SHARE_OF_CPU = 0.01  # that checks may take
+_SHARE_WHEN_NEAR = 0.05  # the same where the job may be near its limit
+_LONGEST_S = 0.1  # between two checks
+_SHORTEST_S = 0.01
+_CHECKS_UNTIL_FULL = 4  # at the rate at which memory was last gained
+_TO_KILL_S = 0.02
+_LATE_S = 0.3  # as which the next check may be as late as the last one was
+_SLICE_S = 0.01  # of CPU time for full readings in one check
 _ANSWER_S = 15.0  # that a child which was asked to end has, before the next one is asked
+_OF_ONE_CHILD = 0.25  # of the limit of a cgroup: what the last child must have to be to blame
 
 
 class MemoryLimit(Struct, frozen=True):
@@ -34,6 +48,8 @@ class Relief(Enum):
 
     RECYCLE = auto()
     KILL = auto()
+    NONE = auto()
+    """By no child: the parent alone has too much."""
 
 
 class Demand(Struct, frozen=True):
@@ -42,6 +58,8 @@ class Demand(Struct, frozen=True):
     relief: Relief
     child: int
     words: str
+    private_bytes: int
+    """Memory that ends with the child."""
 
 
 def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> MemoryLimit | None:
@@ -54,57 +72,105 @@ def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> M
 
 
 class MemoryGuard:
-    """Checks the memory of a job's processes: pids by child and the parent's own. It stops none of
-    them for longer than its `reader` does."""
+    """Checks the memory of a job's processes, which `memory` follows."""
 
-    def __init__(
-        self, limit: MemoryLimit | None, parent: int, reader: ProcessReader | None = None
-    ) -> None:
-        self._limit = limit
-        self._parent = parent
-        self._reader = reader or ProcessReader()
-        self._check_at_s = 0.0
+    def __init__(self, limit: MemoryLimit | None, memory: JobMemory) -> None:
+        self._limit, self._memory = limit, memory
+        self.check_at_s = 0.0
+        self._read_at_s = 0.0
+        self._last = (0.0, 0)
+        """Time and memory of the last check."""
         self._answer_by_s: dict[int, float] = {}
+        self._killed: dict[int, int] = {}
+        """Children and pids that have not ended yet."""
+        self.interval_s = _LONGEST_S
+        """Time until the next check, if it is to be in time."""
 
     def check(self, running: Mapping[int, int]) -> Demand | None:
-        """What has to be done now, if anything."""
-        start_s = time.monotonic()
-        if self._limit is None or start_s < self._check_at_s or not running:
+        """What has to be done now, if anything. `running`: pids by child."""
+        now_s = time.monotonic()
+        if self._limit is None or now_s < self.check_at_s or not running:
             return None
-        demand = self._judge(self._limit, running, start_s)
-        end_s = time.monotonic()
-        self._check_at_s = end_s + max(_CHECK_EVERY_S, (end_s - start_s) / _SHARE_OF_TIME)
-        return demand
+        begin_s = time.thread_time()
+        is_near = self._most_bytes(self._limit) > _NEAR * self._limit.n_bytes
+        share = _SHARE_WHEN_NEAR if is_near else _SHARE_OF_CPU
+        demand = self._judge(self._limit, running, now_s)
+        is_fast = self.interval_s < _LONGEST_S
+        self.check_at_s = now_s + (0.0 if is_fast else (time.thread_time() - begin_s) / share)
+        if demand or is_fast or not is_near or now_s < self._read_at_s:
+            return demand
+        begin_s = time.thread_time()
+        self._read_doubtful(self._limit)
+        self._read_at_s = now_s + (time.thread_time() - begin_s) / share
+        self._last = 0.0, 0
+        return self._judge(self._limit, running, now_s)
+
+    def _most_bytes(self, limit: MemoryLimit) -> int:
+        """What counts against the limit at the most."""
+        if limit.cgroup is not None:
+            return held_bytes(limit.cgroup)
+        return total_bytes(self._memory.estimate()) + sum(self._memory.doubts().values())
+
+    def _read_doubtful(self, limit: MemoryLimit) -> None:
+        """Reads in full, as long as what is not certain could bring the job to its limit. What
+        children have copied, the parent may have alone then."""
+        end_s, is_read = time.thread_time() + _SLICE_S, False
+        while self._most_bytes(limit) >= _TIGHT * limit.n_bytes and time.thread_time() < end_s:
+            doubts = self._memory.doubts()
+            if limit.cgroup is not None or not any(doubts.values()):
+                break
+            is_read = True
+            self._memory.read(max(doubts, key=doubts.__getitem__))
+        if is_read:
+            self._memory.read(self._memory.processes[0])
+            self._memory.note_in_common()
 
     def _judge(self, limit: MemoryLimit, running: Mapping[int, int], now_s: float) -> Demand | None:
-        # Each process is read once per check.
-        read = cache(partial(self._reader.read, n_processes=1 + len(running)))
-        used = _used(limit, (self._parent, *running.values()), read)
-        share = used / limit.n_bytes
+        for child, _ in self._killed.items() - running.items():
+            del self._killed[child]
+        memory = self._memory.estimate()
+        private = {
+            child: memory[child, pid]["private_bytes"]
+            for child, pid in running.items()
+            if (child, pid) in memory
+        }
+        used = total_bytes(memory) if limit.cgroup is None else held_bytes(limit.cgroup)
+        # The memory of those that were killed is about to be free.
+        used -= sum(private.pop(child, 0) for child in self._killed)
+        share, is_too_much = used / limit.n_bytes, self._is_too_much(limit, used, now_s)
         asked = {c: t for c, t in self._answer_by_s.items() if c in running and t > now_s}
         self._answer_by_s = asked
-        if share < _TIGHT or (asked and share < _TOO_MUCH):
+        if not private or (not is_too_much and (share < _TIGHT or asked)):
             return None
-        private = {child: _private_bytes(read(pid)) for child, pid in running.items()}
         largest = max(private, key=private.__getitem__)
+        self._answer_by_s[largest] = now_s + _ANSWER_S
         words = (
             f"{size(used)} of {size(limit.n_bytes)} are used ({limit.why});"
             f" child {largest} has most of its own, {size(private[largest])}"
         )
-        self._answer_by_s[largest] = now_s + _ANSWER_S
-        too_much = share >= _TOO_MUCH and len(running) > 1
-        return Demand(Relief.KILL if too_much else Relief.RECYCLE, largest, words)
+        relief = self._relief(limit, used, private) if is_too_much else Relief.RECYCLE
+        if relief is Relief.KILL:
+            self._killed[largest] = running[largest]
+        return Demand(relief, largest, words, private[largest])
 
+    def _is_too_much(self, limit: MemoryLimit, used: int, now_s: float) -> bool:
+        """Whether the limit is reached, or will be before the next check at the rate of late, which
+        says when that is as well."""
+        last_s, last = self._last
+        self._last = now_s, used
+        took_s = max(now_s - last_s, 1e-3)
+        rate = max(used - last, 0) / took_s if last else 0.0
+        left_s = (limit.n_bytes - used) / rate if rate else math.inf
+        self.interval_s = min(max(left_s / _CHECKS_UNTIL_FULL, _SHORTEST_S), _LONGEST_S)
+        next_s = max(self.interval_s, min(took_s, _LATE_S)) + _TO_KILL_S
+        is_near = used >= _NEAR * limit.n_bytes
+        return used >= _TOO_MUCH * limit.n_bytes or (is_near and left_s < next_s)
 
-def _used(
-    limit: MemoryLimit, pids: Iterable[int], read: Callable[[int], ProcessReading | None]
-) -> int:
-    """Memory that counts against the limit [bytes]: the cgroup's, or PSS of all processes."""
-    if limit.cgroup is not None:
-        return held_bytes(limit.cgroup)
-    return sum(reading.pss_bytes for reading in map(read, pids) if reading)
-
-
-def _private_bytes(reading: ProcessReading | None) -> int:
-    """Memory that ends with the process."""
-    return reading.private_bytes if reading else 0
+    def _relief(self, limit: MemoryLimit, used: int, private: Mapping[int, int]) -> Relief:
+        """In a cgroup others may have it: the last child is not ended for that again and again."""
+        most = max(private.values())
+        if limit.cgroup is not None:
+            is_to_blame = len(private) > 1 or most >= _OF_ONE_CHILD * limit.n_bytes
+            return Relief.KILL if is_to_blame else Relief.RECYCLE
+        parent_alone = used - sum(private.values()) >= _TOO_MUCH * limit.n_bytes
+        return Relief.NONE if parent_alone else Relief.KILL

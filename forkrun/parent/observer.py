@@ -44,7 +44,11 @@ class RunObserver:
         self._timeline = timeline
         self._progress = progress
         self._messages = messages
-        self._sampler = Sampler(folder.path, _sampler_settings(monitoring or MonitoringConfig()))
+        self._sampler = sampler = Sampler(
+            folder.path, _sampler_settings(monitoring or MonitoringConfig())
+        )
+        self.memory = sampler.memory
+        """What is known of the memory of all processes."""
         self._trouble: OSError | None = None
         self._calls = CallWatch(cuts, self._warn)
 

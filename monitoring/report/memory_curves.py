@@ -149,8 +149,11 @@ def _lives(records: RunRecords) -> list[Life]:
         by_process.setdefault((sample.child, sample.pid), []).append(sample)
     forks, exits = (_times_of(records, event) for event in ("fork", "child_exit"))
     sessions_s = _ends_of_sessions(records)
+    sampled_s = [group[0].time_s for group in complete_samples(records.samples)]
     return [
-        _life(samples, forks.get(process), _end_s(process, samples[-1], exits, sessions_s))
+        _life(
+            samples, forks.get(process), _end_s(process, samples[-1], exits, sessions_s, sampled_s)
+        )
         for process, samples in by_process.items()
     ]
 
@@ -171,10 +174,16 @@ def _ends_of_sessions(records: RunRecords) -> list[float]:
 
 
 def _end_s(
-    process: Process, last: Sample, exits: dict[Process, float], sessions_s: list[float]
+    process: Process,
+    last: Sample,
+    exits: dict[Process, float],
+    sessions_s: list[float],
+    sampled_s: list[float],
 ) -> float:
-    """A child that has sampled itself ends at once."""
-    if last.own_cost_s:
+    """A child that has sampled itself ends at once; one that is missing in the next complete sample
+    has ended before."""
+    is_missing = process[0] is not None and bool(sampled_s) and sampled_s[-1] > last.time_s
+    if last.own_cost_s or is_missing:
         return last.time_s
     if process[0] is None:
         later = (end_s for end_s in sessions_s if end_s >= last.time_s)

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +11,7 @@ import pytest
 
 from tests.support.files import write_events
 from tests.support.jobs import PATIENCE_S, running, write_job
+from tests.support.watch_memory import Watch, burners
 
 MODULES = Path(__file__).with_name("sleeping_modules.py")
 
@@ -32,66 +28,6 @@ def job_of(folder: Path, n_children: int, seconds: float, megabytes: float) -> P
         "paths": {"all": ["sleeps"]},
     }
     return write_job(folder, job)
-
-
-class Watch(threading.Thread):
-    """Adds up PSS and private memory of a process and of its children, again and again. `highest`:
-    the highest sum of PSS in which all children were there, and its private memory; `plateau`:
-    the highest of those in which these had all so much of their own [bytes]."""
-
-    def __init__(self, pid: int, n_children: int, own_bytes: float) -> None:
-        super().__init__(daemon=True)
-        self._pid, self._n_children, self._own_bytes = pid, n_children, own_bytes
-        self.highest = self.plateau = (0, 0)
-
-    def run(self) -> None:
-        """Until the process ends."""
-        while (before := self._pids()) is not None:
-            sizes = [memory_of(pid) for pid in before]
-            if len(before) == 1 + self._n_children and before == self._pids():
-                total = sum(pss for pss, _ in sizes), sum(private for _, private in sizes)
-                self.highest = max(self.highest, total)
-                if min(private for _, private in sizes[1:]) > self._own_bytes:
-                    self.plateau = max(self.plateau, total)
-            time.sleep(0.05)
-
-    def _pids(self) -> list[int] | None:
-        try:
-            file = Path(f"/proc/{self._pid}/task/{self._pid}/children")
-            return [self._pid, *map(int, file.read_text().split())]
-        except OSError:
-            return None
-
-
-def memory_of(pid: int) -> tuple[int, int]:
-    """PSS and private memory; 0 of a process that has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
-    except OSError:
-        return 0, 0
-    fields = {
-        name: 1024 * int(size.split()[0]) for name, _, size in (x.partition(":") for x in lines)
-    }
-    return fields["Pss"], fields["Private_Dirty"] + fields["Private_Clean"]
-
-
-def _burn() -> None:
-    while True:
-        pass
-
-
-@contextmanager
-def burners(n: int) -> Iterator[None]:
-    """Processes that want a CPU each."""
-    processes = [multiprocessing.get_context("fork").Process(target=_burn) for _ in range(n)]
-    for process in processes:
-        process.start()
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
 
 
 def measured(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import time
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from forkrun import _core
 from forkrun.base.quantities import parse_duration, parse_size
 from forkrun.fork.signals import PYTHON_STACKS
-from forkrun.monitoring.process_reading import ProcessReader, ProcessReading
+from forkrun.monitoring.job_memory import JobMemory, total_bytes
 from forkrun.parent.deadline import (
     find_deadline,
     slurm_time_left_s,
@@ -25,6 +24,7 @@ from forkrun.parent.deadline import (
 )
 from forkrun.parent.hang_watch import HangWatch
 from forkrun.parent.memory_guard import (
+    Demand,
     MemoryGuard,
     MemoryLimit,
     Relief,
@@ -138,17 +138,15 @@ def sleeper() -> Any:
 
 @pytest.mark.parametrize(
     ("share", "n_children", "relief"),
-    [(0.5, 2, None), (0.93, 2, Relief.RECYCLE), (1.1, 2, Relief.KILL), (1.1, 1, Relief.RECYCLE)],
+    [(0.5, 2, None), (0.93, 2, Relief.RECYCLE), (1.1, 2, Relief.KILL), (1.1, 1, Relief.KILL)],
 )
 def test_the_largest_child_makes_room(
     sleeper: int, share: float, n_children: int, relief: Relief | None
 ) -> None:
-    reader = FirstReading()
     running = {1: sleeper, 2: os.getpid()} if n_children == 2 else {1: sleeper}
-    readings = [reader.read(pid) for pid in (os.getpid(), *running.values())]
-    used = sum(reading.pss_bytes for reading in readings if reading)
-    guard = MemoryGuard(MemoryLimit(round(used / share), "limits.memory"), os.getpid(), reader)
-    demand = guard.check(running)
+    memory = memory_of(running)
+    limit = MemoryLimit(round(total_bytes(memory.estimate()) / share), "limits.memory")
+    demand = MemoryGuard(limit, memory).check(running)
     assert (demand.relief if demand else None) is relief
     if demand and n_children == 1:
         assert demand.child == 1
@@ -156,38 +154,83 @@ def test_the_largest_child_makes_room(
         assert "are used (limits.memory); child" in demand.words
 
 
-class FirstReading(ProcessReader):
-    """Reader that keeps the first reading of each process: otherwise its share of libraries changes
-    with other processes that map them."""
-
-    def __init__(self) -> None:
-        super().__init__(max_stop_s=math.inf)  # exact PSS
-        self._first = cache(super().read)
-
-    def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
-        del n_processes  # does not matter where PSS is exact
-        return self._first(pid)
+def memory_of(running: dict[int, int]) -> JobMemory:
+    """Of this process and children, all of them read."""
+    memory = JobMemory(os.getpid())
+    for child, pid in running.items():
+        memory.add_child(child, pid)
+    for process in memory.processes:
+        memory.read(process)
+    memory.note_in_common()
+    return memory
 
 
-class CountingReader(ProcessReader):
-    def __init__(self) -> None:
-        super().__init__()
-        self.pids: list[int] = []
+def test_a_child_that_was_killed_is_waited_for_before_the_next_one_is(sleeper: int) -> None:
+    running = {1: sleeper, 2: os.getpid()}
+    memory = memory_of(running)
+    guard = MemoryGuard(MemoryLimit(total_bytes(memory.estimate()), "limits.memory"), memory)
+    demands = checks_of(guard, running)
+    first = next(demands)
+    assert first
+    assert first.relief is Relief.KILL
+    assert [next(demands) for _ in range(3)] == [None] * 3
+    memory.remove_child(first.child)
+    del running[first.child]
+    assert next(demands) is None
 
-    def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
-        self.pids.append(pid)
-        return super().read(pid, n_processes)
+
+def checks_of(guard: MemoryGuard, running: dict[int, int]) -> Iterator[Demand | None]:
+    """Checks, one after the other, that are due."""
+    while True:
+        guard.check_at_s = 0.0
+        yield guard.check(running)
 
 
-@pytest.mark.parametrize("in_cgroup", [False, True])
-def test_one_look_reads_each_process_once(sleeper: int, tmp_path: Path, in_cgroup: bool) -> None:
-    (tmp_path / "memory.current").write_text("1000\n")
-    limit = MemoryLimit(1000, "a limit", tmp_path if in_cgroup else None)
-    reader = CountingReader()
-    demand = MemoryGuard(limit, os.getpid(), reader).check({1: sleeper})
+def test_no_child_can_make_room_where_the_parent_has_it_all(sleeper: int) -> None:
+    running = {1: sleeper}
+    memory = memory_of(running)
+    demand = MemoryGuard(MemoryLimit(1_000_000, "limits.memory"), memory).check(running)
     assert demand
-    assert demand.child == 1
-    assert reader.pids == [sleeper] if in_cgroup else [os.getpid(), sleeper]
+    assert demand.relief is Relief.NONE
+
+
+@pytest.mark.parametrize(("n_children", "relief"), [(2, Relief.KILL), (1, Relief.RECYCLE)])
+def test_the_last_child_is_not_ended_for_what_others_have_in_its_cgroup(
+    sleeper: int, tmp_path: Path, n_children: int, relief: Relief
+) -> None:
+    (tmp_path / "memory.current").write_text("1000000000\n")
+    running = {1: sleeper, 2: os.getpid()} if n_children == 2 else {1: sleeper}
+    guard = MemoryGuard(MemoryLimit(10**9, "a limit", tmp_path), memory_of(running))
+    demand = guard.check(running)
+    assert demand
+    assert demand.relief is relief
+
+
+def test_memory_that_was_shared_and_is_copied_is_found(tmp_path: Path) -> None:
+    """Nothing grows that the kernel counts at once; each page is a fault."""
+    shared = bytearray(60_000_000)
+    shared[::4096] = b"x" * len(shared[::4096])
+    go, done = tmp_path / "go", tmp_path / "done"
+    pid = os.fork()
+    if pid == 0:
+        while not go.exists():
+            time.sleep(0.01)
+        shared[::4096] = b"y" * len(shared[::4096])
+        done.touch()
+        time.sleep(PATIENCE_S)
+    try:
+        memory = memory_of({0: pid})
+        limit = MemoryLimit(total_bytes(memory.estimate()) + 20_000_000, "limits.memory")
+        guard = MemoryGuard(limit, memory)
+        go.touch()
+        wait_for(done.exists)
+        demand = guard.check({0: pid})
+        assert demand
+        assert demand.relief is Relief.KILL
+        assert memory.estimate()[0, pid]["private_bytes"] > 60_000_000
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def test_a_child_without_progress_shows_its_stacks_is_asked_and_then_killed() -> None:
