@@ -8,6 +8,7 @@ an end: that file is named. `ask_workers` asks clean processes that read one fil
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import math
 import os
@@ -30,6 +31,7 @@ from forkrun.fork.failure import as_forkrun_error, from_record, to_record
 from forkrun.fork.forking import Process
 from forkrun.fork.limits import limit_heap, limit_reader
 from forkrun.fork.once_crew import OnceCrew
+from forkrun.fork.signals import PYTHON_STACKS
 from forkrun.fork.supervisor import Supervisor
 
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -80,18 +82,18 @@ class _Answers:
 
 
 class _TimedCrew(OnceCrew):
-    """One process, killed when its time is over."""
+    """One process, killed when its time is over, and asked for its stacks before."""
 
-    def __init__(self, limit_s: float, tick: Callable[[], None]) -> None:
+    def __init__(self, end_s: Callable[[], float], tick: Callable[[], None]) -> None:
         super().__init__([0], tick)
-        self._end_s = time.monotonic() + limit_s
+        self._end_s = end_s
         self.is_late = False
 
     def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
         signals = super().tick(running)
-        if running and time.monotonic() > self._end_s:
-            self.is_late = True
-            return dict.fromkeys(running, signal.SIGKILL)
+        if running and not signals and time.monotonic() > self._end_s():
+            was_late, self.is_late = self.is_late, True
+            return dict.fromkeys(running, signal.SIGKILL if was_late else PYTHON_STACKS)
         return signals
 
 
@@ -101,12 +103,15 @@ def ask_helper(
     *,
     limits: Callable[[], None] = lambda: None,
     limit_s: float = math.inf,
+    end_s: Callable[[], float] | None = None,
     log: Path = Path(os.devnull),
     tick: Callable[[], None] = lambda: None,
 ) -> Ended:
     """Does `work` in a forked process, after its `limits`. `hear` gets what it says, `tick` is
-    called several times per second; `log` has what it prints; it is killed after `limit_s`. Raises
+    called several times per second; `log` has what it prints, and its stacks if it is late; it is
+    killed after `limit_s`, or when the monotonic clock is past `end_s()`, which may change. Raises
     StoppedError if this process gets a signal. Call it in a process with one thread."""
+    limit = time.monotonic() + limit_s
     with contextlib.closing(_Answers()) as answers:
         last: dict[str, Any] = {}
 
@@ -120,7 +125,7 @@ def ask_helper(
             listen()
             tick()
 
-        crew = _TimedCrew(limit_s, listen_and_tick)
+        crew = _TimedCrew(end_s or (lambda: limit), listen_and_tick)
         body = partial(_do, work, limits, answers)
         Supervisor(lambda _: Process(body, log), crew).run()
         listen()
@@ -133,6 +138,7 @@ def ask_helper(
 
 def _do(work: Work, limits: Callable[[], None], answers: _Answers) -> int:
     try:
+        faulthandler.register(PYTHON_STACKS, file=2, all_threads=True)
         limits()
         answers.write("result", work(partial(answers.write, "said")))
     except MemoryError:

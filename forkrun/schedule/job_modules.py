@@ -18,10 +18,11 @@ from forkrun.fork.steps import StepsInARow, step
 from forkrun.index import ColumnNames
 from forkrun.plan import Units
 from forkrun.plan.event_counts import EventCounts
-from forkrun.schedule.cpp_trial import CppModules
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut, Tried
 from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.trial.before import problems_before_trial
+from forkrun.schedule.trial.cpp import CppModules
 from forkrun.schedule.variations import Call, Variations, Wiring
 from forkrun.schedule.versions import Declared, Versions, plain_name
 
@@ -82,6 +83,11 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     tried = Tried(given.known.n_tried, given.known.imports) if given.known else Tried()
     found = FoundOut({})
     if can_call and not problems:
+        if not all(module.is_declared for module in modules.values()):
+            labels = [entry.label for entry in config.modules]
+            early = problems_before_trial(labels, config.paths, modules, in_cpp, types)
+            if early := [*wrong_parameters, *early]:
+                raise ConfigError(early)
         made = {plain_name(product): kind for product, kind in builder.produced_columns()}
         entries = {entry.label: entry for entry in config.modules}
         cpp = CppModules(entries, in_cpp, made, config.job.seed, given.conditions.core)
@@ -180,8 +186,8 @@ def _find_reads(
     if all(module.is_declared for module in modules.values()):
         return None
     from forkrun.modules.objects.collections import Columns, NamingRule
-    from forkrun.schedule.find_reads import find_reads
-    from forkrun.schedule.first_events import FirstEvents, first_events
+    from forkrun.schedule.trial.find_reads import find_reads
+    from forkrun.schedule.trial.first_events import FirstEvents, first_events
 
     config, branches = given.config, given.branches
     one_lumi = any(module.wants_one_lumi for module in modules.values())

@@ -62,9 +62,9 @@ def test_a_producer_that_crashes_with_the_first_events_is_said_to(tmp_path: Path
     file = write_events(tmp_path / "a.root", [(1, 1, 5)])
     job = {"source": {"files": [str(file)]}, "modules": [{"type": "python:mine.py:Crashes"}]}
     ended = forkrun("check", write_job(tmp_path, job), cwd=tmp_path)
-    assert ended.code == 2, ended.out
-    assert 'module "Crashes": declare `produces`: they could not be determined' in ended.err
-    assert "with the first events: killed by signal 11 (SIGSEGV)" in ended.err
+    assert ended.code == 5, ended.out
+    assert 'module "Crashes" failed at 1:1, event ' in ended.err
+    assert ": killed by signal 11 (SIGSEGV)" in ended.err
 
 
 def test_what_our_own_code_says_in_workers_is_passed_on_wherever_stderr_leads(

@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import linecache
+import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ AT_EXPRESSION = "<expression "
 program_names: dict[str, str] = {}
 """By file, names under which the program that runs the job has imported its own modules: the job
 has the same ones, with what the program has set in them."""
+_STACK_LINE = re.compile(r'  File "(.+)", line (\d+) in (.+)')
 _MOST_LINES = 6
 """Lines of a traceback that are shown: a module that calls itself has thousands."""
 
@@ -147,6 +149,23 @@ def lines_in_user_code(error: BaseException) -> str:
     ]
     text = str(error)
     return "".join(lines) + next((f"\n  {do}" for part, do in _REMEDIES if part in text), "")
+
+
+def lines_of_stack(text: str) -> str:
+    """The same lines of the first stack that `faulthandler` has written, innermost first: of what
+    forkrun has called last; those of libraries only if there are no others."""
+    stack = text.partition("(most recent call first):\n")[2].partition("\n\n")[0]
+    called: list[tuple[str, int, str]] = []
+    for file, number, name in _STACK_LINE.findall(stack):
+        if _is_ours(file) and any(not _is_of_library(each[0]) for each in called):
+            break
+        if not _is_ours(file):
+            called.insert(0, (file, int(number), name))
+    own = [each for each in called if not _is_of_library(each[0])] or called
+    return "".join(
+        _line(file, number, name, linecache.getline(file, number).strip())
+        for file, number, name in own[-_MOST_LINES:]
+    )
 
 
 def _line(file: str, number: int, name: str, text: str) -> str:

@@ -14,7 +14,7 @@ from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
 from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
 from forkrun.modules.objects.reading import no_such_name
-from forkrun.schedule.first_events import FirstEvents
+from forkrun.schedule.trial.first_events import FirstEvents
 
 
 class TrialBlock:

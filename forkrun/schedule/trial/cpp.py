@@ -13,7 +13,7 @@ from forkrun import _core
 from forkrun.config import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.formats.plain import Plain, part_of
-from forkrun.schedule.first_events import FirstEvents
+from forkrun.schedule.trial.first_events import FirstEvents
 from forkrun.schedule.variations import Wiring
 
 _READER = "reader of the trial"

@@ -41,6 +41,46 @@ class FirstEvents(Struct, frozen=True, dict=True):
     def __len__(self) -> int:
         return sum(r.last - r.first for r in self.ranges)
 
+    def part(self, first: int, last: int) -> FirstEvents:
+        """Events [first, last) of these, from the same open files."""
+        last = min(last, len(self))
+        lumis = [
+            (run, lumi, max(begin, first) - first, min(end, last) - first)
+            for run, lumi, begin, end in self.lumis
+            if max(begin, first) < min(end, last)
+        ]
+        ranges, n = [], 0
+        for each in self.ranges:
+            begin, end = max(first - n, 0), min(last - n, each.last - each.first)
+            if begin < end:
+                ranges.append(EntryRange(each.file, each.first + begin, each.first + end))
+            n += each.last - each.first
+        is_all = self.is_all and last == len(self)
+        part = FirstEvents(self.source, self.branches, ranges, lumis, is_all)
+        part.__dict__["_trees"] = self._trees
+        return part
+
+    @property
+    def place(self) -> str:
+        """Run, lumi and numbers of the events, as the core's messages have them."""
+        if not self.lumis:
+            return "no event"
+        (run, lumi, *_), (last_run, last_lumi, *_) = self.lumis[0], self.lumis[-1]
+        first, last = int(self.events[0]), int(self.events[-1])
+        if len(self) == 1:
+            return f"{run}:{lumi}, event {first}"
+        if (run, lumi) == (last_run, last_lumi):
+            return f"{run}:{lumi}, events {first}…{last}"
+        return f"{run}:{lumi}:{first} to {last_run}:{last_lumi}:{last}"
+
+    @property
+    def entry(self) -> str:
+        """Which entry of which file the first event is."""
+        if not self.ranges:
+            return ""
+        first = self.ranges[0]
+        return f"entry {first.first} of {self.branches.files[first.file].path}"
+
     @property
     def types(self) -> dict[str, str]:
         """Types of the input's columns, by name."""

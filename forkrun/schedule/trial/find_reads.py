@@ -1,0 +1,138 @@
+"""Finds out what modules read and make that do not declare it: each is called with the first
+events of the job, in a forked copy of this process, which then ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from forkrun.config import JobConfig
+from forkrun.config.choices import OnBadEvent
+from forkrun.errors import ConfigError
+from forkrun.modules.code_names import mentions
+from forkrun.modules.objects.collections import Columns
+from forkrun.modules.python_module import PythonModule
+from forkrun.schedule.found_out import Tried
+from forkrun.schedule.job_schedule import may_fork
+from forkrun.schedule.trial.calls import Finding
+from forkrun.schedule.trial.cpp import CppModules
+from forkrun.schedule.trial.first_events import FirstEvents
+from forkrun.schedule.trial.process import TrialProcess
+from forkrun.schedule.trial.rounds import BUDGET_S, MOST_EVENTS, Rounds
+from forkrun.schedule.versions import Versions
+
+_OTHERS = 3
+"""Events that are tried after one that crashes a module, where such events are left out."""
+
+_BY_NUMBER = {"getattr", "objects"}
+"""Ways to columns whose names are computed."""
+
+FirstOf = Callable[[int], Iterable[tuple[FirstEvents, int]]]
+"""Gives the first n events of the job, and their IOV: those of data and those of simulation."""
+
+
+def find_reads(
+    config: JobConfig,
+    modules: Mapping[str, PythonModule],
+    cpp: CppModules,
+    versions: Versions,
+    known: Columns,
+    first_of: FirstOf,
+) -> Tried | None:
+    """Completes modules that do not declare what they read. `cpp`: modules in C++;
+    `versions`: of columns; `known`: columns of the input and of these. None: nothing had to be
+    found out. Raises ModuleError if a module fails with the events, JobError if it crashes or
+    hangs, ConfigError if it asks for a column that there is not."""
+    _leave_out(modules, known.types)
+    if all(module.is_declared for module in modules.values()):
+        return None
+    can_fork, left_s = may_fork(config.forking.children), BUDGET_S
+    found: dict[str, Finding] = {}
+    n = 0
+    for events, iov in first_of(MOST_EVENTS):
+        rounds = Rounds(modules, config.paths, cpp, versions, known, events, iov, can_fork, left_s)
+        tried = _tried(config, rounds)
+        found, n, left_s = _joined(found, tried.found), n + tried.n_events, tried.left_s
+    _complete(modules, found, known)
+    imports = dict.fromkeys(name for each in found.values() for name in each.imports)
+    return Tried(n, list(imports))
+
+
+def _tried(config: JobConfig, rounds: Rounds) -> TrialProcess:
+    """A trial that has ended. Raises what stands against a job."""
+    skips = config.recovery.on_bad_event is OnBadEvent.SKIP
+    n_others = min(_OTHERS, len(rounds.events) - 1) if skips else 0
+    for first in range(n_others + 1):
+        process = TrialProcess(config.recovery.hang_timeout, rounds.budget_s)
+        work = partial(rounds.run if rounds.with_callbacks else rounds.run_here, first)
+        if rounds.with_callbacks:
+            process.run(work)
+        else:
+            work(process.hear)
+        error = process.error(skips)
+        if error is None:
+            return process
+        if isinstance(error, ConfigError) or first == n_others:
+            raise error
+    raise AssertionError("unreachable")
+
+
+def _joined(found: Mapping[str, Finding], more: Mapping[str, Finding]) -> dict[str, Finding]:
+    """What is known when modules were called with other events as well."""
+    return {
+        label: more[label].joined(found.get(label)) if label in more else found[label]
+        for label in {**found, **more}
+    }
+
+
+def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) -> None:
+    """Takes classes that mention no column as those that read none: they are not called, whatever
+    they would do."""
+    columns = [*types, *(name for module in modules.values() for name in module.produces)]
+    is_known = all(m.produces for m in modules.values() if m.kind == "producer")
+    for module in modules.values():
+        is_class = not hasattr(module.module, "function")
+        if is_known and is_class and not module.is_declared:
+            names = module.names()
+            if not mentions(names, columns) and not names & _BY_NUMBER:
+                module.found_out([], None)
+
+
+def _complete(
+    modules: Mapping[str, PythonModule],
+    found: Mapping[str, Finding],
+    of_input: Columns,
+) -> None:
+    made = {n: t for each in found.values() for n, t in (each.produces or {}).items()}
+    known = of_input.with_types({**of_input.types, **made})
+    problems = []
+    for label, module in modules.items():
+        if module.is_declared:
+            continue
+        finding = found.get(label)
+        if finding and not finding.is_partial:
+            module.found_out(finding.reads, finding.produces)
+        elif not getattr(module.module, "on_data", True):  # all events are data
+            module.found_out(module.replaces, None)
+        elif module.kind == "producer" and not module.produces:
+            what = "they could not be determined with the first events"
+            problems.append(f'module "{label}": declare `produces`: {what}')
+        else:
+            reads = finding.reads if finding else ()
+            named = _named_in(module.names(), known)
+            module.found_out(list(dict.fromkeys([*reads, *named])), None)
+    if problems:
+        raise ConfigError(problems)
+
+
+def _named_in(names: set[str], known: Columns) -> list[str]:
+    """Columns that a module's code names: for one that none of the first events has reached."""
+    collections = [known.collection(name) for name in names]
+    fields = {
+        column
+        for collection in collections
+        if collection
+        for field, column in collection.columns.items()
+        if field in names
+    }
+    return [name for name in known.types if name in names or name in fields]

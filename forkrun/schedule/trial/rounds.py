@@ -1,0 +1,154 @@
+"""The rounds of a trial: modules are called with the first event, then with more of them as long as
+that takes little time."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from forkrun.base.user_code import lines_in_user_code
+from forkrun.errors import InputError
+from forkrun.fork.failure import to_record
+from forkrun.fork.helper import Say
+from forkrun.modules.objects.collections import Columns
+from forkrun.modules.program.reached import unchanged
+from forkrun.modules.python_module import PythonModule
+from forkrun.schedule.trial.calls import Finding, Trial, TrialFailed
+from forkrun.schedule.trial.cpp import CppModules
+from forkrun.schedule.trial.first_events import FirstEvents
+from forkrun.schedule.versions import Versions
+
+MOST_EVENTS = 32_000
+_ENOUGH_EVENTS = 1_000
+"""More are tried where filters leave none of them for a module behind them."""
+BUDGET_S = 2.0
+"""For all rounds but the first."""
+_PART = 0.8
+"""Part of the time left that the next round may take, if time goes with the number of events."""
+
+
+class Rounds(Struct, frozen=True):
+    """What a trial needs. `paths`: labels by path; `with_callbacks`: modules get those before the
+    first block, as they may in a process of its own; `budget_s`: time for more than one event."""
+
+    modules: Mapping[str, PythonModule]
+    paths: Mapping[str, Sequence[str]]
+    cpp: CppModules
+    versions: Versions
+    known: Columns
+    events: FirstEvents
+    iov: int
+    with_callbacks: bool
+    budget_s: float = BUDGET_S
+
+    def run_here(self, first: int, say: Say) -> None:
+        """Does what `run` does where no process of its own does it, which leaves no traces."""
+        with unchanged(self.modules.values()):
+            self.run(first, say)
+        for module in self.modules.values():
+            module.clear()
+
+    def run(self, first: int, say: Say) -> None:
+        """Tries the modules with events from `first` on. Says {"found": …} of each module,
+        {"call": LABEL, "place": …} before it is called, and {"round": n} after each round, of n
+        events."""
+        imported = {*sys.modules}
+        if first:
+            replace(self, events=self.events.part(first, len(self.events))).run(0, say)
+            return
+        if self.with_callbacks and not self._begin(say):
+            return
+        try:
+            n, most_s = len(self.events.part(0, 1).events), self.budget_s
+        except InputError as error:
+            say({"found": asdict(Finding("", refusal=to_record(error))), "n": 0})
+            return
+        while True:
+            start_s = time.monotonic()
+            is_whole, is_reached = self._try(n, say, imported, start_s + most_s)
+            took_s = time.monotonic() - start_s
+            say({"round": n})
+            imported |= {*sys.modules}
+            most_s -= took_s
+            is_enough = is_reached or n < _ENOUGH_EVENTS
+            enough = min(_ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
+            possible = int(n * _PART * most_s / max(took_s, 1e-6))
+            more = min(enough, possible if is_whole else 2 * n)
+            if more <= n or more > possible or more < min(2 * n, enough):
+                return
+            n = more
+
+    def _try(self, n: int, say: Say, imported: set[str], end_s: float) -> tuple[bool, bool]:
+        """Whether all modules were called with `n` events, and whether some of these come to each
+        that needs it. Then no error was said, or that of the one event that shows it by itself."""
+        events = self.events.part(0, n)
+        failed, is_reached = self._fails(events, say, imported)
+        while failed and len(events) > 1 and time.monotonic() < end_s:
+            middle = len(events) // 2
+            halves = events.part(0, middle), events.part(middle, len(events))
+            found = [half for half in halves if self._fails(half, None, imported)[0] == failed]
+            if not found:
+                break
+            events = found[0]
+            if len(events) == 1:
+                self._fails(events, say, imported)
+        return not failed, is_reached
+
+    def _fails(self, events: FirstEvents, say: Say | None, imported: set[str]) -> tuple[str, bool]:
+        """Label of the module that fails with these events, "" if none does; and whether some of
+        them come to each that needs it."""
+        failed = ""
+        place = events.place
+
+        def hear(found: Finding) -> None:
+            nonlocal failed
+            failed = found.label if found.error or found.refusal else failed
+            if say:
+                say({"found": asdict(found), "place": place, "n": len(events)})
+
+        def enter(label: str) -> None:
+            if say:
+                say({"call": label, "place": place, "n": len(events), "entry": events.entry})
+
+        trial = Trial(
+            self.modules, self.paths, self.cpp, self.versions, self.known, events, self.iov, hear,
+            enter, self.with_callbacks, imported,
+        )  # fmt: skip
+        try:
+            return "", trial.run(force=len(events) <= 1)
+        except TrialFailed:
+            return failed, True
+
+    def _begin(self, say: Say) -> bool:
+        """Has modules get the callbacks before the first block. Whether none fails."""
+        for label, module in self.modules.items():
+            if module.is_declared:
+                continue
+            for name, call in self._callbacks(module):
+                say({"call": label, "place": f"{name}()", "n": 0, "entry": ""})
+                try:
+                    call()
+                except Exception as error:
+                    text = f"{name}(): {type(error).__name__}: {error}{lines_in_user_code(error)}"
+                    say({"found": asdict(Finding(label, error=text)), "place": "", "n": 0})
+                    return False
+        say({"call": "", "place": "", "n": 0, "entry": ""})
+        return True
+
+    def _callbacks(self, module: PythonModule) -> list[tuple[str, Callable[[], None]]]:
+        events = self.events
+        run, lumi = events.lumis[0][:2] if events.lumis else (1, 1)
+        dataset = 0
+        if module.datasets and events.ranges:
+            dataset = module.datasets.number(events.ranges[0].file)
+        arguments: Mapping[str, tuple[int, ...]] = {
+            "pre_fork": (), "post_fork": (0,), "begin_job": (), "begin_iov": (0,),
+            "begin_dataset": (dataset,), "begin_run": (run,), "begin_lumi": (run, lumi),
+        }  # fmt: skip
+        found = [(name, getattr(module, name, None), given) for name, given in arguments.items()]
+        return [(name, partial(call, *given)) for name, call, given in found if call]
