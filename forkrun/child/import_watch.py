@@ -1,4 +1,5 @@
 """Notes what Python imports in a child: memory of its own that children of one parent could share.
+It touches nothing that is there at the fork: counts of references would become memory of the child.
 
 It is asked first where each module is, and sees on the stack which module of the job is called."""
 
@@ -18,7 +19,6 @@ class ImportWatch:
 
     def __init__(self, modules: Mapping[str, PythonModule]) -> None:
         self._labels = {id(module.module): label for label, module in modules.items()}
-        self._before = frozenset(sys.modules)
         self._callers: dict[str, str] = {}
         sys.meta_path.insert(0, self)
 
@@ -39,7 +39,7 @@ class ImportWatch:
         """Names of what was imported since the watch began, by label of the module that did so; "":
         by none of the job."""
         by_caller: dict[str, list[str]] = {}
-        for name in sys.modules:
-            if name not in self._before:
-                by_caller.setdefault(self._callers.get(name, ""), []).append(name)
+        for name, caller in self._callers.items():
+            if name in sys.modules:
+                by_caller.setdefault(caller, []).append(name)
         return by_caller

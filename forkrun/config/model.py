@@ -85,7 +85,8 @@ class RecoveryConfig(Section):
     max_bad_events: Count = 100
     """skip: largest number of bad events; with more, the job ends."""
     hang_timeout: Duration = 1800.0
-    """A child without progress for so long ("30m") hangs; 0: none ever does."""
+    """A child without progress for so long ("30m") hangs; 0: none ever does. What comes before its
+    first event may take half an hour, if that is more."""
     grace: Duration = 10.0
     """How long a child that is to end has before it is killed."""
 

@@ -9,15 +9,21 @@ from pathlib import Path
 from forkrun import _core
 from forkrun.fork.signals import PYTHON_STACKS
 
+_START_S = 1800.0
+"""Before its first event a child may load a model for so long, whatever an event may take."""
+Progress = tuple[int, int, bool]
+"""Last heartbeat, number of events done, and whether it is still starting."""
+
 
 class HangWatch:
-    """`timeout_s`: allowed time without progress, 0: any; `grace_s`: from SIGTERM to SIGKILL."""
+    """`timeout_s`: allowed time without progress, 0: any; `grace_s`: from SIGTERM to SIGKILL. What
+    comes before the first event may take half an hour, if that is more."""
 
     def __init__(self, board: _core.StatusBoard, timeout_s: float, grace_s: float) -> None:
         self._board = board
         self._timeout_s = timeout_s
         self._grace_s = grace_s
-        self._seen: dict[int, tuple[tuple[int, int], float]] = {}
+        self._seen: dict[int, tuple[Progress, float]] = {}
         self._shown: set[int] = set()
         self._asked_s: dict[int, float] = {}
 
@@ -25,7 +31,7 @@ class HangWatch:
         """Begins to watch a child; its time counts from here."""
         self._note(child, self._progress(child), now_s)
 
-    def _note(self, child: int, progress: tuple[int, int], now_s: float) -> None:
+    def _note(self, child: int, progress: Progress, now_s: float) -> None:
         self._seen[child] = (progress, now_s)
         self._shown.discard(child)
         self._asked_s.pop(child, None)
@@ -50,7 +56,8 @@ class HangWatch:
             return 0
         if child in self._asked_s:
             return signal.SIGKILL if now_s - self._asked_s[child] > self._grace_s else 0
-        if now_s - since_s < self._timeout_s:
+        is_starting = progress[-1]
+        if now_s - since_s < (max(self._timeout_s, _START_S) if is_starting else self._timeout_s):
             return 0
         if child not in self._shown:  # both kinds at once would be written into each other
             self._shown.add(child)
@@ -59,9 +66,10 @@ class HangWatch:
         ask_for_stacks(pid)
         return signal.SIGTERM
 
-    def _progress(self, child: int) -> tuple[int, int]:
+    def _progress(self, child: int) -> Progress:
         status = self._board.read(child)
-        return status.heartbeat_ns, status.n_events_done
+        is_starting = status.state in ("not_started", "starting")
+        return status.heartbeat_ns, status.n_events_done, is_starting
 
 
 def ask_for_stacks(pid: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conditions.test_jobs import write_correction, write_model
-from tests.support.jobs import forkrun, write_job
+from tests.support.jobs import forkrun, wait_for, write_job
 
 _NOTE = """
 import json, os, sys
@@ -291,3 +291,43 @@ def test_what_starts_a_thread_when_it_is_imported_is_left_to_children(
     ]
     n, imported = of_job(tmp_path, _with_outputs(events, modules=modules))
     assert (n, "with_thread" in imported, "without" in imported) == (2, True, False)
+
+
+_WAITS = """
+import os, time
+def make(block):
+    if "child-" in os.readlink("/proc/self/fd/1"):
+        open(os.path.join(os.environ["NOTES"], str(os.getpid())), "w").close()
+        while not os.path.exists(os.environ["NOTES"] + ".end"):
+            time.sleep(0.02)
+    return {"z": block["MET_pt"] * 2.0}
+"""
+_MOST_PRIVATE_KB = 8_000
+
+
+@pytest.mark.slow
+def test_a_child_of_an_idle_job_has_few_mb_of_its_own(tmp_path: Path, events: Path) -> None:
+    (tmp_path / "own.py").write_text(_WAITS)
+    (notes := tmp_path / "notes").mkdir()
+    modules: list[dict[str, Any]] = [
+        {"label": "made", "type": "python:own.py:make", "kind": "producer"},
+        {"label": "z_plot", "type": "expression:z", "kind": "histogram"},
+    ]
+    modules[1] |= {"name": "z", "axes": [{"bins": 5, "low": 0, "high": 100}]}
+    job = {"source": {"files": [str(events)]}, "forking": {"children": 4}, "modules": modules}
+    file = write_job(tmp_path, {**job, "paths": {"p": ["z_plot"]}})
+    command = [sys.executable, "-m", "forkrun", "run", str(file), "-o", "run", "-q"]
+    environment = {**os.environ, "NOTES": str(notes)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment) as process:
+        try:
+            wait_for(lambda: len(list(notes.iterdir())) == 4)
+            private_kb = [_private_kb(child.name) for child in notes.iterdir()]
+        finally:
+            (tmp_path / "notes.end").touch()
+    assert process.returncode == 0
+    assert max(private_kb) < _MOST_PRIVATE_KB
+
+
+def _private_kb(pid: str) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))

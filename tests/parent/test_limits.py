@@ -235,6 +235,7 @@ def test_memory_that_was_shared_and_is_copied_is_found(tmp_path: Path) -> None:
 
 def test_a_child_without_progress_shows_its_stacks_is_asked_and_then_killed() -> None:
     board = _core.StatusBoard(1)
+    board.set_state(0, "processing")
     watch = HangWatch(board, timeout_s=10, grace_s=5)
     running = {0: os.getpid()}
     watch.started(0, 100.0)
@@ -248,6 +249,26 @@ def test_a_child_without_progress_shows_its_stacks_is_asked_and_then_killed() ->
     assert watch.tick(running, 123.0) == {}
     assert watch.tick(running, 127.0) == {0: signal.SIGKILL}
     assert HangWatch(board, timeout_s=0, grace_s=5).tick(running, 1e9) == {}
+
+
+def test_the_time_of_a_child_without_progress_counts_from_its_start_up_on() -> None:
+    board = _core.StatusBoard(1)
+    watch = HangWatch(board, timeout_s=10, grace_s=5)
+    running = {0: os.getpid()}
+    watch.started(0, 100.0)
+    board.set_state(0, "starting")
+    assert watch.tick(running, 1800.0) == {}
+    board.set_state(0, "processing")
+    assert watch.tick(running, 1810.0) == {}
+    assert watch.tick(running, 1819.0) == {}
+    assert watch.tick(running, 1821.0) == {0: PYTHON_STACKS}
+
+
+def test_a_child_that_does_not_begin_at_all_hangs_after_half_an_hour() -> None:
+    watch = HangWatch(_core.StatusBoard(1), timeout_s=10, grace_s=5)
+    watch.started(0, 100.0)
+    assert watch.tick({0: os.getpid()}, 1899.0) == {}
+    assert watch.tick({0: os.getpid()}, 1901.0) == {0: PYTHON_STACKS}
 
 
 @pytest.fixture
