@@ -3,7 +3,7 @@ itself, in memory of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from forkrun.base.awkward_array import load_awkward
 from forkrun.base.importing import collector_paused
@@ -13,6 +13,7 @@ from forkrun.fork.steps import step
 from forkrun.formats.column_types import ColumnType
 from forkrun.modules.expression_functions import OF_AWKWARD
 from forkrun.modules.late_imports import Import, imports_in
+from forkrun.modules.objects.collections import Columns
 from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import PythonModule
 
@@ -35,6 +36,26 @@ def import_ahead(modules: Sequence[PythonModule], seen: Sequence[str]) -> None:
                 each.do()
         for each in _safe([each for each in wanted if not each.is_harmless]):
             each.do()
+
+
+def import_named(modules: Iterable[PythonModule], known: Columns) -> None:
+    """Imports what code of modules names that are not declared, before they are tried: else it
+    would be imported twice, and taken for the time of an event."""
+    with step("modules were imported ahead"), collector_paused():
+        for module in modules:
+            names = module.names()
+            collections = [each for each in map(known.collection, names) if each]
+            kinds = [known.types[name] for name in names if name in known.types]
+            are_lists = any(ColumnType.of(kind).n_levels for kind in kinds)
+            if collections or are_lists or not names.isdisjoint(OF_AWKWARD):
+                load_awkward()
+            for collection in collections:
+                from forkrun.modules.objects.records import load_behaviour
+
+                load_behaviour(collection, collection.columns)
+            for each in imports_in(module.methods()):
+                if each.is_harmless:
+                    each.do()
 
 
 def _load_arrays(module: PythonModule) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,12 @@ def few(events: Any) -> Any:
 @pytest.mark.parametrize(
     ("weight", "says"),
     [
-        ("event", 'few() gave 3 values and the weight "event" 100, for 100 events: give a value'),
-        (lambda events: events.event[:7], "few() gave 3 values and the weight the function of "),
-        (lambda events: events.event[:3], " 3, for 100 events: give a value and a weight"),
+        (
+            "event",
+            r'few\(\) gave 3 values and the weight "event" (\d+), for \1 events: give a value',
+        ),
+        (lambda events: events.event[:7], r"few\(\) gave 3 values and the weight the function of "),
+        (lambda events: events.event[:3], r" 3, for \d+ events: give a value and a weight"),
     ],
 )
 def test_fewer_values_than_events_beside_a_weight_name_both(
@@ -40,7 +44,7 @@ def test_fewer_values_than_events_beside_a_weight_name_both(
 ) -> None:
     with pytest.raises(ForkrunError) as raised:
         run(_job(file, weight))
-    assert says in str(raised.value)
+    assert re.search(says, str(raised.value))
     assert "broadcast" not in str(raised.value)
 
 

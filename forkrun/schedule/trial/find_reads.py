@@ -13,6 +13,7 @@ from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.found_out import Tried
+from forkrun.schedule.imports_ahead import import_named
 from forkrun.schedule.job_schedule import may_fork
 from forkrun.schedule.trial.calls import Finding
 from forkrun.schedule.trial.cpp import CppModules
@@ -47,6 +48,7 @@ def find_reads(
     if all(module.is_declared for module in modules.values()):
         return None
     can_fork, left_s = may_fork(config.forking.children), BUDGET_S
+    import_named([module for module in modules.values() if not module.is_declared], known)
     found: dict[str, Finding] = {}
     n = 0
     for events, iov in first_of(MOST_EVENTS):

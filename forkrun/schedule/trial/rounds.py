@@ -28,6 +28,8 @@ _ENOUGH_EVENTS = 1_000
 """More are tried where filters leave none of them for a module behind them."""
 BUDGET_S = 2.0
 """For all rounds but the first."""
+_CHEAP_S = 1.0
+"""A first call that takes no longer may have been that long for the first time."""
 _PART = 0.8
 """Part of the time left that the next round may take, if time goes with the number of events."""
 
@@ -74,10 +76,13 @@ class Rounds(Struct, frozen=True):
             took_s = time.monotonic() - start_s
             say({"round": n})
             imported |= {*sys.modules}
-            most_s -= took_s
+            is_first = n <= 1
+            most_s -= 0 if is_first else took_s
             is_enough = is_reached or n < _ENOUGH_EVENTS
             enough = min(_ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
             possible = int(n * _PART * most_s / max(took_s, 1e-6))
+            if is_first and took_s < _CHEAP_S:
+                possible = max(possible, 2)
             more = min(enough, possible if is_whole else 2 * n)
             if more <= n or more > possible or more < min(2 * n, enough):
                 return
