@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +27,7 @@ COLUMNS = (
 )
 MOST_GROWTH = 1.5
 """Cost of one more over that where there are half as many: 1 is linear, 2 is quadratic."""
+_CACHE = "FORKRUN_CACHE"
 _SEEN_S = 0.3
 """CPU time that a series adds below which its growth is not known."""
 
@@ -56,19 +59,33 @@ def _sizes(series: Series, part: float) -> list[int]:
 
 
 def _run(series: Series, size: int, folder: Path) -> Mapping[str, float]:
-    """CPU time of all processes of the job, and the most private memory of a child. Raises the
-    job's errors."""
-    inputs, run = folder / "input", folder / "run"
+    """CPU time of all processes of the job, whose input no cache knows, and the most private memory
+    of a child. Raises the job's errors."""
+    inputs, run, cache = folder / "input", folder / "run", folder / "cache"
     inputs.mkdir()
     config = JobConfig.model_validate(series.job(size, inputs))
     before_s = _children_s()
-    run_jobs([RunningJob(config, run, [], merges=True)], f"{size} of them")
+    with _caching_in(cache):
+        run_jobs([RunningJob(config, run, [], merges=True)], f"{size} of them")
     cpu_s = _children_s() - before_s
     samples = [sample for sample in read_records(run).samples if sample.child is not None]
     private = max((sample.private_bytes for sample in samples), default=0)
-    shutil.rmtree(run)
-    shutil.rmtree(inputs)
+    for used in (run, inputs, cache):
+        shutil.rmtree(used)
     return {"cpu_s": cpu_s, "private": private}
+
+
+@contextmanager
+def _caching_in(folder: Path) -> Iterator[None]:
+    """Keeps thousands of files of a measurement out of the user's own cache."""
+    before = os.environ.get(_CACHE)
+    os.environ[_CACHE] = str(folder)
+    try:
+        yield
+    finally:
+        os.environ.pop(_CACHE)
+        if before is not None:
+            os.environ[_CACHE] = before
 
 
 def _children_s() -> float:
