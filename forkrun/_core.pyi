@@ -360,7 +360,7 @@ class Block:
     place: tuple[int, int, int]  # lane of the concurrent block; file and entry of its first event
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
-    mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before an analyzer
+    mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before the module
     def lumi_spans(self) -> npt.NDArray[np.int64]:
         """(n_lumis, 4) run, lumi, first, last: events [first, last) of the block are of it."""
     def random(self) -> BlockRandom:
@@ -370,6 +370,10 @@ class Block:
     ) -> npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """A declared column: values, or (offsets, values) when jagged. KeyError names the
         declared columns."""
+    def column_left(
+        self, name: str
+    ) -> npt.NDArray[Any] | tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
+        """The same of the events in `mask`."""
 
 class BlockRandom:
     """A stream of random words for each of some events. Each call draws `counts` values per event,

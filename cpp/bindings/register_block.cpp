@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/events_left.hpp>
 #include <forkrun/random/block_random.hpp>
 
 #include "bindings.hpp"
@@ -31,7 +32,7 @@ py::array copied(std::span<const U> values) {
                         reinterpret_cast<const T*>(values.data()));
 }
 
-py::object column(const PythonBlock& block, const std::string& name) {
+const Column& column(const PythonBlock& block, const std::string& name) {
   const auto& opened = open(block);
   const auto found = block.columns->consumed.find(name);
   if (found == block.columns->consumed.end()) {
@@ -41,7 +42,7 @@ py::object column(const PythonBlock& block, const std::string& name) {
     }
     throw py::key_error("\"" + name + "\" is not in `consumes` of the module, which has: " + names);
   }
-  return arrays_of(opened.column(found->second));
+  return opened.column(found->second);
 }
 
 py::array mask(const PythonBlock& block) {
@@ -99,7 +100,18 @@ void register_block(py::module_& module) {
           [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
       .def_property_readonly("mask", &mask)
       .def("random", &random)
-      .def("column", &column, py::arg("name"));
+      .def(
+          "column",
+          [](const PythonBlock& block, const std::string& name) {
+            return arrays_of(column(block, name));
+          },
+          py::arg("name"))
+      .def(
+          "column_left",
+          [](const PythonBlock& block, const std::string& name) {
+            return arrays_of(events_left(column(block, name), block.mask));
+          },
+          py::arg("name"));
 }
 
 }  // namespace forkrun::bindings

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from forkrun import _core
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.conditions import ModuleConditions
 from forkrun.config.modules import NOMINAL
 from forkrun.errors import ConfigError
 from forkrun.modules.columns import as_array
 from forkrun.modules.datasets.dataset import Dataset
+from forkrun.modules.events_left import EventsLeft
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.random import BlockRandom
@@ -43,11 +43,12 @@ class EventBlock:
 
     def __init__(
         self,
-        core: _core.Block,
+        core: Any,
         columns: Reader | None = None,
         conditions: ModuleConditions | None = None,
         asked: set[str] | None = None,
     ) -> None:
+        """`core`: the core's block, or EventsLeft of it."""
         self._core = core
         self._asked = set() if asked is None else asked
         self._conditions = conditions
@@ -169,7 +170,7 @@ class EventBlock:
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """(n_events,) events that the filters before an analyzer on its path have left."""
+        """(n_events,) True: a module is called with the events that filters have left."""
         return self._core.mask
 
     @property
@@ -188,7 +189,8 @@ class EventBlock:
     def random(self) -> BlockRandom:
         """Random numbers for the events: `block.random.normal(0, 1)`."""
         if self._random is None:
-            self._random = BlockRandom(self._core.random())
+            left = self._core.left if isinstance(self._core, EventsLeft) else None
+            self._random = BlockRandom(self._core.random(), left)
         return self._random
 
 

@@ -17,6 +17,7 @@ from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.datasets.dataset import Dataset, Datasets
+from forkrun.modules.events_left import events_left_of, spread
 from forkrun.modules.expressions import Expression
 from forkrun.modules.objects.reading import ModuleColumns, Reader
 from forkrun.modules.returned import check_replaced, columns_of, decision_of, taken
@@ -107,7 +108,8 @@ class PythonModule:
             self._conditions.raise_for_write(error)
             raise
 
-    def _call(self, method: Callable[[EventBlock], T], block: _core.Block) -> T:
+    def _call(self, method: Callable[[EventBlock], T], block: Any) -> T:
+        """`block`: the core's, or EventsLeft of it."""
         self._conditions.enter_iov(block.iov)
         events = EventBlock(block, self._reader(block), self._conditions, self.asked)
         events.variation = self.variation
@@ -203,11 +205,14 @@ class PythonModule:
         assert isinstance(self.module, Producer)
         if (kept := self.left_alone(block)) is not None:
             return kept
-        columns = self._call(self.module.produce, block)
-        made = self.taken(columns_of, columns, self.produces, block.n_events)
+        events = events_left_of(block)
+        columns = self._call(self.module.produce, events)
+        made = self.taken(columns_of, columns, self.produces, events.n_events)
         for name in (each for each in self.replaces if each not in self._lacks(block)):
-            self.taken(check_replaced, name, block.column(name), made[name])
-        return made
+            self.taken(check_replaced, name, events.column(name), made[name])
+        if events is block:
+            return made
+        return {name: spread(column, events.left) for name, column in made.items()}
 
     def left_alone(self, block: Any) -> dict[str, Any] | None:
         """The columns that it would replace, if the events are data that it leaves as they are."""
@@ -218,7 +223,11 @@ class PythonModule:
 
     def filter(self, block: _core.Block) -> npt.NDArray[Any]:
         assert isinstance(self.module, Filter)
-        decision = self.taken(decision_of, self._call(self.module.filter, block), block.n_events)
+        events = events_left_of(block)
+        made = self._call(self.module.filter, events)
+        decision = self.taken(decision_of, made, events.n_events)
+        if events is not block:
+            decision = decision.spread(events.left)
         for tell in self.on_decision:
             tell(block.place, decision.missing)
         return decision.accepted
@@ -227,7 +236,7 @@ class PythonModule:
         assert isinstance(self.module, Analyzer)
         if self._by_dataset and self.datasets:
             self._by_dataset.enter(self.datasets.number(block.file))
-        self._call(self.module.analyze, block)
+        self._call(self.module.analyze, events_left_of(block))
 
     def histograms(self) -> dict[str, BookedHistogram]:
         booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})

@@ -34,6 +34,10 @@ class BlockRandom:
 
     def of_some(self, mask: Array) -> BlockRandom:
         """The same streams, of some events: each has the numbers that it would have of all."""
+        if self._mask is not None:
+            whole = self._mask.copy()
+            whole[whole] = mask
+            mask = whole
         return BlockRandom(self._core, mask)
 
     def random(self, size: Any = None, *, like: Values = None) -> Values:

@@ -13,6 +13,7 @@ from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import place_of, unpartial
 from forkrun.formats.column_types import ColumnType
+from forkrun.modules.events_left import spread
 from forkrun.modules.returned_lists import nan_for_none, plain_of
 
 Values = npt.NDArray[Any]
@@ -50,6 +51,11 @@ class Decision(NamedTuple):
 
     accepted: Values
     missing: Values | None
+
+    def spread(self, left: Values) -> Decision:
+        """The same of all events, of which these were left: it refuses the others."""
+        missing = None if self.missing is None else spread(self.missing, left)
+        return Decision(spread(self.accepted, left), missing)
 
 
 def decision_of(returned: Any, n_events: int) -> Decision:

@@ -148,8 +148,9 @@ class PythonProducer : public PythonModule<Producer> {
  public:
   using PythonModule::PythonModule;
 
-  void produce(const EventBlock& block) override {
-    process("produce", block, {}, [&](const py::object& result) {
+  void produce(const EventBlock& block) override { produce_left(block, {}); }
+  void produce_left(const EventBlock& block, Mask left) override {
+    process("produce", block, left, [&](const py::object& result) {
       if (!py::isinstance<py::dict>(result)) {
         throw Error("produce() returns a dict of columns, not " + type_name(result));
       }
@@ -189,7 +190,10 @@ class PythonFilter : public PythonModule<Filter> {
   using PythonModule::PythonModule;
 
   void filter(const EventBlock& block, std::span<std::uint8_t> accept) override {
-    process("filter", block, {}, [&](const py::object& result) {
+    filter_left(block, {}, accept);
+  }
+  void filter_left(const EventBlock& block, Mask left, std::span<std::uint8_t> accept) override {
+    process("filter", block, left, [&](const py::object& result) {
       const auto mask = py::array::ensure(result);
       if (!mask || mask.ndim() != 1 || mask.dtype().kind() != 'b') {
         PyErr_Clear();
@@ -281,6 +285,7 @@ std::unique_ptr<Module> make_python_module(Construction& construction, const py:
   const auto& kind = declaration.kind;
   auto columns = declare(construction, declaration);
   construction.set_concurrency(Concurrency::unsafe);
+  construction.set_sees_events_left();
   if (declaration.one_lumi) {
     construction.set_one_lumi();
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/events_left.hpp>
 #include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun {
@@ -50,27 +51,6 @@ void PathDecision::analyze(const EventBlock& block, Mask selected) {
 }
 
 namespace {
-
-/// Runs of selected events.
-std::vector<EntryRun> runs_of(Mask selected) {
-  std::vector<EntryRun> runs;
-  const auto n = static_cast<std::int64_t>(selected.size());
-  const auto is_selected = [&](std::int64_t i) {
-    return selected[static_cast<std::size_t>(i)] != 0;
-  };
-  for (std::int64_t i = 0; i < n;) {
-    if (!is_selected(i)) {
-      ++i;
-      continue;
-    }
-    const auto begin = i;
-    while (i < n && is_selected(i)) {
-      ++i;
-    }
-    runs.push_back({begin, i});
-  }
-  return runs;
-}
 
 EventDigest digest_of(const EventBlock& block, std::span<const EntryRun> runs) {
   EventDigest digest;
@@ -150,7 +130,7 @@ void FragmentOutput::write(const EventBlock& block, Mask selected, Parallel& /*p
     return;
   }
   if (!shared_.empty()) {
-    check_counts(block);
+    check_counts(block, runs);
   }
   written_ += digest_of(block, runs);
   add_entries(block.ranges(), runs);
@@ -183,7 +163,8 @@ void FragmentOutput::add_entries(EntryRanges block, std::span<const EntryRun> ru
   }
 }
 
-void FragmentOutput::check_counts(const EventBlock& block) const {
+/// In the events of these runs: what columns hold in others may not have been made.
+void FragmentOutput::check_counts(const EventBlock& block, std::span<const EntryRun> runs) const {
   Column column;
   std::vector<std::int64_t> counts;
   for (const auto& shared : shared_) {
@@ -201,10 +182,11 @@ void FragmentOutput::check_counts(const EventBlock& block) const {
       std::ranges::transform(others.first(counts.size()), others.last(counts.size()),
                              counts.begin(), [](auto begin, auto end) { return end - begin; });
     }
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (offsets[i + 1] - offsets[i] != counts[i]) {
-        throw_counts_differ(shared.column, shared.counter, block, i, offsets[i + 1] - offsets[i],
-                            counts[i]);
+    for (const auto& run : runs) {
+      for (auto i = static_cast<std::size_t>(run.first); i < static_cast<std::size_t>(run.last); ++i) {
+        if (const auto n = offsets[i + 1] - offsets[i]; n != counts[i]) {
+          throw_counts_differ(shared.column, shared.counter, block, i, n, counts[i]);
+        }
       }
     }
   }

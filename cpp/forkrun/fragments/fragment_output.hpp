@@ -87,7 +87,7 @@ class FragmentOutput : public OutputModule {
   [[nodiscard]] std::vector<ColumnDescription> columns() const;
   void find_shared_counters();
   void add_entries(EntryRanges block, std::span<const EntryRun> runs);
-  void check_counts(const EventBlock& block) const;
+  void check_counts(const EventBlock& block, std::span<const EntryRun> runs) const;
 
   FragmentOutputConfig config_;
   std::vector<SharedCounter> shared_;

@@ -11,15 +11,16 @@ import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.formats.column_types import ColumnType
-from forkrun.formats.plain import Plain
+from forkrun.formats.plain import Plain, rows_of
+from forkrun.modules.events_left import spans_left
 from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
 from forkrun.modules.objects.reading import no_such_name
 from forkrun.schedule.trial.first_events import FirstEvents
 
 
 class TrialBlock:
-    """What EventBlock takes for the core's block. `column_of` gives any column of the job;
-    `touched`: those that were asked for."""
+    """What EventBlock takes for the core's block. `column_of` gives any column of the job, of all
+    events; `left`: (n_events,) bool, those of the block; `touched`: columns that were asked for."""
 
     iov = 0
 
@@ -27,39 +28,43 @@ class TrialBlock:
         self,
         events: FirstEvents,
         column_of: Callable[[str], Plain],
-        mask: npt.NDArray[np.bool_],
+        left: npt.NDArray[np.bool_],
         iov: int,
     ) -> None:
         self._events = events
         self._column_of = column_of
-        self.mask = mask
+        self._left = left
+        self._rows = None if left.all() else np.flatnonzero(left)
         self.iov = iov
         self.file = events.ranges[0].file if events.ranges else 0
-        self.n_events = len(events)
+        self.n_events = int(np.count_nonzero(left))
+        self.mask = np.ones(self.n_events, dtype=bool)
         self.n_lumis = len({lumi[:2] for lumi in events.lumis})
         self.run, self.lumi = events.lumis[0][:2] if events.lumis else (1, 1)
         self.touched: dict[str, None] = {}
 
     @property
     def events(self) -> npt.NDArray[np.uint64]:
-        return self._events.events
+        return self._events.events[self._left]
 
     def lumi_spans(self) -> npt.NDArray[np.int64]:
         """(n_lumis, 4), as the core's."""
-        return np.array(self._events.lumis, dtype=np.int64).reshape(-1, 4)
+        spans = np.array(self._events.lumis, dtype=np.int64).reshape(-1, 4)
+        return spans_left(spans, self._left)
 
     def random(self) -> _core.BlockRandom:
         """Any random numbers: what is read does not depend on them."""
         return _core.BlockRandom(0, "", self.run, self.lumi, self.events)
 
     def column(self, name: str) -> Plain:
-        plain = self._column_of(name)
+        plain = self.peek(name)
         self.touched[name] = None
         return plain
 
     def peek(self, name: str) -> Plain:
         """The column, without a note."""
-        return self._column_of(name)
+        plain = self._column_of(name)
+        return plain if self._rows is None else rows_of(plain, self._rows)
 
 
 class NotingColumns:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from forkrun.errors import ConfigError, ForkrunError, InputError, JobError
 from forkrun.fork.failure import to_record
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
+from forkrun.modules.events_left import spread
 from forkrun.modules.late_imports import new_modules
 from forkrun.modules.objects.collections import (
     Columns,
@@ -99,8 +101,12 @@ class Trial:
         for module in modules.values():
             self._types |= module.produces
         self._known = known.with_types(self._types)
-        self._called: set[str] = set()
-        self._masks: dict[str, Flags] = {}
+        self._left, self._is_exact = self._everything, True
+        """Events that a path has left, and whether it leaves just these in the job."""
+        self._is_reached = True
+        self._made_for: dict[str, Flags] = {}
+        self._failed: dict[str, TrialFailed] = {}
+        self._masks: dict[str, tuple[Flags, Flags]] = {}
         self._with_callbacks = with_callbacks
         self._imported = {*imported}
 
@@ -108,14 +114,19 @@ class Trial:
         """Whether every module that needs it was called with some events that come to it. `force`:
         others are called with all, for what these show of them. Raises TrialFailed."""
         try:
+            ends = [self._run_path(labels, force) for labels in self._paths.values()]
             for label in self._undeclared("producer"):
-                self._make(label)
-            reached = [self._run_path(labels, force) for labels in self._paths.values()]
+                if label not in self._made_for:
+                    self._make_for_one(label, ends, force)
+            self._left, self._is_exact = self._everything, True
             named = {label for labels in self._paths.values() for label in labels}
             for label in (*self._undeclared("filter"), *self._undeclared("analyzer")):
                 if label not in named:
-                    self._call(label, self._everything)
-            return all(reached)
+                    self._call(label)
+            return self._is_reached
+        except TrialFailed as failed:
+            self._say(failed.finding)
+            raise
         finally:
             for label, types in self._found_types.items():  # the next trial may find others
                 self._modules[label].produces = dict(types)
@@ -123,40 +134,84 @@ class Trial:
     def _undeclared(self, kind: str) -> list[str]:
         return [label for label, m in self._modules.items() if m.kind == kind and not m.is_declared]
 
-    def _run_path(self, labels: Sequence[str], force: bool) -> bool:
-        left, is_exact = self._everything, True
+    def _make_missing(self, error: Exception) -> bool:
+        """Calls producers of which it is not known what they make, because of a name that nothing
+        is known of: those that mention it, else all. Whether one has made something."""
+        missing = set(re.findall(r'"(\w+)', str(error)))
+        waiting = [each for each in self._undeclared("producer") if each not in self._made_for]
+        likely = [each for each in waiting if missing & {each, *self._modules[each].names()}]
+        made = [self._can_make(label) for label in likely or waiting]
+        return any(made)
+
+    def _make_mentioned(self, module: PythonModule) -> None:
+        """Calls producers whose label a module's code names, or a collection that it is part of."""
+        names = module.names()
+        for label in self._undeclared("producer"):
+            is_named = label in names or any(label.startswith(f"{name}_") for name in names)
+            if label not in self._made_for and is_named:
+                self._can_make(label)
+
+    def _can_make(self, label: str) -> bool:
+        try:
+            self._make(label)
+        except TrialFailed as error:  # It may be wanted after more filters alone.
+            if error.finding.refusal:
+                raise
+            self._failed[label] = error
+        return label in self._made_for
+
+    def _make_for_one(self, label: str, ends: Sequence[Flags], force: bool) -> None:
+        """Calls a producer that no path has asked for: an output may, which sees the events that
+        one of the paths has left."""
+        reached = [left for left in ends if left.any()] if ends else [self._everything]
+        self._is_reached = self._is_reached and bool(reached)
+        for left in reached or ([ends[0]] if force else []):
+            self._left, self._is_exact = left, True
+            if self._can_make(label):
+                return
+        if reached:
+            raise self._failed[label]
+
+    def _run_path(self, labels: Sequence[str], force: bool) -> Flags:
+        """The events that it leaves."""
+        self._left, self._is_exact = self._everything, True
         wanted = [label for label in labels if self._is_wanted(label)]
-        for label in labels if wanted else ():
+        needs_all = bool(self._undeclared("producer"))
+        for label in labels if wanted or needs_all else ():
             module = self._modules.get(label)
-            if module is None:
-                is_exact = False  # a module in C++: what it leaves is not known
-            elif module.kind == "filter":
-                left = left & self._accepted(label, is_exact)
-            elif self._is_wanted(label) and left.any():
-                self._call(label, left, is_exact)
-            elif self._is_wanted(label) and force:
-                self._call(label, self._everything, is_exact=False, is_partial=True)
-            if label == wanted[-1]:
+            if not self._left.any() and not force:
                 break
-        return not wanted or bool(left.any())
+            if module is None:
+                self._is_exact = False  # a module in C++: what it leaves is not known
+            elif module.kind == "filter":
+                self._left = self._left & self._accepted(label)
+            elif self._is_wanted(label):
+                self._call(label)
+            if not needs_all and label == wanted[-1]:
+                break
+        self._is_reached = self._is_reached and (not wanted or bool(self._left.any()))
+        return self._left
 
     def _is_wanted(self, label: str) -> bool:
         return label in self._modules and not self._modules[label].is_declared
 
-    def _accepted(self, label: str, is_exact: bool) -> Flags:
-        if label not in self._masks:
-            decision = self._call(label, self._everything, is_exact)
+    def _accepted(self, label: str) -> Flags:
+        asked, accepted = self._masks.get(label, (~self._everything, self._everything))
+        if (self._left & ~asked).any() or label not in self._masks:
+            decision = self._call(label)
             if decision is None:
                 return self._everything
-            self._masks[label] = decision.accepted
-        return self._masks[label]
+            asked, accepted = self._masks[label] = self._left, decision.accepted
+        return accepted
 
-    def _call(
-        self, label: str, mask: Flags, is_exact: bool = True, is_partial: bool = False
-    ) -> Any:
-        """What the module gives; None if it fails with events that it might not get."""
+    def _call(self, label: str) -> Any:
+        """What the module gives of the events left, or of all where there are none; None if it
+        fails with events that it might not get."""
         module = self._modules[label]
-        block = TrialBlock(self._events, partial(self._seen, label), mask, self._iov)
+        self._make_mentioned(module)
+        is_partial = not self._left.any()
+        left = self._everything if is_partial else self._left
+        block = TrialBlock(self._events, partial(self._seen, label), left, self._iov)
         reader = NotingColumns(self._known, block)
         before, module.columns = module.columns, reader
         if module.module.consumes is not None:  # nothing is to be found out: arrays as in the job
@@ -168,17 +223,25 @@ class Trial:
                     self._keep(label, kept)
                     return kept
                 answer = module.call(METHODS[module.kind], block)
-                produces = self._produces(label, answer) if module.kind == "producer" else None
+                if module.kind == "producer":
+                    produces = self._produces(label, answer, left)
                 if module.kind == "filter":
-                    answer = module.taken(decision_of, answer, len(self._events))
+                    answer = module.taken(decision_of, answer, block.n_events).spread(left)
                 for variation in module.variations if not module.is_declared else ():
                     module.variation = variation
                     module.call(METHODS[module.kind], block)
         except InputError as error:
-            self._refuse(label, error)
+            raise _refused(label, error) from None
+        except TrialFailed:  # what it reads cannot be made
+            raise
         except Exception as error:
+            is_name = isinstance(error, NoSuchColumnError | NoSuchNameError)
+            if is_name and self._make_missing(error):
+                return self._call(label)
+            is_exact = self._is_exact and not is_partial
             if is_exact and len(self._events) and not self._lacks_callbacks(module):
-                self._fail(label, error)
+                failed = [each for name, each in self._failed.items() if name not in self._made_for]
+                raise (failed[0] if is_name and failed else _failed(label, error)) from None
             if not is_partial:
                 return None
         finally:
@@ -198,10 +261,6 @@ class Trial:
             self._calls.pop()
             self._enter(self._calls[-1])
 
-    def _refuse(self, label: str, error: ForkrunError) -> NoReturn:
-        self._say(Finding(label, refusal=to_record(error)))
-        raise TrialFailed from None
-
     def _imports(self) -> list[str]:
         """What Python has imported since this was last asked."""
         new = new_modules(self._imported)
@@ -213,29 +272,22 @@ class Trial:
         has_some = any(hasattr(module.module, name) for name in MODULE_CALLBACKS)
         return has_some and not self._with_callbacks
 
-    def _fail(self, label: str, error: Exception) -> NoReturn:
-        if isinstance(error, TrialFailed):  # what it reads cannot be made, which was said
-            raise error
-        is_name = isinstance(error, NoSuchColumnError | NoSuchNameError)
-        text = str(error) if is_name else f"{type(error).__name__}: {error}"
-        self._say(Finding(label, error=text + lines_in_user_code(error), is_name=is_name))
-        raise TrialFailed from None
-
     def _keep(self, label: str, columns: Mapping[str, Plain]) -> None:
         """Has what the module leaves as it is."""
         types = {**{name: self._types[name] for name in columns}, **self._modules[label].produces}
         for name, column in columns.items():
             self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
 
-    def _produces(self, label: str, answer: Any) -> dict[str, str]:
+    def _produces(self, label: str, answer: Any, left: Flags) -> dict[str, str]:
         module = self._modules[label]
         given = module.taken(dict_of, answer, module.produces)
         types = module.produces or {n: module.taken(self._type, module, n, given[n]) for n in given}
         self._found_types.setdefault(label, module.produces)
         module.produces = dict(types)
-        made = module.taken(columns_of, given, types, len(self._events))
+        made = module.taken(columns_of, given, types, int(np.count_nonzero(left)))
         for name, column in made.items():
-            self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
+            of_all = spread(_of_type(column, types[name]), left)
+            self._columns[self._versions.made(label, name)] = of_all
         self._types |= types
         self._known = self._known.with_types(self._types)
         return dict(types)
@@ -251,11 +303,23 @@ class Trial:
         return self._column(self._versions.seen(label, name).nominal.product)
 
     def _make(self, label: str) -> None:
-        if label not in self._called:
-            self._called.add(label)
-            self._call(label, self._everything)
+        """Calls a producer with the events left, and those of earlier calls, unless it has made
+        these."""
+        before, left = self._made_for.get(label, ~self._everything), self._left
+        if label in self._made_for and not (left & ~before).any():
+            return
+        self._made_for[label] = self._left = left | before
+        try:
+            self._call(label)
+        except TrialFailed:
+            del self._made_for[label]
+            raise
+        finally:
+            self._left = left
 
     def _column(self, name: str) -> Plain:
+        if maker := self._maker.get(name):
+            self._make(maker)
         if name not in self._columns:
             self._find(name)
         return self._columns[name]
@@ -265,11 +329,6 @@ class Trial:
         if name in self._events.types and not self._versions.maker(product):
             self._columns[product] = self._events.read(name)
             return
-        makers = [self._maker[product]] if product in self._maker else self._undeclared("producer")
-        for label in makers:
-            self._make(label)
-            if product in self._columns:
-                return
         if labels := self._cpp.makers(name):
             self._call_cpp(labels, product)
             return
@@ -285,7 +344,7 @@ class Trial:
                 with self._entered(label):
                     made = self._cpp.call(label, self._types, reads, self._events, self._iov)
             except JobError as error:
-                self._refuse(label, error)
+                raise _refused(label, error) from None
             except ConfigError as error:
                 raise NoSuchColumnError(
                     f'"{plain_name(product)}" comes from the C++ module "{label}", which cannot be'
@@ -303,5 +362,18 @@ def _of_type(column: Plain, kind: str) -> Plain:
     return np.asarray(column).astype(dtype, copy=False)
 
 
-class TrialFailed(Exception):  # noqa: N818 - what has failed was said
-    """A module has failed with the first events."""
+class TrialFailed(Exception):  # noqa: N818 - what has failed is said
+    """A module has failed with the first events, or the input is not as it has to be."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+
+
+def _refused(label: str, error: ForkrunError) -> TrialFailed:
+    return TrialFailed(Finding(label, refusal=to_record(error)))
+
+
+def _failed(label: str, error: Exception) -> TrialFailed:
+    is_name = isinstance(error, NoSuchColumnError | NoSuchNameError)
+    text = str(error) if is_name else f"{type(error).__name__}: {error}"
+    return TrialFailed(Finding(label, error=text + lines_in_user_code(error), is_name=is_name))

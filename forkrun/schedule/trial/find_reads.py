@@ -116,13 +116,16 @@ def _complete(
             module.found_out(finding.reads, finding.produces)
         elif not getattr(module.module, "on_data", True):  # all events are data
             module.found_out(module.replaces, None)
-        elif module.kind == "producer" and not module.produces:
+        elif (
+            module.kind == "producer" and not (finding and finding.produces) and not module.produces
+        ):
             what = "they could not be determined with the first events"
             problems.append(f'module "{label}": declare `produces`: {what}')
         else:
             reads = finding.reads if finding else ()
             named = _named_in(module.names(), known)
-            module.found_out(list(dict.fromkeys([*reads, *named])), None)
+            produces = finding.produces if finding else None
+            module.found_out(list(dict.fromkeys([*reads, *named])), produces)
     if problems:
         raise ConfigError(problems)
 

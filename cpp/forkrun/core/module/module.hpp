@@ -78,12 +78,19 @@ class Transitions {
 class Producer : public Module {
  public:
   virtual void produce(const EventBlock& block) = 0;
+  /// Instead, for a module that sees the events left (Construction::set_sees_events_left), where filters have refused
+  /// some: nobody reads what its columns hold for the others.
+  virtual void produce_left(const EventBlock& block, Mask /*left*/) { produce(block); }
 };
 
 /// Sets `accept` (all ones on entry) to 0 for the events that it refuses; (n_events,).
 class Filter : public Module {
  public:
   virtual void filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
+  /// Instead, for a module that sees the events left; what it says of the others does not count.
+  virtual void filter_left(const EventBlock& block, Mask /*left*/, std::span<std::uint8_t> accept) {
+    filter(block, accept);
+  }
 };
 
 /// A producer that may ask for products while it runs, without holding a thread:
@@ -172,6 +179,10 @@ class Construction {
   /// Transitions are so without it. Of a block of several lumis it gets a part for each, and its
   /// columns are joined again.
   virtual void set_one_lumi() = 0;
+  /// A producer or filter is called with the events that the filters before all its uses have left: those that
+  /// lead to each path position at which it, or what it makes, is needed. Default: it sees all events of a block. An
+  /// analyzer says with this that it reads the values of selected events alone.
+  virtual void set_sees_events_left() = 0;
   /// Something outside that is not thread-safe, such as a library: of all modules that use a
   /// resource of this name one runs at a time.
   virtual void uses_resource(const std::string& name) = 0;

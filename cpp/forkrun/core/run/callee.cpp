@@ -34,8 +34,8 @@ std::vector<Callee> make_callees(const Graph& graph, std::size_t lane) {
   std::vector<Callee> callees;
   callees.reserve(graph.nodes.size());
   for (const auto& node : graph.nodes) {
-    callees.push_back({module_of(node, lane), node.columns, node.mask, node.source_column,
-                       kind_of(node), node.kind});
+    callees.push_back({module_of(node, lane), node.columns, node.mask, node.left,
+                       node.source_column, kind_of(node), node.kind});
   }
   return callees;
 }

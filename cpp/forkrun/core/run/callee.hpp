@@ -27,6 +27,7 @@ struct Callee {
   Module* module{};  ///< the lane's own, if there is one per block
   LinkRange columns;
   std::uint32_t mask = none;
+  std::uint32_t left = 0;
   std::uint32_t source_column = none;
   CalleeKind kind{};
   NodeKind node_kind{};

@@ -218,14 +218,25 @@ void Lane::record_wait(std::uint32_t node) {
 
 /// `block`: the loaded block, or a part of it whose first event has the number `first`.
 void Lane::call_module(const Callee& callee, const EventBlock& block, std::size_t first) {
-  const auto mask = [&] { return masks_[callee.mask].subspan(first, block.n_events()); };
   switch (callee.node_kind) {
-    case NodeKind::filter: static_cast<Filter*>(callee.module)->filter(block, mask()); break;
-    case NodeKind::analyzer: static_cast<Analyzer*>(callee.module)->analyze(block, mask()); break;
+    case NodeKind::filter: call_filter(callee, block, first); break;
+    case NodeKind::analyzer:
+      static_cast<Analyzer*>(callee.module)
+          ->analyze(block, masks_[callee.mask].subspan(first, block.n_events()));
+      break;
     default:
       forget_columns(callee, block);
-      static_cast<Producer*>(callee.module)->produce(block);
+      call_producer(callee, block, first);
       check_columns(callee, block);
+  }
+}
+
+void Lane::call_producer(const Callee& callee, const EventBlock& block, std::size_t first) {
+  auto& producer = *static_cast<Producer*>(callee.module);
+  if (callee.left == 0) {
+    producer.produce(block);
+  } else {
+    producer.produce_left(block, left_for(callee, block, first));
   }
 }
 

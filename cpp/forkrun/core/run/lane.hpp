@@ -132,6 +132,8 @@ class alignas(cache_line_pair) Lane {
   void record_wait(std::uint32_t node);
   bool call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& parallel);
   void call_module(const Callee& callee, const EventBlock& block, std::size_t first);
+  void call_producer(const Callee& callee, const EventBlock& block, std::size_t first);
+  void call_filter(const Callee& callee, const EventBlock& block, std::size_t first);
   void call_cut(std::uint32_t node);
   void call_pieces(std::uint32_t node);
   [[nodiscard]] bool has_selected(std::uint32_t mask, const LumiPieces& pieces) const;
@@ -140,6 +142,10 @@ class alignas(cache_line_pair) Lane {
   bool call_coroutine(std::uint32_t node, ProductFetcher& fetcher);
   void forget_columns(const Callee& callee, const EventBlock& block) const;
   void check_columns(const Callee& callee, const EventBlock& block) const;
+  /// Events of a part of the block that are left for a producer or filter.
+  [[nodiscard]] Mask left_for(const Callee& callee, const EventBlock& block, std::size_t first) const {
+    return masks_[callee.left].subspan(first, block.n_events());
+  }
   [[nodiscard]] std::span<std::uint8_t> begin_filter(const Callee& callee) {
     masks_.accept_all(callee.mask);
     return masks_[callee.mask];
@@ -203,6 +209,17 @@ inline bool Lane::pass(std::uint32_t number) {
   return any;
 }
 
+/// `block`: the loaded block, or a part of it whose first event has the number `first`.
+inline void Lane::call_filter(const Callee& callee, const EventBlock& block, std::size_t first) {
+  auto& filter = *static_cast<Filter*>(callee.module);
+  const auto accept = masks_[callee.mask].subspan(first, block.n_events());
+  if (callee.left == 0) {
+    filter.filter(block, accept);
+  } else {
+    filter.filter_left(block, left_for(callee, block, first), accept);
+  }
+}
+
 [[gnu::always_inline]] inline bool Lane::call_unrecorded(std::uint32_t node,
                                                          ProductFetcher& fetcher,
                                                          Parallel& parallel) {
@@ -212,7 +229,8 @@ inline bool Lane::pass(std::uint32_t number) {
     return true;
   }
   if (callee.kind == CalleeKind::filter) {
-    static_cast<Filter*>(callee.module)->filter(block_, begin_filter(callee));
+    masks_.accept_all(callee.mask);
+    call_filter(callee, block_, 0);
     masks_.normalise(callee.mask);
     return true;
   }

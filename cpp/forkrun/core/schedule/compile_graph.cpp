@@ -59,6 +59,8 @@ class GraphCompiler {
   void add_outputs();
   void set_gates(std::uint32_t node, Numbers gates);
   void note_makers();
+  void note_events_left();
+  [[nodiscard]] std::uint32_t common_gate(std::uint32_t one, std::uint32_t other) const;
   LinkRange add_links(const Numbers& numbers);
   std::uint32_t number_of(const std::string& label) const;
 
@@ -123,6 +125,7 @@ Graph GraphCompiler::compile() {
     graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
   }
   note_makers();
+  note_events_left();
   add_steps(graph_, lazy_nodes_);
   return std::move(graph_);
 }
@@ -165,6 +168,9 @@ std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
 void GraphCompiler::add_module_node(std::uint32_t module) {
   auto node = describe(module);
   node.inputs = add_links(input_nodes(consumed_[module]));
+  auto all = consumed_[module];
+  std::ranges::copy(asked_[module], std::back_inserter(all));
+  node.all_inputs = asked_[module].empty() ? node.inputs : add_links(input_nodes(all));
   std::ranges::copy(input_nodes(asked_[module]), std::back_inserter(lazy_nodes_));
   node.products = add_links(produced_[module]);
   node.columns = add_links(columns_among(produced_[module]));
@@ -380,6 +386,42 @@ void GraphCompiler::note_makers() {
       graph_.makers[product] = node;
     }
   }
+}
+
+/// The events that a node is called with are those of the last gate that leads to all its uses: its mask is known
+/// whenever the node is needed. Consumers have larger numbers than what they consume.
+void GraphCompiler::note_events_left() {
+  Numbers gate_of(graph_.nodes.size(), none);
+  const auto use = [&](std::uint32_t node, std::uint32_t gate) {
+    gate_of[node] = gate_of[node] == none ? gate : common_gate(gate_of[node], gate);
+  };
+  for (const auto& gate : std::span{graph_.gates}.subspan(1)) {
+    use(gate.filter, gate.parent);
+  }
+  for (auto number = static_cast<std::uint32_t>(graph_.nodes.size()); number-- > 0;) {
+    auto& node = graph_.nodes[number];
+    for (const auto gate : graph_.at(node.gates)) {
+      use(number, gate);
+    }
+    const bool sees_left =
+        node.kind == NodeKind::output || (node.record != nullptr && node.record->sees_events_left);
+    const auto gate = sees_left && gate_of[number] != none ? gate_of[number] : 0;
+    node.left = graph_.gates[gate].mask;
+    for (const auto input : graph_.at(node.all_inputs)) {
+      if (graph_.nodes[input].kind != NodeKind::source_column) {
+        use(input, gate);
+      }
+    }
+  }
+}
+
+/// The last gate on the way to both.
+std::uint32_t GraphCompiler::common_gate(std::uint32_t one, std::uint32_t other) const {
+  while (one != other) {
+    auto& later = one > other ? one : other;  // Parents have smaller numbers.
+    later = graph_.gates[later].parent;
+  }
+  return one;
 }
 
 LinkRange GraphCompiler::add_links(const Numbers& numbers) {

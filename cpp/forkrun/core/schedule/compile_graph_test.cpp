@@ -59,6 +59,9 @@ class RandomSchedule {
           (void)construction.consumes_scalar<float>(name);
         }
       }
+      if (pick(3) != 0) {
+        construction.set_sees_events_left();
+      }
       if (kind == "p") {
         (void)construction.produces_scalar<float>(numbered("product", number));
       }
@@ -149,6 +152,72 @@ TEST(CompileGraphTest, steps_are_what_is_needed_without_what_was_certainly_calle
     }
   }
   EXPECT_GT(n_certain, 0U);  // Filters that come twice on a path.
+}
+
+/// Gates on the way to the events that a node is called with, by the definition: those on the way to all its uses.
+class EventsLeft {
+ public:
+  explicit EventsLeft(const Graph& graph) : graph_{graph} {}
+
+  [[nodiscard]] Nodes gates_before(std::uint32_t node) const {  // NOLINT(misc-no-recursion)
+    if (!graph_.nodes[node].record->sees_events_left) {
+      return {0};
+    }
+    std::vector<Nodes> uses;
+    for (const auto gate : graph_.at(graph_.nodes[node].gates)) {
+      uses.push_back(way_to(gate));
+    }
+    for (const auto& gate : std::span{graph_.gates}.subspan(1)) {
+      if (gate.filter == node) {
+        uses.push_back(way_to(gate.parent));
+      }
+    }
+    for (std::uint32_t user = node + 1; user < graph_.nodes.size(); ++user) {
+      if (uses_product_of(user, node)) {
+        uses.push_back(gates_before(user));
+      }
+    }
+    auto common = uses.empty() ? Nodes{0} : uses[0];
+    for (const auto& use : uses) {
+      std::erase_if(common, [&](auto gate) { return !use.contains(gate); });
+    }
+    return common;
+  }
+
+ private:
+  [[nodiscard]] bool uses_product_of(std::uint32_t user, std::uint32_t node) const {
+    const auto consumed = graph_.nodes[user].record == nullptr
+                              ? std::span<const std::uint32_t>{}
+                              : graph_.at(graph_.nodes[user].all_inputs);
+    return std::ranges::find(consumed, node) != consumed.end();
+  }
+  [[nodiscard]] Nodes way_to(std::uint32_t gate) const {
+    Nodes way{0};
+    for (; gate != 0; gate = graph_.gates[gate].parent) {
+      way.insert(gate);
+    }
+    return way;
+  }
+
+  const Graph& graph_;
+};
+
+TEST(CompileGraphTest, a_module_sees_the_events_left_on_the_way_to_all_its_uses) {
+  std::size_t n_left = 0;
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    const auto schedule = RandomSchedule{seed}.compile();
+    const auto& graph = schedule->graph();
+    const EventsLeft definition{graph};
+    for (std::uint32_t node = 0; node < graph.nodes.size(); ++node) {
+      const auto kind = graph.nodes[node].kind;
+      if (kind == NodeKind::producer || kind == NodeKind::filter) {
+        const auto last = *definition.gates_before(node).rbegin();
+        EXPECT_EQ(graph.nodes[node].left, graph.gates[last].mask) << seed;
+        n_left += last == 0 ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GT(n_left, 100U);
 }
 
 TEST(CompileGraphTest,

@@ -37,7 +37,9 @@ struct Node {
   std::uint32_t module = none;   ///< its number; none for a source column
   std::uint32_t source_column = none;
   std::uint32_t mask = none;  ///< a filter's own, or what an analyzer or output selects
+  std::uint32_t left = 0;     ///< mask of the events that a producer or filter is called with
   LinkRange inputs;           ///< nodes that make what this one consumes
+  LinkRange all_inputs;       ///< these and those that make what it may ask for
   LinkRange products;         ///< what this one makes
   LinkRange columns;          ///< those of its products that are columns
   LinkRange gates;            ///< of an analyzer or output: it sees the events that pass one

@@ -22,6 +22,7 @@ struct ModuleRecord {
   std::uint32_t limit = 1;  ///< blocks at a time, of Concurrency::limited
   Instances instances = Instances::shared;
   bool wants_one_lumi{};
+  bool sees_events_left{};
   std::set<std::string> resources{};
   std::vector<std::unique_ptr<Histogram>> histograms{};
   std::vector<std::unique_ptr<Accumulator>> accumulators{};

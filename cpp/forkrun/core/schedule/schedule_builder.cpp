@@ -46,6 +46,7 @@ class ModuleConstruction final : public Construction {
     return random_key(open().seed, name);
   }
   void set_one_lumi() override { open().record.wants_one_lumi = true; }
+  void set_sees_events_left() override { open().record.sees_events_left = true; }
   void uses_resource(const std::string& name) override { open().record.resources.insert(name); }
   std::uint32_t consume_any_column(const std::string& name) override {
     return open().products.consume(number_, consumed(name), std::nullopt);
