@@ -102,7 +102,7 @@ class DimuonPlots(forkrun.Analyzer):
         self.leading_pt = self.book("leading_pt", hist.Hist(pt, storage=hist.storage.Weight()))
 
     def analyze(self, block):
-        pt = block.selected["GoodMuon_pt"]
+        pt = block["GoodMuon_pt"]
         has_two = ak.num(pt) >= 2
-        self.mass.fill(block.selected["Dimuon_mass"][ak.to_numpy(has_two)])
+        self.mass.fill(block["Dimuon_mass"][ak.to_numpy(has_two)])
         self.leading_pt.fill(ak.to_numpy(pt[has_two][:, 0]))

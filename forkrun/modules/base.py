@@ -72,7 +72,7 @@ class Analyzer(Module):
     """Reads, and fills histograms. Is given the blocks of a unit of work in their order."""
 
     def analyze(self, block: EventBlock) -> None:
-        """`block.mask` says which events the path has left."""
+        """`block`: the events that the path has left."""
         raise NotImplementedError(f"{type(self).__name__} has no method analyze(block)")
 
     def book(self, name: str, histogram: H, *, sparse: bool = False) -> H:

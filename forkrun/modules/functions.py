@@ -76,8 +76,7 @@ class FunctionHistogram(Analyzer):
         made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]
         self.filled = self.book(name, hist.Hist(*made, storage=hist.storage.Weight()))
 
-    def analyze(self, block: EventBlock) -> None:
-        events = block.selected
+    def analyze(self, events: EventBlock) -> None:
         values = returned_of("what", self.function(events, **self.params))
         weight = self.weight
         if callable(weight):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from forkrun.base.input_files.ends import share_ends
 from forkrun.base.lumis import LumiCounts
+from forkrun.base.notes import take_notes
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import EventOrder, JobConfig
 from forkrun.config.anchor import is_url
@@ -105,6 +106,7 @@ def prepare(
     """Prepares a job, or a part of its plan. `index`: of its input, `known`: of its modules, where
     they are known; `is_on_nodes`: it is for many. Raises ConfigError or InputError with all
     problems. Starts no thread."""
+    take_notes()  # of an earlier job of this process, which has failed
     start_s = time.time()
     planned = PlannedJob.of(config, index, start_s, part, is_on_nodes=is_on_nodes)
     conditions = planned.conditions(quiet)

@@ -40,8 +40,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def muons(file: Path) -> Any:
     with uproot.open(file) as opened:
-        events = opened["Events"].arrays(["event", "x", "nMuon", "Muon_pt", "Muon_eta"])
-    return events
+        return opened["Events"].arrays(["event", "x", "nMuon", "Muon_pt", "Muon_eta"])
 
 
 def run(job: forkrun.Job, folder: Path, **given: Any) -> forkrun.RunResult:
@@ -99,9 +98,7 @@ def test_what_two_paths_use_sees_what_the_filters_of_both_have_left(
     file: Path, tmp_path: Path
 ) -> None:
     seen: dict[str, set[int]] = {"shared": set(), "own": set()}
-    job = forkrun.Job(
-        file, source={"skip_events": 1000}
-    )  # beyond those that functions are tried with
+    job = forkrun.Job(file)
     common = job.path("common").filter("nMuon >= 1", label="one")
 
     @job.define

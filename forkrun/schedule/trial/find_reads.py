@@ -112,19 +112,17 @@ def _complete(
         if module.is_declared:
             continue
         finding = found.get(label)
+        produces = finding.produces if finding else None
         if finding and not finding.is_partial:
             module.found_out(finding.reads, finding.produces)
         elif not getattr(module.module, "on_data", True):  # all events are data
             module.found_out(module.replaces, None)
-        elif (
-            module.kind == "producer" and not (finding and finding.produces) and not module.produces
-        ):
+        elif module.kind == "producer" and not (module.produces or produces):
             what = "they could not be determined with the first events"
             problems.append(f'module "{label}": declare `produces`: {what}')
         else:
             reads = finding.reads if finding else ()
             named = _named_in(module.names(), known)
-            produces = finding.produces if finding else None
             module.found_out(list(dict.fromkeys([*reads, *named])), produces)
     if problems:
         raise ConfigError(problems)
