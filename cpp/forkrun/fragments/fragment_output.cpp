@@ -183,7 +183,8 @@ void FragmentOutput::check_counts(const EventBlock& block, std::span<const Entry
                              counts.begin(), [](auto begin, auto end) { return end - begin; });
     }
     for (const auto& run : runs) {
-      for (auto i = static_cast<std::size_t>(run.first); i < static_cast<std::size_t>(run.last); ++i) {
+      for (auto i = static_cast<std::size_t>(run.first); i < static_cast<std::size_t>(run.last);
+           ++i) {
         if (const auto n = offsets[i + 1] - offsets[i]; n != counts[i]) {
           throw_counts_differ(shared.column, shared.counter, block, i, n, counts[i]);
         }

@@ -32,8 +32,8 @@ void copy_offsets(std::span<const std::int64_t> from, std::span<std::int64_t> to
   auto next = to.begin();
   *next = 0;
   for (auto& [first, last] : runs) {
-    const auto lists = from.subspan(static_cast<std::size_t>(first),
-                                    static_cast<std::size_t>(last - first) + 1);
+    const auto lists =
+        from.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + 1);
     const auto shift = *next - lists.front();
     for (const auto end : lists.subspan(1)) {
       *++next = end + shift;

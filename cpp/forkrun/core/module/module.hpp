@@ -78,8 +78,8 @@ class Transitions {
 class Producer : public Module {
  public:
   virtual void produce(const EventBlock& block) = 0;
-  /// Instead, for a module that sees the events left (Construction::set_sees_events_left), where filters have refused
-  /// some: nobody reads what its columns hold for the others.
+  /// Instead, for a module that sees the events left (Construction::set_sees_events_left), where
+  /// filters have refused some: nobody reads what its columns hold for the others.
   virtual void produce_left(const EventBlock& block, Mask /*left*/) { produce(block); }
 };
 
@@ -179,9 +179,10 @@ class Construction {
   /// Transitions are so without it. Of a block of several lumis it gets a part for each, and its
   /// columns are joined again.
   virtual void set_one_lumi() = 0;
-  /// A producer or filter is called with the events that the filters before all its uses have left: those that
-  /// lead to each path position at which it, or what it makes, is needed. Default: it sees all events of a block. An
-  /// analyzer says with this that it reads the values of selected events alone.
+  /// A producer or filter is called with the events that the filters before all its uses have left:
+  /// those that lead to each path position at which it, or what it makes, is needed. Default: it
+  /// sees all events of a block. An analyzer says with this that it reads the values of selected
+  /// events alone.
   virtual void set_sees_events_left() = 0;
   /// Something outside that is not thread-safe, such as a library: of all modules that use a
   /// resource of this name one runs at a time.

@@ -143,7 +143,8 @@ class alignas(cache_line_pair) Lane {
   void forget_columns(const Callee& callee, const EventBlock& block) const;
   void check_columns(const Callee& callee, const EventBlock& block) const;
   /// Events of a part of the block that are left for a producer or filter.
-  [[nodiscard]] Mask left_for(const Callee& callee, const EventBlock& block, std::size_t first) const {
+  [[nodiscard]] Mask left_for(const Callee& callee, const EventBlock& block,
+                              std::size_t first) const {
     return masks_[callee.left].subspan(first, block.n_events());
   }
   [[nodiscard]] std::span<std::uint8_t> begin_filter(const Callee& callee) {

@@ -388,8 +388,8 @@ void GraphCompiler::note_makers() {
   }
 }
 
-/// The events that a node is called with are those of the last gate that leads to all its uses: its mask is known
-/// whenever the node is needed. Consumers have larger numbers than what they consume.
+/// The events that a node is called with are those of the last gate that leads to all its uses: its
+/// mask is known whenever the node is needed. Consumers have larger numbers than what they consume.
 void GraphCompiler::note_events_left() {
   Numbers gate_of(graph_.nodes.size(), none);
   const auto use = [&](std::uint32_t node, std::uint32_t gate) {

@@ -154,7 +154,8 @@ TEST(CompileGraphTest, steps_are_what_is_needed_without_what_was_certainly_calle
   EXPECT_GT(n_certain, 0U);  // Filters that come twice on a path.
 }
 
-/// Gates on the way to the events that a node is called with, by the definition: those on the way to all its uses.
+/// Gates on the way to the events that a node is called with, by the definition: those on the way
+/// to all its uses.
 class EventsLeft {
  public:
   explicit EventsLeft(const Graph& graph) : graph_{graph} {}
