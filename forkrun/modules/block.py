@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from forkrun import _core
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.conditions import ModuleConditions
 from forkrun.config.modules import NOMINAL
@@ -43,7 +44,7 @@ class EventBlock:
 
     def __init__(
         self,
-        core: Any,
+        core: _core.Block | EventsLeft,
         columns: Reader | None = None,
         conditions: ModuleConditions | None = None,
         asked: set[str] | None = None,
