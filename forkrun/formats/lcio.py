@@ -135,17 +135,17 @@ class LcioFormat(Format):
         """The number of events that a file of these inputs has."""
         from forkrun.formats.lcio_records import InputRecords, RecordWriter
 
-        writer = RecordWriter(output)
         written = _core.EventDigest()
-        for path in inputs:
-            records = InputRecords.of(path)
-            if verify:
-                records.check(records.entries)
-            copy(writer, records)
-            written = written + records.digest
-        if not written.count:
-            writer.copy_headers(InputRecords.of(inputs[0]))  # so that it is a file of LCIO
-        writer.close()
+        with RecordWriter(output) as writer:
+            for path in inputs:
+                records = InputRecords.of(path)
+                if verify:
+                    records.check(records.entries)
+                copy(writer, records)
+                written = written + records.digest
+            if not written.count:
+                writer.copy_headers(InputRecords.of(inputs[0]))  # so that it is a file of LCIO
+            writer.close()
         if verify and self.digest(output, "", NO_IDS) != written:
             raise OutputError(f"{output}: what was written has other events than the input")
         return written.count

@@ -32,9 +32,8 @@ def make_output(
 ) -> int:
     """Makes a file, and gives the number of its events. `verify`: records that are copied are
     unpacked. Raises InputError, OutputError."""
-    writer = RecordWriter(path)
     n_events = 0
-    with ThreadPoolExecutor(n_threads) as threads:
+    with RecordWriter(path) as writer, ThreadPoolExecutor(n_threads) as threads:
         for span in selected_spans(output, entries):
             number = int(span.file[0])
             records = records_of(number)
@@ -47,9 +46,9 @@ def make_output(
                 writer.copy(records, span.entry)
             n_events += len(span.entry)
             output.progress(n_events)
-    if not n_events:
-        writer.copy_headers(records_of(0))  # so that it is a file of LCIO
-    writer.close()
+        if not n_events:
+            writer.copy_headers(records_of(0))  # so that it is a file of LCIO
+        writer.close()
     return n_events
 
 

@@ -4,9 +4,9 @@ event is, as LCIO itself writes them."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise, zip_longest
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from msgspec import Struct
@@ -121,6 +121,14 @@ class RecordWriter:
         writer._runs = {run: place for run, place, _ in of.runs}
         return writer
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes what was left open by an error."""
+        with suppress(OSError):
+            self._file.close()
+
     def copy_all(self, of: InputRecords) -> None:
         """All of a file, in its order, with headers of runs that have no event. Raises InputError,
         OutputError."""
@@ -226,10 +234,10 @@ def carry_headers(inputs: Sequence[str], output: str, n_bytes: Sequence[int]) ->
     for path, indexed in zip_longest(inputs, n_bytes, fillvalue=0):
         missing.update(dict.fromkeys(_headers_in(str(path), indexed)))
     if wanted := [header for header in missing if header not in known]:
-        writer = RecordWriter.continued(InputRecords.of(output), output)
-        for header in wanted:
-            writer.add_header(*header)
-        writer.close()
+        with RecordWriter.continued(InputRecords.of(output), output) as writer:
+            for header in wanted:
+                writer.add_header(*header)
+            writer.close()
 
 
 def _headers_in(path: str, n_bytes: int) -> Iterator[tuple[int, bytes]]:

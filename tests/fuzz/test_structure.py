@@ -12,11 +12,17 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import InputError
+from forkrun.formats.lcio import LCIO
 from tests.fuzz.structure import Mutant, mutants, run_mutants, source_of, wrong
 from tests.support.files import write_events
 from tests.support.folder_files import KINDS, write_folders
+from tests.support.lcio_files import write_events as write_events_of_lcio
 
 TABLES = ["dir/c", "dir/deep/d"]
+COPIED_UNSEEN = [("copy", "unreadable")]
+"""Damage in records of LCIO, which a merge without `verify` copies as they are."""
+N_PARTS = 16
+"""Of the long tests, which take half an hour together."""
 
 
 def write_plain_folders(path: Path) -> Path:
@@ -100,10 +106,102 @@ def test_no_number_of_the_directory_loses_anything(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("part", range(N_PARTS))
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_change_of_a_number_of_the_directory_loses_anything(tmp_path: Path, kind: str) -> None:
+def test_no_change_of_a_number_of_the_directory_loses_anything(
+    tmp_path: Path, kind: str, part: int
+) -> None:
     file = write_folders(tmp_path / "in.root", kind)
-    assert faults(file, mutants(file), tmp_path) == []
+    assert faults(file, mutants(file)[part::N_PARTS], tmp_path) == []
+
+
+def write_ntuple(path: Path) -> Path:
+    """Its pages have checksums; what it says of itself is not compressed."""
+    trees = str(write_events(path.with_suffix(".trees"), [(1, 1, 12), (1, 2, 8)]))
+    _core.merge_trees([trees], str(path), compression="none", format="rntuple")
+    return path
+
+
+def faults_of_table(file: Path, chosen: Sequence[Mutant]) -> list[tuple[str, str, object]]:
+    """The same of a file with nothing but events."""
+    _core.warm_up()
+    unseen = COPIED_UNSEEN if file.suffix == ".slcio" else []
+    found = list(run_mutants(source_of(file), chosen, file.parent))
+    assert sum("refused" in outcome.steps.values() for _, outcome in found) > len(found) / 4
+    return [(m.number.name, m.how, wrong(o, unseen)) for m, o in found if wrong(o, unseen)]
+
+
+@pytest.mark.slow
+def test_no_number_of_an_rntuple_changes_or_loses_anything(tmp_path: Path) -> None:
+    file = write_ntuple(tmp_path / "in.root")
+    all_mutants = mutants(file)
+    names = {mutant.number.name.partition(" at ")[0] for mutant in all_mutants}
+    assert {"header", "footer", "page list", "anchor of Events: XXH3"} <= names
+    assert faults_of_table(file, all_mutants[::67]) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(N_PARTS))
+def test_no_change_of_a_number_of_an_rntuple_is_unseen(tmp_path: Path, part: int) -> None:
+    file = write_ntuple(tmp_path / "in.root")
+    assert faults_of_table(file, mutants(file)[part::N_PARTS]) == []
+
+
+def write_lcio(path: Path, *, is_compressed: bool) -> Path:
+    """With an index of its events."""
+    plain = path.with_suffix(".plain")
+    write_events_of_lcio(plain, {1: range(3), 2: range(3, 5)}, is_compressed=is_compressed)
+    LCIO.merge([str(plain)], str(path))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_no_number_of_a_file_of_lcio_changes_or_loses_anything(
+    tmp_path: Path, is_compressed: bool
+) -> None:
+    file = write_lcio(tmp_path / "in.slcio", is_compressed=is_compressed)
+    assert faults_of_table(file, mutants(file)[::13]) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_no_change_of_a_number_of_a_file_of_lcio_is_unseen(
+    tmp_path: Path, is_compressed: bool
+) -> None:
+    file = write_lcio(tmp_path / "in.slcio", is_compressed=is_compressed)
+    assert faults_of_table(file, mutants(file)) == []
+
+
+@pytest.mark.parametrize(("name", "shorter"), [(b"LCRunHeader", b"LCRunHeade")])
+def test_a_record_of_lcio_whose_name_lacks_a_letter_is_refused(
+    tmp_path: Path, name: bytes, shorter: bytes
+) -> None:
+    file = write_lcio(tmp_path / "in.slcio", is_compressed=True)
+    data = bytearray(file.read_bytes())
+    data[data.index(name) - 1] = len(shorter)
+    file.write_bytes(data)
+    with pytest.raises(InputError, match='its name is "LCRunHeade" and not LCRunHeader'):
+        LCIO.merge([str(file)], str(tmp_path / "out.slcio"))
+
+
+def test_an_event_of_lcio_with_another_number_than_its_index_has_is_refused(
+    tmp_path: Path,
+) -> None:
+    file = write_lcio(tmp_path / "in.slcio", is_compressed=False)
+    (mutant, *_) = [m for m in mutants(file) if m.number.name.endswith("EventHeader: event")]
+    mutant.write(file, mutant.value)
+    with pytest.raises(InputError, match="the index says that event 0 of run 1 is at byte"):
+        LCIO.index(str(file), "")
+
+
+def test_a_collection_of_lcio_without_its_block_is_not_copied_with_verify(tmp_path: Path) -> None:
+    file = write_lcio(tmp_path / "in.slcio", is_compressed=False)
+    name = "block MCParticle: length of name"
+    last = [m for m in mutants(file) if m.number.name.endswith(name) and m.how == "-1"][-1]
+    last.write(file, last.value)
+    with pytest.raises(InputError, match='no block of collection "MCParticle"'):
+        LCIO.merge([str(file)], str(tmp_path / "out.slcio"), verify=True)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -24,7 +25,6 @@ std::vector<std::byte> record_at(const EventFile& file, std::int64_t place, std:
 /// has no index, or none that can be read.
 std::vector<std::int64_t> places_in_index(const EventFile& file) {
   constexpr std::size_t at_index = 28, at_next = 44, n_head_of_block = 32;
-  constexpr std::uint32_t has_one_run = 1, has_long_offsets = 2;
   std::vector<std::int64_t> places;
   try {
     const auto last = record_at(file, file.n_bytes() - n_access_record, "LCIORandomAccess");
@@ -32,18 +32,9 @@ std::vector<std::int64_t> places_in_index(const EventFile& file) {
                                 "LCIORandomAccess");
     const auto data = record_at(
         file, big_endian<std::int64_t>(&part.at(n_head_of_block + at_index)), "LCIOIndex");
-    for_each_block(data, [&](const Block& block) {
-      Cursor from{block.content};
-      const auto control = from.word();
-      (void)from.word();
-      const auto base = from.next<std::int64_t>();
-      const auto n = from.count();
-      for (std::size_t i = 0; i < n; ++i) {
-        (void)from.take((control & has_one_run) != 0 ? 4 : 8);
-        places.push_back(base + ((control & has_long_offsets) != 0 ? from.next<std::int64_t>()
-                                                                   : from.next<std::int32_t>()));
-      }
-    });
+    for (const auto& entry : index_entries(data)) {
+      places.push_back(entry.place);
+    }
   } catch (const UnreadBytes&) {
     throw;
   } catch (const std::exception&) {
@@ -55,6 +46,26 @@ std::vector<std::int64_t> places_in_index(const EventFile& file) {
 }
 
 }  // namespace
+
+std::vector<IndexEntry> index_entries(std::span<const std::byte> data) {
+  constexpr std::uint32_t has_one_run = 1, has_long_offsets = 2;
+  std::vector<IndexEntry> entries;
+  for_each_block(data, [&](const Block& block) {
+    Cursor from{block.content};
+    const auto control = from.word();
+    const auto least_run = from.word();
+    const auto base = from.next<std::int64_t>();
+    const auto n = from.count();
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto run = least_run + ((control & has_one_run) != 0 ? 0 : from.word());
+      const auto event = from.next<std::int32_t>();
+      const auto offset =
+          (control & has_long_offsets) != 0 ? from.next<std::int64_t>() : from.next<std::int32_t>();
+      entries.push_back({static_cast<std::int32_t>(run), event, base + offset});
+    }
+  });
+  return entries;
+}
 
 bool begins_like_lcio(std::span<const std::byte> bytes) {
   return bytes.size() >= 8 && big_endian<std::uint32_t>(&bytes[4]) == record_marker;
@@ -85,13 +96,23 @@ std::vector<std::byte> EventFile::restored(const RecordHead& head) const {
 
 void EventFile::check_event(std::size_t entry) const {
   const auto& event = events_.at(entry);
-  for (const auto place : {event.place, event.body}) {
-    try {
-      for_each_block(restored(head_at(place)), [](const Block&) {});
-    } catch (...) {
-      rethrow_with_context(path_ + ": entry " + std::to_string(entry) + ", at byte " +
-                           std::to_string(place));
+  auto place = event.place;
+  try {
+    const auto data = restored(head_at(place));
+    const auto header = event_header(data);
+    place = event.body;
+    const auto body = restored(head_at(place));
+    std::set<std::string_view> names;
+    for_each_block(body, [&](const Block& block) { names.insert(block.name); });
+    for (const auto& collection : header.collections) {
+      if (!names.contains(collection.name)) {
+        throw InputError("the record LCEvent has no block of collection \"" +
+                         std::string{collection.name} + "\"");
+      }
     }
+  } catch (...) {
+    rethrow_with_context(path_ + ": entry " + std::to_string(entry) + ", at byte " +
+                         std::to_string(place));
   }
 }
 
@@ -153,6 +174,8 @@ void EventFile::note(const RecordHead& head, std::int64_t& header) {
     }
     events_.push_back({header, head.place, head.end(), head.n_data});
     header = no_header;
+  } else if (head.name == "LCIOIndex") {
+    indexes_.push_back(head);
   }
 }
 

@@ -38,13 +38,16 @@ class EventFile {
     RunHeader header;
   };
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
+  /// Records of the places of events, one for each part that was written.
+  [[nodiscard]] const std::vector<RecordHead>& indexes() const { return indexes_; }
   /// The first of this run; nullptr: there is none.
   [[nodiscard]] const RunHeader* run_header(std::int32_t run) const;
   /// The record at this place, which is one of those that were found. \throws InputError
   [[nodiscard]] RecordHead head_at(std::int64_t place) const;
   /// The data of a record. \throws InputError
   [[nodiscard]] std::vector<std::byte> restored(const RecordHead& head) const;
-  /// Unpacks the two records of an event, compares their checksums, and goes through their blocks.
+  /// Unpacks the two records of an event, compares their checksums, goes through their blocks, and
+  /// looks for all collections.
   /// \throws InputError
   void check_event(std::size_t entry) const;
   /// Fills `into` from this place. \throws InputError if the file ends before
@@ -59,7 +62,17 @@ class EventFile {
   std::shared_ptr<ByteSource> bytes_;
   std::vector<StoredEvent> events_;
   std::vector<Run> runs_;
+  std::vector<RecordHead> indexes_;
 };
+
+/// What an index says of an event: where its first record is. Of a run header `event` is -1.
+struct IndexEntry {
+  std::int32_t run{};
+  std::int32_t event{};
+  std::int64_t place{};
+};
+/// Of the data of a record LCIOIndex. \throws InputError
+[[nodiscard]] std::vector<IndexEntry> index_entries(std::span<const std::byte> data);
 
 /// Whether a file begins as one of LCIO does. `bytes`: its first eight.
 [[nodiscard]] bool begins_like_lcio(std::span<const std::byte> bytes);

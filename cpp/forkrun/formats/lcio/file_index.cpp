@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/core/data/error_context.hpp>
@@ -105,12 +106,39 @@ std::vector<std::int64_t> clusters_of(const std::vector<StoredEvent>& events) {
   return begins;
 }
 
+/// Run and number of what begins at each place; of run headers the number is -1.
+using Places = std::map<std::int64_t, std::pair<std::int32_t, std::int32_t>>;
+
+/// Compares what the file's own indexes say of events with these themselves.
+void check_indexes(const EventFile& file, Places found) {
+  constexpr std::int32_t of_run = -1;
+  for (const auto& run : file.runs()) {
+    found[run.head.place] = {run.header.run, of_run};
+  }
+  for (const auto& head : file.indexes()) {
+    try {
+      for (const auto& [run, event, place] : index_entries(file.restored(head))) {
+        const auto at = found.find(place);
+        if (at == found.end() || at->second != std::pair{run, event}) {
+          throw InputError("the index says that " +
+                           (event == of_run ? "the header" : "event " + std::to_string(event)) +
+                           " of run " + std::to_string(run) + " is at byte " +
+                           std::to_string(place) + ", where it is not");
+        }
+      }
+    } catch (...) {
+      rethrow_with_context(file.path() + ": at byte " + std::to_string(head.place));
+    }
+  }
+}
+
 }  // namespace
 
 FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi) {
   FileIndex index;
   ColumnsFound found{file};
   ContentDigest digest;
+  Places places;
   digest.add(static_cast<std::uint64_t>(file.n_bytes()));
   for (std::size_t event = 0; event < file.events().size(); ++event) {
     const auto place = file.events()[event].place;
@@ -119,6 +147,7 @@ FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi) {
       const auto header = event_header(data);
       const auto id = id_of(header, events_per_lumi);
       index.events.push_back(id);
+      places.emplace_hint(places.end(), place, std::pair{header.run, header.event});
       for (const auto number : {std::uint64_t{id.run}, id.event, static_cast<std::uint64_t>(place),
                                 static_cast<std::uint64_t>(header.time_stamp)}) {
         digest.add(number);
@@ -129,6 +158,7 @@ FileIndex index_file(const EventFile& file, std::uint32_t events_per_lumi) {
                            ", at byte " + std::to_string(place));
     }
   }
+  check_indexes(file, std::move(places));
   index.identity = digest.value();
   index.clusters = clusters_of(file.events());
   index.columns = found.take();

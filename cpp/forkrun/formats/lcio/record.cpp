@@ -28,6 +28,16 @@ std::string text_of(const std::byte* from, std::size_t n) {
   throw InputError("the head of the record is damaged: " + what);
 }
 
+/// A name of which letters are missing would be that of a record that is passed over.
+void check_name(const std::string& name, std::span<const std::byte> bytes) {
+  const auto there = text_of(bytes.data() + least_head, padded(name.size()));
+  for (const std::string known : {"LCRunHeader", "LCEventHeader", "LCEvent"}) {
+    if (there.starts_with(known) && name.size() < known.size()) {
+      throw_wrong_head("its name is \"" + name + "\" and not " + known);
+    }
+  }
+}
+
 void check_sizes(const RecordHead& head, std::int64_t n_file) {
   const auto last = head.data_place() + static_cast<std::int64_t>(head.n_stored);
   if (last > n_file) {
@@ -73,6 +83,7 @@ RecordHead record_head(std::span<const std::byte> bytes, std::int64_t place, std
   if (!is_name(head.name)) {
     throw_wrong_head("its name has other characters than letters, digits and _");
   }
+  check_name(head.name, bytes);
   check_sizes(head, n_file);
   return head;
 }
