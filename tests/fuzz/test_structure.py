@@ -14,6 +14,7 @@ from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.formats.lcio import LCIO
 from tests.fuzz.structure import Mutant, mutants, run_mutants, source_of, wrong
+from tests.fuzz.trial import try_file
 from tests.support.files import write_events
 from tests.support.folder_files import KINDS, write_folders
 from tests.support.lcio_files import write_events as write_events_of_lcio
@@ -39,6 +40,7 @@ def faults(file: Path, chosen: Sequence[Mutant], folder: Path) -> list[tuple[str
     """What must not happen, and that nothing happened at all."""
     _core.warm_up()  # what is forked need not load ROOT's interpreter
     source = source_of(file, TABLES)
+    assert {*try_file(source, file, 60).steps.values()} == {"same"}
     outcomes = list(run_mutants(source, chosen, folder))
     n_refused = sum(outcome.steps.get("copy") == "refused" for _, outcome in outcomes)
     assert n_refused > len(outcomes) / 4
@@ -126,14 +128,16 @@ def faults_of_table(file: Path, chosen: Sequence[Mutant]) -> list[tuple[str, str
     """The same of a file with nothing but events."""
     _core.warm_up()
     unseen = COPIED_UNSEEN if file.suffix == ".slcio" else []
-    found = list(run_mutants(source_of(file), chosen, file.parent))
+    source = source_of(file)
+    assert {*try_file(source, file, 60).steps.values()} == {"same"}
+    found = list(run_mutants(source, chosen, file.parent))
     assert sum("refused" in outcome.steps.values() for _, outcome in found) > len(found) / 4
     return [(m.number.name, m.how, wrong(o, unseen)) for m, o in found if wrong(o, unseen)]
 
 
 @pytest.mark.slow
 def test_no_number_of_an_rntuple_changes_or_loses_anything(tmp_path: Path) -> None:
-    file = write_ntuple(tmp_path / "in.root")
+    file = write_ntuple(tmp_path / "rntuple-in.root")
     all_mutants = mutants(file)
     names = {mutant.number.name.partition(" at ")[0] for mutant in all_mutants}
     assert {"header", "footer", "page list", "anchor of Events: XXH3"} <= names
@@ -143,7 +147,7 @@ def test_no_number_of_an_rntuple_changes_or_loses_anything(tmp_path: Path) -> No
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(N_PARTS))
 def test_no_change_of_a_number_of_an_rntuple_is_unseen(tmp_path: Path, part: int) -> None:
-    file = write_ntuple(tmp_path / "in.root")
+    file = write_ntuple(tmp_path / "rntuple-in.root")
     assert faults_of_table(file, mutants(file)[part::N_PARTS]) == []
 
 
