@@ -20,7 +20,7 @@ Edge = Annotated[
     BeforeValidator(lambda edge: float(edge) if edge in ("inf", "-inf") else edge),
     PlainSerializer(lambda edge: edge if math.isfinite(edge) else str(edge), when_used="json"),
 ]
-"""Of a bin; JSON has infinity as a text."""
+"""Edge of a bin; JSON has infinity as a text."""
 VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT]
 NOMINAL = "nominal"
