@@ -178,7 +178,8 @@ class KeyCheck {
       const auto n_free = n_free_at(place);
       const auto record = n_free > 0 ? FileKey{} : record_at(place);
       if (n_free == 0 && record.n_bytes == 0) {
-        throw Disagreement{"no record begins at byte " + std::to_string(place)};
+        place = after_gap(place);
+        continue;
       }
       if (record.folder == directory.record && is_object(record) &&
           place != directory.key_list.place &&
@@ -188,6 +189,17 @@ class KeyCheck {
       }
       place += n_free > 0 ? n_free : std::abs(record.n_bytes);
     }
+  }
+
+  /// Place of the next record after bytes that belong to none, as other programs leave them; the
+  /// end of the file if it is far away.
+  [[nodiscard]] std::int64_t after_gap(std::int64_t place) const {
+    constexpr std::int64_t longest = 1 << 16;
+    const auto end = std::min(place + longest, n_bytes_);
+    do {
+      ++place;
+    } while (place < end && record_at(place).type.empty());
+    return place < end ? place : n_bytes_;
   }
 
   /// Of no bytes if there is none; of no class where room is free.
