@@ -152,6 +152,13 @@ def test_a_function_that_no_event_comes_to_is_called_with_the_first_all_the_same
     assert found.modules["read"][0] == ["nJet", "Jet_pt"]
 
 
+def test_a_filter_that_refuses_all_is_not_tried_with_more(
+    tmp_path: Path, notes: Callable[[], list[int]]
+) -> None:
+    prepared(tmp_path, "def cut(block):\n    note(block)\n    return block['nJet'] > 1000\n")
+    assert max(notes()) == 1000
+
+
 _FAILS = """
 def inner(block):
     if (block.events == EVENT).any():

@@ -179,8 +179,10 @@ class Trial:
         needs_all = bool(self._undeclared("producer"))
         for label in labels if wanted or needs_all else ():
             module = self._modules.get(label)
-            if not self._left.any() and not force:
-                break
+            if not self._left.any():
+                self._is_reached = self._is_reached and not self._is_wanted(label)
+                if not force:
+                    continue
             if module is None:
                 self._is_exact = False  # a module in C++: what it leaves is not known
             elif module.kind == "filter":
@@ -189,7 +191,6 @@ class Trial:
                 self._call(label)
             if not needs_all and label == wanted[-1]:
                 break
-        self._is_reached = self._is_reached and (not wanted or bool(self._left.any()))
         return self._left
 
     def _is_wanted(self, label: str) -> bool:
