@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import json
 import os
 import re
@@ -64,8 +65,8 @@ def _remedy(error: OSError) -> str:
 @contextlib.contextmanager
 def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary name to write under; renamed to `final` if the body ends well, removed if it does
-    not. A file of that name is not there yet, or is empty. Not `durable`: without syncs, for what
-    only saves time. Raises OutputError for an OSError."""
+    not, with files whose names it begins. A file of that name is not there yet, or is empty. Not
+    `durable`: without syncs, for what only saves time. Raises OutputError for an OSError."""
     refuse_remote(final)
     temporary = temporary_name(final)
     try:
@@ -78,8 +79,9 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
             if durable:
                 sync(final.parent)
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        for left in (temporary, *temporary.parent.glob(f"{glob.escape(temporary.name)}.*")):
+            with contextlib.suppress(OSError):
+                left.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/write/add_events.hpp>
+#include <forkrun/formats/ttree/read/form_values.hpp>
 
 namespace forkrun::rntuple {
 
@@ -25,6 +26,23 @@ std::vector<EntryRun> runs_to_read(std::span<const EntryRange> entries) {
   return runs;
 }
 
+/// The type of a column, none where the first entries are not as the file describes them.
+std::optional<ColumnType> readable_type(ColumnReader& reader, std::int64_t n_entries) {
+  constexpr std::int64_t n_tried = 16;
+  const auto type = reader.type();
+  try {
+    Column values;
+    if (type && n_entries > 0) {
+      reader.read(0, std::min(n_tried, n_entries), values);
+    }
+  } catch (const root_io::NotAsDescribed&) {
+    return {};
+  } catch (const InputError&) {  // passed over: a damaged basket is found by who reads it
+    return type;
+  }
+  return type;
+}
+
 }  // namespace
 
 KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& names)
@@ -37,10 +55,12 @@ KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& nam
     std::ranges::replace(as_in_trees, '.', '_');
     const bool is_there_twice = as_in_trees != name && all.contains(as_in_trees) &&
                                 first->table->reader(as_in_trees)->type() == reader->type();
-    if (const auto type = reader->type(); type && !is_there_twice) {
+    if (const auto type = readable_type(*reader, first->table->n_entries());
+        type && !is_there_twice) {
       kept_.push_back({{name, *type, reader->counter()}});
     } else if (const auto member = all.lower_bound(name + ".");
-               !type && (member == all.end() || !member->starts_with(name + "."))) {
+               !type && !is_there_twice &&
+               (member == all.end() || !member->starts_with(name + "."))) {
       left_out_.push_back(name);
     }
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include <forkrun/formats/ttree/layout/fixed_place.hpp>
@@ -11,10 +12,17 @@
 
 namespace forkrun::root_io {
 
+std::string leaf_name(const std::string& branch) {
+  auto name = branch;
+  std::ranges::replace_if(
+      name, [](char c) { return std::string_view{":[]/"}.find(c) != std::string_view::npos; }, '_');
+  return name;
+}
+
 std::string leaf_title(const ColumnDescription& column) {
-  auto title = column.name;
+  auto title = leaf_name(column.name);
   if (column.type.is_counted()) {
-    title += "[" + counter_name(column.name) + "]";
+    title += "[" + leaf_name(counter_name(column.name)) + "]";
   }
   for (const auto size : column.type.dimensions) {
     title += size == 0 ? "" : "[" + std::to_string(size) + "]";

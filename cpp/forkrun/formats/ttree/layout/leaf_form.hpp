@@ -12,6 +12,9 @@
 
 namespace forkrun::root_io {
 
+/// Of the leaf of a branch of this name: without what would end it in a list of leaves.
+[[nodiscard]] std::string leaf_name(const std::string& branch);
+
 /// Of the leaf of a column that is not nested: its name with the sizes of an entry, "x[nx][2]".
 [[nodiscard]] std::string leaf_title(const ColumnDescription& column);
 

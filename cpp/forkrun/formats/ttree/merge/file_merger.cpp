@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <ranges>
+#include <string>
 #include <system_error>
 
 #include <forkrun/core/data/errors.hpp>
@@ -52,14 +53,34 @@ class FileMerge {
       write_ntuples(compression);
       auto entries = add_without_root(compression);
       return entries ? std::move(*entries) : add_with_root(compression);
+    } catch (const InputError& error) {
+      remove_output();
+      throw InputError(with_inputs(error.what()));
     } catch (...) {
-      std::error_code ignored;
-      std::filesystem::remove(request_.output, ignored);
+      remove_output();
       throw;
     }
   }
 
  private:
+  void remove_output() const {
+    std::error_code ignored;
+    std::filesystem::remove(request_.output, ignored);
+  }
+  /// A text with the names of inputs in the place of files that their RNTuples were made trees in.
+  [[nodiscard]] std::string with_inputs(std::string text) const {
+    for (std::size_t number = 0; number < request_.inputs.size(); ++number) {
+      const auto scratch = scratch_of(number);
+      for (auto at = text.find(scratch); at != std::string::npos; at = text.find(scratch)) {
+        text.replace(at, scratch.size(), request_.inputs[number]);
+      }
+    }
+    return text;
+  }
+  [[nodiscard]] std::string scratch_of(std::size_t number) const {
+    return request_.output + "." + std::to_string(number) + ".ntuples";
+  }
+
   Compression first_compression() const { return TreeFile{request_.inputs.front()}.compression(); }
   [[nodiscard]] std::optional<std::string> wanted(const std::string& path) const {
     return ntuples_.paths().contains(path) ? std::nullopt : asked_for(request_, path);
@@ -134,14 +155,17 @@ class FileMerge {
   bool add_to(Merger& merger, std::size_t number) {
     auto file = std::make_unique<TreeFile>(request_.inputs[number]);
     bool is_added = is_done(merger, *file);
-    const auto scratch = request_.output + "." + std::to_string(number) + ".ntuples";
     auto ntuples = std::make_unique<NtuplesAsTrees>(
-        *file, [&](const auto& path) { return wanted(path).has_value(); }, scratch,
+        *file, [&](const auto& path) { return wanted(path).has_value(); }, scratch_of(number),
         NtuplesAsTrees::Says::of_carried);
     if (is_added && !ntuples->names().empty()) {
       auto trees = std::make_unique<TreeFile>(ntuples->path());
       ntuples->naming_input([&] { is_added = is_done(merger, *trees); });
       keep_first(std::move(trees));
+    }
+    constexpr std::size_t most_empty = 4;
+    if (ntuples->has_empty() && empty_.size() < most_empty) {
+      empty_.push_back(std::move(ntuples));
     }
     if (is_added) {
       note_step(ntuples_.n_steps() + number + 1);
@@ -174,7 +198,9 @@ class FileMerge {
     merger.check(request_.output);
     if (request_.note) {
       std::ranges::for_each(ntuples_.notes(), request_.note);
-      std::ranges::for_each(merger.notes(), request_.note);
+      for (const auto& note : merger.notes()) {
+        request_.note(with_inputs(note));
+      }
     }
     return entries;
   }
@@ -190,6 +216,7 @@ class FileMerge {
   const MergeRequest& request_;
   JoinedNtuples ntuples_;
   Origins origins_{false};
+  std::vector<std::unique_ptr<NtuplesAsTrees>> empty_;  ///< the first ones, until the end
   std::vector<std::unique_ptr<TreeFile>> first_;
 };
 

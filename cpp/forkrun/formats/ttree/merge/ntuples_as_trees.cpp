@@ -77,6 +77,7 @@ NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
     }
     const auto mode = names_.empty() ? OutputMode::create : OutputMode::update;
     names_.push_back(name);
+    has_empty_ = has_empty_ || ntuple->n_entries() == 0;
     naming_file(file.path(), [&] { write_as_tree(*ntuple, path, compression, mode); });
     const auto own = Origin::of(file.identity().uuid, file.identity().n_bytes);
     origins[name] = {{own, ntuple->n_entries()}};

@@ -28,6 +28,8 @@ class NtuplesAsTrees {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   /// Of the file of the trees.
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Whether one of them has no entries: a merge may need its structure in the end.
+  [[nodiscard]] bool has_empty() const { return has_empty_; }
   /// Calls `body`, which reads that file: errors name the one with the RNTuples.
   template <typename Body>
   void naming_input(Body body) const {
@@ -46,6 +48,7 @@ class NtuplesAsTrees {
   std::string input_;
   std::string path_;
   std::vector<std::string> names_;
+  bool has_empty_ = false;
 };
 
 }  // namespace forkrun::root_io

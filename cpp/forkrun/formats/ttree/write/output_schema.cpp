@@ -16,6 +16,7 @@
 #include <TVirtualCollectionProxy.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/root_file/input_file.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/write/nested_entries.hpp>
@@ -28,10 +29,12 @@ constexpr int basket_size = 32000;
 
 TBranch& make_branch(TTree& tree, const std::string& name, const std::string& leaf) {
   static std::array<std::byte, 8> never_filled;  // baskets are written directly
+  const CapturedMessages messages;
   TBranch* branch = tree.Branch(name.c_str(), never_filled.data(), leaf.c_str(), basket_size);
-  if (branch == nullptr) {
+  if (branch == nullptr || branch->IsZombie()) {
+    const auto why = messages.first_error();
     throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name +
-                      "\" cannot be made");
+                      "\" cannot be made" + (why.empty() ? "" : ": " + why));
   }
   branch->SetAddress(nullptr);  // as of a branch that was read: files of both have the same bytes
   return *branch;
@@ -97,7 +100,7 @@ TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
 }
 
 TBranch& add_counter(TTree& tree, const std::string& name) {
-  return make_branch(tree, name, name + "/i");
+  return make_branch(tree, name, leaf_name(name) + "/i");
 }
 
 namespace {

@@ -22,7 +22,7 @@ LeafMembers leaf_of(const ColumnDescription& column) {
   const char letter = leaf_letter(column.type.element);
   const char kind = static_cast<char>(std::toupper(letter));
   const auto size = size_of(column.type.element);
-  LeafMembers leaf{std::string{"TLeaf"} + kind, column.name, leaf_title(column)};
+  LeafMembers leaf{std::string{"TLeaf"} + kind, leaf_name(column.name), leaf_title(column)};
   leaf.n_values = static_cast<std::int32_t>(column.type.n_in_item());
   leaf.value_size = static_cast<std::int32_t>(size);
   leaf.is_unsigned = letter != kind;
@@ -141,7 +141,7 @@ std::size_t PlainTree::count_with(const std::string& counter) {
   std::size_t number = 0;
   for (auto& branch : members_.branches) {
     for (auto& leaf : branch.leaves) {
-      if (leaf.name == counter) {
+      if (leaf.name == leaf_name(counter)) {
         leaf.counts_others = true;
         return number;
       }
