@@ -22,11 +22,14 @@ PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/ver
 
 .PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
-demo: $(VENV)/built ## generate an input, run the main job, print the report
+demo: $(VENV)/built ## generate input, run a skim and a reconstruction with 8 children, print what they cost
 	@mkdir -p build/demo
 	$(BIN)/forkrun sample build/demo/sample.root --events 20000 --lumis 8
 	$(BIN)/forkrun run configs/nanoaod.toml build/demo/sample.root --children 2 -o build/demo/run --force --plots
-	@echo "The run directory, with output, logs, report and plots: build/demo/run"
+	$(BIN)/forkrun sample build/demo/raw.root --events 48 --lumis 8
+	$(BIN)/forkrun run configs/reconstruction/reconstruction.toml build/demo/raw.root --children 8 -o build/demo/reconstruction --force
+	@echo "Run directories, with output, logs and report.html: build/demo/run, build/demo/reconstruction"
+	@echo "To continue: source $(VENV)/bin/activate, then forkrun --help"
 
 test: test-cpp test-python ## C++ tests, then pytest without those marked slow or long
 
