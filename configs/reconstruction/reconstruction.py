@@ -1,5 +1,5 @@
-"""Modules and conditions of reconstruction.toml. The computation is a sketch of a real one; sleeping
-takes the rest of the time that a real one would."""
+"""Modules and conditions of reconstruction.toml. The computation is a sketch; sleeping takes the
+rest of the time that a real one would."""
 
 import time
 
@@ -25,7 +25,7 @@ def field_map():
 
 
 def alignment(seed: int):
-    """A condition by interval: shifts and rotations of the sensors; (1048576, 12) float32, 50 MB."""
+    """A condition by interval: shifts and rotations of sensors; (1048576, 12) float32, 50 MB."""
     return np.random.default_rng(seed).normal(0, 1e-4, (N_SENSORS, 12)).astype(np.float32)
 
 
@@ -43,8 +43,8 @@ class Step(forkrun.Producer):
 
 
 class Tracks(Step):
-    """Track_bending : (n_events, n) float32 [T], the mean field across each muon's way. Track_shift :
-    (n_events, n) float32, the mean alignment of the sensors that it crosses."""
+    """Track_bending : (n_events, n) float32 [T], the mean field across each muon's way.
+    Track_shift : (n_events, n) float32, the mean alignment of the sensors that it crosses."""
 
     conditions = ("field", "alignment")
 

@@ -17,9 +17,9 @@ QUICK = ("unpack.params.ms=5", "clusters.params.ms=5", "tracks.params.seconds=0.
 @pytest.mark.slow
 def test_children_share_the_conditions_of_a_reconstruction(tmp_path: Path) -> None:
     sample, run = tmp_path / "raw.root", tmp_path / "run"
-    forkrun("sample", sample, "--events", 48, "--lumis", 8)
+    forkrun("sample", sample, "--events", 48, "--lumis", 8, cwd=tmp_path)
     settings = [text for each in QUICK for text in ("--set", f"modules.{each}")]
-    forkrun("run", CONFIG, sample, "--children", 4, "-o", run, *settings)
+    forkrun("run", CONFIG, sample, "--children", 4, "-o", run, *settings, cwd=tmp_path)
     report = json.loads((run / "report.json").read_text())
     assert report["events"]["n_events_read"] == 48
     assert len(list((run / "output" / "reconstructed").glob("*.root"))) == 16
