@@ -209,7 +209,9 @@ class KeyCheck {
       const auto first = bytes(place, std::min(longest, n_bytes_ - place));
       ObjectStream from{first, 0};
       if (const auto n = ObjectStream{first, 0}.number<std::int32_t>(); n < 0) {
-        return {.n_bytes = n};
+        FileKey room;
+        room.n_bytes = n;
+        return room;
       }
       auto key = parse_file_key(from);
       return key.place == place ? key : FileKey{};
