@@ -109,7 +109,7 @@ def _as_job(source: Source, damaged: Path, folder: Path, note: Note) -> None:
         return None
 
     if source.beside:
-        _step("beside", lambda: digests_beside(damaged, source.tables), source, damaged, note)
+        _step("beside", lambda: digests_of_tables(damaged, source.tables), source, damaged, note)
     if not _step("index", read_index, source, damaged, note):
         return
     _step("read", lambda: digests_of(damaged, index, source.tree), source, damaged, note)
@@ -205,13 +205,18 @@ def _step(
     except Exception as error:
         note(name, "untyped", f"{type(error).__name__}: {error}")
     else:
-        expected = {"beside": source.beside, "carry": source.beside}.get(name, source.digests)
-        if name in ("merge", "join", "copy"):
-            expected = source.digests | source.beside
-        differing = differences(expected, found) if found is not None else []
+        differing = differences(_expected(name, source), found) if found is not None else []
         note(name, "differs" if differing else "same", differing)
         return True
     return False
+
+
+def _expected(step: str, source: Source) -> Digests:
+    if step == "beside":
+        return {name: digest for name, digest in source.beside.items() if name != "/"}
+    if step == "carry":
+        return source.beside
+    return source.digests | (source.beside if step in ("merge", "join", "copy") else {})
 
 
 def differences(expected: Digests, found: Digests) -> list[str]:
@@ -229,18 +234,23 @@ def digests_of(file: Path, index: dict[str, Any], tree: str = "Events") -> Diges
 
 
 def digests_beside(file: Path, tables: Sequence[str]) -> Digests:
-    """Digests of the values of these tables, and of which objects the file has, as uproot sees
-    them."""
+    """Digests of the values of these tables, and which objects the file, which is not damaged, has
+    for uproot."""
+    with uproot.open(file) as opened:
+        names = opened.classnames(cycle=False)
+    names.pop(_ORIGINS, None)
+    objects = " ".join(f"{name}:{names[name]}" for name in sorted(names))
+    return {**digests_of_tables(file, tables), "/": objects}
+
+
+def digests_of_tables(file: Path, tables: Sequence[str]) -> Digests:
+    """Digests of the values of these tables."""
     digests = {}
     for tree in tables:
         index = _core.index_tree(str(file), tree, "", "", "")
         if index["absent"]:
             raise InputError(index["absent"])
         digests.update({f"{tree}:{n}": d for n, d in digests_of(file, index, tree).items()})
-    with uproot.open(file) as opened:
-        names = opened.classnames(cycle=False)
-        names.pop(_ORIGINS, None)
-        digests["/"] = " ".join(f"{name}:{names[name]}" for name in sorted(names))
     return digests
 
 
