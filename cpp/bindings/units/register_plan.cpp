@@ -84,7 +84,9 @@ py::bytes json_list(const Integers& numbers) {
     *end++ = ' ';
   }
   text.append(buffer.begin(), end);
-  text.resize(text.size() - (numbers.size() > 0 ? 2 : 0));  // behind the last
+  if (numbers.size() > 0) {  // after the last
+    text.erase(text.size() - 2);
+  }
   return text += "]";
 }
 
