@@ -122,7 +122,8 @@ def _complete(
             problems.append(f'module "{label}": declare `produces`: {what}')
         else:
             reads = finding.reads if finding else ()
-            named = _named_in(module.names(), known)
+            own = {*module.produces, *(produces or ())} - {*module.replaces}
+            named = [name for name in _named_in(module.names(), known) if name not in own]
             module.found_out(list(dict.fromkeys([*reads, *named])), produces)
     if problems:
         raise ConfigError(problems)
