@@ -224,9 +224,12 @@ def test_memory_that_was_shared_and_is_copied_is_found(tmp_path: Path) -> None:
         guard = MemoryGuard(limit, memory)
         go.touch()
         wait_for(done.exists)
-        demand = guard.check({0: pid})
-        assert demand
-        assert demand.relief is Relief.KILL
+
+        def asks_to_kill() -> bool:
+            demand = guard.check({0: pid})
+            return demand is not None and demand.relief is Relief.KILL
+
+        wait_for(asks_to_kill)
         assert memory.estimate()[0, pid]["private_bytes"] > 60_000_000
     finally:
         os.kill(pid, signal.SIGKILL)
