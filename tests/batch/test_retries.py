@@ -25,7 +25,7 @@ def write_course(folder: RunDirectory, number: int, *codes: int | None, n_units:
     lines: list[dict[str, object]] = []
     for code in codes:
         lines.append({"event": "start", "time_s": 2e9, "n_units": n_units, "host": "h", "job": ""})
-        lines += [] if code is None else [{"event": "end", "code": code}]
+        lines += [] if code is None else [{"event": "end", "time_s": 2e9, "code": code}]
     place = folder.node_ends(number)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -115,12 +115,6 @@ MISTAKES = [
         ("returned lists", "ak.any(mask, axis=1)", RETURNED),
     ),
     Mistake(
-        "filter() returns None for some events",
-        a_filter('return ak.max(block["Jet_pt"], axis=1) > 30'),
-        5,
-        ("None for", "ak.fill_none(mask, False)", RETURNED),
-    ),
-    Mistake(
         "filter() returns a mask of another length",
         a_filter('return ak.to_numpy(ak.flatten(block["Jet_pt"])) > 30'),
         5,

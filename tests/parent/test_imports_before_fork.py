@@ -254,20 +254,6 @@ def test_nor_do_those_that_read_lcio(tmp_path: Path) -> None:
     assert (n > 0, imported) == (True, set())
 
 
-@pytest.mark.slow
-def test_nodes_import_what_the_trial_of_their_job_found(tmp_path: Path, events: Path) -> None:
-    text = "@job.define\ndef z(b): return b.MET.pt * 1.0"
-    program = (
-        f"import forkrun\njob = forkrun.Job({str(events)!r}, name='z')\n{text}\n"
-        "job.hist('z', (50, 0, 200))\n"
-        "if __name__ == '__main__': job.submit('local', nodes=1)\n"
-    )
-    (tmp_path / "program.py").write_text(program)
-    subprocess.run([sys.executable, "program.py"], cwd=tmp_path, check=True)
-    found = json.loads((tmp_path / "z-run" / "batch" / "found.json").read_text())
-    assert "awkward" in found["imports"]
-
-
 _STARTS_A_THREAD = """
 import threading, time
 threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()

@@ -134,7 +134,7 @@ def test_bits_flipped_after_a_commit_do_not_reach_the_merged_files(
     params = {"file": str(tmp_path / "run/units/000000" / name), "event": 25}
     damaging = {"label": "damages", "type": f"python:{tmp_path}/damaging.py:Damages"}
     job["modules"].append({**damaging, "params": params})
-    job["paths"]["skim"].append("damages")
+    job["paths"]["skim"].insert(0, "damages")
     job["forking"]["children"] = children
     ended = run(tmp_path, job)
     assert ended.code == 0, ended.err

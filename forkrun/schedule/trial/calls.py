@@ -221,7 +221,7 @@ class Trial:
         try:
             with self._entered(label):
                 if (kept := module.left_alone(block)) is not None:
-                    self._keep(label, kept)
+                    self._keep(label, kept, left)
                     return kept
                 answer = module.call(METHODS[module.kind], block)
                 if module.kind == "producer":
@@ -273,11 +273,12 @@ class Trial:
         has_some = any(hasattr(module.module, name) for name in MODULE_CALLBACKS)
         return has_some and not self._with_callbacks
 
-    def _keep(self, label: str, columns: Mapping[str, Plain]) -> None:
+    def _keep(self, label: str, columns: Mapping[str, Plain], left: Flags) -> None:
         """Has what the module leaves as it is."""
         types = {**{name: self._types[name] for name in columns}, **self._modules[label].produces}
         for name, column in columns.items():
-            self._columns[self._versions.made(label, name)] = _of_type(column, types[name])
+            of_all = spread(_of_type(column, types[name]), left)
+            self._columns[self._versions.made(label, name)] = of_all
 
     def _produces(self, label: str, answer: Any, left: Flags) -> dict[str, str]:
         module = self._modules[label]
