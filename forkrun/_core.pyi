@@ -361,6 +361,7 @@ class Block:
     n_events: int
     events: npt.NDArray[np.uint64]  # (n_events,) event numbers
     mask: npt.NDArray[np.bool_]  # (n_events,) events left by the filters before the module
+    has_all: bool  # the module is called with all events
     def lumi_spans(self) -> npt.NDArray[np.int64]:
         """(n_lumis, 4) run, lumi, first, last: events [first, last) of the block are of it."""
     def random(self) -> BlockRandom:

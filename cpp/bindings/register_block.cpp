@@ -1,5 +1,6 @@
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -53,6 +54,12 @@ py::array mask(const PythonBlock& block) {
   return copied<bool>(block.mask);
 }
 
+/// Whether the module is called with all events of the block.
+bool has_all(const PythonBlock& block) {
+  const auto& mask = block.mask;
+  return mask.size() != open(block).n_events() || std::ranges::find(mask, 0) == mask.end();
+}
+
 BlockRandom random(const PythonBlock& block) {
   const auto& opened = open(block);
   std::vector<LumiOfEvents> lumis;
@@ -99,6 +106,7 @@ void register_block(py::module_& module) {
           "events",
           [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
       .def_property_readonly("mask", &mask)
+      .def_property_readonly("has_all", &has_all)
       .def("random", &random)
       .def(
           "column",

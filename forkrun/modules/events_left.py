@@ -62,8 +62,7 @@ def spans_left(spans: npt.NDArray[np.int64], left: Flags) -> npt.NDArray[np.int6
 
 def events_left_of(block: Any) -> Any:
     """Events that a module is called with: the core's block itself where all are left."""
-    left = block.mask
-    return block if left.all() else EventsLeft(block, left)
+    return block if block.has_all else EventsLeft(block, block.mask)
 
 
 def spread(column: Plain, left: Flags) -> Plain:
