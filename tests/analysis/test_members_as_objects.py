@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,32 @@ def real(real_data: Path, name: str) -> Path:
     if not path.exists():
         pytest.skip(f"no such file: {path}")
     return path
+
+
+@pytest.mark.slow
+def test_a_first_event_without_related_objects_does_not_decide_where_they_are(
+    real_data: Path, tmp_path: Path
+) -> None:
+    """A module that is so slow that it is tried with this one event alone."""
+    path = real(real_data, "p8_ee_WW_ecm240_edm4hep.root")
+    job = forkrun.Job(path, tree="events", source=IDS)
+
+    @job.define
+    def muons(block: forkrun.EventBlock) -> Any:
+        if len(block) == 1:
+            time.sleep(2.5)
+        muon = block.Muon_objIdx.object
+        return ak.fill_none(muon.energy, -1) + 0 * ak.fill_none(muon.pt, 0)
+
+    job.output("new", keep=["muons"])
+    result = job.run(1, output=tmp_path / "run", **QUIET)
+    with uproot.open(path) as file:
+        index = file["events"]["Muon_objIdx.index"].array()
+        energy = file["events"]["ReconstructedParticles.energy"].array()
+    with uproot.open(result.output("new")) as file:
+        found = file["events"]["muons"].array()
+    assert ak.num(index)[0] == 0
+    assert ak.almost_equal(found, energy[index], check_parameters=False, dtype_exact=False)
 
 
 @pytest.mark.slow

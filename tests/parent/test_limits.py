@@ -220,8 +220,9 @@ def test_memory_that_was_shared_and_is_copied_is_found(tmp_path: Path) -> None:
         time.sleep(PATIENCE_S)
     try:
         memory = memory_of({0: pid})
-        limit = MemoryLimit(total_bytes(memory.estimate()) + 20_000_000, "limits.memory")
-        guard = MemoryGuard(limit, memory)
+        # Half of what is copied reaches the share of the limit at which a child is ended.
+        limit = int((total_bytes(memory.estimate()) + 30_000_000) / 0.96)
+        guard = MemoryGuard(MemoryLimit(limit, "limits.memory"), memory)
         go.touch()
         wait_for(done.exists)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import awkward as ak
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.nearest import suggestion
-from forkrun.modules.objects.collections import NoSuchColumnError
+from forkrun.modules.objects.collections import Collection, NoSuchColumnError
 from forkrun.modules.objects.relations import in_targets
 
 # In `attrs` of the arrays; what begins with @ is kept in no file.
@@ -59,28 +60,30 @@ def _content(
 
 
 def _nothing(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArray[np.int64]]:
-    """While it is found out what a module reads, with the fields of the likely one: all of it can
-    be read then."""
     begins = np.zeros(len(targets) + 1, np.int64)
     found = []
     for target in targets:
         with suppress(NoSuchColumnError):  # the module reads nothing of it
             found.append(block.objects(target))
-            if NOTE in found[0].attrs:
-                break
     if len(found) < 2:
         first = found[0] if found else block.objects(targets[0])
         return first.layout.content, first.attrs, begins
-    fields: dict[str, Any] = {}
-    for each in reversed(found):
-        content = each.layout.content
-        fields |= {name: content[name][:0] for name in content.fields}
-    parameters = found[0].layout.content.parameters
-    return (
-        ak.contents.RecordArray([*fields.values()], [*fields], 0, parameters=parameters),
-        {},
-        begins,
-    )
+    is_noted = NOTE in found[0].attrs
+    like = next((each for each in found if each.attrs[COLLECTION].kind), found[0])
+    attrs = {**like.attrs, NOTE: partial(_note_guess, found)} if is_noted else {}
+    forms: dict[str, Any] = {}
+    for each in (*reversed(found), like):
+        form = each.layout.content.form
+        forms |= dict(zip(form.fields, form.contents, strict=True))
+    parameters = (like if is_noted else found[0]).layout.content.parameters
+    record = ak.forms.RecordForm([*forms.values()], [*forms], parameters=parameters)
+    return record.length_zero_array(highlevel=False), attrs, begins
+
+
+def _note_guess(found: Sequence[ak.Array], _: Collection, fields: Iterable[str]) -> None:
+    """Notes fields of each collection that may be meant: no event has told yet which one is."""
+    for each in found:
+        each.attrs[NOTE](each.attrs[COLLECTION], fields, is_guess=True)
 
 
 def why_not(objects: ak.Array, name: str) -> str:

@@ -68,13 +68,15 @@ class TrialBlock:
 
 
 class NotingColumns:
-    """Lets a module read all columns, and notes which."""
+    """Lets a module read all columns, and notes which. `is_guess`: some of them because no event
+    has told which collection is meant."""
 
     def __init__(self, known: Columns, block: TrialBlock) -> None:
         self.known = known
         self._block = block
         self._counted: dict[str, Collection] = {}
         self._named: set[str] = set()
+        self.is_guess = False
 
     def without(self, lacked: frozenset[str], dataset: str) -> NotingColumns:
         """The same for events of a dataset whose files lack some columns."""
@@ -103,7 +105,8 @@ class NotingColumns:
         self._counted[name] = collection
         return self._block.peek(_likely(collection))[0]
 
-    def _note(self, collection: Collection, fields: Iterable[str]) -> None:
+    def _note(self, collection: Collection, fields: Iterable[str], is_guess: bool = False) -> None:
+        self.is_guess |= is_guess
         for field in fields:
             if member := collection.members.get(field):
                 self._named.update(member.needed)

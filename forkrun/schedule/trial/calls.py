@@ -248,6 +248,7 @@ class Trial:
         finally:
             module.columns, module.variation = before, module.only_variation or NOMINAL
         if not module.is_declared:
+            is_partial |= reader.is_guess
             self._say(Finding(label, reader.touched(), produces, self._imports(), is_partial))
         return answer
 
