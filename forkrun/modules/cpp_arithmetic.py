@@ -12,7 +12,7 @@ import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.base.notes import note
-from forkrun.modules.missing_values import aligned, both, either
+from forkrun.modules.missing_values import aligned, both, either, negated
 
 DType = np.dtype[Any]
 _INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
@@ -218,7 +218,7 @@ def _inverted(value: Any) -> Any:
     """All bits; of truth values, whether they are false."""
     dtype = integer_type(value)
     if dtype is not None and dtype.kind == "b":
-        return np.logical_not(value)
+        return negated(value)
     return ~at_least_int(value)
 
 

@@ -27,7 +27,7 @@ from forkrun.modules.expression_functions import (
     field_of,
     method_of,
 )
-from forkrun.modules.missing_values import both, either
+from forkrun.modules.missing_values import both, either, negated
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
 _OPERATORS = ((r"~", " ~-~ "), (r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~+~ "))
@@ -61,6 +61,7 @@ _OWN = {
     **{f"_{name}": operation for name, operation in OPERATORS.items()},
     "_and": both,
     "_or": either,
+    "_not": negated,
     "_element": element,
     "_slice": slice,
     "_field": field_of,
@@ -288,13 +289,13 @@ class _ByEvent(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if sign := _inverted(node):
             value = self.visit(node.operand.operand.operand)  # type: ignore[attr-defined]
-            return _call("_Bits", [value]) if sign is ast.USub else _not(value)
+            return _call("_Bits", [value]) if sign is ast.USub else _call("_not", [value])
         is_number = isinstance(node.operand, ast.Constant) and type(node.operand.value) is not bool
         if is_number and isinstance(node.op, ast.USub):
             return ast.Constant(-node.operand.value)  # type: ignore[attr-defined]
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return _not(value)
+            return _call("_not", [value])
         return self._operator(node.op, value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -317,10 +318,6 @@ def _inverted(node: ast.AST) -> type[ast.unaryop] | None:
         case ast.UnaryOp(ast.Invert(), ast.UnaryOp(sign, ast.UnaryOp(ast.Invert()))):
             return type(sign)
     return None
-
-
-def _not(value: Any) -> ast.Compare:
-    return ast.Compare(value, [ast.Eq()], [ast.Constant(0)])
 
 
 def _dotted(node: ast.AST) -> str:

@@ -1,8 +1,9 @@
 """Missing values (None) in expressions: logic of three values, and one meaning for all operators.
 
 What is computed from a missing value is missing, but where the other side decides: true or None is
-true, false and None is false. A missing value per event goes with each value of a list, as any
-value per event does; it does not make the list itself missing."""
+true, false and None is false. A condition that is missing does not hold, so that its negation does:
+`filter(c)` and `filter(!c)` keep each event once. A missing value per event goes with each value of
+a list, as any value per event does; it does not make the list itself missing."""
 
 from __future__ import annotations
 
@@ -151,6 +152,11 @@ def _logic(operation: Callable[[Any, Any], Any], neutral: bool) -> Callable[...,
 
 both = _logic(np.logical_and, True)
 either = _logic(np.logical_or, False)
+
+
+def negated(value: Any) -> Any:
+    """Whether a condition does not hold: what is missing does not."""
+    return filled(value == 0, True)
 
 
 def decided_by(name: str, neutral: bool) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ None, with nothing of forkrun, NumPy or Awkward."""
 from __future__ import annotations
 
 import math
+import operator
 import random
 import re
 import struct
@@ -438,11 +439,10 @@ class Drawer:
     def _not(self, depth: int, shape: Shape | None) -> Node:
         of = self._any(depth, shape)
         sign = self._random.choice(("!", "not ", "~") if of.kind == "b" else ("!", "not "))
-        operation = _strict(lambda a: not a)
         if sign == "not ":
-            return _call(f"not {of.within(NOT - 1)}", NOT, "b", operation, of)
+            return _call(f"not {of.within(NOT - 1)}", NOT, "b", operator.not_, of)
         rank = BITS if sign == "!" else SIGN  # `!a > b` is refused
-        return _call(f"{sign}{of.within(SIGN)}", rank, "b", operation, of)
+        return _call(f"{sign}{of.within(SIGN)}", rank, "b", operator.not_, of)
 
     def _isnan(self, depth: int, shape: Shape | None) -> Node:
         of = self.number(depth, shape)

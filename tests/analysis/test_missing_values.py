@@ -62,8 +62,10 @@ def value_of(text: str) -> Any:
         (f"{SOME} && t", [None, False, True]), (f"{SOME} && f", [False, False, False]),
         (f"t and {SOME}", [None, False, True]), (f"f and {SOME}", [False, False, False]),
         (f"({SOME}) | t", [True, True, True]), (f"({SOME}) & f", [False, False, False]),
-        (f"!({SOME})", [None, True, False]), (f"not {SOME}", [None, True, False]),
-        (f"~({SOME})", [None, True, False]),
+        (f"!({SOME})", [True, True, False]), (f"not {SOME}", [True, True, False]),
+        (f"~({SOME})", [True, True, False]), (f"!!({SOME})", [False, False, True]),
+        (f"where(!({SOME}), 1, 2)", [1, 1, 2]), (f"!({SOME} || f)", [True, True, False]),
+        ("!(pt > pt[1])", [[], [True], [False, True]]), ("!pt[0]", [True, False, False]),
         (f"{SOME} || {SOME}", [None, False, True]), ("pt[0] || t", [True, True, True]),
         (f"f || {SOME} || t", [True, True, True]), ("0 < pt[1] < 30", [None, None, True]),
         ("0 < pt[0] < x", [None, False, False]),
@@ -197,7 +199,7 @@ def write_jets(file: Path) -> Path:
 def test_a_job_keeps_events_of_which_one_side_is_missing(tmp_path: Path) -> None:
     wanted = {
         "nJet == 0 || Jet_pt[0] < 30": 75, "is_none(Jet_pt[0]) || Jet_pt[0] < 30": 75,
-        "nJet >= 0 || max(Jet_pt) > 30": 100, "!(Jet_pt[0] > 30)": 25,
+        "nJet >= 0 || max(Jet_pt) > 30": 100, "!(Jet_pt[0] > 30)": 75,
         "nJet > 1 && Jet_pt[0] > Jet_pt[1] || nJet < 2": 100,
         "!(nJet > 0 && Jet_pt[0] > 30)": 75,
     }  # fmt: skip
