@@ -7,7 +7,6 @@ import importlib
 import inspect
 import linecache
 import re
-import sysconfig
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import Any
 
 from forkrun.base.importing import collector_paused, without_plugins
 from forkrun.base.nearest import suggestion
-from forkrun.base.user_code.neighbours import installed_folders, load_file
+from forkrun.base.user_code.installed import is_installed
+from forkrun.base.user_code.neighbours import load_file
 from forkrun.errors import ConfigError
 
 _FORKRUN = Path(__file__).resolve().parents[2]
@@ -211,8 +211,7 @@ def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _is_of_library(filename: str) -> bool:
-    folders = (sysconfig.get_path("stdlib"), *installed_folders())
-    return filename.startswith("<") or any(Path(filename).is_relative_to(p) for p in folders)
+    return filename.startswith("<") or is_installed(filename)
 
 
 def _is_ours(filename: str) -> bool:

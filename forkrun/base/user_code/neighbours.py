@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import functools
 import hashlib
 import importlib
 import importlib.util
 import sys
-import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from forkrun.base.user_code.installed import package_folders
 
 _import = builtins.__import__
 
@@ -126,13 +126,7 @@ def _absolute(name: str, folder: Path, fromlist: Sequence[str]) -> ModuleType:
 
 def _is_library(name: str) -> bool:
     """Whether an installed one has the name, which others would then find taken."""
-    return PathFinder.find_spec(name, installed_folders()) is not None
-
-
-@functools.cache
-def installed_folders() -> list[str]:
-    """Where packages are installed. Asking Python takes 3 ms, and few jobs need it."""
-    return [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+    return PathFinder.find_spec(name, package_folders()) is not None
 
 
 def _is_in(module: ModuleType, folder: Path) -> bool:

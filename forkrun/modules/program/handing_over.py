@@ -17,10 +17,10 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base.received import CONFIG, GIVEN, STATE, in_anonymous_files
+from forkrun.base.user_code.installed import environment_folders
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import pickled
 from forkrun.modules.program.given import Given
-from forkrun.modules.program.own_modules import installed_paths
 from forkrun.modules.program.state import ProgramState
 
 
@@ -50,7 +50,7 @@ def handing_over(given: Mapping[str, Given], config: bytes = b"") -> Iterator[Ha
 def _import_path() -> str:
     """Where this program finds modules, which the other process may not: its own folder, and what
     it has added."""
-    installed = installed_paths()
+    installed = environment_folders()
     own = [path for path in sys.path if path and path not in installed and ".zip" not in path]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return os.pathsep.join(dict.fromkeys(filter(None, [*own, *given])))

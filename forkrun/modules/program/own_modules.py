@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import site
 import sys
-import sysconfig
 from collections.abc import Iterator
 from types import ModuleType
 
-_SCHEMES = ("stdlib", "platstdlib", "purelib", "platlib")
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
-
-@functools.cache
-def installed_paths() -> frozenset[str]:
-    """Folders on the import path that every Python process of this environment has."""
-    paths = {sysconfig.get_path(name) for name in _SCHEMES}
-    return frozenset({*paths, site.getusersitepackages()})
+from forkrun.base.user_code.installed import is_installed
 
 
 def own_file(name: str) -> str | None:
@@ -27,26 +16,8 @@ def own_file(name: str) -> str | None:
     file = getattr(sys.modules.get(name), "__file__", None)
     if not isinstance(file, str) or name.partition(".")[0] in ("__main__", "forkrun"):
         return None
-    return os.path.realpath(file) if _is_own(file) else None
-
-
-@functools.cache
-def _is_own(file: str) -> bool:
-    installed = tuple(path + os.sep for path in installed_paths())
-    is_installed = file.startswith(installed) or any(folder in file for folder in _INSTALLED)
-    return file.endswith(".py") and not is_installed and not _is_beside_records(file)
-
-
-def _is_beside_records(file: str) -> bool:
-    """Whether the folder of the import path that has it is one of installed packages, such as
-    `pip install --target` makes."""
-    roots = [path for path in sys.path if path and file.startswith(path + os.sep)]
-    return any(_has_records(path) for path in roots)
-
-
-@functools.cache
-def _has_records(folder: str) -> bool:
-    return os.path.isdir(folder) and any(n.endswith(".dist-info") for n in os.listdir(folder))
+    is_own = file.endswith(".py") and not is_installed(file)
+    return os.path.realpath(file) if is_own else None
 
 
 def own_modules() -> Iterator[ModuleType]:
