@@ -487,9 +487,8 @@ class LcioSource(Source):
         identities: Sequence[tuple[str, int, int]] = ...,
         events_per_lumi: int = 0,
         expected: Sequence[str] = ...,
-        is_eager: bool = False,
     ) -> None:
-        """As TreeSource. `is_eager`: collections are taken apart whether or not somebody asks."""
+        """As TreeSource."""
 
 def python_source(
     columns: Sequence[tuple[str, str]],
@@ -508,7 +507,7 @@ class ProcessorSettings:
     def __init__(
         self,
         *,
-        executor: Literal["serial", "tbb", "dispatch", "thread"],
+        executor: Literal["serial", "tbb", "dispatch"],
         threads: int,
         concurrent_blocks: int,
         block_size: int,

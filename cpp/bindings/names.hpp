@@ -43,7 +43,7 @@ Enum named(const std::vector<std::string>& names, const std::string& what,
 }
 
 inline ExecutorKind executor_of(const std::string& name) {
-  return named<ExecutorKind>({"serial", "tbb", "dispatch", "thread"}, "executor", name);
+  return named<ExecutorKind>({"serial", "tbb", "dispatch"}, "executor", name);
 }
 
 inline Concurrency concurrency_of(const std::string& name) {

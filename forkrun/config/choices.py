@@ -20,7 +20,6 @@ class Executor(StrEnum):
     SERIAL = "serial"
     TBB = "tbb"
     DISPATCH = "dispatch"
-    THREAD = "thread"
 
 
 class OnBadEvent(StrEnum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -140,9 +140,6 @@ class ThreadsConfig(Section):
     read_ahead: Flag | None = None
     """With Python modules: a thread more in each child of one thread reads the columns of the next
     block meanwhile; not given: where the job may use twice as many CPUs as it has children."""
-    unpack: Literal["lazy", "eager"] = "lazy"
-    """Input of LCIO: events are inflated and collections taken apart when a column is asked for, or
-    all that is in a block at once."""
     block_size: Annotated[Count, _BLOCK] = 0
     """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
 

@@ -33,7 +33,10 @@ _FORMS = {
     "outputs.compression": '"auto", "zstd:5", "lz4:4", "zlib:1", "lzma:6" (levels 1 to 9) or'
     ' "none"',
 }
-_MOVED = {"merge.order": 'this key has been replaced; write source.order = "sorted"'}
+_MOVED = {
+    "merge.order": 'this key has been replaced; write source.order = "sorted"',
+    "threads.unpack": "unknown key: columns of LCIO are made when a module asks; leave it out",
+}
 
 
 def schema_problems(

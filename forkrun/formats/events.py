@@ -43,8 +43,6 @@ class EventSource(NamedTuple):
     """Table of events of each file; none: all have `tree`."""
     expected: Sequence[str] = ()
     """Columns that modules will ask for."""
-    is_eager: bool = False
-    """Whether all that a block holds is unpacked, whether or not somebody asks."""
 
     def tree_of(self, file: int) -> str:
         """The table of events of a file."""

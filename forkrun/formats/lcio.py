@@ -79,7 +79,6 @@ class LcioFormat(Format):
             events.identities,
             events_per_lumi(events.ids),
             events.expected,
-            events.is_eager,
         )
 
     def make_outputs(

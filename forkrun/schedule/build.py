@@ -11,7 +11,6 @@ from forkrun.config import JobConfig, SourceConfig
 from forkrun.config.datasets import WEIGHT
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import EventSource
-from forkrun.formats.lcio import LCIO
 from forkrun.histograms.root_file import sums_of_core
 from forkrun.histograms.sums import HistogramNames
 from forkrun.histograms.varied import axes_problems
@@ -77,9 +76,8 @@ def _built(given: ScheduleInput) -> JobSchedule:
     _check_histograms(core, job.modules, job.variations.of_analyzers)
     if wrong := file_problems(branches, outputs, consumed, excused):
         raise InputError("\n".join(wrong))
-    is_eager = config.threads.unpack == "eager"
     fills = _with_unasked(branches, excused)
-    source = _source(config.source, branches, given.units, consumed, is_eager, fills)
+    source = _source(config.source, branches, given.units, consumed, fills)
     return JobSchedule(
         core, source, job.added, consumed, given.conditions, outputs, job.columns_of, cutflow,
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
@@ -201,11 +199,8 @@ def _source(
     branches: InputBranches,
     units: Units,
     expected: Sequence[str],
-    is_eager: bool,
     fills: Mapping[str, Fill],
 ) -> _core.Source:
-    if is_eager and branches.format is not LCIO:
-        raise ConfigError('threads.unpack = "eager" is for input of LCIO: leave it out')
     index = branches.files
     events = EventSource(
         files=[file.path for file in index],
@@ -222,7 +217,6 @@ def _source(
         },
         n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
         expected=expected,
-        is_eager=is_eager,
         trees=[file.tree for file in index] if any(file.tree for file in index) else (),
     )
     return branches.format.source(events)

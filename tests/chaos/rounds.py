@@ -192,7 +192,7 @@ def _layout(dice: random.Random) -> dict[str, str]:
     return {
         "forking.children": str(dice.randint(1, 5)),
         "threads.per_child": str(dice.randint(1, 3)),
-        "threads.executor": dice.choice(('"tbb"', '"serial"', '"thread"')),
+        "threads.executor": dice.choice(('"tbb"', '"serial"')),
         "forking.recycle_events": dice.choice(("0", "0", "400")),
     }
 

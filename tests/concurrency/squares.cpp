@@ -6,7 +6,7 @@
 #include <vector>
 
 int main() {
-  const auto executor = forkrun::make_thread_executor(4);
+  const auto executor = forkrun::make_executor(4);
   std::vector<long> sums(10);
   executor->for_each(sums.size(), [&](std::size_t part) {
     const auto first = 100 * static_cast<long>(part);

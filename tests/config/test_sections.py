@@ -115,6 +115,8 @@ def test_sizes_and_times_have_units(key: str, value: str, read: float) -> None:
         ({"source": {"friends": [{"prefix": "1"}]}}, "source.friends[0].prefix: '1' is not of the"),
         ({"source": {"branches": {"fill": {}}}}, "should have at least 1 item"),
         ({"source": {"collections": ["{collection}"]}}, "source.collections[0]: '{collection}'"),
+        ({"threads": {"unpack": "eager"}}, "threads.unpack: unknown key: columns of LCIO are made"),
+        ({"threads": {"executor": "thread"}}, "should be 'serial', 'tbb' or 'dispatch'"),
         ({"merge": {"order": "lumi"}}, "merge.order: this key has been replaced; write source."),
         ({"outputs": [{"label": "a", "compression": "zstd:10"}]}, "'zstd:10' is not of the form"),
         ({"conditions": [{"label": "a", "type": "csv"}]}, "'csv' is not of the form npz, npy, "),

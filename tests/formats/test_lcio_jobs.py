@@ -76,8 +76,6 @@ def test_a_skim_has_the_records_of_selected_events_whatever_the_children(tmp_pat
         name = f"run{children}"
         done(tmp_path, "run", file, "-o", name, "--children", children)
         made.add((tmp_path / name / "output" / "skim.slcio").read_bytes())
-    done(tmp_path, "run", file, "-o", "eager", "--children", 2, "--set", 'threads.unpack="eager"')
-    made.add((tmp_path / "eager" / "output" / "skim.slcio").read_bytes())
     assert len(made) == 1
     skim = tmp_path / "run0" / "output" / "skim.slcio"
     index = _core.OpenLcio(str(skim)).index()

@@ -31,8 +31,7 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["tbb", "thread"])
-def test_a_job_without_enough_threads_says_so(folder: Path, executor: str) -> None:
+def test_a_job_without_enough_threads_says_so(folder: Path) -> None:
     assert forkrun("sample", "a.root", "--events", 200, cwd=folder).code == 0
     job = {
         "source": {"files": [str(folder / "a.root")]},
@@ -40,7 +39,7 @@ def test_a_job_without_enough_threads_says_so(folder: Path, executor: str) -> No
             {"bins": 5, "low": 0, "high": 100}]}],
         "paths": {"p": ["h"]},
         "forking": {"children": 4},
-        "threads": {"per_child": 2, "executor": executor},
+        "threads": {"per_child": 2},
     }  # fmt: skip
     write_job(folder, job)
     for place in (folder, *folder.iterdir()):

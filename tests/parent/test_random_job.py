@@ -78,10 +78,10 @@ LAYOUTS = [
     (1, 1, "tbb", 0, "lumi"),
     (1, 4, "tbb", 33, "lumi"),
     (2, 1, "serial", 1, "contiguous"),
-    (2, 4, "thread", 7, "round-robin"),
+    (2, 4, "tbb", 7, "round-robin"),
     (3, 1, "tbb", 0, "round-robin"),
     (3, 4, "tbb", 100, "contiguous"),
-    (3, 4, "thread", 1, "lumi"),
+    (3, 4, "tbb", 1, "lumi"),
 ]
 
 

@@ -35,12 +35,12 @@ Variant = tuple[int, int, str]  # children, threads, executor
 FEW: list[Variant] = [
     (0, 1, "serial"),
     (0, 4, "tbb"),
-    (1, 2, "thread"),
+    (1, 2, "tbb"),
     (2, 1, "tbb"),
-    (2, 4, "thread"),
+    (2, 4, "tbb"),
     (3, 2, "tbb"),
 ]
-ALL: list[Variant] = list(itertools.product((0, 1, 2, 3), (1, 2, 4), ("serial", "tbb", "thread")))
+ALL: list[Variant] = list(itertools.product((0, 1, 2, 3), (1, 2, 4), ("serial", "tbb")))
 Digests = dict[str, str]
 
 
@@ -147,7 +147,7 @@ def test_how_events_are_shared_out_does_not_matter(
 ) -> None:
     job = {**full_job(sample), "forking": {"distribution": distribution}}
     assert run(tmp_path, job, (1, 1, "tbb")) == first
-    assert run(tmp_path, job, (3, 2, "thread")) == first
+    assert run(tmp_path, job, (3, 2, "tbb")) == first
 
 
 @pytest.mark.long
@@ -193,7 +193,7 @@ def test_objects_that_root_copies_give_the_same_bytes(tmp_path: Path) -> None:
     file = write_odd_file(tmp_path / "odd.root", "zlib")
     job = {"source": {"files": [str(file)]}, "outputs": [{"label": "all"}]}
     once = run(tmp_path, job, (1, 1, "tbb"))
-    for block_size, variant in ((7, (3, 2, "tbb")), (50, (0, 4, "thread")), (90, (0, 1, "serial"))):
+    for block_size, variant in ((7, (3, 2, "tbb")), (50, (0, 4, "tbb")), (90, (0, 1, "serial"))):
         assert run(tmp_path, job, variant, block_size=block_size) == once
 
 

@@ -176,7 +176,7 @@ LINES = (
     Line("P4.6", "Timing diagram of one filter, one producer, one event", "run JOB.toml --trace",
          _said("trace.json"), "for ui.perfetto.dev: docs/timing.md"),
     Line("P5.1", "Figure: speed-up against threads for several crunch times, without and with lazy"
-         " unpacking", "measure scaling JOB.toml --work 0 1 5 20 100 --unpack lazy eager",
+         " unpacking", "measure scaling JOB.toml --work 0 1 5 20 100",
          _only(lambda r: r.scaling("work", "relative")), "as many threads as there are cores"),
     Line("P5.2", "Full reconstruction of 5 s per event: estimated to scale to 40 cores",
          "estimate FILE --threads 8,16,32,40,64",

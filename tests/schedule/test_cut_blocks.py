@@ -22,8 +22,8 @@ from tests.schedule.test_core import IDS, Job
 from tests.schedule.test_core import settings as settings_of
 from tests.support.files import Lumi, write_events
 
-ONE_LANE = [("serial", 1), ("tbb", 1), ("thread", 1)]
-SEVERAL_LANES = [("tbb", 2), ("thread", 3)]
+ONE_LANE = [("serial", 1), ("tbb", 1)]
+SEVERAL_LANES = [("tbb", 2), ("tbb", 3)]
 
 
 class OfLumi(Producer):

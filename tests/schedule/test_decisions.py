@@ -45,7 +45,7 @@ def columns(run: Path) -> dict[str, Any]:
     [
         ("--children", 0),
         ("--children", 2, "--threads", 3, "--set", "threads.block_size=7"),
-        ("--children", 3, "--set", "forking.max_unit_events=10", "--executor", "thread"),
+        ("--children", 3, "--set", "forking.max_unit_events=10", "--executor", "tbb"),
     ],
 )
 def test_every_event_has_the_decisions_of_all_paths(tmp_path: Path, options: Any) -> None:

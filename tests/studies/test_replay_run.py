@@ -63,7 +63,7 @@ def test_every_way_to_run_a_file_makes_the_same(tmp_path: Path) -> None:
     job = read_replay(write_file(tmp_path))
     expected = run_replay(job, ReplaySettings(executor="serial", mode="none")).checksum
     ways: Iterator[tuple[Any, Any, Any]] = itertools.product(
-        ("serial", "tbb", "thread"),
+        ("serial", "tbb"),
         ("none", "sleep", "async"),
         ("prefetch", "blocking", "coroutine"),
     )

@@ -24,15 +24,12 @@ def test_numbers_double_and_the_user_names_children_threads_or_both() -> None:
     assert doubling(1, 8) == [1, 2, 4, 8]
     assert doubling(1, 6) == [1, 2, 4, 6]
     assert doubling(3, 3) == [3]
-    shapes = [(p.children, p.threads) for p in points(None, None, [0], ["lazy"], 4)]
+    shapes = [(p.children, p.threads) for p in points(None, None, [0], 4)]
     assert shapes == [(1, 1), (2, 1), (4, 1), (1, 2), (1, 4)]
-    shapes = [(p.children, p.threads) for p in points([2, 3], [1, 2], [0], ["lazy"], 4)]
+    shapes = [(p.children, p.threads) for p in points([2, 3], [1, 2], [0], 4)]
     assert shapes == [(1, 1), (2, 1), (3, 1), (2, 2), (3, 2)]
-    names = [p.name for p in points([2], None, [0, 5], ["lazy", "eager"], 4)]
-    assert names == [
-        "1 × 1", "2 × 1", "1 × 1, 5 ms more", "2 × 1, 5 ms more",
-        "1 × 1, eager", "2 × 1, eager", "1 × 1, 5 ms more, eager", "2 × 1, 5 ms more, eager",
-    ]  # fmt: skip
+    names = [p.name for p in points([2], None, [0, 5], 4)]
+    assert names == ["1 × 1", "2 × 1", "1 × 1, 5 ms more", "2 × 1, 5 ms more"]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +54,7 @@ def test_the_first_point_that_is_not_well_used_is_where_it_stops() -> None:
         return {"rate": rate * point.n_cores, "per_core": rate, "cpu_s": 0.01, "busy": lost,
                 "utilization": 1.0, "cached": 1.0, "loop_s": 3.0}  # fmt: skip
 
-    found = measure_scaling("job", points([1, 2, 4], None, [0], ["lazy"], 8), run, 1, quiet=True)
+    found = measure_scaling("job", points([1, 2, 4], None, [0], 8), run, 1, quiet=True)
     assert found.row("4 × 1")["relative"] == pytest.approx(0.6)
     assert len(found.conclusions) == 1
     assert found.conclusions[0].startswith("children: at 4 × 1 each core does 60.0 % of what one")

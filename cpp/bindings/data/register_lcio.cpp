@@ -162,8 +162,7 @@ std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
                                                     const NamesAndTypes& columns,
                                                     std::vector<std::vector<std::int64_t>> clusters,
                                                     const std::vector<Identity>& identities,
-                                                    std::uint32_t events_per_lumi, Names expected,
-                                                    bool is_eager) {
+                                                    std::uint32_t events_per_lumi, Names expected) {
   lcio::EventSourceConfig config;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& [uuid, n_bytes, modified_ns] = i < identities.size() ? identities[i] : Identity{};
@@ -173,7 +172,6 @@ std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
   config.columns = descriptions_of(columns);
   config.clusters = std::move(clusters);
   config.expected = std::move(expected);
-  config.is_eager = is_eager;
   return std::make_unique<lcio::EventSource>(std::move(config));
 }
 
@@ -195,7 +193,7 @@ void register_lcio(py::module_& module) {
   py::class_<lcio::EventSource, Source>(module, "LcioSource")
       .def(py::init(&make_lcio_source), py::arg("files"), py::arg("columns"), py::arg("clusters"),
            py::arg("identities") = std::vector<Identity>{}, py::arg("events_per_lumi") = 0,
-           py::arg("expected") = Names{}, py::arg("is_eager") = false);
+           py::arg("expected") = Names{});
 }
 
 }  // namespace forkrun::bindings

@@ -60,20 +60,16 @@ class DispatchThreads final : public ThreadSource {
 
 }  // namespace
 
-bool has_dispatch_executor() { return true; }
-
 std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads) {
   if (n_threads > most_dispatch_threads + 1) {
     throw std::runtime_error{"libdispatch has at most " + std::to_string(most_dispatch_threads) +
                              " threads beside the calling one: ask for no more, or use the "
-                             "executor tbb or thread"};
+                             "executor tbb"};
   }
   return std::make_unique<Team>(n_threads, std::make_unique<DispatchThreads>());
 }
 
 #else
-
-bool has_dispatch_executor() { return false; }
 
 std::unique_ptr<Executor> make_dispatch_executor(std::size_t /*n_threads*/) {
   throw std::runtime_error{

@@ -36,17 +36,12 @@ class Executor {
 /// Executes everything on the calling thread.
 [[nodiscard]] std::unique_ptr<Executor> make_serial_executor();
 
-/// Threads of the standard library: an executor without any other library.
-[[nodiscard]] std::unique_ptr<Executor> make_thread_executor(std::size_t n_threads);
-
-/// oneTBB with `n_threads` threads, which may be more than there are cores.
-/// \throws std::runtime_error where forkrun was built without oneTBB
-[[nodiscard]] std::unique_ptr<Executor> make_tbb_executor(std::size_t n_threads);
-[[nodiscard]] bool has_tbb_executor();
+/// `n_threads` threads, which may be more than there are cores: oneTBB's, or, where forkrun was
+/// built without it, those of the standard library.
+[[nodiscard]] std::unique_ptr<Executor> make_executor(std::size_t n_threads);
 
 /// libdispatch with `n_threads` threads, which may be more than there are cores; 256 at most.
 /// \throws std::runtime_error where forkrun was built without libdispatch, or for more threads
 [[nodiscard]] std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads);
-[[nodiscard]] bool has_dispatch_executor();
 
 }  // namespace forkrun

@@ -18,6 +18,7 @@
 #include <forkrun/concurrency/task_group.hpp>
 #include <forkrun/concurrency/team.hpp>
 #include <forkrun/concurrency/waiting_task_list.hpp>
+#include <testing/has_dispatch.hpp>
 
 namespace forkrun {
 namespace {
@@ -291,10 +292,7 @@ TEST_P(ExecutorTest, a_task_group_waits_for_its_functions_and_rethrows) {
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds{{"serial", [](std::size_t) { return make_serial_executor(); }, 1}};
   for (const std::size_t n_threads : {1, 2, 4, 7}) {
-    kinds.push_back({"thread", make_thread_executor, n_threads});
-    if (has_tbb_executor()) {
-      kinds.push_back({"tbb", make_tbb_executor, n_threads});
-    }
+    kinds.push_back({"tbb", make_executor, n_threads});
     if (has_dispatch_executor()) {
       kinds.push_back({"dispatch", make_dispatch_executor, n_threads});
     }
@@ -326,11 +324,6 @@ TEST(TeamTest, a_thread_that_cannot_be_started_is_an_error_and_the_others_end) {
 }
 
 TEST(MissingExecutorTest, is_there_or_says_what_is_missing) {
-  if (has_tbb_executor()) {
-    EXPECT_EQ(make_tbb_executor(2)->n_threads(), 2U);
-  } else {
-    EXPECT_THROW((void)make_tbb_executor(2), std::runtime_error);
-  }
   if (has_dispatch_executor()) {
     EXPECT_EQ(make_dispatch_executor(2)->n_threads(), 2U);
     EXPECT_THROW((void)make_dispatch_executor(257), std::runtime_error);

@@ -13,7 +13,7 @@ from forkrun.studies.replay.model import ReplayJob, Work
 
 Mode = Literal["busywait", "fixedwork", "sleep", "async", "none"]
 Get = Literal["prefetch", "blocking", "coroutine"]
-ExecutorName = Literal["serial", "tbb", "dispatch", "thread"]
+ExecutorName = Literal["serial", "tbb", "dispatch"]
 
 _BOUNDS = (
     ("events in flight", 10_000, "each has products of its own in memory"),

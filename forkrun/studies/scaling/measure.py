@@ -66,7 +66,6 @@ class Runs:
         settings = {
             "forking.children": point.children,
             "threads.per_child": point.threads,
-            "threads.unpack": point.unpack,
             "source.max_events": n_events if most is None else min(n_events, most),
             **self._of_blocks(point),
         }

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
 from forkrun.studies.frame.doubling import doubling
 
-Unpack = Literal["lazy", "eager"]
-
 
 class Point(Struct, frozen=True):
     """One way to run the job. `work_ms`: CPU time that each event takes besides that of the job's
-    modules; `unpack`: of input of LCIO."""
+    modules."""
 
     children: int
     threads: int
     work_ms: float = 0.0
-    unpack: Unpack = "lazy"
 
     @property
     def n_cores(self) -> int:
@@ -29,8 +25,7 @@ class Point(Struct, frozen=True):
     @property
     def setting(self) -> str:
         """Name of all that is neither children nor threads; "" of the job as it is."""
-        words = [f"{self.work_ms:g} ms more"] if self.work_ms else []
-        return ", ".join([*words, *(["eager"] if self.unpack == "eager" else [])])
+        return f"{self.work_ms:g} ms more" if self.work_ms else ""
 
     @property
     def name(self) -> str:
@@ -40,14 +35,13 @@ class Point(Struct, frozen=True):
     @property
     def alone(self) -> Point:
         """The same with one child of one thread."""
-        return Point(1, 1, self.work_ms, self.unpack)
+        return Point(1, 1, self.work_ms)
 
 
 def points(
     children: Sequence[int] | None,
     threads: Sequence[int] | None,
     work_ms: Sequence[float],
-    unpack: Sequence[Unpack],
     n_cpus: int,
 ) -> list[Point]:
     """All of them, and one child of one thread first. Where the user names numbers of children or
@@ -59,4 +53,4 @@ def points(
     else:
         pairs = [(c, t) for t in threads or [1] for c in children or [1]]
     shapes = list(dict.fromkeys([(1, 1), *pairs]))
-    return [Point(c, t, work, how) for how in unpack for work in work_ms for c, t in shapes]
+    return [Point(c, t, work) for work in work_ms for c, t in shapes]

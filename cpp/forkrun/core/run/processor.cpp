@@ -13,11 +13,10 @@ namespace forkrun {
 
 namespace {
 
-std::unique_ptr<Executor> make_executor(const ProcessorConfig& config) {
+std::unique_ptr<Executor> configured_executor(const ProcessorConfig& config) {
   switch (config.executor) {
     case ExecutorKind::serial: return make_serial_executor();
-    case ExecutorKind::tbb: return make_tbb_executor(config.threads);
-    case ExecutorKind::thread: return make_thread_executor(config.threads);
+    case ExecutorKind::tbb: return make_executor(config.threads);
     case ExecutorKind::dispatch: return make_dispatch_executor(config.threads);
   }
   throw Error{"unknown executor"};
@@ -43,7 +42,7 @@ std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_la
   const UnitLimits limits{config.concurrent_units, config.concurrent_iovs};
   return make_task_loop(graph, make_lane, is_serial ? 1 : config.concurrent_blocks,
                         is_serial ? UnitLimits{} : limits, config.always_tasks,
-                        make_executor(config));
+                        configured_executor(config));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace forkrun {
 
-enum class ExecutorKind : std::uint8_t { serial, tbb, dispatch, thread };
+enum class ExecutorKind : std::uint8_t { serial, tbb, dispatch };
 
 struct ProcessorConfig {
   ExecutorKind executor = ExecutorKind::serial;

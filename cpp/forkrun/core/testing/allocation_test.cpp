@@ -129,9 +129,8 @@ TEST(AllocationTest, serial_processing_allocates_per_unit_and_not_per_block) {
 }
 
 TEST(AllocationTest, tasks_are_not_allocated_per_block) {
-  const auto executor = has_tbb_executor() ? ExecutorKind::tbb : ExecutorKind::thread;
   for (const bool always_tasks : {false, true}) {
-    const ProcessorConfig config{executor, 2, 3, 1, always_tasks};
+    const ProcessorConfig config{ExecutorKind::tbb, 2, 3, 1, always_tasks};
     // What is left: the columns of lanes that had no block before, the vector of the blocks.
     EXPECT_LT(allocations_of(config, 20'000), 300);
   }

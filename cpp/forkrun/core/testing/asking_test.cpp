@@ -341,12 +341,12 @@ TEST_P(ChainTest, small_stacks_of_threads_are_enough) {
 
 INSTANTIATE_TEST_SUITE_P(Executors, AskingTest, all_executors, name_of);
 INSTANTIATE_TEST_SUITE_P(Executors, ChainTest,
-                         ::testing::ValuesIn(built_in({{ExecutorKind::serial, 1, 1, 0},
-                                                       {ExecutorKind::serial, 1, 1, 0, true},
-                                                       {ExecutorKind::tbb, 2, 2, 0},
-                                                       {ExecutorKind::tbb, 3, 1, 0, true},
-                                                       {ExecutorKind::thread, 3, 2, 0},
-                                                       {ExecutorKind::thread, 2, 2, 0, true}})),
+                         ::testing::ValuesIn(std::vector<ProcessorConfig>{
+                             {ExecutorKind::serial, 1, 1, 0},
+                             {ExecutorKind::serial, 1, 1, 0, true},
+                             {ExecutorKind::tbb, 2, 2, 0},
+                             {ExecutorKind::tbb, 3, 1, 0, true},
+                             {ExecutorKind::tbb, 3, 2, 0}}),
                          name_of);
 
 /// So that it is made once with calls of the block and once with tasks only, recorded.
@@ -363,7 +363,7 @@ ProcessorConfig recorded(ProcessorConfig config) {
 
 INSTANTIATE_TEST_SUITE_P(Executors, LongChainTest,
                          ::testing::Values(ProcessorConfig{ExecutorKind::serial, 1, 1, 0},
-                                           recorded(ProcessorConfig{ExecutorKind::thread, 2, 1, 0,
+                                           recorded(ProcessorConfig{ExecutorKind::tbb, 2, 1, 0,
                                                                     true})),
                          name_of);
 

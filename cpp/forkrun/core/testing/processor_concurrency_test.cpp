@@ -103,7 +103,7 @@ TEST(LaneStatusTest, lanes_that_share_a_slot_tell_of_small_blocks_once_in_a_tick
   });
   const auto schedule = builder.compile();
   MemorySource source;
-  Processor processor{*schedule, source, {ExecutorKind::thread, 2, n_lanes, 1}, &status};
+  Processor processor{*schedule, source, {ExecutorKind::tbb, 2, n_lanes, 1}, &status};
   processor.process(unit_of(0, n_events), {});
   EXPECT_EQ(status.n_events_done, static_cast<std::uint64_t>(n_events));
   EXPECT_LE(told.size(), n_lanes * (ticks.size() + 1));

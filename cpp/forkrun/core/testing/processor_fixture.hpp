@@ -11,6 +11,7 @@
 #include <forkrun/core/run/processor.hpp>
 #include <forkrun/core/testing/function_modules.hpp>
 #include <forkrun/core/testing/memory_source.hpp>
+#include <testing/has_dispatch.hpp>
 
 namespace forkrun::testing {
 
@@ -114,15 +115,11 @@ class ProcessorTest : public ::testing::TestWithParam<ProcessorConfig> {
 
 /// Whether this build has the threads of an executor.
 inline bool is_built_in(ExecutorKind kind) {
-  switch (kind) {
-    case ExecutorKind::tbb: return has_tbb_executor();
-    case ExecutorKind::dispatch: return has_dispatch_executor();
-    default: return true;
-  }
+  return kind != ExecutorKind::dispatch || has_dispatch_executor();
 }
 
 inline std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info) {
-  static const std::vector<std::string> kinds{"serial", "tbb", "dispatch", "thread"};
+  static const std::vector<std::string> kinds{"serial", "tbb", "dispatch"};
   const auto& config = info.param;
   const auto& kind = kinds.at(static_cast<std::size_t>(config.executor));
   if (config.executor == ExecutorKind::serial) {
@@ -132,31 +129,26 @@ inline std::string name_of(const ::testing::TestParamInfo<ProcessorConfig>& info
          "_threads_" + std::to_string(config.concurrent_blocks) + "_blocks";
 }
 
-/// Those whose executor this build has.
-inline std::vector<ProcessorConfig> built_in(std::vector<ProcessorConfig> configs) {
-  std::erase_if(configs, [](const auto& config) { return !is_built_in(config.executor); });
-  return configs;
-}
-
 /// Every executor that is built in, with fewer and more blocks than threads.
 inline std::vector<ProcessorConfig> executor_configs() {
   using enum ExecutorKind;
-  return built_in({
+  std::vector<ProcessorConfig> configs{
       {serial, 1, 1, 0},
       {tbb, 1, 1, 0},
       {tbb, 2, 1, 0},
       {tbb, 2, 3, 0},
       {tbb, 7, 8, 0},
       {tbb, 3, 4, 0, true},
-      {thread, 1, 3, 0},
-      {thread, 3, 4, 0},
-      {thread, 4, 3, 0, true},
+      {tbb, 1, 3, 0},
+      {tbb, 4, 3, 0},
       {dispatch, 1, 2, 0},
       {dispatch, 7, 8, 0},
       {dispatch, 3, 4, 0, true},
       {dispatch, 4, 2, 0},
       {serial, 1, 1, 0, true},
-  });
+  };
+  std::erase_if(configs, [](const auto& config) { return !is_built_in(config.executor); });
+  return configs;
 }
 inline const auto all_executors = ::testing::ValuesIn(executor_configs());
 

@@ -24,15 +24,13 @@ std::uint32_t n_jobs() {
   return wanted == nullptr ? 60 : static_cast<std::uint32_t>(std::atoi(wanted));
 }
 
-/// Executors with threads. FORKRUN_TEST_EXECUTOR names the only one of them: thread leaves oneTBB
-/// out, which sanitizers do not understand wholly.
+/// Executors with threads. FORKRUN_TEST_EXECUTOR names the only one of them.
 std::vector<ExecutorKind> threaded_kinds() {
   const char* const wanted = std::getenv("FORKRUN_TEST_EXECUTOR");
   const std::string only{wanted == nullptr ? "" : wanted};
   std::vector<ExecutorKind> kinds;
-  for (const auto& [name, kind] : {std::pair{"tbb", ExecutorKind::tbb},
-                                   {"thread", ExecutorKind::thread},
-                                   {"dispatch", ExecutorKind::dispatch}}) {
+  for (const auto& [name, kind] :
+       {std::pair{"tbb", ExecutorKind::tbb}, {"dispatch", ExecutorKind::dispatch}}) {
     if (testing::is_built_in(kind) && (only.empty() || only == name)) {
       kinds.push_back(kind);
     }

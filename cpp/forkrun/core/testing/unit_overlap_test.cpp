@@ -107,7 +107,7 @@ class UnitOverlapTest : public ::testing::Test {
   }
 
   static ProcessorConfig config(std::size_t concurrent_units, std::size_t concurrent_iovs) {
-    ProcessorConfig config{ExecutorKind::thread, 2, 2};
+    ProcessorConfig config{ExecutorKind::tbb, 2, 2};
     config.concurrent_units = concurrent_units;
     config.concurrent_iovs = concurrent_iovs;
     return config;

@@ -67,10 +67,6 @@ std::vector<IndexEntry> index_entries(std::span<const std::byte> data) {
   return entries;
 }
 
-bool begins_like_lcio(std::span<const std::byte> bytes) {
-  return bytes.size() >= 8 && big_endian<std::uint32_t>(&bytes[4]) == record_marker;
-}
-
 EventFile::EventFile(const std::string& path) : path_{path}, bytes_{open_bytes(path)} {
   if (!bytes_) {
     throw InputError(path + ": files of LCIO are not read by this protocol");

@@ -74,7 +74,4 @@ struct IndexEntry {
 /// Of the data of a record LCIOIndex. \throws InputError
 [[nodiscard]] std::vector<IndexEntry> index_entries(std::span<const std::byte> data);
 
-/// Whether a file begins as one of LCIO does. `bytes`: its first eight.
-[[nodiscard]] bool begins_like_lcio(std::span<const std::byte> bytes);
-
 }  // namespace forkrun::lcio

@@ -32,15 +32,6 @@ WantedMembers members_of_columns(const std::vector<ColumnDescription>& columns,
   return wanted;
 }
 
-WantedMembers wanted_members(const EventSourceConfig& config) {
-  std::vector<std::string> names = config.expected;
-  if (config.is_eager) {
-    names.clear();
-    std::ranges::transform(config.columns, std::back_inserter(names), &ColumnDescription::name);
-  }
-  return members_of_columns(config.columns, names);
-}
-
 }  // namespace
 
 /// One block at a time, and what was made of it.
@@ -63,9 +54,6 @@ class EventLane final : public SourceLane {
     statistics_.read_calls += events_.account().calls - before.calls;
     statistics_.read_bytes += events_.account().bytes - before.bytes;
     load_ids(lumis);
-    if (source_.config().is_eager) {
-      unpack();
-    }
     return ids_;
   }
 
@@ -89,15 +77,6 @@ class EventLane final : public SourceLane {
     }
   }
 
-  /// As LCIO does, whether or not somebody asks.
-  void unpack() {
-    events_.inflate_all();
-    for (const auto name : events_.collections()) {
-      (void)events_.objects(name, "");
-    }
-    events_.find_targets();
-  }
-
   EventSource& source_;
   EventBlock events_;
   std::vector<std::uint64_t> ids_;
@@ -105,7 +84,7 @@ class EventLane final : public SourceLane {
 };
 
 EventSource::EventSource(EventSourceConfig config)
-    : config_{std::move(config)}, wanted_{wanted_members(config_)} {
+    : config_{std::move(config)}, wanted_{members_of_columns(config_.columns, config_.expected)} {
   std::ranges::transform(config_.columns, std::back_inserter(keys_), column_key);
 }
 

@@ -25,7 +25,6 @@ struct EventSourceConfig {
   std::vector<ColumnDescription> columns;
   std::vector<std::vector<std::int64_t>> clusters;  ///< by file
   std::vector<std::string> expected;                ///< columns that modules will ask for
-  bool is_eager{};  ///< events are inflated, and all that is expected taken apart, at once
 };
 
 /// Events of files of LCIO. Children open files; those of one process share where their records

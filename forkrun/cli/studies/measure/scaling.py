@@ -32,8 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_option(parser, f"--{flag} N", words, dest=f"of_{flag}", type=_numbers, nargs="+")
     words = "milliseconds of CPU time that each event takes more (0)"
     add_option(parser, "--work MS", words, type=_time_ms, nargs="+", default=[0.0])
-    words = "input of LCIO: take apart what modules ask for, or everything (lazy)"
-    add_option(parser, "--unpack {lazy,eager}", words, nargs="+", default=["lazy"])
     words = "length of each event loop, if the input has as many events (%(default)s)"
     add_option(parser, "--seconds S = 3.0", words, type=_seconds)
 
@@ -47,7 +45,7 @@ def study(options: argparse.Namespace, folder: Path) -> Study:
     options.distribution = options.distribution or "guided"  # the first events may be one lumi
     config = config_of(options)
     children, threads = _together(options.of_children), _together(options.of_threads)
-    wanted = points(children, threads, options.work, options.unpack, usable_cpus())
+    wanted = points(children, threads, options.work, usable_cpus())
     with naming(options.config):
         runs = Runs(config, folder, options.seconds)
         return measure_scaling(config.job.name, wanted, runs, options.repeats, quiet=options.quiet)
