@@ -38,9 +38,7 @@ def commit_stretch(
     histograms = work.job.schedule.take_histograms()
     part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
     accumulators = work.files.write_accumulators(folder, accumulated)
-    work.chaos.strike("before_rename", stretch.numbers, folder)
     work.files.publish(folder)
-    work.chaos.strike("after_rename", stretch.numbers, folder)
     return Commit(
         unit=stretch.first,
         n_units=stretch.n_units,

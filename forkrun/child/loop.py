@@ -128,7 +128,6 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     folder = work.files.probe_folder(number, child)
     try:
         unit = work.job.plan.units[number]._replace(ranges=assignment.entries)
-        work.chaos.strike("begin", range(number, number + 1), folder)
         places = work.files.places(folder)
         iov = work.job.schedule.conditions.enter_unit(number)
         dataset = work.job.plan.dataset_of(work.job.plan.units.stretch(number, 1))

@@ -67,14 +67,12 @@ class ChildUnits:
         block_size = self.pace.block
         self._begun[number] = stretch, block_size
         self._begin_s[number] = time.time()
-        folder = self._work.files.folder(number)
-        self._work.chaos.strike("begin", stretch.numbers, folder)
         ranges = stretch_without(stretch.ranges, self._left_out(number))
         lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
         is_apart = self._work.job.schedule.reads_ahead and self.pace.is_apart
         alone = is_apart or number in self._assignment.first
         iov = self._work.job.schedule.conditions.enter_unit(number)
-        places = self._work.files.places(folder)
+        places = self._work.files.places(self._work.files.folder(number))
         dataset = self._work.job.plan.dataset_of(stretch)
         return _core.UnitToDo(
             number,
@@ -107,8 +105,6 @@ class ChildUnits:
         self._end_s = commit.end_s
         self._ledger.append(commit)
         self.n_events_committed += commit.n_events
-        folder = self._work.files.folder(number)
-        self._work.chaos.strike("after_ledger", stretch.numbers, folder)
         self._work.shared.board.beat(self._child)
         self._tick()
         self._is_old = self._is_old or self._life.is_too_big()

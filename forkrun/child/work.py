@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.conditions.guard import ConditionGuard
 from forkrun.fork.failure import FailureNote
@@ -42,5 +41,4 @@ class Work(Struct, frozen=True):
     files: UnitFiles
     guard: ConditionGuard
     timeline: Timeline
-    chaos: Chaos
     settings: _core.ProcessorSettings

@@ -16,7 +16,6 @@ from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
-from forkrun.child.fault_injection import Chaos
 from forkrun.conditions.record import conditions_to_json, summary
 from forkrun.config import JobConfig
 from forkrun.errors import (
@@ -85,7 +84,6 @@ def run_job(
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_can_begin(folder)
-    chaos = Chaos.from_environment()
     if config.forking.children:
         check_safe_to_fork()
     expect_objects(config.memory)
@@ -116,7 +114,7 @@ def run_job(
 
         skips = config.recovery.leaves_files_out and config.forking.children > 0
         bad_files = BadFiles(job.plan.units, job.plan.files, job.unreadable, is_to_skip=skips)
-        run = Run(folder, job, timeline, messages, deadline, chaos, tick, bad_files)
+        run = Run(folder, job, timeline, messages, deadline, tick, bad_files)
         _record_preparation(run, before)
         _process_and_report(run, lock, before, plots, child_logs)
     return Result.read(folder.path)

@@ -14,7 +14,6 @@ from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.progress import make_progress
 from forkrun.child.assignment import Assignment
-from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units, run_child
 from forkrun.child.work import SharedState, Work
@@ -59,7 +58,6 @@ class Run(Struct, frozen=True):
     timeline: Timeline
     messages: Messages
     deadline: Deadline | None
-    chaos: Chaos
     tick_also: Callable[[], None]
     bad_files: BadFiles
 
@@ -78,7 +76,7 @@ def process(run: Run, before: Sequence[Commit]) -> None:
     guard = ConditionGuard(conditions, config.memory.check_conditions)
     files = UnitFiles(run.folder, config.outputs)
     settings = processor_settings(config, run.job.schedule.reads_ahead)
-    work = Work(run.job, shared, files, guard, run.timeline, run.chaos, settings)
+    work = Work(run.job, shared, files, guard, run.timeline, settings)
     progress = make_progress(plan.n_events, "events", run.messages.quiet)
     observer = RunObserver(
         run.folder, run.timeline, shared.board, progress, run.messages, commits.n_events,

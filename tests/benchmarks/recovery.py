@@ -88,7 +88,8 @@ class Bench:
         return Run.read(self.folder / name, calls, sessions)
 
     def _session(self, job: Path, faults: Faults) -> tuple[Session, int]:
-        command = [sys.executable, "-W", "ignore", "-m", "forkrun", "run", str(job)]
+        command = [sys.executable, "-W", "ignore", "-m", "tests.server.fault_injection"]
+        command += ["run", str(job)]
         command += ["-o", str(job.with_suffix("")), "-q", "--no-plots"]
         environment = {**os.environ, "FORKRUN_CHAOS": json.dumps(faults)}
         start_s = time.time()

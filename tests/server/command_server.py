@@ -32,6 +32,7 @@ from forkrun.fork import command as starts
 from forkrun.fork import helper
 from forkrun.fork.single_thread import limit_library_threads
 from forkrun.monitoring.host import describe_host
+from tests.server import fault_injection
 from tests.server.forked_worker import ForkedWorker, keep
 from tests.server.served_python import write_program
 
@@ -219,6 +220,8 @@ def _run(words: list[str], before: Call | None) -> NoReturn:
         module, function, given = before
         getattr(importlib.import_module(module), function)(*given)
     mock.patch.object(helper, "start_worker", ForkedWorker).start()
+    if fault_injection.VARIABLE in os.environ:
+        fault_injection.install()
     if tuple(words[:2]) == _COMMAND:
         sys.argv = words[1:]
         from forkrun.cli import command

@@ -155,7 +155,8 @@ def running(
 ) -> Iterator[subprocess.Popen[str]]:
     """The command, while it runs. Whatever becomes of the test, on the way out the command is
     killed with all that it has started."""
-    command = [sys.executable, "-m", "forkrun", *map(str, arguments)]
+    module = "tests.server.fault_injection" if "FORKRUN_CHAOS" in (env or {}) else "forkrun"
+    command = [sys.executable, "-m", module, *map(str, arguments)]
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, cwd=cwd, env=env or environment(), stdout=pipe, stderr=pipe, text=True,

@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.child.assignment import Assignment
-from forkrun.child.fault_injection import Chaos
 from forkrun.child.hand_out import HandOut
 from forkrun.child.loop import process_units
 from forkrun.child.work import SharedState, Work
@@ -163,7 +162,7 @@ def _prepare(config: JobConfig, folder: RunDirectory) -> Work:
     )
     unit_files = UnitFiles(folder, config.outputs)
     timeline, settings = Timeline(folder.path), processor_settings(config)
-    return Work(job, shared, unit_files, guard, timeline, Chaos(), settings)
+    return Work(job, shared, unit_files, guard, timeline, settings)
 
 
 def _all_of(plan: Plan) -> HandOut:
