@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,10 +26,45 @@ PAGES = (
     "README.md",
 )
 QUICK = ("docs/tutorial.md", "README.md")
+MARKDOWN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+NAMED = re.compile(r"docs/[\w/-]+\.md")
 
 
 def blocks(page: str) -> list[str]:
     return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Names by which links lead to the headings of a page, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found) for found in HEADING.findall(text))
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_every_link_leads_to_a_file_and_a_heading() -> None:
+    broken = []
+    for page in MARKDOWN:
+        text = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+        for name, anchor in LINK.findall(text):
+            target = (page.parent / name).resolve() if name else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append(f"{page.relative_to(ROOT)}: {name}#{anchor}")
+    assert broken == []
+
+
+def test_pages_that_code_and_messages_name_exist() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    files = (ROOT / name for name in tracked.stdout.splitlines() if not name.endswith(".png"))
+    missing = [
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in files
+        if file.is_file() and file.suffix in {".py", ".cpp", ".hpp", ".cmake", ".toml", ".txt"}
+        for name in NAMED.findall(file.read_text(encoding="utf-8"))
+        if not (ROOT / name).exists()
+    ]
+    assert missing == []
 
 
 @pytest.fixture
