@@ -238,6 +238,7 @@ class JobPath:
         path = self.name if on_path else ""
         call = _call({"histogram": "hist"}.get(step.kind, step.kind), step.name or step.label)
         check_label(call, "name" if step.name else "label", step.name or step.label)
+        step = self._steps.apart(step)
         if other := self._steps.add("module", step.label, _with_plain_params(step), path):
             key = "name" if step.kind == "histogram" else "label"
             raise ConfigError(

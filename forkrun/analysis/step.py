@@ -20,8 +20,8 @@ _DECLARED = ("consumes", "produces", "replaces", "variations", "variation", "on_
 
 class Step(Struct, frozen=True):
     """`what`: an expression, a function or a class; `weight`: an expression, a function or a
-    number; `name`: of a histogram; `keys`: of [[modules]], of one in C++; `is_filter`: it decides
-    about events."""
+    number; `name`: of a histogram, or of a column whose module has another label; `keys`: of
+    [[modules]], of one in C++; `is_filter`: it decides about events."""
 
     kind: str
     label: str
@@ -77,7 +77,9 @@ class Step(Struct, frozen=True):
         if params:
             entry["params"] = params
         if self.axes:
-            entry |= {"name": self.name, "axes": self._axes()}
+            entry["axes"] = self._axes()
+        if self.name:
+            entry["name"] = self.name
         if self.weight is not None and not callable(self.weight):
             entry["weight"] = self.weight
         if isinstance(self.what, str) or isinstance(self.weight, str):

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from forkrun.analysis.step import Step
 from forkrun.modules.program.code_digest import code_digest
 
 Kind = Literal["module", "path", "output"]
+_NAMED = {"filter", "producer", "analyzer"}
 
 
 class Cell(NamedTuple):
@@ -87,6 +88,16 @@ class Steps(Mapping[str, Step]):
         self.enter()
         new = Part("module", step.label, step, path, self._cell)
         return next((old.label for old in self._of("module") if self._is_again(new, old)), "")
+
+    def apart(self, step: Step) -> Step:
+        """The module with a label of its own where one of another kind has the same name: filters,
+        columns and analyzers may be called alike."""
+        self.enter()
+        other = self.get(step.label)
+        if other is None or other.kind == step.kind or not {other.kind, step.kind} <= _NAMED:
+            return step
+        column = step.label if step.kind == "producer" else ""
+        return replace(step, label=f"{step.kind}_{step.label}", name=column)
 
     def add(self, kind: Kind, label: str, what: Any = None, path: str = "") -> Step | None:
         """Adds a part, in the place of the same one of an earlier run of a cell. Gives the module

@@ -27,7 +27,7 @@ NOMINAL = "nominal"
 """No systematic variation."""
 _EXPRESSION_KINDS = ("filter", "producer", "histogram")
 _OF_FUNCTIONS = ("name", "axes", "weight", "consumes", "produces", "variations", "variation")
-_OF_HISTOGRAMS = ("name", "axes", "weight")
+_OF_HISTOGRAMS = ("axes", "weight")
 _OF_PYTHON_FUNCTIONS = (*_OF_FUNCTIONS, "replaces")
 
 
@@ -89,7 +89,7 @@ class ModuleConfig(Section):
     kind: Literal["filter", "producer", "analyzer", "histogram"] | None = None
     """What a function or an expression is; a class says it itself."""
     name: Label | None = None
-    """Name of the histogram; not given: the label."""
+    """Name of the histogram, or of the one column that is made; not given: the label."""
     axes: tuple[AxisConfig, ...] = ()
     """Axes of the histogram."""
     weight: str | Annotated[Number, Field(allow_inf_nan=False)] | None = None
@@ -140,6 +140,8 @@ class ModuleConfig(Section):
         used = [key for key in _OF_HISTOGRAMS if getattr(self, key) not in (None, ())]
         if used and self.kind != "histogram":
             raise ValueError(f'{", ".join(used)}: for modules of kind = "histogram"')
+        if self.name and self.kind not in ("histogram", "producer"):
+            raise ValueError('name: for modules of kind = "histogram" or "producer"')
         if self.kind == "histogram" and not self.axes:
             raise ValueError("a histogram needs axes = [{ bins = 50, low = 0, high = 200 }]")
         return self

@@ -28,16 +28,16 @@ class FunctionFilter(Filter):
 
 class FunctionProducer(Producer):
     """`function(block, **params)`: a dict of columns, or the one column that it replaces, or that
-    has its label."""
+    has this name."""
 
-    def __init__(self, function: Function, params: Mapping[str, Any], label: str) -> None:
-        self.function, self.params, self.label = function, params, label
+    def __init__(self, function: Function, params: Mapping[str, Any], name: str) -> None:
+        self.function, self.params, self.name = function, params, name
 
     def produce(self, block: EventBlock) -> Mapping[str, Any]:
         made = self.function(block, **self.params)
         if isinstance(made, Mapping):
             return made
-        return {self.replaces[0] if len(self.replaces) == 1 else self.label: made}
+        return {self.replaces[0] if len(self.replaces) == 1 else self.name: made}
 
 
 class FunctionAnalyzer(Analyzer):
@@ -101,7 +101,7 @@ def make_module(kind: str, label: str, function: Function, **given: Any) -> Modu
         case "filter":
             module: Module = FunctionFilter(function, params)
         case "producer":
-            module = FunctionProducer(function, params, label)
+            module = FunctionProducer(function, params, given["name"] or label)
         case "analyzer":
             module = FunctionAnalyzer(function, params, given["histograms"])
         case "histogram":

@@ -93,6 +93,12 @@ DEFINED: dict[str, Callable[[forkrun.Job], Any]] = {
 }
 
 
+def namespace(name: str) -> str:
+    """In which names are told apart."""
+    words = {"column": "producer", "of": "", "other": "", "weighted": ""}
+    return next(filter(None, (words.get(word, word) for word in name.split())))
+
+
 def made(job: forkrun.Job) -> Any:
     return job.config.model_dump(mode="json")
 
@@ -119,7 +125,8 @@ def test_another_cell_never_takes_a_name_for_something_else(
     before = made(job)
     notebook.run("second")
     label = "x_x" if "histogram" in first else "x"
-    if ("histogram" in first) != ("histogram" in second):
+    spaces = {namespace(first), namespace(second)}
+    if len(spaces) == 2 and ("C++" not in spaces or "histogram" in spaces):
         DEFINED[second](job)
         assert len(job.config.modules) == 2
     elif first != second or notebook.is_told:

@@ -115,3 +115,60 @@ def test_a_column_of_integers_that_may_be_missing_names_fill_none(file: Path) ->
     job.output("o", keep=["first"])
     with pytest.raises(forkrun.ForkrunError, match=r"column 'first' has .* take fill_none\(…, 0\)"):
         job.run(children=0, **QUIET)
+
+
+def _filter(job: forkrun.Job) -> None:
+    @job.filter
+    def ok(events: Any) -> Any:
+        return events.nMuon > 1
+
+
+def _define(job: forkrun.Job) -> None:
+    job.define("ok", "nMuon * 2")
+
+
+def _define_function(job: forkrun.Job) -> None:
+    @job.define
+    def ok(events: Any) -> Any:
+        return events.nMuon * 2
+
+
+def _analyzer(job: forkrun.Job) -> None:
+    @job.analyzer(h=hist.Hist(hist.axis.Regular(9, 0, 9)))
+    def ok(events: Any, h: Any) -> None:
+        h.fill(events["ok"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("children", [0, 1])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (_filter, _define, _analyzer),
+        (_define_function, _filter, _analyzer),
+        (_define, _analyzer, _filter),
+    ],
+)
+def test_filters_columns_and_analyzers_may_have_one_name(
+    file: Path, children: int, parts: tuple[Any, ...]
+) -> None:
+    job = forkrun.Job(file)
+    for add in parts:
+        add(job)
+    job.hist("ok", (9, 0, 9))
+    result = job.run(children=children, **QUIET)
+    is_after = parts.index(_filter) < parts.index(_analyzer)
+    kept = [2 * n for n in N_MUONS if n > 1]
+    counts = np.histogram(kept, 9, (0, 9))[0].tolist()
+    every = np.histogram([2 * n for n in N_MUONS], 9, (0, 9))[0].tolist()
+    assert result.histograms["ok"].values().tolist() == counts
+    analyzed = next(h for name, h in result.histograms.items() if name.endswith("h"))
+    assert analyzed.values().tolist() == (counts if is_after else every)
+    assert [row["n_events"] for row in result.cutflow["main"]][-1] == len(kept)
+
+
+def test_two_filters_of_one_name_are_an_error(file: Path) -> None:
+    job = forkrun.Job(file)
+    _filter(job)
+    with pytest.raises(forkrun.ConfigError, match="is defined twice"):
+        _filter(job)
