@@ -110,7 +110,7 @@ def merge_timing(
 
 
 def to_json(timing: Timing) -> dict[str, Any]:
-    """What `timing.json` holds (docs/timing.md)."""
+    """What `timing.json` holds (docs/monitoring.md)."""
     raw: dict[str, Any] = to_builtins(timing)
     raw["scheduler"] = {"overhead_s_per_event": raw.pop("overhead_s_per_event")}
     return raw

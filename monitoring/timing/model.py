@@ -1,4 +1,4 @@
-"""Times of modules as plain frozen values; docs/timing.md says how each is measured."""
+"""Times of modules as plain frozen values; docs/monitoring.md says how each is measured."""
 
 from __future__ import annotations
 

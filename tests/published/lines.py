@@ -174,7 +174,7 @@ LINES = (
          "replay FILE --get blocking --threads 8", _said("works"),
          "a thread that waits executes other tasks on its stack"),
     Line("P4.6", "Timing diagram of one filter, one producer, one event", "run JOB.toml --trace",
-         _said("trace.json"), "for ui.perfetto.dev: docs/timing.md"),
+         _said("trace.json"), "for ui.perfetto.dev: docs/monitoring.md"),
     Line("P5.1", "Figure: speed-up against threads for several crunch times, without and with lazy"
          " unpacking", "measure scaling JOB.toml --work 0 1 5 20 100",
          _only(lambda r: r.scaling("work", "relative")), "as many threads as there are cores"),
