@@ -1,5 +1,5 @@
 # find_package(forkrun): what is installed of
-#   forkrun::concurrency  executors, tasks and queues, without the rest: docs/concurrency.md
+#   forkrun::concurrency  executors, tasks and queues, without the rest: docs/libraries.md
 #   forkrun::core         with forkrun_add_plugin(NAME SOURCES…), which makes a library of C++ modules
 # Give CMake the place with -Dforkrun_DIR="$(forkrun --cmake-dir)", or of an installation without Python
 # with -DCMAKE_PREFIX_PATH=…

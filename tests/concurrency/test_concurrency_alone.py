@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PAGE = ROOT / "docs" / "concurrency.md"
+PAGE = ROOT / "docs" / "libraries.md"
 
 
 def run(*command: object) -> str:

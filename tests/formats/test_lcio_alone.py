@@ -14,7 +14,7 @@ from forkrun.studies.sample.collider import write_collider_sample
 
 HERE = Path(__file__).parent / "lcio_alone"
 ROOT = HERE.parents[2]
-PAGE = ROOT / "docs" / "lcio_library.md"
+PAGE = ROOT / "docs" / "libraries.md"
 
 
 def run(*command: object) -> str:
