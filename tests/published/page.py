@@ -11,15 +11,14 @@ from tests.published.results import MissingError, Results
 
 _HEAD = """# Published figures, measured again
 
-What five works report, and the same measured with forkrun. `make published` runs all commands, in
-half an hour, and writes this page; [studies](studies.md) says what those of `measure` do. Run it on
-a machine that does nothing else.
+Figures of five works, and the same measured with forkrun. `make published` runs all commands
+in half an hour on an idle machine and writes this page; [studies](studies.md) explains `measure`.
 """
 _TABLE = "| | then | command | ours | ratio | why it differs |\n|" + " --- |" * 6
 _PICTURES = """
 ## Plots
 
-Blue is this machine, grey with open marks is what was published.
+Blue: this machine; grey with open marks: published.
 
 ![Mean size of a read](images/published-io.png)
 
@@ -48,8 +47,8 @@ def _machine(found: Mapping[str, Any]) -> str:
     lines = [
         f"Here: {host.get('cpu', 'not measured')}, {host.get('n_cpus', 0)} CPUs,"
         f" {host.get('kernel', '')}; Python {versions.get('python', '')}, ROOT"
-        f" {versions.get('root', '')}. A ratio is ours over theirs; a dash: no number was"
-        " published, or none was measured here."
+        f" {versions.get('root', '')}. A ratio is ours over theirs; a dash: there is no"
+        " number to compare."
     ]
     if busy:
         lines.append(

@@ -73,11 +73,15 @@ class Results:
         rows = self.of(step)["scaling"]
         return ", ".join(f"{row['n_threads']}: {row['speedup']:.1f}" for row in rows)
 
-    def scaling(self, step: str, key: str = "", which: str = "") -> str:
+    def scaling(self, step: str, key: str = "", which: str = "", by: int = 0) -> str:
         """A column of the rows whose names have this text in them, the first column if none is
-        named: `1 × 1: 5,000 /s`."""
+        named, together for rows with the same part `by` of their names: `copies: 1.5 ns, 3 ns`."""
         columns = self.of(step)["columns"]
         column = next((each for each in columns if each["key"] == key), columns[0])
         form = FORMS[column["form"]]
-        rows = [r for r in self.of(step)["rows"] if column["key"] in r and which in r["name"]]
-        return "; ".join(f"{row['name']}: {form(row[column['key']]['value'])}" for row in rows)
+        groups: dict[str, list[str]] = {}
+        for row in self.of(step)["rows"]:
+            if column["key"] in row and which in row["name"]:
+                value = form(row[column["key"]]["value"])
+                groups.setdefault(row["name"].split(", ")[by], []).append(value)
+        return "; ".join(f"{name}: {', '.join(values)}" for name, values in groups.items())
