@@ -114,7 +114,7 @@ bench-conditions: build ## what reading a condition costs, and the memory of chi
 bench-histograms: build ## fills of histograms, whose sums are exact, against hist, ROOT and sums of doubles; more: BENCH_ARGS="--long --plot"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/histograms/bench.py $(BENCH_ARGS)
 
-bench-lcio: build ## files of LCIO against LCIO itself, where LCIO_DIR names it (docs/lcio.md), and against inflating alone
+bench-lcio: build ## files of LCIO against LCIO itself, where LCIO_DIR names it (docs/formats.md), and against inflating alone
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $(BUILD) --target bench_lcio
 	PYTHONPATH="$(CURDIR):$(CURDIR)/tests/benchmarks" $(BIN)/python tests/benchmarks/lcio/bench.py --build $(BUILD) $(BENCH_ARGS)
 

@@ -1,5 +1,5 @@
 """What LCIO itself writes is read, and what forkrun writes is read by LCIO: where LCIO_DIR names an
-installation of it, as docs/lcio.md says."""
+installation of it, as docs/formats.md says."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Lcio:
         """The one that LCIO_DIR names; without it the test is skipped. `folder`: of programs."""
         prefix = Path(os.environ.get("LCIO_DIR", ""))
         if not (prefix / "include/lcio.h").is_file():
-            pytest.skip("LCIO_DIR names no installation of LCIO: docs/lcio.md")
+            pytest.skip("LCIO_DIR names no installation of LCIO: docs/formats.md")
         return cls(prefix, folder)
 
     def compiled(self, source: Path) -> Path:
