@@ -67,6 +67,17 @@ def test_pages_that_code_and_messages_name_exist() -> None:
     assert missing == []
 
 
+def test_links_lead_from_the_first_page_to_every_page() -> None:
+    found, waiting = set[Path](), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        found.add(page)
+        targets = (page.parent / name for name, _ in LINK.findall(page.read_text("utf-8")) if name)
+        pages = {each.resolve() for each in targets if each.suffix == ".md" and each.exists()}
+        waiting += pages - found - {*waiting}
+    assert [page for page in MARKDOWN if page not in found] == []
+
+
 @pytest.fixture
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the pages' commands were run."""

@@ -14,7 +14,7 @@ _HEAD = """# Published figures, measured again
 Figures of five works, and the same measured with forkrun. `make published` runs all commands
 in half an hour on an idle machine and writes this page; [studies](studies.md) explains `measure`.
 """
-_TABLE = "| | then | command | ours | ratio | why it differs |\n|" + " --- |" * 6
+_TABLE = "| | then | ours | ratio | why it differs |\n|" + " --- |" * 5
 _PICTURES = """
 ## Plots
 
@@ -34,8 +34,8 @@ def write_page(found: Mapping[str, Any]) -> str:
     """The page as Markdown. `found`: by step; and "host"."""
     parts = [_HEAD, _machine(found)]
     for work, title in WORKS.items():
-        parts.append(f"## {work}: {title[0].upper()}{title[1:]}\n\n{_TABLE}")
         lines = [line for line in LINES if line.number.partition(".")[0] == work]
+        parts.append(f"## {work}: {title[0].upper()}{title[1:]}\n\n{_commands(lines)}\n\n{_TABLE}")
         parts[-1] += "".join(f"\n{row}" for row in _rows(lines, Results(found))) + "\n"
     return "\n".join([*parts, _PICTURES.lstrip()])
 
@@ -57,13 +57,18 @@ def _machine(found: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _commands(lines: list[Line]) -> str:
+    """Each command with the lines that it measures: `P1.3, P1.4: forkrun …`."""
+    numbers: dict[str, list[str]] = {}
+    for line in lines:
+        numbers.setdefault(line.command, []).append(line.number)
+    return "\n".join(f"- {', '.join(n)}: `forkrun {name}`" for name, n in numbers.items())
+
+
 def _rows(lines: list[Line], results: Results) -> Iterator[str]:
     for line in lines:
         try:
             ours, ratio = line.ours(results)
         except MissingError:
             ours, ratio = "not measured here", "–"
-        yield (
-            f"| {line.number} | {line.then} | `forkrun {line.command}` | {ours} | {ratio}"
-            f" | {line.why} |"
-        )
+        yield f"| {line.number} | {line.then} | {ours} | {ratio} | {line.why} |"
