@@ -30,9 +30,9 @@ class MuonWeight(forkrun.Producer):
     produces = {"MuonWeight": "float32", "MuonWeight_up": "float32"}
     conditions = ("cuts", "muon_sf")
 
-    def produce(self, block):
+    def produce(self, events):
         cuts, table = self.conditions["cuts"]["muon"], self.conditions["muon_sf"]
-        pt, abs_eta = block["Muon_pt"], abs(block["Muon_eta"])
+        pt, abs_eta = events["Muon_pt"], abs(events["Muon_eta"])
         good = (pt > cuts["pt_min"]) & (abs_eta < cuts["abs_eta_max"])
         factor = table(pt[good], abs_eta[good])
         error = table.error(pt[good], abs_eta[good])

@@ -17,11 +17,11 @@ cosh = np.vectorize(math.cosh, otypes=[np.float64])
 cos = np.vectorize(math.cos, otypes=[np.float64])
 
 
-def good_muons(block, pt_min, eta_max):
+def good_muons(events, pt_min, eta_max):
     """Which muons are good; (n_events, n) bool. Compared in double precision, as C++ does: NumPy
     would round a Python float to the float32 of the column."""
     pt_min, eta_max = np.float64(pt_min), np.float64(eta_max)
-    return (block["Muon_pt"] > pt_min) & (abs(block["Muon_eta"]) < eta_max)
+    return (events["Muon_pt"] > pt_min) & (abs(events["Muon_eta"]) < eta_max)
 
 
 def two_leading(column):
@@ -39,8 +39,8 @@ class TwoMuons(forkrun.Filter):
         self.pt_min = pt_min
         self.eta_max = eta_max
 
-    def filter(self, block):
-        charge = block["Muon_charge"][good_muons(block, self.pt_min, self.eta_max)]
+    def filter(self, events):
+        charge = events["Muon_charge"][good_muons(events, self.pt_min, self.eta_max)]
         first, second = two_leading(charge)
         accept = ak.to_numpy(ak.num(charge) >= 2)
         accept[accept] = first * second < 0
@@ -58,12 +58,12 @@ class DimuonMass(forkrun.Producer):
         self.pt_min = pt_min
         self.eta_max = eta_max
 
-    def produce(self, block):
-        good = good_muons(block, self.pt_min, self.eta_max)
-        pt = block["Muon_pt"][good]
-        mass = np.full(len(block), -1.0, dtype=np.float32)
+    def produce(self, events):
+        good = good_muons(events, self.pt_min, self.eta_max)
+        pt = events["Muon_pt"][good]
+        mass = np.full(len(events), -1.0, dtype=np.float32)
         mass[ak.to_numpy(ak.num(pt) >= 2)] = self.mass(
-            pt, block["Muon_eta"][good], block["Muon_phi"][good]
+            pt, events["Muon_eta"][good], events["Muon_phi"][good]
         )
         return {"Dimuon_mass": mass, "GoodMuon_pt": pt}
 
@@ -85,8 +85,8 @@ class MassWindow(forkrun.Filter):
         self.low = low
         self.high = high
 
-    def filter(self, block):
-        mass = block["Dimuon_mass"].astype(np.float64)
+    def filter(self, events):
+        mass = events["Dimuon_mass"].astype(np.float64)
         return (mass >= self.low) & (mass < self.high)
 
 
@@ -101,8 +101,8 @@ class DimuonPlots(forkrun.Analyzer):
         self.mass = self.book("mass", hist.Hist(mass, storage=hist.storage.Weight()))
         self.leading_pt = self.book("leading_pt", hist.Hist(pt, storage=hist.storage.Weight()))
 
-    def analyze(self, block):
-        pt = block["GoodMuon_pt"]
+    def analyze(self, events):
+        pt = events["GoodMuon_pt"]
         has_two = ak.num(pt) >= 2
-        self.mass.fill(block["Dimuon_mass"][ak.to_numpy(has_two)])
+        self.mass.fill(events["Dimuon_mass"][ak.to_numpy(has_two)])
         self.leading_pt.fill(ak.to_numpy(pt[has_two][:, 0]))

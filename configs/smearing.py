@@ -15,9 +15,9 @@ class MuonSmearing(forkrun.Producer):
     def __init__(self, resolution: float = 0.02) -> None:
         self.resolution = resolution
 
-    def produce(self, block):
-        pt = block["Muon_pt"]
-        return {"SmearedMuon_pt": pt * block.random.normal(1.0, self.resolution, like=pt)}
+    def produce(self, events):
+        pt = events["Muon_pt"]
+        return {"SmearedMuon_pt": pt * events.random.normal(1.0, self.resolution, like=pt)}
 
 
 class BootstrapWeights(forkrun.Producer):
@@ -30,5 +30,5 @@ class BootstrapWeights(forkrun.Producer):
     def __init__(self, n: int = 20) -> None:
         self.n = n
 
-    def produce(self, block):
-        return {"BootstrapWeight": block.random.poisson(1.0, size=self.n)}
+    def produce(self, events):
+        return {"BootstrapWeight": events.random.poisson(1.0, size=self.n)}

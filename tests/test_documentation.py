@@ -20,6 +20,7 @@ SAMPLE = re.compile(r"^forkrun sample (?!sample\.root)(.*)$", re.MULTILINE)
 """Commands of a page that make files beside sample.root."""
 PAGES = (
     "docs/tutorial.md",
+    "docs/expressions.md",
     "docs/datasets.md",
     "docs/histograms.md",
     "docs/systematics.md",

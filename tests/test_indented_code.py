@@ -124,15 +124,16 @@ def test_classes_of_a_page_run(page: str, sample: Path) -> None:
 
 
 def test_pieces_of_functions_run(sample: Path) -> None:
-    """Those that begin with events of `block`, and functions that `job` decorates."""
+    """Those that begin with objects of `events`, and functions that `job` decorates."""
     program, n = "", 0
     for piece in code_of("docs/modules.md"):
         if piece.startswith("@job"):
             program += f"{piece}\n\n\n"
             n += 1
-        elif "block.Muon[" in piece:
+        elif "events.Muon[" in piece:
             body = textwrap.indent(piece, "    ")
-            program += f"@job.filter\ndef objects(block):\n{body}\n    return block.event > 0\n\n\n"
+            head, end = "@job.filter\ndef objects(events):", "    return events.event > 0\n\n\n"
+            program += f"{head}\n{body}\n{end}"
             n += 1
     assert n == 2
     keep = '["corners", "tracks_of_jets", "trigger"]'

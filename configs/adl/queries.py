@@ -17,8 +17,8 @@ job.path("two_jets").filter("sum(Jet_pt > 40) >= 2").hist("MET_pt", MET, name="q
 
 
 @job.path("dimuon").filter
-def opposite_muons(block):
-    first, second = ak.unzip(ak.combinations(block.Muon, 2))
+def opposite_muons(events):
+    first, second = ak.unzip(ak.combinations(events.Muon, 2))
     mass = (first + second).mass
     return ak.any((first.charge != second.charge) & (mass > 60) & (mass < 120), axis=1)
 
@@ -27,8 +27,8 @@ job.path("dimuon").hist("MET.pt", MET, name="q5_met")
 
 
 @job.producer
-def trijet(block):
-    a, b, c = ak.unzip(ak.combinations(block.Jet, 3))
+def trijet(events):
+    a, b, c = ak.unzip(ak.combinations(events.Jet, 3))
     together = a + b + c
     btag = np.maximum(np.maximum(a.btagDeepFlavB, b.btagDeepFlavB), c.btagDeepFlavB)
     best = ak.argmin(abs(together.mass - 172.5), axis=1, keepdims=True)

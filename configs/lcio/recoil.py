@@ -12,14 +12,14 @@ job = forkrun.Job(sys.argv[1:] or ["events.slcio"], name="recoil")
 
 
 @job.producer
-def z(block):
+def z(events):
     """The pair of muons next to the Z, and the mass of all that is not in it [GeV]."""
-    found = block.PandoraPFOs
+    found = events.PandoraPFOs
     is_muon = (abs(found.pid.LikelihoodPID.pdg) == 13) & (ak.num(found.tracks, axis=2) == 1)
     first, second = ak.unzip(ak.combinations(found[is_muon & (found.p > 20)], 2))
     pairs = (first + second)[first.charge * second.charge < 0]
     best = pairs[ak.argmin(abs(pairs.mass - 91.19), axis=1, keepdims=True)]
-    energy = ak.flatten(block["RunHeader.parameters.Energy_GeV"])[:, np.newaxis]
+    energy = ak.flatten(events["RunHeader.parameters.Energy_GeV"])[:, np.newaxis]
     recoil = np.sqrt(np.maximum((energy - best.E) ** 2 - best.p2, 0))
     mass, recoil = (ak.fill_none(ak.firsts(each), -1) for each in (best.mass, recoil))
     return {

@@ -37,8 +37,8 @@ class Step(forkrun.Producer):
         self.seconds = seconds
         self.variance = np.log1p(spread**2)
 
-    def wait(self, block):
-        times = block.random.normal(-self.variance / 2, np.sqrt(self.variance))
+    def wait(self, events):
+        times = events.random.normal(-self.variance / 2, np.sqrt(self.variance))
         time.sleep(self.seconds * float(np.sum(np.exp(times))))
 
 
@@ -48,9 +48,9 @@ class Tracks(Step):
 
     conditions = ("field", "alignment")
 
-    def produce(self, block):
-        self.wait(block)
-        eta, phi = block["Muon_eta"], block["Muon_phi"]
+    def produce(self, events):
+        self.wait(events)
+        eta, phi = events["Muon_eta"], events["Muon_phi"]
         bending = np.mean(self.field_along(ak.to_numpy(ak.flatten(eta))), axis=-1)
         sensors = (np.abs(ak.to_numpy(ak.flatten(phi))) * 1e5).astype(int) % N_SENSORS
         shift = np.mean(self.conditions["alignment"][sensors], axis=-1, dtype=np.float32)
@@ -68,9 +68,9 @@ class Tracks(Step):
 class Energy(Step):
     """Cluster_energy : (n_events, n) float32 [GeV], of the jets."""
 
-    def produce(self, block):
-        self.wait(block)
-        return {"Cluster_energy": block["Jet_pt"] * np.cosh(block["Jet_eta"])}
+    def produce(self, events):
+        self.wait(events)
+        return {"Cluster_energy": events["Jet_pt"] * np.cosh(events["Jet_eta"])}
 
 
 class Plots(forkrun.Analyzer):
@@ -79,5 +79,5 @@ class Plots(forkrun.Analyzer):
     def __init__(self) -> None:
         self.bending = self.book("bending", hist.Hist(hist.axis.Regular(50, 3, 4, label="B [T]")))
 
-    def analyze(self, block):
-        self.bending.fill(ak.flatten(block.selected["Track_bending"]))
+    def analyze(self, events):
+        self.bending.fill(ak.flatten(events["Track_bending"]))

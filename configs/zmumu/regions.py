@@ -30,18 +30,18 @@ job = forkrun.Job(
 job.redefine("Muon_pt", "where(abs(Muon_eta) < 1.2, 1.01 * Muon_pt, 1.02 * Muon_pt)")
 job.vary("Muon_pt", "scale", up="1.005 * Muon_pt", down="0.995 * Muon_pt")
 job.define("weight", "genWeight * lumi_weight")
-job.vary("weight", "norm", up=lambda block: 1.025 * block.weight, down="0.975 * weight")
+job.vary("weight", "norm", up=lambda events: 1.025 * events.weight, down="0.975 * weight")
 
 
 @job.producer
-def pair(block):
+def pair(events):
     """Mass and charge of the two muons with the highest momenta; -1 where there are fewer."""
-    good = block.Muon[block.Muon.pt > 20]
+    good = events.Muon[events.Muon.pt > 20]
     good = good[ak.argsort(good.pt, ascending=False, stable=True)]
     has_two = ak.num(good) > 1
     first, second = good[has_two][:, 0], good[has_two][:, 1]
     angles = np.cosh(first.eta - second.eta) - np.cos(first.phi - second.phi)
-    mass, charge = np.full(len(block), -1.0), np.full(len(block), 9)
+    mass, charge = np.full(len(events), -1.0), np.full(len(events), 9)
     mass[has_two] = np.sqrt(2 * first.pt * second.pt * angles)
     charge[has_two] = first.charge + second.charge
     return {"mass": mass, "charge": charge}
@@ -56,7 +56,7 @@ for name, selection in (
     region.hist("mass", (40, 0, 200), weight="weight")
     region.hist("Muon_pt", (50, 0, 100), weight="weight")
     region.hist(
-        lambda block: block.MET_pt, (20, 0, 100), name="met", weight=lambda block: block.weight
+        lambda events: events.MET_pt, (20, 0, 100), name="met", weight=lambda events: events.weight
     )
     region.output(name, keep=["run", "luminosityBlock", "event", "mass", "Muon_pt", "nMuon"])
 

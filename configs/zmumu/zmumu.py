@@ -31,9 +31,9 @@ scale = forkrun.BinnedTable([described["pt"], described["abs_eta"]], values, err
 
 
 @job.producer(replaces=["Muon_pt"], variations={"scale": ["up", "down"]})
-def calibrated(block):
-    pt, eta = block["Muon_pt"], abs(block["Muon_eta"])
-    shift = {"scale_up": 1, "scale_down": -1}.get(block.variation, 0)
+def calibrated(events):
+    pt, eta = events["Muon_pt"], abs(events["Muon_eta"])
+    shift = {"scale_up": 1, "scale_down": -1}.get(events.variation, 0)
     return pt * (scale(pt, eta) + shift * scale.error(pt, eta))
 
 
@@ -42,8 +42,8 @@ job.vary("weight", "trigger", up="1.02 * weight", down="0.98 * weight")
 
 
 @job.producer
-def z(block):
-    muons = block.Muon[(block.Muon.pt > 15) & (abs(block.Muon.eta) < 2.4) & block.Muon.mediumId]
+def z(events):
+    muons = events.Muon[(events.Muon.pt > 15) & (abs(events.Muon.eta) < 2.4) & events.Muon.mediumId]
     first, second = ak.unzip(ak.combinations(muons, 2))
     pairs = (first + second)[first.charge != second.charge]
     best = ak.argmin(abs(pairs.mass - 91.2), axis=1, keepdims=True)

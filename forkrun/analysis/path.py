@@ -92,7 +92,7 @@ class JobPath:
 
     def filter(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
         """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
-        event block, which gives (n_events,) bool. As a decorator with and without `params`, which
+        events, which gives (n_events,) bool. As a decorator with and without `params`, which
         the function gets as keywords. Gives the path; for a function with a name the function."""
         check_texts("job.filter(…)", label=label)
         if what is None:
@@ -135,7 +135,7 @@ class JobPath:
         return self
 
     def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
-        """Makes a column. `what`: an expression, or a function of the event block that gives its
+        """Makes a column. `what`: an expression, or a function of the events that gives its
         values. As a decorator: the column has the function's name."""
         return self._column("define", name, what, params, {})
 
@@ -159,7 +159,7 @@ class JobPath:
     ) -> Self:
         """Systematic variations of a column: vary("Jet_pt", "jes", up="1.02 * Jet_pt",
         down="0.98 * Jet_pt") makes jes_up and jes_down, each an expression or a function of the
-        event block; of several columns a function that gives a dict. What is added from here on,
+        events; of several columns a function that gives a dict. What is added from here on,
         and depends on them, runs again for each, and histograms get an axis `variation`. Datasets
         with `is_data` have the nominal columns in all of them, unless `on_data`."""
         check_flags("job.vary(…)", on_data=on_data)
@@ -178,10 +178,10 @@ class JobPath:
         return self
 
     def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
-        """Makes columns: a function of the event block that gives a dict of them, or a class
+        """Makes columns: a function of the events that gives a dict of them, or a class
         derived from forkrun.Producer. As a decorator with and without `params`. It may have
         `replaces=("Jet_pt",)` and `variations={"jes": ("up", "down")}`, which it tells apart by
-        `block.variation`."""
+        `events.variation`."""
         check_texts("job.producer(…)", label=label)
         if what is None:
             return functools.partial(self.producer, label=label, **params)
@@ -190,7 +190,7 @@ class JobPath:
         return what
 
     def analyzer(self, what: Any = None, *, label: str | None = None, **given: Any) -> Any:
-        """Fills histograms: a function of the event block, or a class derived from
+        """Fills histograms: a function of the events, or a class derived from
         forkrun.Analyzer. As a decorator: `@job.analyzer(pt=hist.Hist(…))` books the histogram and
         gives it to the function as its parameter `pt`; other keywords are parameters as well."""
         check_texts("job.analyzer(…)", label=label)

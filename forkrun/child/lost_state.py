@@ -60,7 +60,7 @@ def lost_states(modules: Mapping[str, Any], before: State) -> Iterator[str]:
                 yield (
                     f"{who} is a generator of random numbers: each child has a copy that begins"
                     " alike, so different events get the same numbers, and others with other"
-                    " children; use block.random, whose numbers belong to events"
+                    " children; use events.random, whose numbers belong to events"
                 )
                 continue
             yield (

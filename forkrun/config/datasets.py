@@ -21,7 +21,7 @@ _WEIGHT_TYPE = "python:forkrun.modules.datasets.weight:DatasetWeight"
 
 
 class DatasetConfig(Section):
-    """[[datasets]]: modules have it as `block.dataset`."""
+    """[[datasets]]: modules have it as `events.dataset`."""
 
     name: Label
     files: Texts

@@ -60,7 +60,7 @@ class ColumnNames(Struct, frozen=True):
     def without(self, names: Iterable[str], dataset: str) -> ColumnNames:
         """The same for events of a dataset that does not have these."""
         why = (
-            f'but not in the dataset "{dataset}": ask for it where block.dataset says that it is'
+            f'but not in the dataset "{dataset}": ask for it where events.dataset says that it is'
             " there, or say what it is here: source.branches.fill"
         )
         return replace(self, others={**self.others, **dict.fromkeys(names, why)})

@@ -31,8 +31,8 @@ class Module:
     random_name: str = ""
     """Modules that give the same name get the same random numbers; "": the module's own."""
     one_lumi: bool | Literal["job"] = False
-    """The module is called with events of one lumi, so that `block.run` and `block.lumi` are those
-    of all. Modules with callbacks of datasets, runs, lumis or IOVs are so without it. Others get
+    """The module is called with events of one lumi: `events.run` and `events.lumi` are those of all
+    events. Modules with callbacks of datasets, runs, lumis or IOVs are so without it. Others get
     larger blocks; with "job" they do not: all modules of the job get blocks of one lumi."""
     conditions: Any = None
     """In a class: labels of the conditions that it reads, if it declares them. In a module: the
@@ -49,31 +49,31 @@ class Producer(Module):
     """Columns that it makes anew: modules behind it see these, and `NAME@input` the old ones."""
     variations: Mapping[str, Sequence[str]] = {}
     """Systematic variations, {"jes": ("up", "down")}: it is called again for each, and what depends
-    on it; `block.variation` is then "jes_up" or "jes_down"."""
+    on it; `events.variation` is then "jes_up" or "jes_down"."""
     only_variation: str = ""
     """It makes its columns in this variation alone."""
     on_data: bool = True
     """False: events of data keep the columns that it replaces."""
 
-    def produce(self, block: EventBlock) -> Mapping[str, Any]:
+    def produce(self, events: EventBlock) -> Mapping[str, Any]:
         """The columns that it declares, as NumPy or Awkward Arrays or lists, an entry per event."""
-        raise NotImplementedError(f"{type(self).__name__} has no method produce(block)")
+        raise NotImplementedError(f"{type(self).__name__} has no method produce(events)")
 
 
 class Filter(Module):
     """Accepts or refuses events."""
 
-    def filter(self, block: EventBlock) -> Any:
+    def filter(self, events: EventBlock) -> Any:
         """(n_events,) bool: the events to accept."""
-        raise NotImplementedError(f"{type(self).__name__} has no method filter(block)")
+        raise NotImplementedError(f"{type(self).__name__} has no method filter(events)")
 
 
 class Analyzer(Module):
     """Reads, and fills histograms. Is given the blocks of a unit of work in their order."""
 
-    def analyze(self, block: EventBlock) -> None:
-        """`block`: the events that the path has left."""
-        raise NotImplementedError(f"{type(self).__name__} has no method analyze(block)")
+    def analyze(self, events: EventBlock) -> None:
+        """`events`: those that the path has left."""
+        raise NotImplementedError(f"{type(self).__name__} has no method analyze(events)")
 
     def book(self, name: str, histogram: H, *, sparse: bool = False) -> H:
         """A histogram of the job: written with every unit of work, which empties it, and summed in

@@ -33,14 +33,14 @@ class LumiRange(NamedTuple):
 
 
 class EventBlock:
-    """Consecutive events of one IOV and one file. `block["Muon_pt"]` is a column that the module
+    """Consecutive events of one IOV and one file. `events["Muon_pt"]` is a column that the module
     consumes: a NumPy array (n_events,), of arrays of fixed size (n_events, 4) or, where events have
     any number of values or texts, an Awkward Array (n_events, n). Both lie on the core's own memory
     and are read-only; they stay valid as long as they are held. Columns can only be asked for while
-    the module is called. `block.Muon`: the objects of a collection, as records, which are Lorentz
-    vectors; `block.nMuon` is `block["nMuon"]`; `block[mask]`: the events for which the mask,
+    the module is called. `events.Muon`: the objects of a collection, as records, which are Lorentz
+    vectors; `events.nMuon` is `events["nMuon"]`; `events[mask]`: the events for which the mask,
     (n_events,) bool, is true. What the block has itself goes before columns and collections:
-    `block.variation` is that of the call, and `block["variation"]` a column of this name."""
+    `events.variation` is that of the call, and `events["variation"]` a column of this name."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class EventBlock:
             raise NoSuchColumnError(self._reader.not_read(column, error.args[0])) from None
 
     def objects(self, name: str) -> ak.Array:
-        """The objects of a collection: `block.objects("Muon")` is `block.Muon`."""
+        """The objects of a collection: `events.objects("Muon")` is `events.Muon`."""
         if name not in self._objects:
             self._objects[name] = self._reader.objects(self, name)
         return self._objects[name]
@@ -176,7 +176,7 @@ class EventBlock:
 
     @property
     def selected(self) -> SelectedEvents:
-        """Columns of the events in `mask` only: `block.selected["Muon_pt"]`."""
+        """Columns of the events in `mask` only: `events.selected["Muon_pt"]`."""
         if self._selected is None:
             self._selected = SelectedEvents(self, self.mask)
         return self._selected
@@ -188,7 +188,7 @@ class EventBlock:
 
     @property
     def random(self) -> BlockRandom:
-        """Random numbers for the events: `block.random.normal(0, 1)`."""
+        """Random numbers for the events: `events.random.normal(0, 1)`."""
         if self._random is None:
             left = self._core.left if isinstance(self._core, EventsLeft) else None
             self._random = BlockRandom(self._core.random(), left)
@@ -230,7 +230,7 @@ class SelectedEvents:
         if name in ("runs", "lumis", "events"):
             return self._left(getattr(self._block, name))
         if name == "lumi_ranges":
-            raise NoSuchNameError("lumi_ranges are of all events: block.lumi_ranges")
+            raise NoSuchNameError("lumi_ranges are of all events: events.lumi_ranges")
         return self[name] if name in self.column_types else self.objects(name)
 
     def objects(self, name: str) -> ak.Array:

@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class FunctionFilter(Filter):
-    """`function(block, **params)`: (n_events,) bool; what is missing (None) is refused."""
+    """`function(events, **params)`: (n_events,) bool; what is missing (None) is refused."""
 
     def __init__(self, function: Function, params: Mapping[str, Any]) -> None:
         self.function, self.params = function, params
@@ -27,7 +27,7 @@ class FunctionFilter(Filter):
 
 
 class FunctionProducer(Producer):
-    """`function(block, **params)`: a dict of columns, or the one column that it replaces, or that
+    """`function(events, **params)`: a dict of columns, or the one column that it replaces, or that
     has this name."""
 
     def __init__(self, function: Function, params: Mapping[str, Any], name: str) -> None:
@@ -41,7 +41,7 @@ class FunctionProducer(Producer):
 
 
 class FunctionAnalyzer(Analyzer):
-    """`function(block, **params, **histograms)` fills histograms."""
+    """`function(events, **params, **histograms)` fills histograms."""
 
     def __init__(
         self, function: Function, params: Mapping[str, Any], histograms: Mapping[str, Any]

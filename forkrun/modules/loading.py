@@ -77,13 +77,13 @@ def _method_problems(kind: type[Module], where: str) -> list[str]:
         close = close_to(name, [n for n in own if not n.startswith("__")])
         hint = f"; rename its {close}()" if close else ""
         return [
-            f"{where}: the class {kind.__name__} has no method {name}(self, block), which a"
+            f"{where}: the class {kind.__name__} has no method {name}(self, events), which a"
             f" forkrun.{base.__name__} needs{hint}{place_of_class(kind)}"
         ]
     if not _takes(method, kind.__dict__.get(name)):
         return [
-            f"{where}: {name}() of {kind.__name__} is called with the block of events: write"
-            f" def {name}(self, block){place_of(method)}"
+            f"{where}: {name}() of {kind.__name__} is called with the events: write"
+            f" def {name}(self, events){place_of(method)}"
         ]
     return []
 

@@ -176,7 +176,7 @@ class Cuts(Struct, frozen=True, dict=True):
             " and they"
             f" have {events_of(plan.n_events, plan.n_lumis)} on average"
             + (scattered if plan.are_lumis_scattered else "")
-            + "; do without where the module can: block.lumis, block.lumi_ranges"
+            + "; do without where the module can: events.lumis, events.lumi_ranges"
         )
 
 

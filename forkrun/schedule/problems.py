@@ -114,7 +114,7 @@ def missing_branches(file: FileIndex, names: Sequence[str], branches: dict[str, 
         f"{file.path}: this file lacks {_shown(names)}, which other files have and the job reads or"
         f" keeps; say what {'they are' if len(names) > 1 else 'it is'} there: source.branches ="
         f" {{ fill = {_filled(names, branches)} }}"
-        " (functions know data by block.dataset.is_data, if their dataset has is_data = true), or"
+        " (functions know data by events.dataset.is_data, if their dataset has is_data = true), or"
         f" {_remedy(names)}"
     )
 

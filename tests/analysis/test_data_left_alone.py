@@ -180,4 +180,4 @@ def test_a_message_about_a_branch_that_some_files_lack_says_what_to_do(folder: P
     assert 'say what it is there: source.branches = { fill = { "genWeight" = 1 } }' in str(
         raised.value
     )
-    assert "block.dataset.is_data, if their dataset has is_data = true" in str(raised.value)
+    assert "events.dataset.is_data, if their dataset has is_data = true" in str(raised.value)

@@ -188,4 +188,4 @@ def test_generators_that_children_copy_are_named(
     warnings = "\n".join(result.report["warnings"])
     for text in (said, warnings):
         assert (DRAWS[draw] in text) if DRAWS[draw] else ("is a generator" not in text)
-        assert bool(DRAWS[draw]) == ("use block.random" in text)
+        assert bool(DRAWS[draw]) == ("use events.random" in text)

@@ -148,19 +148,19 @@ MISTAKES = [
         "the method is missing",
         'class Mine(forkrun.Filter):\n    consumes = ("Jet_pt",)\n',
         2,
-        ("has no method filter(self, block)", "mine.py, line 5: class Mine(forkrun.Filter):"),
+        ("has no method filter(self, events)", "mine.py, line 5: class Mine(forkrun.Filter):"),
     ),
     Mistake(
         "the method is misspelt",
         GOOD.replace("def filter(", "def filtr("),
         2,
-        ("has no method filter(self, block)", "rename its filtr()", "mine.py, line 5"),
+        ("has no method filter(self, events)", "rename its filtr()", "mine.py, line 5"),
     ),
     Mistake(
         "the method takes no block",
         GOOD.replace("(self, block)", "(self)"),
         2,
-        ("write def filter(self, block)", "mine.py, line 8, in filter: def filter(self):"),
+        ("write def filter(self, events)", "mine.py, line 8, in filter: def filter(self):"),
     ),
     Mistake(
         "a producer's column has another length",

@@ -1,4 +1,4 @@
-"""What can be done with files of experiments, as the table in docs/experiments.md has it."""
+"""What can be done with files of experiments, as the table in docs/modules.md has it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forkrun.errors import ForkrunError
 from forkrun.formats.described import why_no_column
 from tests.support.jobs import forkrun as command
 
-_PAGE = Path(__file__).resolve().parents[2] / "docs/experiments.md"
+_PAGE = Path(__file__).resolve().parents[2] / "docs/modules.md"
 _FILES = {
     "CMS NanoAOD": ("nano_dy.root", "Events"),
     "CMS NanoAOD, RNTuple": ("rntuple/cmssw_like_6.40.root", "Events"),

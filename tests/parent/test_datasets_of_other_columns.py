@@ -240,7 +240,7 @@ def test_a_function_that_does_not_ask_first_is_told_what_to_do(folder: Path) -> 
     made.output("skim")
     with pytest.raises(forkrun.ConfigError) as refused:
         made.check()
-    words = '"genWeight" exists, but not in the dataset "data": ask for it where block.dataset says'
+    words = 'exists, but not in the dataset "data": ask for it where events.dataset says'
     assert words in str(refused.value)
 
 

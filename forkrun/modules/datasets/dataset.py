@@ -1,4 +1,4 @@
-"""Datasets as modules see them: `block.dataset`."""
+"""Datasets as modules see them: `events.dataset`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Dataset(Struct, frozen=True):
 
 def _given(value: float | None, what: str) -> float:
     if value is None:
-        raise ConfigError(f"block.dataset.weight needs {what}")
+        raise ConfigError(f"events.dataset.weight needs {what}")
     return value
 
 

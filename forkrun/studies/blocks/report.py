@@ -12,7 +12,7 @@ No result may depend on blocks: how large they are follows from the machine. Usu
 what to do:
 - a value of the whole block (a mean, a maximum, an index into it): compute it for each event, or
   before the job, as a condition
-- random numbers that do not belong to events: take block.random
+- random numbers that do not belong to events: take events.random
 - something kept from one call to the next: leave sums to histograms"""
 
 

@@ -70,7 +70,7 @@ def test_each_module_that_uses_the_whole_block_is_named_with_its_first_event(
         'module "noise": column noise differs from event 1:1:21 on'
         " (blocks of 1,000 events in 2 children)",
     ]
-    assert "use block.random" in ended.err
+    assert "use events.random" in ended.err
 
 
 @pytest.mark.slow
