@@ -66,7 +66,7 @@ CONFIGURATIONS = [
 def test_pages_have_configurations() -> None:
     assert {page for page, _ in CONFIGURATIONS} >= {
         "README.md", "docs/conditions.md", "docs/configuration.md", "docs/modules.md",
-        "docs/outputs.md", "docs/systematics.md",
+        "docs/datasets.md", "docs/outputs.md",
     }  # fmt: skip
 
 
@@ -149,15 +149,6 @@ def test_the_job_of_the_first_page_runs(sample: Path) -> None:
     assert forkrun("check", "skim.toml", cwd=sample).code == 0
     ended = forkrun("run", "skim.toml", "--children", 2, "--threads", 2, "-o", "r", cwd=sample)
     assert ended.code == 0, ended.err
-
-
-def test_datasets_of_a_page_are_those_of_a_job() -> None:
-    (piece,) = (each for each in code_of("docs/systematics.md") if each.startswith("datasets"))
-    names: dict[str, object] = {"forkrun": package}
-    exec(piece, names)
-    job = names["job"]
-    assert isinstance(job, package.Job)
-    assert [dataset.name for dataset in job.config.datasets] == ["data", "ttbar"]
 
 
 def test_no_page_shows_python_that_nothing_runs() -> None:
