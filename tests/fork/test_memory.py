@@ -203,6 +203,22 @@ def test_what_a_child_makes_does_not_go_into_the_holes_between_objects(tmp_path:
     assert in_holes > 2 * in_new_memory
 
 
+def test_nor_into_those_of_the_heap_of_c(tmp_path: Path) -> None:
+    """Of 600 bytes, one on each page."""
+    n = 4_000
+    both = [(b"k" * (3_400 + i % 2), b"f" * (600 + i % 2)) for i in range(n)]
+    kept = [one for one, _ in both]
+    del both
+
+    def made() -> object:
+        return [b"m" * (600 + i % 2) for i in range(n // 2)]
+
+    prepare_memory(MemoryConfig(fill_holes=False, huge_pages=False), [kept], 1)
+    in_holes = private_bytes_of(made, tmp_path)
+    prepare_memory(MemoryConfig(huge_pages=False), [kept], 1)
+    assert private_bytes_of(made, tmp_path) < in_holes / 2
+
+
 @pytest.mark.slow
 def test_huge_pages_leave_values_as_they_are_and_a_write_copies_little(tmp_path: Path) -> None:
     values = [np.full(1000, float(i)) for i in range(5000)]

@@ -4,8 +4,10 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -84,10 +86,42 @@ std::size_t take_blocks_of(std::size_t size, Bound& bound) {
   return taken;
 }
 
+/// What lies before the end of the heap was free within it; what does not has grown it, or comes
+/// from elsewhere.
+std::size_t take_chunks_of(std::size_t size, std::uintptr_t end, Bound& bound) {
+  std::size_t taken = 0;
+  while (bound.allows(size)) {
+    auto* const chunk = std::malloc(size);
+    if (reinterpret_cast<std::uintptr_t>(chunk) >= end) {
+      std::free(chunk);
+      break;
+    }
+    taken += size;
+  }
+  return taken;
+}
+
+/// Those between the chunks of the C library's heap, larger ones first: a smaller size takes what
+/// is left of them. The heap has been trimmed, so it has next to nothing free at its end.
+std::size_t take_free_chunks() {
+  constexpr std::size_t largest = 65536;  // less than what `malloc` maps
+  constexpr std::size_t in_bins_of_its_own = 1024;
+  const auto end = reinterpret_cast<std::uintptr_t>(::sbrk(0));
+  Bound bound{resident_bytes()};
+  std::size_t taken = 0;
+  for (auto size = largest; size >= in_bins_of_its_own; size = size * 7 / 8) {
+    taken += take_chunks_of(size, end, bound);
+  }
+  for (auto size = in_bins_of_its_own; size > 0; size -= alignment_bytes) {
+    taken += take_chunks_of(size - sizeof(void*), end, bound);
+  }
+  return taken;
+}
+
 }  // namespace
 
 std::size_t take_free_blocks() {
-  std::size_t taken = 0;
+  std::size_t taken = take_free_chunks();
   if (is_known_allocator()) {
     Bound bound{resident_bytes()};
     for (auto size = alignment_bytes; size <= largest_block_bytes; size += alignment_bytes) {

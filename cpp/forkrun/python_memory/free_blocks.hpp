@@ -4,9 +4,10 @@
 
 namespace forkrun::python_memory {
 
-/// Takes every free block that is left between the objects of Python's small-object allocator, for
-/// ever, so that a child makes its objects on pages of its own instead of copying, for each, a page
-/// of the parent's. Gives the bytes taken. Does nothing with an allocator that it does not know.
+/// Takes every free block that is left between the objects of Python's small-object allocator, and
+/// in the heap of the C library, which has been trimmed, for ever: so a child makes what it makes
+/// on pages of its own instead of copying, for each, a page of the parent's. Gives the bytes taken.
+/// Does nothing with an allocator that it does not know.
 std::size_t take_free_blocks();
 
 /// Gives free pages of the C library's heap back to the operating system: a child that uses them
