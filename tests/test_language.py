@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +30,11 @@ NOT_FIRST = {
 """Words that help does not begin with: it begins with a verb or a noun."""
 RIDDLE = re.compile(r"\b(is|are|was|were) (no|none)\b(?! (longer|more)\b)")
 QUESTION = re.compile(r"\w\?(\s|$)")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+FOREIGN = re.compile(r"\b(anew|behind(?! a proxy)|whoever|go(es)? on)\b")
+"""Words of translated English: write again, after, anyone who, continue."""
+OTHER_ARGUMENT = re.compile(r"(def \w+\((self, )?|lambda )block\b")
+"""Functions of users get `events`."""
 
 
 def helps(parser: argparse.ArgumentParser, command: str) -> Iterator[tuple[str, str]]:
@@ -119,3 +124,23 @@ def test_errors_are_no_questions() -> None:
         f"{p}: {t}" for p, t in messages() if QUESTION.search(t) and "did you mean" not in t
     ]
     assert questions == []
+
+
+def places(files: Iterable[Path], wrong: re.Pattern[str]) -> list[str]:
+    return [
+        f"{file.relative_to(ROOT)}:{number}: {line}"
+        for file in files
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1)
+        if wrong.search(line)
+    ]
+
+
+def test_pages_have_words_of_plain_english() -> None:
+    assert places(PAGES, FOREIGN) == []
+
+
+@pytest.mark.slow
+def test_functions_of_pages_and_examples_are_given_events() -> None:
+    assert places([*PAGES, *sorted(ROOT.glob("configs/**/*.py"))], OTHER_ARGUMENT) == []
+    quoted = [f"{p}: {t}" for p, t, _ in python_texts() if OTHER_ARGUMENT.search(t)]
+    assert quoted == []
