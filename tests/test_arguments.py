@@ -196,7 +196,7 @@ NOT_TRIED = {
     "how": "keywords of Job.submit",
     "sections": "checked as the configuration is, key by key, below",
     "keys": "those of [[outputs]], checked as the configuration is",
-    "block": "what forkrun calls the user's method with",
+    "events": "what forkrun calls the user's method with",
     "progress": "a function, of the command line", "note": "a function, of the command line",
     "contained": "a function, of the command line",
     "args": "of values that forkrun makes itself", "kwargs": "of values that forkrun makes itself",
