@@ -6,40 +6,54 @@ import argparse
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import forkrun
 
-COMMANDS = {
-    "run": "run a job, or resume one",
-    "resume": "resume a job that was interrupted",
-    "check": "check a job without running it",
-    "columns": "list the columns of files, or of a job's input",
-    "plan": "show the units of work without running them",
-    "merge": "merge a run, or any ROOT files",
-    "convert": "write trees as RNTuples, or RNTuples as trees",
-    "report": "print a job's report",
-    "compare": "compare the reports of several runs",
-    "top": "show a running job, live",
-    "export": "write what was measured in formats of other tools",
-    "submit": "run a job on many nodes",
-    "status": "show the progress of a job on many nodes",
-    "resubmit": "resubmit the unfinished nodes of a job",
-    "collect": "merge what the nodes of a job have processed",
-    "kill": "stop the nodes of a job",
-    "logs": "print the logs of nodes",
-    "node": "process one node's part of a job (run by batch jobs)",
-    "sample": "write a NanoAOD-like sample",
-    "replay": "run measured modules that only take their time",
-    "estimate": "estimate critical path, parallelism and speed-up of a job",
-    "workload": "write a synthetic replay file",
-    "measure": "measure a job, files or this machine",
-    "new-plugin": "write a template of a library of C++ modules",
-    "completion": "print a script for completion in a shell",
-    "manual": "print the man page",
+GROUPS = {
+    "daily work": {
+        "run": "run a job, or resume one",
+        "check": "check a job without running it",
+        "columns": "list the columns of files, or of a job's input",
+        "plot": "draw the histograms of a run",
+        "merge": "merge a run, or any ROOT files",
+        "report": "print a job's report",
+    },
+    "many nodes": {
+        "submit": "run a job on many nodes",
+        "status": "show the progress of a job on many nodes",
+        "collect": "merge what the nodes of a job have processed",
+        "resubmit": "resubmit the unfinished nodes of a job",
+        "kill": "stop the nodes of a job",
+        "logs": "print the logs of nodes",
+        "node": "process one node's part of a job (run by batch jobs)",
+    },
+    "runs": {
+        "resume": "resume a job that was interrupted",
+        "plan": "show the units of work without running them",
+        "top": "show a running job, live",
+        "compare": "compare the reports of several runs",
+        "export": "write what was measured in formats of other tools",
+    },
+    "files": {
+        "convert": "write trees as RNTuples, or RNTuples as trees",
+        "sample": "write a NanoAOD-like sample",
+    },
+    "studies": {
+        "measure": "measure a job, files or this machine",
+        "replay": "run measured modules that only take their time",
+        "estimate": "estimate critical path, parallelism and speed-up of a job",
+        "workload": "write a synthetic replay file",
+    },
+    "more": {
+        "new-plugin": "write a template of a library of C++ modules",
+        "completion": "print a script for completion in a shell",
+        "manual": "print the man page",
+    },
 }
+COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 _FOLDERS = {
-    **dict.fromkeys(("report", "compare", "export", "top"), "reports"),
+    **dict.fromkeys(("report", "compare", "export", "plot", "top"), "reports"),
     **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
 }
 """Folders of commands that are not beside this file."""
@@ -80,6 +94,17 @@ def _add(name: str, subparsers: Any) -> None:
     parser.set_defaults(run=command.run)
 
 
+class _Grouped(argparse.HelpFormatter):
+    """Lists commands under headings."""
+
+    _HEADINGS: ClassVar[dict[str, str]] = {next(iter(g)): heading for heading, g in GROUPS.items()}
+
+    def _format_action(self, action: argparse.Action) -> str:
+        heading = self._HEADINGS.get(action.dest)
+        text = super()._format_action(action)
+        return f"  {heading}:\n{text}" if heading and not action.option_strings else text
+
+
 class _Version(argparse.Action):
     """Prints version and build, whose digest is computed only when asked for."""
 
@@ -93,6 +118,7 @@ class _Version(argparse.Action):
 def _parser_without_commands() -> tuple[argparse.ArgumentParser, Any]:
     parser = argparse.ArgumentParser(
         prog="forkrun",
+        formatter_class=_Grouped,
         description="Process event data in forked children that share memory.",
         epilog=_EPILOG,
     )

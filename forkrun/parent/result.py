@@ -39,6 +39,29 @@ class Result(Struct, frozen=True, dict=True):
         """The booked histograms as `hist.Hist`, by name."""
         return Histograms(self.histogram_file)
 
+    def plot(self, name: str, **look: Any) -> Any:
+        """Draws a histogram of one or two axes: simulation stacked by dataset, its uncertainty with
+        all variations as a band, data as points and their ratio, where there are such. `look`:
+        stack, ratio, log, overflow, style ("cms", "atlas", "lhcb", "alice" or "root"), text,
+        labels, order: docs/plots.md. Gives a matplotlib Figure, which notebooks show. Raises
+        ConfigError if mplhep is not installed, and for names and arguments that there are not."""
+        check_text("result.plot(…)", "name", name)
+        if name not in self.histograms:
+            raise ConfigError(
+                f'result.plot(…): unknown histogram "{name}"{suggestion(name, self.histograms)}'
+            )
+        try:
+            from forkrun.histograms.plots.plot import Look, make_plot  # matplotlib
+        except ModuleNotFoundError as error:
+            raise ConfigError(f"plots need {error.name}: pip install 'forkrun[plot]'") from None
+        config = _read(RunDirectory(self.run_directory).config)
+        data = [each.name for each in datasets_in(config).values() if each.is_data]
+        given = {"luminosity": config.get("job", {}).get("luminosity"), **look}
+        try:
+            return make_plot(self.histograms[name], name, data, Look(**given))
+        except TypeError as error:
+            raise ConfigError(f"result.plot(…): {error}") from None
+
     @property
     def n_events_left_out(self) -> int:
         """Events that crash the child (recovery.on_bad_event = "skip")."""

@@ -18,6 +18,7 @@ WITHOUT_RESULTS = {
     "manual": "a page for people",
     "export": "formats of other tools, JSON among them",
     "node": "its results are in the run directory, of which status --json tells",
+    "plot": "prints the names of its files",
     "workload": "writes JSON, and prints nothing",
 }
 TO_A_FILE = {"measure", "replay", "estimate"}

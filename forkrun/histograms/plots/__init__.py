@@ -1,0 +1,1 @@
+"""Final plots of the histograms of a job. Only `plot` loads matplotlib."""
