@@ -51,16 +51,21 @@ class Result(Struct, frozen=True, dict=True):
                 f'result.plot(…): unknown histogram "{name}"{suggestion(name, self.histograms)}'
             )
         try:
-            from forkrun.histograms.plots.plot import Look, make_plot  # matplotlib
+            from forkrun.histograms.final.plot import Look, make_plot  # matplotlib
         except ModuleNotFoundError as error:
             raise ConfigError(f"plots need {error.name}: pip install 'forkrun[plot]'") from None
         config = _read(RunDirectory(self.run_directory).config)
-        data = [each.name for each in datasets_in(config).values() if each.is_data]
         given = {"luminosity": config.get("job", {}).get("luminosity"), **look}
         try:
-            return make_plot(self.histograms[name], name, data, Look(**given))
+            return make_plot(self.histograms[name], name, self.names_of_data, Look(**given))
         except TypeError as error:
             raise ConfigError(f"result.plot(…): {error}") from None
+
+    @property
+    def names_of_data(self) -> list[str]:
+        """Names of the datasets that are data, if the job has several datasets."""
+        config = _read(RunDirectory(self.run_directory).config)
+        return [each.name for each in datasets_in(config).values() if each.is_data]
 
     @property
     def n_events_left_out(self) -> int:

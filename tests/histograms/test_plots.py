@@ -11,10 +11,8 @@ import pytest
 
 import forkrun
 from forkrun.cli import main
-from forkrun.histograms.plots.samples import Sample, samples_of, total_of
-from tests.support.files import write_events
+from forkrun.histograms.final.samples import Sample, samples_of, total_of
 
-QUIET: dict[str, Any] = {"quiet": True, "plots": False}
 DATASETS = ["data", "top", "dy"]
 
 
@@ -69,25 +67,9 @@ def test_a_profile_has_nothing_to_stack() -> None:
         samples_of(profile)
 
 
-@pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("plots")
-    files = {n: write_events(folder / f"{n}.root", [(1, 1, n)]) for n in (40, 41, 42)}
-    datasets: dict[str, Any] = {
-        "data": {"files": str(files[40]), "is_data": True},
-        "top": {"files": str(files[41]), "cross_section": 1.0, "sum_of_weights": 100},
-        "dy": {"files": str(files[42]), "cross_section": 3.0, "sum_of_weights": 100},
-    }
-    job = forkrun.Job(datasets, name="j", job={"luminosity": 0.1})
-    job.define("x", "event % 7").vary("x", "jes", up="x + 1", down="x - 1")
-    job.hist("x", hist.axis.Regular(8, 0, 8, name="x", label="X [GeV]"), weight="lumi_weight")
-    job.hist("x", (8, 0, 8), name="plain")
-
-    numbers = (7, 2)
-    job.hist(
-        lambda events: tuple(events["event"] % n for n in numbers), (4, 0, 8), (2, 0, 2), name="two"
-    )
-    return job.run(children=1, output=folder / "run", **QUIET)
+@pytest.fixture
+def result(run_of_samples: forkrun.Result) -> Any:
+    return run_of_samples
 
 
 @pytest.mark.slow
@@ -140,7 +122,7 @@ def test_what_cannot_be_drawn_says_why(result: Any, monkeypatch: pytest.MonkeyPa
                   {"luminosity": "59.7"}, {"labels": "a"}, {"style": None}):  # fmt: skip
         with pytest.raises(forkrun.ConfigError, match=next(iter(wrong))):
             result.plot("x", **wrong)
-    monkeypatch.delitem(sys.modules, "forkrun.histograms.plots.plot", raising=False)
+    monkeypatch.delitem(sys.modules, "forkrun.histograms.final.plot", raising=False)
     monkeypatch.setitem(sys.modules, "mplhep", None)
     with pytest.raises(forkrun.ConfigError, match=r"plots need mplhep: pip install"):
         result.plot("x")

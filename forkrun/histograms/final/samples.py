@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def total_of(samples: Iterable[Sample]) -> Band:
     parts = list(samples)
     values = np.sum([each.values for each in parts], axis=0)
     down = up = np.sum([each.variances for each in parts], axis=0)
-    for directions in _sources(parts):
+    for directions in sources_of(parts).values():
         shifts = [
             sum((each.varied.get(name, each.values) for each in parts), np.zeros_like(values))
             - values
@@ -82,12 +82,12 @@ def total_of(samples: Iterable[Sample]) -> Band:
     return Band(values, np.sqrt(down), np.sqrt(up))
 
 
-def _sources(samples: Sequence[Sample]) -> list[list[str]]:
-    """Names of variations that have one cause: jes_up and jes_down."""
+def sources_of(samples: Iterable[Sample]) -> dict[str, list[str]]:
+    """Variations by their cause: {"jes": ["jes_up", "jes_down"]}."""
     sources: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for each in samples for name in each.varied):
         sources.setdefault(name.rpartition("_")[0] or name, []).append(name)
-    return list(sources.values())
+    return sources
 
 
 def _categories(histogram: Any, name: str) -> list[str]:

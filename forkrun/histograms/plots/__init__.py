@@ -1,1 +1,0 @@
-"""Final plots of the histograms of a job. Only `plot` loads matplotlib."""
