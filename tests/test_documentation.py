@@ -79,6 +79,15 @@ def test_links_lead_from_the_first_page_to_every_page() -> None:
     assert [page for page in MARKDOWN if page not in found] == []
 
 
+def test_the_documentation_stays_short() -> None:
+    words = {page: len(page.read_text(encoding="utf-8").split()) for page in MARKDOWN}
+    pages = [page for page in words if page.parent == ROOT / "docs"]
+    assert len(pages) <= 25
+    assert sum(words[page] for page in pages) <= 38_000
+    decisions = [page for page in words if re.match(r"\d{4}-", page.name)]
+    assert [page.name for page in decisions if words[page] > 250] == []
+
+
 @pytest.fixture
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which the pages' commands were run."""
