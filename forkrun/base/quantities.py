@@ -49,12 +49,26 @@ def megabytes(n_bytes: float) -> str:
     return f"{value:,.{3 if abs(value) < 10 else 1}f} MB"
 
 
-def duration(time_s: float) -> str:
-    """Three digits and a unit: `12.3 µs`, `1.5 s`."""
+def duration(time_s: float | None) -> str:
+    """Three digits and a unit: `12.3 µs`, `1.5 s`, `120 s`, `1 h 5 min`."""
+    if time_s is None:
+        return DASH
+    if time_s >= 3600:
+        hours, minutes = divmod(round(time_s / 60), 60)
+        return f"{hours} h {minutes} min"
+    if time_s >= 100:
+        return f"{time_s:.0f} s"
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if time_s >= factor:
             return f"{time_s / factor:.3g} {unit}"
-    return f"{time_s / 1e-9:.3g} ns"
+    return f"{time_s / 1e-9:.3g} ns" if time_s else "0 s"
+
+
+def clock(time_s: float) -> str:
+    """`0:10`, `1:02:03`: hours, minutes and seconds."""
+    minutes, left_s = divmod(round(time_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{left_s:02d}" if hours else f"{minutes}:{left_s:02d}"
 
 
 def percent(fraction: float | None, digits: int = 1) -> str:
@@ -131,7 +145,4 @@ def progress_line(n_done: int, total: int, elapsed_s: float, what: str) -> str:
     rate = n_done / elapsed_s if elapsed_s > 0 else 0.0
     percent = 100 * n_done // total if total else 100
     text = f"{n_done:,} of {total:,} {what} ({percent} %), {rate:,.0f}/s"
-    if not rate:
-        return text
-    minutes, seconds = divmod(round((total - n_done) / rate), 60)
-    return f"{text}, {minutes}:{seconds:02d} left"
+    return f"{text}, {clock((total - n_done) / rate)} left" if rate else text

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.quantities import count, duration, percent, size
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.timing import read_timing
 from forkrun.rundir.directory import RunDirectory
 
-_WRITERS: dict[str, Callable[[float], str]] = {
-    "rate": lambda value: f"{count(value)} /s",
-    "time": duration,
-    "share": percent,
-    "size": size,
-    "count": count,
-}
-
 
 class Figure(Struct, frozen=True):
-    """Value of a report. `place`: keys in report.json; `form`: how people read it; `word`: of the
-    page that explains it; `per`: keys of a number that it is divided by."""
+    """Value of a report. `place`: keys in report.json; `form`: of FORMS in monitoring/tables.py;
+    `word`: of the page that explains it; `per`: keys of a number that it is divided by."""
 
     place: tuple[str, ...]
     text: str
     form: str
     word: str
     per: tuple[str, ...] = ()
-
-    def write(self, value: float) -> str:
-        """The value with its unit."""
-        return _WRITERS[self.form](value)
 
 
 _PER_EVENT = {"spent": ("spent", "n_events")}

@@ -9,8 +9,13 @@ from textwrap import shorten
 from typing import Any
 
 from forkrun.base.quantities import DASH, count, percent, plural, seconds, size
-from forkrun.monitoring.report.event_counts import not_numbers
-from forkrun.monitoring.report.memory import peak_text
+from forkrun.monitoring.report.sections import (
+    digests_of,
+    not_numbers,
+    outcome_of,
+    peak_of,
+)
+from forkrun.monitoring.tables import rate
 
 MAX_LINES = 15
 _WIDTH = 100
@@ -22,9 +27,8 @@ def format_brief(report: Mapping[str, Any], place: str) -> str:
     """`report`: as in report.json; `place`: of the run directory, as the user knows it. At most
     MAX_LINES lines."""
     job = report["job"]
-    words = {"done": "done and verified"}.get(job["outcome"], str(job["outcome"]).upper())
     wall = f"{seconds(report['phases']['wall_s'])} s"
-    title = f"{job['name']}: {words} in {wall}"
+    title = f"{job['name']}: {outcome_of(report)} in {wall}"
     end = [*_end(report), _row("Report", f"{place}/report.html, in words report.txt")]
     body = islice(_body(report), MAX_LINES - 1 - len(end))
     return "\n".join([title, *body, *end]) + "\n"
@@ -34,7 +38,7 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
     """What is to be looked at first: lines too many are left out at the end."""
     yield _row("Events", _events(report))
     yield from _left_out(report["events"])
-    yield from _few("Warning", [*_not_numbers(report["events"]), *report["warnings"]], most=2)
+    yield from _few("Warning", [*not_numbers(report["events"]), *report["warnings"]], most=2)
     yield from _few("Recovery", [line["text"] for line in report["recovery"]], most=1)
     yield from _few("Output", [_output(output) for output in report["events"]["outputs"]])
     yield from _few("Path", [_path(flow) for flow in report["cutflow"]])
@@ -52,10 +56,9 @@ def _end(report: Mapping[str, Any]) -> Iterator[str]:
 def _events(report: Mapping[str, Any]) -> str:
     events, totals = report["events"], report["totals"]
     read = f"{count(events['n_events_read'])} of {count(events['n_events_planned'])} read"
-    agree = {True: ", digests agree", False: ", DIGESTS DIFFER"}.get(events["digests_agree"], "")
-    rate = f"{_rate(totals['rate_events_per_s'])} events/s"
-    loops = f"{_rate(totals['event_loop_rate_events_per_s'])} in the event loops"
-    return f"{read}{agree} · {rate}, {loops}"
+    loops = f"{rate(totals['event_loop_rate_events_per_s'])} in the event loops"
+    proved = ", ".join(filter(None, [read, digests_of(events)]))
+    return f"{proved} · {rate(totals['rate_events_per_s'])} events/s, {loops}"
 
 
 def _left_out(events: Mapping[str, Any]) -> Iterator[str]:
@@ -67,10 +70,6 @@ def _left_out(events: Mapping[str, Any]) -> Iterator[str]:
     yield _row("LEFT OUT", f"{n} that crash the child, the first {place}")
     again = f"forkrun run RUNDIR/config.json --only {first['event']} --children 0"
     yield _row("", f"process it alone: {again}")
-
-
-def _not_numbers(events: Mapping[str, Any]) -> Iterator[str]:
-    return not_numbers(events["not_finite"], events.get("nan_fills", {}))
 
 
 def _output(output: Mapping[str, Any]) -> str:
@@ -105,7 +104,7 @@ def _children(report: Mapping[str, Any]) -> str:
 
 
 def _memory(memory: Mapping[str, Any]) -> str:
-    peak = peak_text(memory["peak"]["pss_bytes"], memory.get("is_at_least", False))
+    peak = peak_of(memory)
     node = "" if memory.get("node") is None else f" of node {memory['node']}"
     shared = f"{size(memory['peak']['shared_bytes'])} of it shared by all"
     return f"peak {peak}{node}, {shared}: sharing saves {size(memory['saving_bytes'])}"
@@ -121,10 +120,6 @@ def _few(name: str, texts: list[str], most: int = _SHOWN) -> Iterator[str]:
         yield _row(name, shorten(text, _WIDTH - 12, placeholder=" …"))
     if len(texts) > most:
         yield _row("", f"and {len(texts) - most} more")
-
-
-def _rate(value: float | None) -> str:
-    return DASH if value is None else count(round(value)) if value >= 100 else f"{value:.3g}"
 
 
 def _row(name: str, text: str) -> str:

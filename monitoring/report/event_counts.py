@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct, convert
 
 from forkrun.base.destinations import Destination, destinations_in
-from forkrun.base.quantities import count
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.monitoring.report.datasets import lumis_of_plan, n_lumis
 from forkrun.rundir.ledger import Commit
@@ -180,16 +179,6 @@ def _not_finite(records: RunRecords) -> dict[str, int]:
     end = records.last("merge_end")
     found = end.details.get("not_finite") if end else None
     return dict(found) if isinstance(found, Mapping) else {}
-
-
-def not_numbers(not_finite: Mapping[str, int], nan_fills: Mapping[str, int]) -> Iterator[str]:
-    """A line for each histogram with values that are infinite or NaN."""
-    for name, n in not_finite.items():
-        what = f"histogram {name}: {count(n)} of the values summed are infinite or NaN"
-        yield f"{what}, and so are its bins"
-    for name, n in nan_fills.items():
-        what = f"{count(n)} NaN {'was' if n == 1 else 'were'} filled into the overflow"
-        yield f"histogram {name}: {what}; isnan(x) finds them"
 
 
 def _nan_fills(ledger: Iterable[Commit]) -> dict[str, int]:

@@ -8,7 +8,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from forkrun.base.quantities import size
 from forkrun.monitoring.records import RunRecords, Sample
 from forkrun.monitoring.report.memory_curves import Totals, complete_samples, lives_and_totals
 
@@ -42,11 +41,6 @@ class MemorySummary(Struct, frozen=True):
     node: int | None = None
     all_nodes_bytes: int | None = None
     all_nodes_saving_bytes: int | None = None
-
-
-def peak_text(pss_bytes: int, is_at_least: bool) -> str:
-    """The peak in words."""
-    return ("at least " if is_at_least else "") + size(pss_bytes)
 
 
 def of_nodes(memories: Mapping[int, MemorySummary], n_nodes: int) -> MemorySummary | None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from msgspec import convert
-
-from forkrun.base.quantities import count, percent, plural, seconds, size
-from forkrun.monitoring.report.cutflow import Cut, PathCutflow
-from forkrun.monitoring.report.datasets import DatasetCounts
-from forkrun.monitoring.report.glance import cheaper
-from forkrun.monitoring.report.memory import peak_text
-from forkrun.monitoring.report.tables import Rows, cutflow_tables, dataset_rows, format_table
+from forkrun.monitoring.report import tables
+from forkrun.monitoring.report.parts import Part, html_of, text_of
+from forkrun.monitoring.report.sections import overview, problem_of, remarks
+from forkrun.monitoring.tables import Table
 
 
 class Cuts(list[dict[str, Any]]):
@@ -41,22 +37,17 @@ class Cuts(list[dict[str, Any]]):
             raise IndexError(f"{self.no_sum}; {look}")
         return super().__getitem__(place)
 
+    @property
+    def _parts(self) -> list[Part]:
+        flow = {"path": self._path, "cuts": [*self], "datasets": self.datasets}
+        return tables.cutflow([{**flow, "n_units_missing": 0, "no_sum": self.no_sum}])
+
     def __str__(self) -> str:
-        tables = ["\n".join(format_table(rows, left={0, 1})) for rows in self._tables()]
-        return "\n\n".join([*tables, *([f"  {self.no_sum}"] if self.no_sum else [])])
-
-    def _tables(self) -> list[Rows]:
-        by_dataset = {name: each._as_read() for name, each in self.datasets.items()}
-        cuts = self._as_read()
-        return cutflow_tables([PathCutflow(self._path, cuts, 0, by_dataset, self.no_sum)])
-
-    def _as_read(self) -> tuple[Cut, ...]:
-        return tuple(convert(each, Cut) for each in self)
+        return text_of(self._parts).partition("\n")[2]  # without the title
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-        said = f"<p>{escape(self.no_sum)}</p>" if self.no_sum else ""
-        return "".join(map(_html_table, self._tables())) + said
+        return html_of(self._parts)
 
 
 class Cutflows(dict[str, Cuts]):
@@ -73,85 +64,32 @@ class Cutflows(dict[str, Cuts]):
 class Datasets(dict[str, dict[str, Any]]):
     """By name, what report.json has of each dataset; `print` and notebooks show a table."""
 
-    def _rows(self) -> Rows:
-        return dataset_rows(tuple(convert(each, DatasetCounts) for each in self.values()))
+    @property
+    def _table(self) -> Table:
+        return tables.datasets([*self.values()])
 
     def __str__(self) -> str:
-        rows = self._rows()
-        return "\n".join(format_table(rows, left={0, 1})) if rows else "{}"
+        return self._table.text() if self else "{}"
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-        rows = self._rows()
-        return _html_table(rows) if rows else ""
+        return self._table.html() if self else ""
 
 
-def _html_table(rows: Sequence[Sequence[str]]) -> str:
-    """The first row is the head."""
-
-    def row(tag: str, cells: Sequence[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    return f"<table>{row('th', rows[0])}{''.join(row('td', each) for each in rows[1:])}</table>"
+_MOST_REMARKS = 6
 
 
 def summary_html(report: Mapping[str, Any], title: str, page: Path) -> str:
     """What the page begins with: figures and remarks; `page`: where all of it is."""
-    head = f"<p><b>{escape(title)}</b> · {_link(page)}</p>"
+    whole = (
+        f'<a href="{escape(str(page), quote=True)}" target="_blank">the whole report</a>'
+        if page.exists()
+        else "without a page"
+    )
+    head = f"<p><b>{escape(title)}</b> · {whole}</p>"
     try:
-        return head + _figures(report)
+        said = "<br>".join(map(escape, problem_of(report)))
+        parts = [*overview(report), *remarks(report, report["phases"]["start_s"] or 0.0)]
+        return head + (f"<p>{said}</p>" if said else "") + html_of(parts, _MOST_REMARKS)
     except (LookupError, TypeError):  # of another version
         return head
-
-
-def _figures(report: Mapping[str, Any]) -> str:
-    job, events, totals = report["job"], report["events"], report["totals"]
-    memory, phases = report["memory"], report["phases"]
-    loops = f"{count(totals['event_loop_rate_events_per_s'])} /s in the event loops"
-    digests = {True: "digests agree", False: "DIGESTS DIFFER"}.get(events["digests_agree"], "")
-    tiles = [
-        ("events read", count(events["n_events_read"]),
-         f"of {count(events['n_events_planned'])} planned, {digests}".rstrip(", ")),
-        ("rate", f"{count(totals['rate_events_per_s'])} /s", f"{loops}, {_took(phases)} in all"),
-        ("utilization", percent(report["balance"]["utilization"]),
-         f"of {count(job['children'])} child{'ren' * (job['children'] != 1)}"
-         f" × {plural(job['threads_per_child'], 'thread')}"),
-        ("CPU efficiency", percent(totals["cpu_efficiency"]), f"{seconds(totals['cpu_s'])} s"),
-    ]  # fmt: skip
-    if memory:
-        peak = memory["peak"]
-        most = peak_text(peak["pss_bytes"], memory.get("is_at_least", False))
-        saved = f"of {most}; sharing saves {size(memory['saving_bytes'])}"
-        tiles.append(("shared memory", size(peak["shared_bytes"]), saved))
-    said = [*([job["problem"]] if job["problem"] else []), *job["help"]]
-    problem = f"<p>{'<br>'.join(map(escape, said))}</p>" if said else ""
-    cost = f"<p>{escape(report['cost'])}</p>" if report["cost"] else ""
-    advice = [f"{text} {saved}".strip() for text, saved in cheaper(report)]
-    remarks = [*report["warnings"], *(line["text"] for line in report["recovery"]), *advice]
-    lines = "".join(f"<li>{escape(text)}</li>" for text in remarks[:_MOST_REMARKS])
-    more = len(remarks) - _MOST_REMARKS
-    lines += f"<li>… {more} more</li>" if more > 0 else ""
-    return problem + cost + "".join(_tiles(tiles)) + (f"<ul>{lines}</ul>" if lines else "")
-
-
-_MOST_REMARKS = 6
-_TILE = "display:inline-block;margin:0 1.2em .5em 0;vertical-align:top"
-
-
-def _tiles(tiles: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    for name, value, small in tiles:
-        yield (
-            f'<div style="{_TILE}">{escape(name)}<br><b>{escape(value)}</b><br>'
-            f"<small>{escape(small)}</small></div>"
-        )
-
-
-def _took(phases: Mapping[str, Any]) -> str:
-    return f"{seconds(phases['wall_s'])} s"
-
-
-def _link(page: Path) -> str:
-    """To the whole page, where it was written."""
-    if not page.exists():
-        return "without a page"
-    return f'<a href="{escape(str(page), quote=True)}" target="_blank">the whole report</a>'

@@ -1,156 +1,364 @@
-"""Tables of text: what filters left, and what was read of datasets."""
+"""The tables of a report, a function each: of what report.json and timing.json hold. All faces show
+them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from forkrun.base.quantities import DASH, count
-from forkrun.monitoring.report.cutflow import Cut, Efficiency, PathCutflow
-from forkrun.monitoring.report.datasets import DatasetCounts
+from forkrun.monitoring.report.parts import Part
+from forkrun.monitoring.tables import Column, Table
 
-_HEAD = ("path", "after", "events", "of the last", "of all")
-_WEIGHTED = ("weights", "of the last", "of all")
-_MISSING = ("refused as None",)
-MAX_PATHS = 8
+Json = Mapping[str, Any]
+
+_MOST_ROWS = 12
+_MOST_CHILDREN = 32
+_MOST_LINES = 100
 _MOST_BESIDE = 7
 """Datasets in one table."""
-_MOST_OUTPUTS = 4
-"""In the table of datasets."""
-Rows = list[tuple[str, ...]]
 
 
-def cutflow_tables(flows: Sequence[PathCutflow]) -> list[Rows]:
-    """Tables with what each filter left: of all events, or where there is no sum over datasets, of
-    each of these; then what the last one left of each dataset. Each has its head."""
-    shown = flows[:MAX_PATHS]
-    if not shown:
-        return []
-    names = list(dict.fromkeys(name for flow in shown for name in flow.datasets))
-    if shown[0].no_sum:
-        begins = range(0, len(names), _MOST_BESIDE)
-        tables = [_beside(shown, names[n : n + _MOST_BESIDE]) for n in begins]
-    else:
-        tables = [_rows(shown)]
-    return [*tables, _left_of_datasets(shown)] if names else tables
+def children(report: Json) -> Table:
+    columns = (
+        Column("child", "child", "count"), Column("status", "status", bad="failed"),
+        Column("n_units", "units", "count", 1, whole="n_units_planned"),
+        Column("n_events", "events", "count"), Column("rate_events_per_s", "rate", "rate"),
+        Column("first_event_s", "first event", "time", 3), Column("end_s", "end", "time", 1),
+        Column("processing_s", "processing", "time", word="processing time", bar=True),
+        Column("cpu_efficiency", "CPU", "share", 2, "CPU efficiency"),
+        Column("read_calls", "read calls", "count", 4), Column("read_bytes", "read", "size", 1),
+        Column("peak_pss_bytes", "peak PSS", "size", word="PSS"),
+        Column("peak_uss_bytes", "private", "size"),
+    )  # fmt: skip
+    return Table("Children", columns, report["children"], _MOST_CHILDREN)
 
 
-def _beside(flows: Sequence[PathCutflow], names: Sequence[str]) -> Rows:
-    """What each filter left of these datasets, a column for each."""
-    rows: Rows = []
-    has_weights, has_missing = _have_weights(flows), _have_missing(flows)
-    has_kinds = has_weights or has_missing
-    for flow in flows:
-        of_each = [flow.datasets.get(name, ()) for name in names]
-        for n, cuts in enumerate(zip_longest(*of_each)):
-            after = next(cut.after for cut in cuts if cut) or "(all)"
-            place = (flow.path if n == 0 else "", after)
-            counts = tuple(count(cut.n_events) if cut else DASH for cut in cuts)
-            rows.append((*place, *("events",) * has_kinds, *counts))
-            if has_weights:
-                weights = tuple(_weights(cut)[0] if cut else DASH for cut in cuts)
-                rows.append(("", "", "weights", *weights))
-            if any(cut and cut.n_missing for cut in cuts):
-                missing = tuple(count(cut.n_missing) if cut else DASH for cut in cuts)
-                rows.append(("", "", *_MISSING, *missing))
-    return [("path", "after", *("",) * has_kinds, *names), *rows]
+def nodes(report: Json) -> Table:
+    """What the children of each have done."""
+    rows = [
+        {
+            **node,
+            "rate": _ratio(node["n_events"], node["event_loop_s"]),
+            "parts": len(node["sessions"]),
+        }
+        for node in report["nodes"]
+    ]
+    columns = (
+        Column("node", "node", "count"), Column("n_units", "units", "count"),
+        Column("n_events", "events", "count"),
+        Column("rate", "in its event loops", "rate", word="rate"),
+        Column("first_event_s", "first event", "time", 3), Column("end_s", "end", "time", 1),
+        Column("phases.active_s", "active time", "time"),
+        Column("phases.startup_s", "start-up", "time", 2),
+        Column("processing_s", "processing time", "time", 3), Column("cpu_s", "CPU", "time", 2),
+        Column("read_bytes", "read", "size", 2),
+        Column("n_deaths", "children that failed", "count", bad="n_deaths"),
+        Column("host", "machine", detail=3), Column("parts", "sessions", "count", 3),
+        Column("gaps_s", "gaps", "time", 3),
+        Column("memory.peak.pss_bytes", "peak PSS", "size", word="PSS"),
+        Column("memory.peak.shared_bytes", "shared", "size", 2),
+    )  # fmt: skip
+    return Table("Nodes", columns, rows, _MOST_ROWS)
 
 
-def _have_weights(flows: Sequence[PathCutflow]) -> bool:
-    return any(cut.sum_weights is not None for cut in _all_cuts(flows))
+def sessions(report: Json, start_s: float) -> Table | None:
+    """Sessions of a job that was resumed, or of all nodes."""
+    if len(report["sessions"]) < 2:
+        return None
+    several = bool(report["nodes"])
+    rows = [
+        {
+            **each,
+            "place": ("collecting" if each["node"] is None else each["node"]) if several else None,
+            "begin_s": each["start_s"] - start_s,
+            "length_s": each["end_s"] - each["start_s"],
+            "ended": each["outcome"] or "killed, or runs",
+            "bad": each["outcome"] != "ok",
+        }
+        for each in report["sessions"]
+    ]
+    columns = (
+        Column("place", "node", "text"), Column("begin_s", "begin", "time"),
+        Column("length_s", "length", "time"), Column("n_units", "units", "count"),
+        Column("n_events", "events", "count"),
+        Column("ended", "ended", word="session ended", bad="bad"),
+    )  # fmt: skip
+    return Table("Sessions", columns, rows, _MOST_ROWS)
 
 
-def _have_missing(flows: Sequence[PathCutflow]) -> bool:
-    return any(cut.n_missing for cut in _all_cuts(flows))
+def phases(report: Json) -> Table:
+    """Indented: parts of the one above."""
+    found, active_s = report["phases"], report["phases"]["active_s"]
+    names = {
+        "startup_s": ("start-up", "start-up"),
+        "index_s": ("  index and plan", ""),
+        "modules_s": ("  modules and conditions", ""),
+        "fork_s": ("  fork", ""),
+        "first_event_s": ("  until all children have an event", ""),
+        "processing_s": ("all busy", "all busy"),
+        "shutdown_s": ("shut-down", "shut-down"),
+        "last_children_s": ("  waiting for the last child", ""),
+        "merge_s": ("  merge", "merge"),
+    }
+    rows = [
+        {"phase": name, "time_s": found[key], "share": _ratio(found[key], active_s)}
+        for key, name in names.items()
+        if found[key] is not None
+    ]
+    return Table("Where the time went", _parts("phase", "of the job"), rows)
 
 
-def _all_cuts(flows: Sequence[PathCutflow]) -> Iterator[Cut]:
-    for flow in flows:
-        for cuts in (flow.cuts, *flow.datasets.values()):
-            yield from cuts
+def spent(report: Json) -> Table | None:
+    """What all threads of all children did with the time in which their children worked."""
+    times = report["spent"]
+    if not times or not times["thread_s"]:
+        return None
+    known = {
+        kind: times[f"{kind}_s"] for kind in ("reading", "unpacking", "processing", "committing")
+    }
+    waiting = max(times["thread_s"] - sum(known.values()), 0.0)
+    rows = [
+        {"what": (kind, kind), "time_s": time_s, "share": time_s / times["thread_s"]}
+        for kind, time_s in {**known, "waiting": waiting}.items()
+    ]
+    if times["ahead_s"]:  # beside them
+        rows.append({"what": ("reading ahead",) * 2, "time_s": times["ahead_s"], "share": None})
+    return Table("What the children's threads did", _parts("what", "share"), rows)
 
 
-def _rows(flows: Sequence[PathCutflow]) -> Rows:
-    has_weights = _have_weights(flows)
-    has_missing = _have_missing(flows)
-    rows = [_HEAD + _WEIGHTED * has_weights + _MISSING * has_missing]
-    for flow in flows:
-        for n, cut in enumerate(flow.cuts):
-            missing = (count(cut.n_missing) if cut.n_missing else "",) * has_missing
-            weights = _weights(cut) * has_weights
-            rows.append((flow.path if n == 0 else "", *_cells(cut), *weights, *missing))
-    return rows
-
-
-def _cells(cut: Cut) -> tuple[str, ...]:
-    if not cut.after:
-        return "(all)", count(cut.n_events), "", ""
-    return cut.after, count(cut.n_events), _percent(cut.step), _percent(cut.total)
-
-
-def _weights(cut: Cut) -> tuple[str, ...]:
-    total = "" if cut.sum_weights is None else f"{cut.sum_weights:.6g}"
-    if not cut.after:
-        return total, "", ""
-    return total, _percent(cut.weighted_step), _percent(cut.weighted_total)
-
-
-def _percent(efficiency: Efficiency | None) -> str:
-    """`25.8 ± 0.6 %`: half of the interval."""
-    if efficiency is None:
-        return "-"
-    half = (efficiency.high - efficiency.low) / 2
-    digits = 1 if half >= 0.001 else 3
-    return f"{100 * efficiency.value:.{digits}f} ± {100 * half:.{digits}f} %"
-
-
-def _left_of_datasets(flows: Sequence[PathCutflow]) -> Rows:
-    """What the last filter of each path left of each dataset."""
-    has_weights = _have_weights(flows)
-    rows = [("path", "dataset", "events", "left", "of all", *("weights", "of all") * has_weights)]
-    for flow in flows:
-        for n, (name, cuts) in enumerate(flow.datasets.items()):
-            last, all_ = cuts[-1], count(cuts[0].n_events)
-            weights = ((_weights(last)[0], _percent(last.weighted_total))) * has_weights
-            left = (count(last.n_events), _percent(last.total), *weights)
-            rows.append((flow.path if n == 0 else "", name, all_, *left))
-    return rows
-
-
-def dataset_rows(datasets: Sequence[DatasetCounts]) -> Rows:
-    """Rows of a table, with its head; empty for none."""
-    if not datasets:
-        return []
-    labels = list(datasets[0].n_events_written)[:_MOST_OUTPUTS]
-    head = ("dataset", "", "files", "events", "lumis", "sum of weights", *labels)
-    return [head, *(_dataset_row(dataset, labels) for dataset in datasets)]
-
-
-def _dataset_row(dataset: DatasetCounts, labels: Sequence[str]) -> tuple[str, ...]:
-    n_weights = dataset.sum_of_weights
+def _parts(what: str, share: str) -> tuple[Column, ...]:
     return (
-        dataset.name,
-        "data" if dataset.is_data else "simulation",
-        count(dataset.n_files),
-        _of(dataset.n_events_read, dataset.n_events_planned),
-        _of(dataset.n_lumis_committed, dataset.n_lumis_planned),
-        DASH if n_weights is None else f"{n_weights:.6g}",
-        *(count(dataset.n_events_written[label]) for label in labels),
+        Column(what, what, "word"), Column("time_s", "time", "time"),
+        Column("share", share, "share", bar=True),
+    )  # fmt: skip
+
+
+def memory(report: Json) -> Table | None:
+    """None: no sample of all processes at one time."""
+    if not report["memory"]:
+        return None
+    times = {"at the peak": report["memory"]["peak"], "at the end": report["memory"]["end"]}
+    columns = (
+        Column("when", "when"), Column("n_processes", "processes", "count"),
+        Column("pss_bytes", "PSS", "size"), Column("private_bytes", "private", "size"),
+        Column("shared_bytes", "shared", "size"),
+        Column("rss_bytes", "if nothing were shared", "size"),
+    )  # fmt: skip
+    return Table("Sum over processes", columns, [{"when": w, **each} for w, each in times.items()])
+
+
+def modules(timing: Json) -> Table:
+    """Those that were called, which take most first."""
+    every = [each for each in timing["modules"] if each["count"]]
+    total_s, n_events = sum(each["total_s"] for each in every), timing["n_events"] or 1
+    rows = [
+        {
+            **each,
+            "how": f"{each['kind']}, {each['concurrency']}",
+            "share": _ratio(each["total_s"], total_s),
+            "per_event_s": each["total_s"] / n_events,
+        }
+        for each in _largest(every)
+        if each["kind"] != "source column"
+    ]
+    columns = (
+        Column("label", "module"), Column("how", "kind", detail=3),
+        Column("count", "calls", "count"), Column("total_s", "time", "time"),
+        Column("share", "share", "share"), Column("per_event_s", "per event", "time"),
+        Column("mean_s", "mean", "time", 1), Column("p95_s", "p95", "time", 1),
+        Column("max_s", "longest", "time", 1), Column("cpu_s", "CPU", "time", 1),
+        Column("wait_inputs_s", "waits for inputs", "time", 2),
+        Column("wait_queue_s", "waits for its turn", "time", 2),
+    )  # fmt: skip
+    return Table("Modules", columns, rows, _MOST_ROWS, "in timing.json")
+
+
+def stalls(timing: Json) -> Table:
+    columns = (
+        Column("module", "module"), Column("waited_for", "waited for"),
+        Column("count", "times", "count"), Column("total_s", "time", "time"),
+    )  # fmt: skip
+    rows = [each for each in timing["stalls"] if each["total_s"] > 0]
+    return Table("Waiting for inputs", columns, rows, _MOST_ROWS, "in timing.json")
+
+
+def columns_read(report: Json) -> Table | None:
+    """What reading took, column by column, and what they have in common."""
+    costs = report["input"]
+    if not costs:
+        return None
+    every = [*([costs["common"]] if costs["common"] else []), *costs["columns"]]
+    total_s = sum(each["total_s"] for each in every)
+    rows = [
+        {
+            **each,
+            "name": each["column"] or "common to columns",
+            "ratio": _ratio(each["unpacked_bytes"], each["packed_bytes"]),
+            "share": _ratio(each["total_s"], total_s),
+        }
+        for each in _largest(every)
+    ]
+    columns = (
+        Column("name", "column"), Column("n_blocks", "blocks", "count", 2),
+        Column("read_calls", "reads", "count", 1, "column reads"),
+        Column("read_bytes", "bytes read", "size"), Column("unpacked_bytes", "unpacked", "size", 2),
+        Column("ratio", "ratio", "ratio", 2), Column("read_s", "reading", "time", 1),
+        Column("unpack_s", "unzipping", "time", 1), Column("decode_s", "decoding", "time", 1),
+        Column("total_s", "time", "time"), Column("share", "share", "share"),
+    )  # fmt: skip
+    return Table("Columns that were read", columns, rows, _MOST_ROWS)
+
+
+def outputs(report: Json) -> Table:
+    words = {True: "agrees", False: "DIFFERS", None: "not merged"}
+    rows = [
+        {
+            **each,
+            "share": _ratio(each["n_events_written"], each["n_events_read"]),
+            "size": each["n_bytes_merged"] or each["n_bytes_written"],
+            "per_event": _ratio(each["n_bytes_merged"] or 0, each["n_events_merged"]),
+            "merged": words[each["agree"]],
+            "differs": each["agree"] is False,
+            "anew": ", ".join(each["written_anew"]),
+        }
+        for each in report["events"]["outputs"]
+    ]
+    columns = (
+        Column("label", "output"), Column("n_events_written", "events", "count"),
+        Column("share", "of those read", "share"), Column("size", "size", "size"),
+        Column("per_event", "per event", "size", 1), Column("compression", "compression"),
+        Column("merged", "merged file", word="agrees", bad="differs"),
+        Column("anew", "written anew by ROOT"),
+    )  # fmt: skip
+    return Table("Outputs", columns, rows)
+
+
+def datasets(found: Sequence[Json]) -> Table:
+    labels = dict.fromkeys(label for each in found for label in each["n_events_written"])
+    rows = [{**each, "kind": "data" if each["is_data"] else "simulation"} for each in found]
+    columns = (
+        Column("name", "dataset"),
+        Column("kind", "kind"),
+        Column("n_files", "files", "count"),
+        Column("n_events_read", "events", "count", whole="n_events_planned"),
+        Column("n_lumis_committed", "lumis", "count", whole="n_lumis_planned"),
+        Column("sum_of_weights", "sum of weights", "number"),
+        *(
+            Column(f"n_events_written/{label}", label, "count", n // 4, "output")
+            for n, label in enumerate(labels)
+        ),
     )
+    written = [
+        {f"n_events_written/{k}": n for k, n in each["n_events_written"].items()} for each in found
+    ]
+    return Table("Datasets", columns, [{**r, **w} for r, w in zip(rows, written, strict=True)])
 
 
-def _of(n_done: int, n_planned: int) -> str:
-    return count(n_done) if n_done == n_planned else f"{count(n_done)} of {count(n_planned)}"
+_CUTS = (
+    Column("after", "after"), Column("n_events", "events", "count"),
+    Column("step", "of the last", "efficiency"), Column("total", "of all", "efficiency"),
+    Column("sum_weights", "weights", "number"),
+    Column("weighted_step", "of the last", "efficiency"),
+    Column("weighted_total", "of all", "efficiency"), Column("missing", "refused as None", "count"),
+)  # fmt: skip
 
 
-def format_table(rows: Sequence[Sequence[str]], left: set[int]) -> list[str]:
-    """Right-aligned columns but those in `left`."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+def cutflow(flows: Sequence[Json]) -> list[Part]:
+    """What each filter left: of all events, or where there is no sum over datasets, of each of
+    these; then what the last one left of each dataset. Pages have all cuts of each dataset."""
+    if not flows:
+        return []
+    names = list(dict.fromkeys(name for flow in flows for name in flow["datasets"]))
+    parts: list[Part] = []
+    if flows[0]["no_sum"]:
+        begins = range(0, len(names), _MOST_BESIDE)
+        parts += [_beside(flows, names[n : n + _MOST_BESIDE]) for n in begins]
+    else:
+        rows = [row for flow in flows for row in _cuts(flow["cuts"], flow["path"])]
+        parts.append(Table("Cutflow", (Column("path", "path"), *_CUTS), rows, _MOST_LINES))
+    if names:
+        parts.append(_left(flows))
+        parts += [
+            Table(f"Path {flow['path']}, dataset {name}", _CUTS, _cuts(cuts), folded=True)
+            for flow in flows
+            for name, cuts in flow["datasets"].items()
+        ]
+    missing = flows[0]["n_units_missing"]
+    notes = [
+        flows[0]["no_sum"],
+        f"Without {count(missing)} units that were not counted" * (missing > 0),
+    ]
+    return [*parts, *filter(None, notes)]
+
+
+def _cuts(cuts: Iterable[Json], path: str = "") -> list[Json]:
+    """At the beginning there is nothing that events could be a part of."""
+    nothing = {"after": "(all)", "step": "", "total": "", "weighted_step": "", "weighted_total": ""}
     return [
-        "  " + "  ".join(_pad(cell, widths[i], i in left) for i, cell in enumerate(row)).rstrip()
-        for row in rows
+        {
+            **cut,
+            **({} if cut["after"] else nothing),
+            "path": path if n == 0 else "",
+            "missing": cut["n_missing"] or None,
+        }
+        for n, cut in enumerate(cuts)
     ]
 
 
-def _pad(cell: str, width: int, is_left: bool) -> str:
-    return cell.ljust(width) if is_left else cell.rjust(width)
+def _beside(flows: Sequence[Json], names: Sequence[str]) -> Table:
+    """What each filter left of these datasets, a column for each."""
+    kinds = {"n_events": "events", "sum_weights": "weights", "missing": "refused as None"}
+    cuts = [cut for flow in flows for of_one in flow["datasets"].values() for cut in _cuts(of_one)]
+    of_all = [k for k in kinds if k == "n_events" or any(cut[k] is not None for cut in cuts)]
+    rows = []
+    for flow in flows:
+        of_each = [_cuts(flow["datasets"].get(name, ())) for name in names]
+        for n, at_once in enumerate(zip_longest(*of_each)):
+            after = next(cut["after"] for cut in at_once if cut)
+            place = {"path": flow["path"] if n == 0 else "", "after": after}
+            for key in of_all:
+                if key == "missing" and not any(cut and cut[key] for cut in at_once):
+                    continue
+                values = [_number(cut, key) for cut in at_once]
+                kind = kinds[key] if len(of_all) > 1 else ""
+                rows.append({**place, "kind": kind, **{str(n): v for n, v in enumerate(values)}})
+                place = {"path": "", "after": ""}
+    columns = [Column(str(n), name, "text", word="dataset") for n, name in enumerate(names)]
+    head = (Column("path", "path"), Column("after", "after"), Column("kind", "kind"))
+    return Table("Cutflow", (*head, *columns), rows, _MOST_LINES)
+
+
+def _number(cut: Json | None, key: str) -> str:
+    value = cut[key] if cut else None
+    return DASH if value is None else f"{value:.6g}" if isinstance(value, float) else count(value)
+
+
+def _left(flows: Sequence[Json]) -> Table:
+    """What the last filter of each path left of each dataset."""
+    rows = [
+        {
+            **cuts[-1],
+            "path": flow["path"] if n == 0 else "",
+            "name": name,
+            "n_all": cuts[0]["n_events"],
+        }
+        for flow in flows
+        for n, (name, cuts) in enumerate(flow["datasets"].items())
+    ]
+    columns = (
+        Column("path", "path"), Column("name", "dataset"), Column("n_all", "events", "count"),
+        Column("n_events", "left", "count", word="events"), Column("total", "of all", "efficiency"),
+        Column("sum_weights", "weights", "number"),
+        Column("weighted_total", "of all", "efficiency"),
+    )  # fmt: skip
+    return Table("Left of each dataset", columns, rows, _MOST_LINES)
+
+
+def _largest(costs: Iterable[Json]) -> list[Json]:
+    return sorted(costs, key=lambda each: -float(each["total_s"]))
+
+
+def _ratio(value: float, whole: float | None) -> float | None:
+    return value / whole if whole else None

@@ -7,23 +7,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from forkrun.base.durable import write_text
 from forkrun.errors import InputError
 from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.report.advice import advise
-from forkrun.monitoring.report.glance import cost_in_words
 from forkrun.monitoring.report.nodes import NodeReports, read_node_reports
-from forkrun.monitoring.report.page.content import report_page
+from forkrun.monitoring.report.page.content import report_page, start_of
+from forkrun.monitoring.report.parts import Section, text_of
+from forkrun.monitoring.report.sections import cost_in_words, outcome_of, problem_of, sections_of
 from forkrun.monitoring.report.summary import Summary, summarize
-from forkrun.monitoring.report.text import format_text
-from forkrun.monitoring.report.timing_table import format_timing
+from forkrun.monitoring.tables import WIDTH
 from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.start import check_no_link, remove_abandoned_reports
+
+
+def format_text(report: Mapping[str, Any], sections: Sequence[Section]) -> str:
+    """The whole report; lines of at most WIDTH characters but for names that are longer."""
+    title = f"forkrun · {report['job']['name']}"
+    head = [title + outcome_of(report).rjust(WIDTH - len(title)), "━" * WIDTH]
+    lines = "\n".join([*head, *(f"  {line}" for line in problem_of(report))])
+    return (
+        "\n\n".join([lines, *filter(None, (text_of(section.parts) for section in sections))]) + "\n"
+    )
 
 
 def write_report(
@@ -47,11 +58,11 @@ def write_report(
     records = read_records(run_dir, commits, plan)
     nodes = read_node_reports(folder)
     timing, problem = _write_timing(run_dir, records, nodes)
-    summary, text = _compose(run_dir, records, timing, nodes)
+    summary, sections = _compose(run_dir, records, timing, nodes, problem)
     report = summary.to_json()
-    times = "\n" + format_timing(timing, summary.events.n_events_read) if timing else problem
-    write_text(folder.report_text, text + times)
-    write_text(folder.report_page, report_page(folder, records, summary, timing, text + times))
+    text = format_text(report, sections)
+    write_text(folder.report_text, text)
+    write_text(folder.report_page, report_page(folder, records, summary, sections, text))
     write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
     if plots:
         from forkrun.monitoring.report.plots import write_plots
@@ -64,18 +75,25 @@ def report_of_now(run_dir: Path) -> tuple[dict[str, Any], str]:
     """What `report.json` and `report.txt` would hold of a run in which another process works;
     nothing is written there. Raises InputError."""
     nodes = read_node_reports(RunDirectory(run_dir))
-    summary, text = _compose(run_dir, read_records(run_dir), None, nodes)
-    return summary.to_json(), text
+    summary, sections = _compose(run_dir, read_records(run_dir), None, nodes)
+    report = summary.to_json()
+    return report, format_text(report, sections)
 
 
 def _compose(
-    run_dir: Path, records: RunRecords, timing: Timing | None, nodes: NodeReports | None
-) -> tuple[Summary, str]:
+    run_dir: Path,
+    records: RunRecords,
+    timing: Timing | None,
+    nodes: NodeReports | None,
+    problem: str = "",
+) -> tuple[Summary, list[Section]]:
+    """`problem`: why there is no timing."""
     try:
         summary = summarize(records, timing, nodes)
         summary = replace(summary, advice=advise(summary, timing))
         summary = replace(summary, cost=cost_in_words(summary.to_json()))
-        return summary, format_text(summary)
+        times = None if timing is None else to_builtins(timing)
+        return summary, sections_of(summary.to_json(), times, start_of(records, summary), problem)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(f"{run_dir}: its records have an unexpected form: {error!r}") from error
 
@@ -88,8 +106,7 @@ def _write_timing(
     try:
         return write_run_timing(run_dir, records.config.get("paths", {}), timings), ""
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
-        text = f"\n  Times of modules are left out: their records cannot be read ({error})\n"
-        return None, text
+        return None, f"Times of modules are left out: their records cannot be read ({error})"
 
 
 def _as_text(report: Mapping[str, Any]) -> str:

@@ -110,7 +110,7 @@ def test_an_output_may_be_parquet_alone_also_by_lumi(tmp_path: Path) -> None:
     made = tmp_path / "run/output"
     assert not (made / "rows.root").exists()
     assert Result.read(tmp_path / "run").outputs["rows"] == made / "rows.parquet"
-    assert "compression zstd · ✓ merged file agrees" in report_text(tmp_path / "run")
+    assert " zstd agrees" in report_text(tmp_path / "run")
     import uproot
 
     with uproot.open(made / "events.root") as root:

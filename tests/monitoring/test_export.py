@@ -14,7 +14,7 @@ import pytest
 from forkrun.cli import main
 from forkrun.monitoring.export.formats import FORMATS
 from forkrun.monitoring.export.openmetrics import metrics
-from forkrun.monitoring.export.protobuf import varint
+from forkrun.monitoring.export.perfetto import varint
 from forkrun.monitoring.records import RunRecords, read_records
 
 from .conftest import MIB, T0, sample_line, sample_lines, timeline_lines

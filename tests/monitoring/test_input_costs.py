@@ -96,7 +96,7 @@ def test_bytes_and_reads_of_columns_are_those_of_their_baskets(tmp_path: Path, t
     # nMuon was read for nothing, and each call slept for 50 ms.
     assert report["input"]["not_read"] == ["nMuon"]
     text = (tmp_path / "run" / "report.txt").read_text()
-    assert "read by nobody, though modules name them: nMuon" in text
+    assert "Read by nobody, though modules name them: nMuon" in text
     assert report["spent"]["processing_s"] >= 0.05
     courses = json.loads((tmp_path / "run" / "monitoring" / "course-000.json").read_text())
     of_pieces = sum(sum(thread["processing"]) for thread in courses["threads"]) * 1e-6

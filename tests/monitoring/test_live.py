@@ -23,8 +23,7 @@ from forkrun.cli import main
 from forkrun.errors import InputError
 from forkrun.monitoring.live.notebook import RunningJob
 from forkrun.monitoring.live.screen import render
-from forkrun.monitoring.live.state import LiveJob, LiveRun, Rate
-from forkrun.monitoring.live.tail import JsonTail, Tail
+from forkrun.monitoring.live.state import JsonTail, LiveJob, LiveRun, Rate, Tail
 
 from .conftest import (
     CONFIG,

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import html
+import inspect
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from forkrun.monitoring.comparison import faces
 from forkrun.monitoring.comparison.runs import FIGURES
 from forkrun.monitoring.records import read_records
+from forkrun.monitoring.report import tables
 from forkrun.monitoring.report.page.series import activity_rows
 from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.report.sections import _figures
 from forkrun.monitoring.report.write import write_report
 
 from .conftest import CONFIG, T0, ledgers, timeline_lines, unit_line
@@ -113,13 +119,29 @@ def test_bars_that_could_not_be_seen_apart_are_joined_and_no_event_is_lost(
     assert (row["bars"][0].start_s, row["bars"][-1].end_s) == (2, round(2 + 59_999.9 * 1e-4, 5))
 
 
-def test_every_number_of_the_page_is_explained_one_click_away() -> None:
-    folder = Path(sys.modules[write_report.__module__].__file__ or "").parent / "page"
-    script = "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.js")))
-    named = re.findall(r'\b(?:word|tile|numbers|words)\("([^"]+)"|\bterm: "([^"]+)"', script)
-    asked = {term for pair in named for term in pair if term}
+def figures_named(module: ModuleType) -> Iterator[str]:
+    """What explains each column of the tables that are made there."""
+    for call in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Column"):
+            given = {str(n): value for n, value in enumerate(call.args)}
+            given |= {each.arg or "": each.value for each in call.keywords}
+            term = given.get("word", given.get("4", given["1"]))
+            if isinstance(term, ast.Constant):
+                yield str(term.value)
+
+
+def test_every_number_of_the_page_is_explained_one_click_away(write_run: WriteRun) -> None:
+    folder = Path(sys.modules[write_report.__module__].__file__ or "").parent
+    scripts = "".join(file.read_text(encoding="utf-8") for file in folder.glob("page/*.js"))
+    asked = {
+        *re.findall(r'\bword\("([^"]+)"', scripts),
+        *figures_named(tables),
+        *figures_named(faces),
+    }
     assert len(asked) > 60
     assert asked - set(WORDS) == set()
+    tiles = [fact.name for fact in _figures(write_report(write_run()))]
+    assert set(tiles) - set(WORDS) == set()
     assert {figure.word for figure in FIGURES.values()} <= set(WORDS)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from forkrun.monitoring.comparison.compare import compare
-from forkrun.monitoring.comparison.page import comparison_page
+from forkrun.monitoring.comparison.faces import comparison_page
 from forkrun.monitoring.comparison.runs import read_run
 from forkrun.monitoring.report.write import write_report
 from forkrun.rundir.directory import RunDirectory
@@ -97,7 +97,7 @@ def test_a_finished_job_is_shown_whole(browser: Any, write_run: WriteRun) -> Non
         "Job", "Words",
     ]  # fmt: skip
     assert page.texts(".outcome") == ["done and verified"]
-    assert page.texts(".cost")[0].startswith("Cost: 20.00 s by the clock · 6 threads for 20.00 s")
+    assert page.texts("#overview dd")[0].startswith("20.00 s by the clock · 6 threads for 20.00 s")
     assert len(page.texts("#overview ol li")) == 3
     assert page.texts("#overview ol li")[0].endswith("saves up to 3.25 s of 20.00 s")
     assert "600" in page.texts(".tile b")

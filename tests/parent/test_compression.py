@@ -44,4 +44,5 @@ def test_auto_is_the_default_and_the_report_says_what_was_used(tmp_path: Path) -
     report = json.loads((tmp_path / "run/report.json").read_text())
     used = {output["label"]: output["compression"] for output in report["events"]["outputs"]}
     assert used == {"usual": "auto", "auto": "auto", "named": "zstd:5"}
-    assert "compression zstd:5 · ✓ merged file agrees" in (tmp_path / "run/report.txt").read_text()
+    words = (tmp_path / "run/report.txt").read_text().split()
+    assert words[words.index("zstd:5") + 1] == "agrees"

@@ -13,8 +13,8 @@ from forkrun.base.durable import write_named
 from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 from forkrun.monitoring.comparison.compare import Condition, compare
+from forkrun.monitoring.comparison.faces import comparison_page, format_comparison
 from forkrun.monitoring.comparison.runs import FIGURES, read_run
-from forkrun.monitoring.comparison.text import format_comparison
 
 DESCRIPTION = (
     "Compare the reports of several runs: rates, memory, times of modules, and whether outputs hold"
@@ -46,8 +46,6 @@ def run(options: argparse.Namespace) -> int:
     if conditions and len(columns) < 2:
         raise ConfigError("--fail-if: all runs are repeats of one job, so add another")
     if options.html is not None:
-        from forkrun.monitoring.comparison.page import comparison_page  # for few users
-
         write_named(options.html, comparison_page(columns))
     if options.json:
         print(json.dumps({"columns": to_builtins(columns)}, indent=1))

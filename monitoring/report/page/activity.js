@@ -112,3 +112,9 @@ function courseTip(courses, child, time, depth) {
   const shares = KINDS.map((kind, number) => [kind, thread.kinds[number][at] ?? 0]), waiting = Math.max(100 - shares.reduce((sum, [, share]) => sum + share, 0), 0);
   return `child ${child}, ${thread.name}, ${took(course.piece_s)} from ${(course.start_s + at * course.piece_s).toFixed(2)} s\n${[...shares, ["waiting", waiting]].map(([kind, share]) => `${kind} ${share} %`).join(", ")}`;
 }
+
+CHARTS.activity = () => {
+  if (!CONTENT.activity.length) return [];
+  const { chart, control, legend } = activityChart(STRETCH, MARKS);
+  return [element("p", { class: "note" }, "A bar is a ", word("commit"), "; shades change with the lumi, white is idle."), element("p", { class: "note controls" }, "Drag over a stretch to look closer; both charts show the same time."), zoomControls(STRETCH, control), element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": "Bars of each child" }, chart.node), legend];
+};

@@ -172,3 +172,14 @@ function memoryLayers(memory) {
 }
 
 const childColour = (n, of) => `hsl(${42 - (26 * n) / Math.max(of - 1, 1)} 78% ${n % 2 ? 54 : 62}%)`;
+
+const STRETCH = new Stretch(CONTENT.end_s), MERGED = CONTENT.parent.find((bar) => bar.what === "merge");
+const MARKS = [...CONTENT.sessions_s.slice(CONTENT.report.nodes.length ? Infinity : 1).map((time) => [time, "resumed"]), ...(MERGED ? [[MERGED.start_s, "merge"]] : [])];
+requestAnimationFrame(() => STRETCH.draw());
+
+CHARTS.memory = () => {
+  if (!CONTENT.memory) return [];
+  const layers = memoryLayers(CONTENT.memory), chart = memoryChart(STRETCH, CONTENT.memory, layers, MARKS);
+  const named = layers.length > 10 ? [...layers.slice(0, 2), { colour: layers[2].colour, text: `${layers.length - 2} children, private` }] : layers;
+  return [element("p", { class: "note" }, "The height is memory that the job really takes, the sum of ", word("PSS"), ": what processes have in ", word("shared", "common"), ", and the ", word("private"), " part of each. Dashed: ", word("if nothing were shared"), "."), zoomControls(STRETCH), chart.node, keys(named.map((each) => [each.colour, each.text]))];
+};

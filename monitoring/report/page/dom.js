@@ -23,6 +23,7 @@ function filled(node, attributes, children) {
 const DASH = "–";
 const count = (n) => (n === null || n === undefined ? DASH : Math.round(n).toLocaleString("en-US"));
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+const rate = (n) => (n === null || n === undefined ? DASH : `${n >= 100 ? count(n) : Number(n.toPrecision(3))} /s`);
 const percent = (share, digits = 1) => (share === null || share === undefined ? DASH : `${(100 * share).toFixed(digits)} %`);
 
 function size(bytes) {
@@ -51,10 +52,4 @@ function word(term, shown = term) {
 
 const anchor = (term) => `word-${term.replace(/[^A-Za-z0-9]+/g, "-")}`;
 
-function section(id, title, ...children) {
-  const body = children.filter(Boolean);
-  if (!body.length) return;
-  for (const part of body) part.querySelectorAll?.("caption").forEach((caption) => { if (caption.textContent === title) caption.classList.add("unseen"); });
-  document.getElementById("contents").append(element("a", { href: `#${id}` }, title));
-  document.getElementById("main").append(element("section", { id, "aria-labelledby": `${id}-title` }, element("h2", { id: `${id}-title` }, title), ...body));
-}
+const CHARTS = {}; // by name: what draws it, as a list of elements

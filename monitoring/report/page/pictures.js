@@ -3,8 +3,8 @@
 
 const MOST_PICTURES = 60; // at first
 
-function pictures() {
-  if (!CONTENT.histograms.length) return;
+CHARTS.histograms = () => {
+  if (!CONTENT.histograms.length) return [];
   const dialog = element("dialog", { "aria-label": "Histogram" }), grid = element("div", { class: "pictures" }), more = element("p", { class: "note" });
   const enlarge = (each) => {
     dialog.replaceChildren(element("h3", {}, each.name), picture(each, 900, 420, true), element("p", { class: "note" }, about(each)), element("button", { type: "button", onclick: () => dialog.close() }, "Close"));
@@ -17,8 +17,8 @@ function pictures() {
     if (CONTENT.histograms.length > n) more.append(element("button", { type: "button", onclick: () => show(CONTENT.histograms.length) }, `Show all ${count(CONTENT.histograms.length)}`));
   };
   show(MOST_PICTURES);
-  section("histograms", "Histograms", element("p", { class: "note" }, "As they are in output/histograms.root; very fine bins are joined here. A click enlarges."), grid, more, dialog);
-}
+  return [element("p", { class: "note" }, "As they are in output/histograms.root; very fine bins are joined here. A click enlarges."), grid, more, dialog];
+};
 
 const about = (each) => [each.title, `${Number(each.entries.toPrecision(6)).toLocaleString("en-US")} ${each.is_profile ? "entries" : "in all bins"}, under- and overflow included`].filter(Boolean).join(" · ");
 

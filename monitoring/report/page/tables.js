@@ -4,10 +4,23 @@
 const MOST_ROWS = 200; // at first; a button shows the rest
 const MANY_COLUMNS = 9; // of these some are not shown at first where there is no room
 const NARROW = 720; // [px]
+const LONG = 40; // characters of a text that may be broken
 
-// columns: {term, shown, text: is it words, detail: not shown where there is no room, cell(row) → string or
-// node, value(row) → what it is sorted by}
-function table(caption, columns, rows, { filter = rows.length > 8 } = {}) {
+// How values are written, as in FORMS of monitoring/tables.py.
+const known = (write) => (value) => (value === null || value === undefined || value === "" ? value ?? DASH : write(value));
+const FORMS = {
+  words: String, text: String, word: ([text, term]) => word(term || text, text), count, time: took, size: (bytes) => (bytes < 10 && bytes % 1 ? `${bytes.toFixed(2)} B` : size(bytes)), share: percent, rate,
+  ratio: (value) => value.toFixed(2), number: (value) => String(Number(value.toPrecision(6))),
+  efficiency: ({ value, low, high }) => `${percent(value)} (${percent(low)} to ${percent(high)})`,
+  measured: ({ value, form, noise, ratio }) => `${FORMS[form](value)}${noise === null ? "" : ` ± ${percent(noise / 2)}`}${ratio === null ? "" : `  ${ratio.toFixed(2)} ×`}`,
+};
+const isText = (column) => ["words", "word"].includes(column.form ?? "words");
+
+// A table of monitoring/tables.py. Values are sorted as they are, pairs and records by their first one.
+function table({ title: caption, columns, rows: values, bad }) {
+  const rows = values.map((row) => ({ values: row, bad: new Set() })), filter = rows.length > 9;
+  bad.forEach(([n, m]) => rows[n].bad.add(m));
+  columns.forEach((column, n) => { column.n = n; column.most = column.bar && column.form !== "share" ? Math.max(...rows.map((row) => row.values[n])) : 1; });
   let order = { column: null, sign: 1 }, sought = "", all = false;
   const body = element("tbody"), more = element("p", { class: "note" });
   const off = new Set(columns.length >= MANY_COLUMNS && window.innerWidth < NARROW ? columns.filter((column) => column.detail) : []);
@@ -15,17 +28,17 @@ function table(caption, columns, rows, { filter = rows.length > 8 } = {}) {
 
   function head(column) {
     const sort = () => {
-      order = { column, sign: order.column === column ? -order.sign : column.text ? 1 : -1 };
+      order = { column, sign: order.column === column ? -order.sign : isText(column) ? 1 : -1 };
       heads.forEach((each, n) => each.setAttribute("aria-sort", columns[n] === column ? (order.sign > 0 ? "ascending" : "descending") : "none"));
       show();
     };
-    const shown = column.shown ?? column.term;
-    const link = Object.hasOwn(CONTENT.words, column.term) ? element("a", { class: "word", href: `#${anchor(column.term)}`, "aria-label": `what ${shown} means` }, "?") : null;
-    return element("th", { scope: "col", class: column.text ? "text" : null, "aria-sort": "none" }, element("button", { type: "button", onclick: sort }, shown), link ? " " : null, link);
+    const term = column.word ?? column.title;
+    const link = Object.hasOwn(CONTENT.words, term) ? element("a", { class: "word", href: `#${anchor(term)}`, "aria-label": `what ${column.title} means` }, "?") : null;
+    return element("th", { scope: "col", class: isText(column) ? "text" : null, "aria-sort": "none" }, element("button", { type: "button", onclick: sort }, column.title), link ? " " : null, link);
   }
 
   function show() {
-    const found = rows.filter((row) => !sought || columns.some((column) => String(textOf(column, row)).toLowerCase().includes(sought)));
+    const found = rows.filter((row) => !sought || columns.some((column) => cell(column, row).textContent.toLowerCase().includes(sought)));
     if (order.column) found.sort((a, b) => order.sign * compared(valueOf(order.column, a), valueOf(order.column, b)));
     const shown = all ? found : found.slice(0, MOST_ROWS);
     body.replaceChildren(...shown.map((row) => element("tr", {}, ...columns.map((column) => cell(column, row)))));
@@ -44,7 +57,7 @@ function table(caption, columns, rows, { filter = rows.length > 8 } = {}) {
   function choice() {
     const box = (column) => {
       const tick = element("input", { type: "checkbox", checked: !off.has(column), onchange: () => { if (tick.checked) off.delete(column); else off.add(column); hide(); } });
-      return element("label", {}, tick, " ", column.shown ?? column.term);
+      return element("label", {}, tick, " ", column.title);
     };
     return element("details", { class: "choose" }, element("summary", {}, "Columns"), ...columns.slice(1).map(box));
   }
@@ -59,19 +72,18 @@ function table(caption, columns, rows, { filter = rows.length > 8 } = {}) {
 }
 
 function cell(column, row) {
-  const given = column.cell(row), classes = [column.text ? "text" : "", column.long ? "long" : "", column.bad?.(row) ? "bad" : ""];
-  return element("td", { class: classes.join(" ").trim() || null }, given ?? DASH);
+  const value = row.values[column.n], [part, whole] = column.whole ? value : [value];
+  let shown = known(FORMS[column.form ?? "words"])(part);
+  if (column.whole && whole !== null && whole !== part) shown += ` of ${FORMS[column.form](whole)}`;
+  const bar = column.bar && part !== null ? element("span", { class: "bar", style: `width:${((column.form === "share" ? 8 : 3) * part) / (column.most || 1)}rem` }) : null;
+  const classes = [isText(column) ? "text" : "", shown.length > LONG ? "long" : "", row.bad.has(column.n) ? "bad" : ""];
+  return element("td", { class: classes.join(" ").trim() || null }, bar, shown);
 }
 
-const textOf = (column, row) => { const given = column.cell(row); return given instanceof Node ? given.textContent : given ?? ""; };
-const valueOf = (column, row) => (column.value ? column.value(row) : textOf(column, row));
+const valueOf = (column, row) => { const value = row.values[column.n]; return Array.isArray(value) ? value[0] : value?.value ?? value; };
 function compared(a, b) {
   if (a === b) return 0;
   if (a === null || a === undefined) return -1;
   if (b === null || b === undefined) return 1;
   return a < b ? -1 : 1;
 }
-
-// A column of numbers: how they are written, and sorted as numbers.
-const numbers = (term, value, write = count, others = {}) => ({ term, value, cell: (row) => write(value(row)), ...others });
-const words = (term, cell, others = {}) => ({ term, cell, text: true, ...others });

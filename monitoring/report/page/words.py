@@ -58,7 +58,6 @@ WORDS = {
     "column": "Branch or field of the input, or part of one.",
     "common to columns": "What is read whichever columns are asked for: ids of events, and in LCIO"
     " records that hold all columns of an event.",
-    "read by nobody": "Columns that modules name as their input, and have not asked for.",
     "blocks": "How often the column was read: once per block of events that wanted it.",
     "column reads": "Reads of files for this column. What is read ahead of a server counts for all"
     " columns together.",
@@ -84,7 +83,6 @@ WORDS = {
     "status": "How its last process ended.",
     "units": "Units of work that it committed.",
     "events": "Events that were read or selected there.",
-    "events planned": "Events of the input that are to be processed.",
     "lumis": "Luminosity sections of which something is committed.",
     "files": "Files of the input.",
     "first event": "When its first unit began, since the job's start.",
@@ -101,6 +99,8 @@ WORDS = {
     "of those read": "Events in the output, divided by events that could be selected.",
     "compression": "Of the output's file.",
     "written anew by ROOT": "Branches whose entries could not be copied as bytes.",
+    "path": "Filters and analyzers in order, as the configuration names it.",
+    "refused as None": "Events without a value of the filter.",
     "after": "Filter of the path; (all): its beginning.",
     "weights": "Sum of the weights of these events.",
     "sum of weights": "Of all events of the simulation, for its normalisation.",

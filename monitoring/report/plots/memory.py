@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from forkrun.base.quantities import percent, size
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.memory import peak_text, summarize_memory
+from forkrun.monitoring.report.memory import summarize_memory
 from forkrun.monitoring.report.memory_curves import memory_curves
 from forkrun.monitoring.report.plots.style import (
     GRID,
@@ -35,7 +35,8 @@ def draw_memory(records: RunRecords) -> Figure | None:
         return None
     peak = memory.peak
     subtitle = (
-        f"peak {peak_text(peak.pss_bytes, memory.is_at_least)} in {peak.n_processes} processes,"
+        f"peak {'at least ' * memory.is_at_least}{size(peak.pss_bytes)} in"
+        f" {peak.n_processes} processes,"
         f" {size(peak.shared_bytes)} of it shared; {percent(memory.saving_fraction, 0)} less than"
         " unshared"
     )

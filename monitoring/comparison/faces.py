@@ -1,0 +1,134 @@
+"""The comparison as text and as a page: the same tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import asdict
+
+from forkrun.base.quantities import DASH
+from forkrun.monitoring import tables
+from forkrun.monitoring.comparison.compare import Column, Spread
+from forkrun.monitoring.comparison.runs import FIGURES
+from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.report.page.write import page_of
+from forkrun.monitoring.report.parts import Section, text_of
+
+_MOST_ROWS = 12
+_SAME = {True: "the same", False: "DIFFER", None: "not known"}
+_SAID = "Ratios are to the first. Repeats of one job are one column: median ± half of their range."
+
+
+def format_comparison(columns: Sequence[Column]) -> str:
+    """Tables with a column for each job; ends with a newline."""
+    texts = [text_of(section.parts) for section in _sections(columns)]
+    return "\n\n".join(filter(None, texts)) + "\n"
+
+
+def comparison_page(columns: Sequence[Column]) -> str:
+    """One file that needs no network."""
+    sections = [section.to_page() for section in _sections(columns)]
+    names = ", ".join(column.runs[0].name for column in columns)
+    head = {"title": "forkrun · comparison", "lines": names}
+    content = {"head": head, "sections": sections, "words": WORDS}
+    scripts = ("dom.js", "tables.js", "sections.js")
+    return page_of(f"{names} · forkrun", scripts, content, format_comparison(columns))
+
+
+def _sections(columns: Sequence[Column]) -> list[Section]:
+    figures = {f.text: [c.figures.get(name) for c in columns] for name, f in FIGURES.items()}
+    forms = {figure.text: (figure.form, figure.word) for figure in FIGURES.values()}
+    modules, read = (_largest([getattr(c, of) for c in columns]) for of in ("modules", "columns"))
+    return [
+        Section("runs", "Runs", [_runs(columns), _SAID]),
+        Section("figures", "Figures", [_compared("Figures", "figure", figures, forms)]),
+        Section(
+            "modules",
+            "Modules",
+            [_compared("Time per event, summed over threads", "module or column", modules)],
+        ),
+        Section("input", "Input", [_compared("Bytes read per event", "column", read, form="size")]),
+        Section("outputs", "Outputs", [_outputs(columns)]),
+    ]
+
+
+def _runs(columns: Sequence[Column]) -> tables.Table:
+    rows = [
+        {
+            **asdict(run),
+            "column": f"[{n}]",
+            "build": run.kind[1] or "unknown",
+            "machine": run.kind[2],
+            "configuration": run.kind[0][:12],
+            "is_bad": run.outcome != "done",
+        }
+        for n, column in enumerate(columns, start=1)
+        for run in column.runs
+    ]
+    described = (
+        tables.Column("column", "column"),
+        tables.Column("name", "run directory"),
+        tables.Column("outcome", "outcome", bad="is_bad"),
+        tables.Column("children", "children", "count"),
+        tables.Column("threads", "threads per child", "count"),
+        tables.Column("n_events", "events", "count"),
+        tables.Column("build", "forkrun", detail=1),
+        tables.Column("machine", "machine", detail=3),
+        tables.Column("configuration", "configuration", detail=2),
+    )
+    return tables.Table("Runs", described, rows)
+
+
+def _compared(
+    title: str,
+    what: str,
+    spreads: Mapping[str, Sequence[Spread | None]],
+    forms: Mapping[str, tuple[str, str]] | None = None,
+    form: str = "time",
+) -> tables.Table:
+    """A row for each name, and a column for each job. `forms`: how the values of a name are
+    written, and which word explains it."""
+    rows = []
+    for name, of_columns in spreads.items():
+        own, word = (forms or {}).get(name, (form, ""))
+        cells = {str(n): _cell(spread, own, n) for n, spread in enumerate(of_columns)}
+        rows.append({"name": (name, word), **cells})
+    n_columns = len(next(iter(spreads.values()), ()))
+    jobs = [tables.Column(str(n), f"[{n + 1}]", "measured") for n in range(n_columns)]
+    most = 0 if forms else _MOST_ROWS
+    known = [row for row in rows if any(row[str(n)] for n in range(n_columns))]
+    return tables.Table(
+        title, (tables.Column("name", what, "word"), *jobs), known, most, "on the page"
+    )
+
+
+def _cell(spread: Spread | None, form: str, n: int) -> dict[str, Any] | None:
+    if spread is None:
+        return None
+    ratio = spread.ratio if n else None
+    return {"value": spread.value, "form": form, "noise": spread.noise, "ratio": ratio}
+
+
+def _largest(found: Sequence[Mapping[str, Spread]]) -> dict[str, list[Spread | None]]:
+    """By name, what takes most in any job first."""
+    names: Iterable[str] = dict.fromkeys(name for each in found for name in each)
+    most = {name: max(each[name].value for each in found if name in each) for name in names}
+    return {
+        name: [each.get(name) for each in found]
+        for name in sorted(most, key=most.__getitem__, reverse=True)
+    }
+
+
+def _outputs(columns: Sequence[Column]) -> tables.Table:
+    """Whether the events of each are those of the first column, which are not compared with
+    themselves."""
+    labels = dict.fromkeys(label for column in columns for label in column.same_outputs)
+    rows = []
+    for label in labels:
+        cells = [_SAME[c.same_outputs[label]] if label in c.same_outputs else DASH for c in columns]
+        cells[0] = cells[0] if cells[0] != _SAME[True] else ""
+        bad = {f"bad{n}": cell == _SAME[False] for n, cell in enumerate(cells)}
+        rows.append({"label": label, **{str(n): cell for n, cell in enumerate(cells)}, **bad})
+    jobs = [tables.Column(str(n), f"[{n + 1}]", "text", bad=f"bad{n}") for n in range(len(columns))]
+    return tables.Table("Events of outputs", (tables.Column("label", "output"), *jobs), rows)

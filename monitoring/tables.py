@@ -1,0 +1,187 @@
+"""Tables for people: described once, shown as text, in notebooks and on pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from forkrun.base.quantities import DASH, bar, count, duration, megabytes, percent, seconds, size
+
+WIDTH = 100
+"""Characters of a line of text."""
+_BAR = 10
+
+
+def efficiency(value: Mapping[str, float]) -> str:
+    """`25.8 ± 0.6 %`: half of the interval from `low` to `high`."""
+    half = (value["high"] - value["low"]) / 2
+    digits = 1 if half >= 0.001 else 3
+    return f"{100 * value['value']:.{digits}f} ± {100 * half:.{digits}f} %"
+
+
+def rate(value: float | None) -> str:
+    """`1,234`, `12.3`: three digits at least."""
+    return DASH if value is None else count(value) if value >= 100 else f"{value:.3g}"
+
+
+def measured(value: Mapping[str, Any]) -> str:
+    """`1.2 s ± 3.0 %  0.95 ×`: `value` in its own `form`, `noise` of its repeats, and `ratio`."""
+    noise = value.get("noise")
+    said = f" ± {percent(noise / 2, value.get('digits', 1))}" if noise is not None else ""
+    ratio = f"  {value['ratio']:.2f} ×" if value.get("ratio") is not None else ""
+    return f"{FORMS[value['form']](value['value'])}{said}{ratio}"
+
+
+FORMS: dict[str, Callable[[Any], str]] = {
+    "words": str,
+    "word": lambda value: str(value[0]),
+    "text": str,
+    "count": count,
+    "time": duration,
+    "seconds": lambda value: f"{seconds(value)} s",
+    "size": lambda value: f"{value:.2f} B" if 0 < value < 10 and value % 1 else size(value),
+    "megabytes": megabytes,
+    "share": percent,
+    "rate": lambda value: f"{rate(value)} /s",
+    "ratio": lambda value: f"{value:.2f}",
+    "number": lambda value: f"{value:.6g}",
+    "fraction": lambda value: f"{value:.3f}",
+    "efficiency": efficiency,
+    "measured": measured,
+}
+"""How values are written: the page has the same names (`page/tables.js`). None is a dash in each.
+"words" are at the left of their columns, and so is a "word", of a text and of what explains it; all
+else is at the right."""
+
+
+class Column(Struct, frozen=True, omit_defaults=True):
+    """`key`: of each row's value, "a.b" of a nested one. `form`: of FORMS. `detail`: columns with
+    the highest are left out first where there is no room; 0: never. `word`: what explains the
+    title, if it does not itself; `whole`, `bad`: keys of what a value is a part of (`3 of 4`), and
+    of whether it is bad news. `bar`: a bar is drawn, of a share or of the largest."""
+
+    key: str
+    title: str
+    form: str = "words"
+    detail: int = 0
+    word: str = ""
+    whole: str = ""
+    bad: str = ""
+    bar: bool = False
+
+
+class Table(Struct, frozen=True):
+    """Columns without any value are not shown. `most`: rows that a text shows, those with bad news
+    first; 0: all. `rest`: where the others are. `folded`: for pages alone, which open it on
+    demand."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Mapping[str, Any]]
+    most: int = 0
+    rest: str = "in report.json"
+    folded: bool = False
+
+    @classmethod
+    def of(cls, title: str, heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> Table:
+        """`heads`: "title", or "title:form"; rows are values in their order."""
+        parts = [head.rsplit(":", 1) if ":" in head else (head, "words") for head in heads]
+        columns = [Column(str(n), name, form) for n, (name, form) in enumerate(parts)]
+        return cls(title, columns, [{str(n): v for n, v in enumerate(row)} for row in rows])
+
+    @property
+    def shown(self) -> list[Column]:
+        """Columns that say something."""
+        return [c for c in self.columns if any(at(r, c.key) not in (None, "") for r in self.rows)]
+
+    def text(self, width: int = WIDTH, indent: str = "  ") -> str:
+        """Lines of a head and of rows, without the title."""
+        shown, rows = self.shown, self._few()
+        lines = self._cells(rows)
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        kept = list(range(len(shown)))
+        while len(indent) + sum(widths[n] + 2 for n in kept) - 2 > width and any(
+            shown[n].detail for n in kept
+        ):
+            kept.remove(max(kept, key=lambda n: (shown[n].detail, n)))
+        pads = [str.ljust if column.form in ("words", "word") else str.rjust for column in shown]
+        texts = ["  ".join(pads[n](line[n], widths[n]) for n in kept).rstrip() for line in lines]
+        left = len(self.rows) - len(rows)
+        return "\n".join(
+            f"{indent}{text}" for text in [*texts, *[f"… {left:,} more {self.rest}"] * (left > 0)]
+        )
+
+    def html(self) -> str:
+        """For notebooks."""
+        head, *rows = self._cells(self.rows)
+        lines = [_html_row("th", head), *(_html_row("td", row) for row in rows)]
+        return f"<table>{''.join(lines)}</table>"
+
+    def to_page(self) -> dict[str, Any]:
+        """For `page/tables.js`, which writes values in the same forms: rows of values, pairs of
+        these where there is a `whole`; `bad`: numbers of row and column."""
+        shown = self.shown
+        return {
+            "title": self.title,
+            "columns": to_builtins(shown),
+            "rows": [[_raw(row, column) for column in shown] for row in self.rows],
+            "bad": [
+                (n, m)
+                for m, column in enumerate(shown)
+                for n, row in enumerate(self.rows)
+                if column.bad and at(row, column.bad)
+            ],
+            "folded": self.folded,
+        }
+
+    def _cells(self, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+        """The head, and a text for each value."""
+        shown = self.shown
+        most = [max(at(r, c.key) or 0 for r in self.rows) if c.bar else 0 for c in shown]
+        cells = [[_cell(r, c, m) for c, m in zip(shown, most, strict=True)] for r in rows]
+        return [[column.title for column in shown], *cells]
+
+    def _few(self) -> Sequence[Mapping[str, Any]]:
+        """Rows that a text shows, in order."""
+        if not 0 < self.most < len(self.rows):
+            return self.rows
+        bad = [column.bad for column in self.columns if column.bad]
+        by_news = sorted(
+            range(len(self.rows)), key=lambda n: not any(at(self.rows[n], key) for key in bad)
+        )
+        return [self.rows[n] for n in sorted(by_news[: self.most])]
+
+
+def at(row: Mapping[str, Any], key: str) -> Any:
+    """The value of a row; None where a part of its place is None. Raises KeyError."""
+    if key in row:
+        return row[key]
+    value: Any = row
+    for part in key.split("."):
+        value = None if value is None else value[part]
+    return value
+
+
+def _cell(row: Mapping[str, Any], column: Column, most: float) -> str:
+    value = at(row, column.key)
+    if value in (None, ""):
+        return DASH if value is None else ""
+    text = FORMS[column.form](value)
+    if column.whole and (whole := at(row, column.whole)) not in (None, value):
+        text += f" of {FORMS[column.form](whole)}"
+    if column.bar:
+        part = value if column.form == "share" else value / (most or 1)
+        text += f" {bar(part, _BAR)}"
+    return text
+
+
+def _raw(row: Mapping[str, Any], column: Column) -> Any:
+    value = at(row, column.key)
+    return [value, at(row, column.whole)] if column.whole else value
+
+
+def _html_row(tag: str, cells: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
