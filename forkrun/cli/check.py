@@ -111,8 +111,7 @@ def _as_json(found: Findings, job: PreparedJob) -> dict[str, Any]:
 
 
 def _check_blocks(job: PreparedJob, n_events: int) -> None:
-    from forkrun.studies.blocks.check import check_blocks
-    from forkrun.studies.blocks.report import describe
+    from forkrun.studies.blocks.check import check_blocks, describe
 
     checked = check_blocks(job, n_events)
     if checked.found:

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from schedules import measure as measure_menus
 
 from forkrun.studies.estimate.graph import graph_of_replay
 from forkrun.studies.estimate.simulate import simulate
-from forkrun.studies.frame.report import print_study
+from forkrun.studies.frame.study import print_study
 from forkrun.studies.replay.model import Concurrency, ReplayJob
 from forkrun.studies.replay.read import read_replay
 from forkrun.studies.replay.run import ReplayResult, run_replay
@@ -86,7 +85,7 @@ class Bench:
     def scheduling(self) -> Iterator[Figure]:
         """`forkrun measure scheduling`, with more events."""
         study = measure_scheduling(self.high_pileup, LONG, 1)
-        print_study(study, Console(highlight=False, width=140))
+        print_study(study)
         found = ratios(study.rows)
         for name, bar in BARS.items():
             yield Figure(name, found[name].value, bar)

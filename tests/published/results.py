@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from forkrun.base.quantities import percent, size
+from forkrun.monitoring.tables import FORMS
 from forkrun.studies.frame.published import published
-from forkrun.studies.frame.report import FORMS, with_unit
+from forkrun.studies.frame.study import with_unit
 
 MEMORY_SCALE = 0.2
 """Part of the memory of the reference case, so that it fits on small machines."""

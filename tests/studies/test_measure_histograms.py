@@ -8,8 +8,7 @@ from forkrun import _core
 from forkrun.errors import JobError
 from forkrun.studies.frame.repeats import Repeated, Row
 from forkrun.studies.histograms.columns import HISTOGRAMS, make_fills
-from forkrun.studies.histograms.study import buffered_from, measure_histograms
-from forkrun.studies.histograms.threads import BINS, name_of
+from forkrun.studies.histograms.study import BINS, buffered_from, measure_histograms, name_of
 
 
 def test_every_way_fills_on_every_number_of_threads() -> None:

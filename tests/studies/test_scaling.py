@@ -9,7 +9,7 @@ import pytest
 
 from forkrun.cli.parser import parse_arguments
 from forkrun.errors import NOT_CONCLUSIVE
-from forkrun.studies.frame.doubling import doubling
+from forkrun.studies.frame.repeats import doubling
 from forkrun.studies.frame.study import Plot
 from forkrun.studies.scaling.limits import Use, efficiency, reason
 from forkrun.studies.scaling.points import Point, points

@@ -22,9 +22,15 @@ from forkrun.studies.simulation import costs
 from forkrun.studies.simulation.compare import Settings, Simulated, compare
 from forkrun.studies.simulation.cost_files import read_costs
 from forkrun.studies.simulation.costs import CostModel, Costs, Shape, draw_costs, parse_cost_model
-from forkrun.studies.simulation.hand_out import HandedOut, Overheads, hand_out, unit_times
+from forkrun.studies.simulation.hand_out import (
+    HandedOut,
+    Overheads,
+    Reads,
+    hand_out,
+    reads_of,
+    unit_times,
+)
 from forkrun.studies.simulation.layout import layout_of
-from forkrun.studies.simulation.reading import Reads, reads_of
 from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
 
 

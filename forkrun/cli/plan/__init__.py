@@ -7,8 +7,6 @@ import json
 import sys
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
@@ -17,6 +15,8 @@ from forkrun.cli.plan.simulation import SIMULATION, simulate
 from forkrun.config import JobConfig, default_config
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
+from forkrun.monitoring.report.parts import text_of
+from forkrun.monitoring.tables import Table
 from forkrun.parent.calls import cuts_of_classes
 from forkrun.parent.job_input import plan_input
 from forkrun.parent.preparation import index_input
@@ -56,11 +56,9 @@ def run(options: argparse.Namespace) -> int:
         json.dump(plan.to_json(), sys.stdout)
         print()
         return 0
-    console = Console()
-    console.print(units_table(plan, options.units))
-    children = children_table(plan)
-    if children:
-        console.print(children)
+    left = len(plan.units) - options.units
+    more = f"and {left:,} more units (--units {len(plan.units)} shows all)" if left > 0 else ""
+    print(text_of([units_table(plan, options.units), more, children_table(plan)]))
     return 0
 
 
@@ -81,25 +79,19 @@ def _index(options: argparse.Namespace, config: JobConfig) -> list[FileIndex]:
 
 def units_table(plan: Plan, n_shown: int) -> Table:
     """The first units, a row each."""
-    shown = plan.units[:n_shown]
-    rest = len(plan.units) - len(shown)
-    table = Table(
-        title=f"{plan.n_events:,} events, {plan.n_lumis:,} lumis, {len(plan.units):,} units"
-        f" ({plan.distribution})",
-        caption=f"and {rest:,} more units (--units {len(plan.units)} shows all)" if rest else None,
-    )
-    for column in ("unit", "child", "run", "lumi", "events"):
-        table.add_column(column, justify="right")
-    table.add_column("entries, file:[first, last)")
-    for unit in shown:
-        child = "any" if unit.child == ANY_CHILD else unit.child
-        cells = (unit.number, child, unit.run, unit.lumi, f"{unit.n_events:,}", _ranges(unit))
-        table.add_row(*map(str, cells))
-    return table
+    title = f"{plan.n_events:,} events, {plan.n_lumis:,} lumis, {len(plan.units):,} units"
+    numbers = ("unit:text", "child:text", "run:text", "lumi:text", "events:count")
+    rows = [
+        (unit.number, "any" if unit.child == ANY_CHILD else unit.child, unit.run, unit.lumi,
+         unit.n_events, _ranges(unit))
+        for unit in plan.units[:n_shown]
+    ]  # fmt: skip
+    heads = (*numbers, "entries, file:[first, last):words")
+    return Table.of(f"{title} ({plan.distribution})", heads, rows)
 
 
 def _ranges(unit: Unit) -> str:
-    parts = [f"{r.file}:\\[{r.first}, {r.last})" for r in unit.ranges[:3]]
+    parts = [f"{r.file}:[{r.first}, {r.last})" for r in unit.ranges[:3]]
     more = len(unit.ranges) - len(parts)
     return " ".join(parts) + (f" and {more} more" if more else "")
 
@@ -109,11 +101,10 @@ def children_table(plan: Plan) -> Table | None:
     n_events = plan.events_by_child()
     if n_events is None:
         return None
-    table = Table(title="children")
-    for column in ("child", "units", "events", "share"):
-        table.add_column(column, justify="right")
     n_units = np.bincount(plan.units.child, minlength=len(n_events))
-    for child, n in enumerate(n_events):
-        share = f"{n / plan.n_events:.1%}" if plan.n_events else "-"
-        table.add_row(str(child), f"{n_units[child]:,}", f"{n:,}", share)
-    return table
+    rows = [
+        (child, n_units[child], n, n / plan.n_events if plan.n_events else None)
+        for child, n in enumerate(n_events)
+    ]
+    heads = ("child:text", "units:count", "events:count", "share:share")
+    return Table.of("children", heads, rows)

@@ -30,12 +30,9 @@ FIT = {
 
 def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[FileIndex]) -> int:
     """Probes, chooses and prints."""
-    from rich.console import Console
-
     from forkrun.parent.job_input import plan_input
-    from forkrun.studies.frame.doubling import doubling
-    from forkrun.studies.measure.fit import JobModel, choose
-    from forkrun.studies.measure.fit_report import print_fit
+    from forkrun.studies.frame.repeats import doubling
+    from forkrun.studies.measure.fit import JobModel, choose, print_fit
     from forkrun.studies.measure.probe import probe_job
     from forkrun.studies.measure.slot import find_slot
 
@@ -61,7 +58,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
         }
         print(json.dumps(figures, indent=1))
     else:
-        print_fit(slot, model, fit, Console(highlight=False))
+        print_fit(slot, model, fit)
     return 0 if fit.chosen else ConfigError.exit_code
 
 

@@ -41,8 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the estimate."""
-    from rich.console import Console
-
     from forkrun.studies.estimate.parallelism import measure_parallelism
     from forkrun.studies.estimate.report import Estimate, print_estimate
     from forkrun.studies.estimate.scaling import limits, scale
@@ -54,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     parallelism = measure_parallelism(graph)
     rows = scale(graph, parallelism, threads, options.events_in_flight)
     estimate = Estimate(graph, parallelism, rows, limits(graph))
-    print_estimate(estimate, Console(highlight=False, markup=False))
+    print_estimate(estimate)
     if options.json is not None:
         write_named(options.json, json.dumps(estimate.to_json()) + "\n")
     if options.plots is not None:

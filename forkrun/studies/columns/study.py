@@ -8,12 +8,13 @@ from pathlib import Path
 from statistics import median
 
 from forkrun.base.quantities import duration, percent, plural
+from forkrun.monitoring.tables import Column
 from forkrun.studies.columns.costs import PARTS, ColumnCost, column_costs, total, what_is_slow
 from forkrun.studies.columns.opened import Blocks, OpenedFile
 from forkrun.studies.columns.ways import Pass, alternate, halves, read_apart, read_together
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
-from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study
 
 ONE, COLUMNS_ = "one thread", "columns of a block in parallel"
 TOGETHER, ALTERNATE, HALVES = "blocks in parallel", "even and odd blocks", "halves of the file"

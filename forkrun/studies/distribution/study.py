@@ -11,10 +11,11 @@ from statistics import median
 from forkrun.base.quantities import percent, seconds
 from forkrun.config import JobConfig
 from forkrun.monitoring.report.children import measure_balance
+from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.job_ways import Ran, run_way
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, measure_ways
-from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study
 
 GUIDED, LUMI, MAX = "guided", "lumi", "contiguous (N = max)"
 COLUMNS = (

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct, to_builtins
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 from forkrun.base.quantities import duration
+from forkrun.monitoring.report.parts import Fact, Facts, text_of
+from forkrun.monitoring.tables import Table
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import Parallelism
 from forkrun.studies.estimate.scaling import Limits, Scaling
@@ -42,15 +41,12 @@ class Estimate(Struct, frozen=True):
         }
 
 
-def print_estimate(estimate: Estimate, console: Console) -> None:
+def print_estimate(estimate: Estimate) -> None:
     """Facts, critical path, scaling."""
     graph, p = estimate.graph, estimate.parallelism
-    console.print(f"{graph.name}: {p.n_modules} modules, {_times_of(graph)}", soft_wrap=True)
-    for name, text in _facts(estimate):
-        console.print(f"  {name:<13}  {text}", soft_wrap=True)
-    console.print()
-    console.print(_critical_table(p, graph.unit))
-    console.print(_scaling_table(estimate.scaling, graph.unit))
+    print(f"{graph.name}: {p.n_modules} modules, {_times_of(graph)}")
+    print(text_of([Facts([Fact(*fact) for fact in _facts(estimate)])]), end="\n\n")
+    print(text_of([_critical_table(p, graph.unit), _scaling_table(estimate.scaling, graph.unit)]))
 
 
 def _times_of(graph: EstimateGraph) -> str:
@@ -85,47 +81,24 @@ def _rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 1000 else f"{rate:.4g}"
 
 
-def _table(title: str, columns: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False,
-                  collapse_padding=True)  # fmt: skip
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
 def _critical_table(parallelism: Parallelism, unit: str) -> Table:
-    table = _table("On the critical path", ("module", f"per {unit}", "share"))
-    table.columns[0].justify = "left"
-    for module in parallelism.critical[:MAX_CRITICAL]:
-        table.add_row(
-            shorten(module.label, _MODULE_WIDTH),
-            duration(module.on_path_s),
-            f"{100 * module.share:.1f} %",
-        )
-    rest = parallelism.critical[MAX_CRITICAL:]
+    first, rest = parallelism.critical[:MAX_CRITICAL], parallelism.critical[MAX_CRITICAL:]
+    rows = [(shorten(m.label, _MODULE_WIDTH), m.on_path_s, m.share) for m in first]
     if rest:
-        time_s, share = sum(m.on_path_s for m in rest), sum(m.share for m in rest)
-        table.add_row(f"{len(rest)} others", duration(time_s), f"{100 * share:.1f} %")
-    return table
+        sums = sum(m.on_path_s for m in rest), sum(m.share for m in rest)
+        rows.append((f"{len(rest)} others", *sums))
+    return Table.of("On the critical path", ("module", f"per {unit}:time", "share:share"), rows)
 
 
-def _scaling_table(rows: Sequence[Scaling], unit: str) -> Table:
-    table = _table(
-        "Speed-up over one thread, in a long run",
-        ("threads", "in flight", "events/s", "speed-up", "per thread", "at most", "set by"),
-    )
-    table.columns[-1].justify = "left"
-    for row in rows:
-        table.add_row(
-            str(row.n_threads),
-            str(row.in_flight),
-            _rate(row.events_per_s),
-            _with_error(row.speedup, row.error),
-            f"{100 * row.efficiency:.1f} %",
-            f"{row.most:.2f}",
-            shorten(row.set_by.removeprefix(f"{unit}s "), _SET_BY_WIDTH),
-        )
-    return table
+def _scaling_table(found: Sequence[Scaling], unit: str) -> Table:
+    rows = [
+        (row.n_threads, row.in_flight, _rate(row.events_per_s), _with_error(row.speedup, row.error),
+         row.efficiency, row.most, shorten(row.set_by.removeprefix(f"{unit}s "), _SET_BY_WIDTH))
+        for row in found
+    ]  # fmt: skip
+    numbers = ("threads:text", "in flight:text", "events/s:text", "speed-up:text")
+    heads = (*numbers, "per thread:share", "at most:ratio", "set by")
+    return Table.of("Speed-up over one thread, in a long run", heads, rows)
 
 
 def shorten(label: str, width: int) -> str:

@@ -80,3 +80,12 @@ def measure_ways(
 def _together(repeats: list[Mapping[str, float]]) -> dict[str, Repeated]:
     keys = dict.fromkeys(key for each in repeats for key in each)
     return {key: Repeated(tuple(r[key] for r in repeats if key in r)) for key in keys}
+
+
+def doubling(first: int, last: int) -> list[int]:
+    """first, twice as many, …, and the last."""
+    numbers = []
+    while first < last:
+        numbers.append(first)
+        first *= 2
+    return [*numbers, last]

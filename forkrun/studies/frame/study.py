@@ -8,18 +8,10 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from forkrun.monitoring.host import describe_host
+from forkrun.monitoring.tables import FORMS, Column, Table
 from forkrun.studies.frame.load import OtherLoad
 from forkrun.studies.frame.published import Published, published
-from forkrun.studies.frame.repeats import Row
-
-
-class Column(Struct, frozen=True):
-    """Values of one kind. `form`: of `FORMS` in `report.py`: "time", "size", "share", "count",
-    "rate", "ratio"."""
-
-    key: str
-    title: str
-    form: str
+from forkrun.studies.frame.repeats import Repeated, Row
 
 
 class Figure(Struct, frozen=True):
@@ -112,3 +104,41 @@ class Study(Struct, frozen=True):
             "details": dict(self.details),
             "host": describe_host(),
         }
+
+
+_NOISE_FROM = 0.005
+"""What would be rounded to nothing is not said: counts are the same each time."""
+
+
+def print_study(study: Study) -> None:
+    """The table, each value with the spread of its repeats; published values; conclusions, or why
+    there are none."""
+    columns = [Column(each.key, each.title, "measured") for each in study.columns]
+    rows = [
+        {"name": row.name, **{c.key: _cell(row.values, c) for c in study.columns}}
+        for row in study.rows
+    ]
+    print(f"{study.kind}: {study.name}")
+    print(Table("", [Column("name", ""), *columns], rows).text())
+    if study.n_repeats > 1:
+        print(f"  median of {study.n_repeats} repeats, ± half of their range")
+    for figure in study.figures:
+        what, unit = f"{figure.published.line} {figure.published.name}", figure.published.unit
+        theirs, ours = with_unit(figure.published.value, unit), with_unit(figure.value, unit)
+        print(f"{what}: published {theirs}, here {ours}")
+    why = [f"not conclusive: {study.load}; measure on a quiet machine"]
+    for line in (*study.remarks, *(study.conclusions if study.is_conclusive else why)):
+        print(line)
+
+
+def with_unit(value: float, unit: str) -> str:
+    """A value as published ones are written."""
+    form = {"B": "size", "s": "time", "/s": "rate", "": "ratio"}.get(unit)
+    return FORMS[form](value) if form else f"{value:,.4g} {unit}"
+
+
+def _cell(values: Mapping[str, Repeated], column: Column) -> dict[str, Any] | str:
+    if (value := values.get(column.key)) is None:
+        return ""
+    noise = value.noise if value.noise >= _NOISE_FROM else None
+    return {"value": value.value, "form": column.form, "noise": noise, "digits": 0}

@@ -14,8 +14,9 @@ from pathlib import Path
 from forkrun.base.quantities import duration
 from forkrun.config import JobConfig
 from forkrun.monitoring.records import read_records
+from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
-from forkrun.studies.frame.study import Column, Study
+from forkrun.studies.frame.study import Study
 from forkrun.studies.growth.series import SERIES, Series
 from forkrun.studies.measure.jobs import RunningJob, run_jobs
 

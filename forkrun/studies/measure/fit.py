@@ -1,4 +1,5 @@
-"""Children × threads for a slot, from what a probe of the job measured. Pure."""
+"""Children × threads for a slot, from what a probe of the job measured: the choice, and what is
+said of it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
+
+from forkrun.base.quantities import megabytes, percent
+from forkrun.monitoring.report.parts import text_of
+from forkrun.monitoring.tables import Table
+from forkrun.studies.measure.slot import Slot
 
 # What limits of a slot count besides anonymous memory (page tables, buffers of files), and what
 # grows later than a probe sees.
@@ -123,3 +129,42 @@ def _serial_part(events_per_s: Mapping[int, float]) -> float:
         if n > 1 and one and speed > 0
     ]
     return min(max(sum(parts) / len(parts), 0.0), 1.0) if parts else 0.0
+
+
+def print_fit(slot: Slot, model: JobModel, fit: Fit) -> None:
+    """Slot, probes, table, choice."""
+    print(f"slot: {slot.cores.value:g} cores ({slot.cores.source})")
+    print(f"      {megabytes(slot.memory.value)} ({slot.memory.source})\n")
+    print(text_of([_probes(model.probes), _choices(fit)]))
+    print("\n" + _conclusion(fit, slot, model))
+
+
+def _probes(probes: Sequence[Probe]) -> Table:
+    heads = ("threads:text", "events/s:text", "shared:megabytes", "private:megabytes")
+    rows = [
+        (p.n_threads, f"{p.events_per_s:,.4g}", p.shared_bytes, p.private_bytes) for p in probes
+    ]
+    return Table.of("probes, with one child", heads, rows)
+
+
+def _choices(fit: Fit) -> Table:
+    sizes = ("children:text", "threads:text", "memory needed:megabytes", "expected events/s:text")
+    rows = [
+        ("→" if row == fit.chosen else "", row.n_children, row.n_threads, row.memory_bytes,
+         f"{row.events_per_s:,.4g}", "" if row.fits else "too much memory")
+        for row in fit.rows
+    ]  # fmt: skip
+    return Table.of("children × threads", ("", *sizes, ""), rows)
+
+
+def _conclusion(fit: Fit, slot: Slot, model: JobModel) -> str:
+    if fit.chosen is None:
+        least = min(row.memory_bytes for row in fit.rows)
+        return f"nothing fits: the least is {megabytes(least)}; ask for a larger slot"
+    chosen = fit.chosen
+    return (
+        f"--children {chosen.n_children} --threads {chosen.n_threads}\n"
+        f"memory has a margin of {percent(MARGIN, 0)}; {percent(model.serial_part)} of a child's"
+        " time does not get shorter with more threads;\n"
+        "how children slow each other down (memory bandwidth, disks) is not in this estimate"
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Iterator
 
 from forkrun.base.quantities import megabytes, percent, plural
+from forkrun.monitoring.report.parts import text_of
+from forkrun.monitoring.tables import Table
 from forkrun.studies.measure.memory import MemoryMeasurement
 from forkrun.studies.measure.unshared import UnsharedMemory, why
 
@@ -13,50 +14,40 @@ _MOST_ROOTS = 8
 NO_OWNER = "(no Python object)"
 
 
-def print_memory(measurement: MemoryMeasurement, console: Console) -> None:
+def print_memory(measurement: MemoryMeasurement) -> None:
     """Memory per process, totals, saving."""
-    console.print(_processes(measurement))
-    console.print(_totals(measurement))
-    for line in conclusions(measurement):
-        console.print(line)
+    print(text_of([_processes(measurement), _totals(measurement)]))
+    print("\n" + "\n".join(conclusions(measurement)))
 
 
 def _processes(measurement: MemoryMeasurement) -> Table:
-    table = Table(title=f"{measurement.name}: memory of a process", title_justify="left")
-    table.add_column("")
-    for column in ("private (USS)", "shared", "RSS", "anonymous", "its PSS"):
-        table.add_column(column, justify="right")
     forked, separate = measurement.forked, measurement.separate
-    rows = (
-        ("parent", forked.parent),
-        (f"one of {forked.n_children} children", forked.children),
-        ("separate, before its events", separate.start),
-        ("separate, at most", separate.most),
-    )
-    for name, memory in rows:
-        sizes = (
-            memory.private_bytes, memory.shared_bytes, memory.rss_bytes, memory.anonymous_bytes,
-            memory.pss_anonymous_bytes,
-        )  # fmt: skip
-        table.add_row(name, *map(megabytes, sizes))
-    return table
+    processes = {
+        "parent": forked.parent,
+        f"one of {forked.n_children} children": forked.children,
+        "separate, before its events": separate.start,
+        "separate, at most": separate.most,
+    }
+    names = ("private (USS)", "shared", "RSS", "anonymous", "its PSS")
+    rows = [
+        (name, memory.private_bytes, memory.shared_bytes, memory.rss_bytes,
+         memory.anonymous_bytes, memory.pss_anonymous_bytes)
+        for name, memory in processes.items()
+    ]  # fmt: skip
+    heads = ("", *(f"{name}:megabytes" for name in names))
+    return Table.of(f"{measurement.name}: memory of a process", heads, rows)
 
 
 def _totals(measurement: MemoryMeasurement) -> Table:
     n, mix = measurement.forked.n_children, measurement.separate.mix
-    table = Table(title=f"memory of all {n}", title_justify="left")
-    table.add_column("")
-    for column in ("together", "saving"):
-        table.add_column(column, justify="right")
-    separate = measurement.separate_bytes
-    table.add_row(f"{n} separate processes: {_how(measurement)}", megabytes(separate), "")
-    ideal = (
-        f"ideal: {megabytes(mix.shared_bytes)} shared, {megabytes(mix.private_bytes)} private each"
-    )
-    table.add_row(ideal, megabytes(mix.forked_bytes(n)), percent(measurement.ideal_saving, 2))
+    each = f"{megabytes(mix.shared_bytes)} shared, {megabytes(mix.private_bytes)} private each"
     forked = f"parent and {n} children: PSS of anonymous memory + files once"
-    table.add_row(forked, megabytes(measurement.forked_bytes), percent(measurement.saving, 2))
-    return table
+    rows = (
+        (f"{n} separate processes: {_how(measurement)}", measurement.separate_bytes, ""),
+        (f"ideal: {each}", mix.forked_bytes(n), percent(measurement.ideal_saving, 2)),
+        (forked, measurement.forked_bytes, percent(measurement.saving, 2)),
+    )
+    return Table.of(f"memory of all {n}", ("", "together:megabytes", "saving:text"), rows)
 
 
 def _how(measurement: MemoryMeasurement) -> str:
@@ -90,20 +81,19 @@ def conclusions(measurement: MemoryMeasurement) -> list[str]:
     return lines
 
 
-def print_unshared(unshared: UnsharedMemory, n_rows: int, console: Console) -> None:
+def print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
     """Totals, a table by owner, and one by type and place."""
     sizes = sorted(unshared.by_child_bytes.values()) or [0]
     part = percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)
-    console.print(
+    print(
         f"At the fork {unshared.n_children} children shared {megabytes(unshared.at_fork_bytes)} of"
         f" anonymous memory with their parent.\n"
         f"{megabytes(unshared.private_bytes)} of it ({part}) became private, on average;"
         f" from {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
     )
     for line in imports_of_children(unshared):
-        console.print(line)
-    console.print(_owners(unshared))
-    console.print(_rows(unshared, n_rows))
+        print(line)
+    print("\n" + text_of([_owners(unshared), *_by_place(unshared, n_rows)]))
 
 
 def imports_of_children(unshared: UnsharedMemory) -> list[str]:
@@ -121,42 +111,31 @@ def imports_of_children(unshared: UnsharedMemory) -> list[str]:
 
 
 def _owners(unshared: UnsharedMemory) -> Table:
-    table = Table(title="by owner, per child", title_justify="left")
-    table.add_column("owner")
-    for column in ("at the fork", "became private", "part"):
-        table.add_column(column, justify="right")
-    table.add_column("mostly after")
-    for owner in unshared.owners:
-        part = owner.private_bytes / owner.at_fork_bytes if owner.at_fork_bytes else None
-        table.add_row(
-            owner.owner or NO_OWNER,
-            megabytes(owner.at_fork_bytes),
-            megabytes(owner.private_bytes),
-            percent(part),
-            owner.after or "-",
-        )
-    return table
+    heads = (
+        "owner",
+        "at the fork:megabytes",
+        "became private:megabytes",
+        "part:share",
+        "mostly after",
+    )
+    rows = [
+        (o.owner or NO_OWNER, o.at_fork_bytes, o.private_bytes,
+         o.private_bytes / o.at_fork_bytes if o.at_fork_bytes else None, o.after or None)
+        for o in unshared.owners
+    ]  # fmt: skip
+    return Table.of("by owner, per child", heads, rows)
 
 
-def _rows(unshared: UnsharedMemory, n_rows: int) -> Table:
+def _by_place(unshared: UnsharedMemory, n_rows: int) -> Iterator[Table | str]:
     shown = [row for row in unshared.rows[:n_rows] if row.private_bytes]
     rest = [row for row in unshared.rows[len(shown) :] if row.private_bytes]
-    left = f"and {len(rest)} more rows, {megabytes(sum(r.private_bytes for r in rest))}"
-    table = Table(
-        title="by type and place, per child", title_justify="left", caption=left if rest else None
-    )
-    for column in ("became private", "of"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for column in ("owner", "type", "where", "mostly after", "why, usually"):
-        table.add_column(column, overflow="fold")
-    for row in shown:
-        table.add_row(
-            megabytes(row.private_bytes),
-            megabytes(row.at_fork_bytes),
-            row.owner or NO_OWNER,
-            row.type or "-",
-            row.where,
-            next(iter(row.after), "-"),
-            why(row),
-        )
-    return table
+    sizes = ("became private:megabytes", "of:megabytes")
+    heads = (*sizes, "owner", "type", "where", "mostly after", "why, usually")
+    rows = [
+        (row.private_bytes, row.at_fork_bytes, row.owner or NO_OWNER, row.type or None, row.where,
+         next(iter(row.after), None), why(row))
+        for row in shown
+    ]  # fmt: skip
+    yield Table.of("by type and place, per child", heads, rows)
+    if rest:
+        yield f"and {len(rest)} more rows, {megabytes(sum(r.private_bytes for r in rest))}"

@@ -12,11 +12,12 @@ from forkrun.base.quantities import plural
 from forkrun.config import IdBranches
 from forkrun.formats.registry import format_named
 from forkrun.index import FileIndex, index_files
+from forkrun.monitoring.tables import Column
 from forkrun.studies.columns.opened import OpenedFile
 from forkrun.studies.columns.ways import Pass, read_in_order
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
-from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study
 from forkrun.studies.order.copies import Events, pieces_by_lumi
 
 TOGETHER, SCATTERED = "lumis together", "lumis scattered"

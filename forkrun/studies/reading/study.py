@@ -11,11 +11,12 @@ from forkrun.base.quantities import percent, size
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
+from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.job_ways import run_way
 from forkrun.studies.frame.page_cache import COLD_SHARE, cached_share, drop_from_cache, warm_cache
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
-from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study
 
 ONE_CHILD, ONE, MAX, GUIDED = "one child", "N = 1", "N = max", "guided"
 COLUMNS = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from forkrun.studies.frame.doubling import doubling
+from forkrun.studies.frame.repeats import doubling
 
 
 class Point(Struct, frozen=True):

@@ -7,8 +7,9 @@ from functools import partial
 
 from forkrun.base.cpus import usable_cpus
 from forkrun.base.quantities import duration, percent
+from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.repeats import Row, measure_ways
-from forkrun.studies.frame.study import Column, Curve, Plot, Study
+from forkrun.studies.frame.study import Curve, Plot, Study
 from forkrun.studies.scaling.limits import GOOD_SHARE, Use, efficiency, reason
 from forkrun.studies.scaling.points import Point
 

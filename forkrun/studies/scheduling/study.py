@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from forkrun.base.quantities import percent
+from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, measure_ways
-from forkrun.studies.frame.study import Column, Curve, Figure, Plot, Study
+from forkrun.studies.frame.study import Curve, Figure, Plot, Study
 from forkrun.studies.replay.model import ReplayJob
 from forkrun.studies.scheduling.ways import THREADS, Sizes, ways
 

@@ -13,9 +13,8 @@ from forkrun.index import FileIndex, LumiRanges
 from forkrun.monitoring.report.children import spread, utilization
 from forkrun.plan import LumiMask, Plan, Selected, plan_selected, select_events
 from forkrun.studies.simulation.costs import Costs
-from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times
+from forkrun.studies.simulation.hand_out import Overheads, hand_out, reads_of, unit_times
 from forkrun.studies.simulation.layout import Layout, layout_of
-from forkrun.studies.simulation.reading import reads_of
 
 MAX_TURNS = 20_000_000
 """Turns of more than this are not simulated: a plan of them would not fit in memory."""

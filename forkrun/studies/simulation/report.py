@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
 
-from forkrun.base.quantities import DASH, plural
+from forkrun.base.quantities import plural
+from forkrun.monitoring.tables import Table
 from forkrun.studies.frame.study import Curve, Plot
 from forkrun.studies.simulation.compare import Simulated
 from forkrun.studies.simulation.layout import Layout
 
-_COLUMNS = (
-    "",
-    "utili-\nzation",
-    "disper-\nsion",
-    "wall\n\\[s]",
-    "effi-\nciency",
-    "stret-\nches",
-    "events\neach",
-    "cl. per\nread",
-)
+_HEADS = (
+    "", "util.:fraction", "disp.:fraction", "wall [s]:text", "effic.:fraction", "stretches:count",
+    "events:text", "clusters:text",
+)  # fmt: skip
 _WORDS = """\
-utilization: mean over longest busy time, overhead included; dispersion: their
-standard deviation over their mean; efficiency: ideal over actual wall time;
-stretches: what children take at a time, with their mean number of events;
-clusters per read: length of what a stretch reads in a row"""
+util., utilization: mean over longest busy time, overhead included; disp., dispersion:
+their standard deviation over their mean; effic., efficiency: ideal over actual wall
+time; stretches: what children take at a time, events: their mean number of events;
+clusters: length of what a stretch reads in a row"""
 
 
 class Simulation(Struct, frozen=True):
@@ -74,49 +67,30 @@ def describe_input(layout: Layout) -> str:
 
 def print_simulation(simulation: Simulation) -> None:
     """A table, and what its words mean."""
-    console = Console(highlight=False)
-    console.print(simulation.input)
+    print(simulation.input)
     overhead = f"{1e3 * simulation.overhead_s:.3g} ms per stretch"
     if simulation.call_s:
         overhead += f", {1e3 * simulation.call_s:.3g} ms per call"
-    console.print(f"costs: {simulation.costs}; {overhead}", end="\n\n")
-    console.print(_table(simulation))
-    console.print(f"\n{_WORDS}")
+    print(f"costs: {simulation.costs}; {overhead}", end="\n\n")
+    print(Table.of("", _HEADS, _rows(simulation)).text())
+    print(f"\n{_WORDS}")
 
 
-def _table(simulation: Simulation) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), show_edge=False, pad_edge=False)
-    for name in _COLUMNS:
-        table.add_column(name, justify="right" if table.columns else "left", no_wrap=True)
+def _rows(simulation: Simulation) -> Iterator[tuple[Any, ...]]:
     rows = sorted(simulation.rows, key=lambda row: row.children)  # stable
     for children, group in groupby(rows, key=lambda row: row.children):
-        members = list(group)
-        ideal = ("1.000", "0.000", _time(members[0].ideal_s), "1.000")
-        table.add_row(f"{children} children, ideal", *ideal, style="dim")
-        for row in members:
-            table.add_row(*_cells(row), end_section=row is members[-1])
-    return table
-
-
-def _cells(row: Simulated) -> tuple[str, ...]:
-    return (
-        f"  {row.distribution}",
-        _fraction(row.utilization),
-        _fraction(row.relative_std),
-        _time(row.wall_s),
-        _fraction(row.efficiency),
-        f"{row.n_stretches:,}",
-        _number(row.mean_stretch_events),
-        _number(row.mean_read_clusters),
-    )
+        for n, row in enumerate(group):
+            if n == 0:
+                yield f"{children} children, ideal", 1.0, 0.0, _time(row.ideal_s), 1.0, *[""] * 3
+            yield (
+                f"  {row.distribution}", row.utilization, row.relative_std, _time(row.wall_s),
+                row.efficiency, row.n_stretches, _number(row.mean_stretch_events),
+                _number(row.mean_read_clusters),
+            )  # fmt: skip
 
 
 def _number(value: float) -> str:
     return f"{value:.2g}" if value < 1 else f"{value:,.{1 if value < 100 else 0}f}"
-
-
-def _fraction(value: float | None) -> str:
-    return DASH if value is None else f"{value:.3f}"
 
 
 def _time(time_s: float) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.studies.frame.doubling import doubling
+from forkrun.studies.frame.repeats import doubling
 from forkrun.studies.measure.fit import MARGIN, JobModel, Probe, choose
 
 GB = 1e9

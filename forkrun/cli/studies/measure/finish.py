@@ -16,11 +16,8 @@ from forkrun.cli.arguments import add_option
 from forkrun.errors import NOT_CONCLUSIVE, ConfigError, OutputError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from forkrun.studies.frame.study import Study
 
-_WIDTH = 140
 _PICTURES = (".png", ".svg", ".pdf")
 _MOST_REPEATS = 1000
 
@@ -54,9 +51,9 @@ def check_destinations(options: argparse.Namespace) -> None:
 
 def finish_study(study: Study, options: argparse.Namespace) -> int:
     """Prints, writes and draws; returns the exit code: NOT_CONCLUSIVE of a busy machine."""
-    from forkrun.studies.frame.report import print_study
+    from forkrun.studies.frame.study import print_study
 
-    print_study(study, wide_console())
+    print_study(study)
     write_json(options.json, study.to_json())
     if options.plot is not None and study.plot is not None:
         from forkrun.studies.frame.plot import write_plot  # matplotlib
@@ -73,14 +70,6 @@ def folder_for_runs(output: Path | None) -> Any:
     with output_errors(output):
         output.mkdir(parents=True, exist_ok=True)
     return nullcontext(output.absolute())
-
-
-def wide_console() -> Console:
-    """A console that is wide enough for the tables, also in a file."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    return console if console.width >= _WIDTH else Console(highlight=False, width=_WIDTH)
 
 
 def write_json(file: Path | None, value: dict[str, Any]) -> None:

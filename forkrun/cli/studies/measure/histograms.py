@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure histograms`."""
-    from forkrun.studies.frame.doubling import doubling
+    from forkrun.studies.frame.repeats import doubling
     from forkrun.studies.histograms.study import measure_histograms
 
     threads = sorted(set(options.threads or doubling(1, 2 * usable_cpus())))

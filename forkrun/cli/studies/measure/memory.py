@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from forkrun.base.quantities import whole_number
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.cli.studies.measure.finish import folder_for_runs, wide_console, write_json
+from forkrun.cli.studies.measure.finish import folder_for_runs, write_json
 from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
 
@@ -59,7 +59,7 @@ def measure(options: argparse.Namespace) -> int:
         say = (lambda _: None) if options.quiet else (lambda text: print(text, file=sys.stderr))
         with naming(options.config or "--reference"):
             measurement = measure_memory(config, Path(folder), options.processes, say, reference)
-    print_memory(measurement, wide_console())
+    print_memory(measurement)
     write_json(options.json, measurement.to_json())
     if options.plots is not None:
         from forkrun.studies.measure.plots import plot_memory  # matplotlib

@@ -57,7 +57,7 @@ def _together(lists: list[list[int]] | None) -> list[int] | None:
 
 def _numbers(text: str) -> list[int]:
     """`4`, or `1..8`: the first, twice as many, …, the last."""
-    from forkrun.studies.frame.doubling import doubling
+    from forkrun.studies.frame.repeats import doubling
 
     found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text)
     if found is None or not 1 <= int(found[1]) <= int(found[2] or found[1]) <= _MOST_CORES:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming
-from forkrun.cli.studies.measure.finish import folder_for_runs, wide_console, write_json
+from forkrun.cli.studies.measure.finish import folder_for_runs, write_json
 from forkrun.cli.studies.measure.memory import OUTPUT
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -41,7 +41,7 @@ def measure(options: argparse.Namespace) -> int:
         elif not RunDirectory(run_dir).is_run_directory():
             raise ConfigError(f"measure unshared: {run_dir} is not a run directory")
         unshared = read_unshared(run_dir)
-    print_unshared(unshared, options.rows, wide_console())
+    print_unshared(unshared, options.rows)
     write_json(options.json, unshared.to_json())
     if options.plots is not None:
         from forkrun.studies.measure.plots import plot_unshared  # matplotlib
