@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forkrun.base.quantities import bar, count, percent, plural
+from forkrun.base.quantities import bar, clock, count, percent, plural
 from forkrun.base.user_text import printable
 from forkrun.batch.course import read_submissions
 from forkrun.batch.logs import error_of_merge, logs_of, tail
@@ -27,7 +27,8 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
         f" {count(status.total('n_units'))} of {count(status.total('n_units_planned'))} units"
     )
     if status.total("rate"):
-        yield f"{count(status.total('rate'))} events per second; {_left(status)} left"
+        left = "an unknown time" if status.time_left_s is None else clock(status.time_left_s)
+        yield f"{count(status.total('rate'))} events per second; {left} left"
     if status.total("n_left_out"):
         yield f"{count(status.total('n_left_out'))} events that crash the child were left out"
     yield from missing_words(status)
@@ -44,15 +45,6 @@ def _waits(status: JobStatus) -> Iterator[str]:
     for reason in sorted({node.reason for node in waiting}):
         n = sum(node.reason == reason for node in waiting)
         yield f"{plural(n, 'node')} may never begin: {printable(reason)}"
-
-
-def _left(status: JobStatus) -> str:
-    left_s = status.time_left_s
-    if left_s is None:
-        return "an unknown time"
-    minutes, seconds = divmod(round(left_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}"
 
 
 def _failures(folder: RunDirectory, status: JobStatus) -> Iterator[str]:

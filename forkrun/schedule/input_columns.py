@@ -20,9 +20,14 @@ from forkrun.index import Branch, FileIndex, input_files, try_index, with_friend
 from forkrun.index.datasets import with_datasets
 from forkrun.index.read import describe_files
 from forkrun.modules.objects.collections import Columns, NamingRule
+from forkrun.monitoring.tables import Column, Table
 from forkrun.schedule.input_branches import InputBranches
 
-_HEAD = ("name", "type", "collection", "in", "unpacked", "in file", "compression")
+_COLUMNS = (
+    Column("name", "name"), Column("type", "type"), Column("collection", "collection"),
+    Column("held_by", "in"), Column("unpacked", "unpacked"), Column("stored", "in file"),
+    Column("how", "compression"),
+)  # fmt: skip
 
 
 class InputColumn(Struct, frozen=True):
@@ -41,13 +46,17 @@ class InputColumn(Struct, frozen=True):
     why_none: str = ""
     n_within: int = 0
 
-    def cells(self) -> tuple[str, ...]:
-        """As the table has them."""
+    def as_row(self) -> dict[str, Any]:
+        """As the table has it."""
         how = f"not a column: {self.why_none}" if self.why_none else self.compression
         if self.n_within:
             how = f"objects: {plural(self.n_within, 'column')} of their members"
-        sizes = (size(self.n_bytes), size(self.n_stored)) if self.n_bytes is not None else ("", "")
-        return (self.name, self.type, self.collection, self.held_by, *sizes, how)
+        sizes = {
+            "unpacked": self.n_bytes,
+            "stored": None if self.n_bytes is None else self.n_stored,
+        }
+        texts = {key: "" if n is None else size(n) for key, n in sizes.items()}
+        return {**asdict(self), **texts, "how": how}
 
 
 class InputColumns(Sequence[InputColumn]):
@@ -90,26 +99,17 @@ class InputColumns(Sequence[InputColumn]):
         return [asdict(column) for column in self._columns]
 
     def __str__(self) -> str:
-        rows = self._rows()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        widths[-1] = 0
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([*lines, "", self._last_line])
+        return f"{self._table.text(indent='')}\n\n{self._last_line}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-        head, *rows = self._rows()
-        body = "".join(_html_row("td", row) for row in rows)
-        last = escape(self._last_line)
-        return f"<table>{_html_row('th', head)}{body}</table><p>{last}</p>"
+        return f"{self._table.html()}<p>{escape(self._last_line)}</p>"
 
-    def _rows(self) -> list[list[str]]:
-        """Without columns of the table that say nothing."""
-        rows = [_HEAD, *(column.cells() for column in self._columns)]
-        told = [number for number in range(len(_HEAD)) if any(row[number] for row in rows[1:])]
-        return [[row[number] for number in told or [0]] for row in rows]
+    @property
+    def _table(self) -> Table:
+        return Table("", _COLUMNS, [column.as_row() for column in self._columns])
 
     @property
     def _last_line(self) -> str:
@@ -123,10 +123,6 @@ def _is_like(name: str, pattern: str) -> bool:
     if set(pattern) & set("*?["):
         return fnmatchcase(name, pattern)
     return pattern.casefold() in name.casefold()
-
-
-def _html_row(tag: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
 def columns_of_input(config: JobConfig) -> InputColumns:

@@ -4,6 +4,7 @@ the commits of each child, the calls of modules on its threads, and the memory o
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -11,13 +12,45 @@ from pathlib import Path
 from msgspec import Struct
 
 from forkrun.base.regular_file import read_regular
-from forkrun.monitoring.export.protobuf import message, number, real, text
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.page.series import parent_bars
 from forkrun.monitoring.timing.course import KINDS, ChildCourses, read_courses
 from forkrun.monitoring.timing.trace import Call, calls_of, first_call_ns
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
+
+
+def varint(value: int) -> bytes:
+    """A number of 64 bits in groups of seven, the lowest first."""
+    value &= (1 << 64) - 1
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
+def number(field: int, value: int) -> bytes:
+    """A field of an integer, enum or bool."""
+    return varint(field << 3) + varint(value)
+
+
+def message(field: int, *parts: bytes) -> bytes:
+    """A field that is a message of its own; parts: its fields."""
+    content = b"".join(parts)
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def text(field: int, value: str) -> bytes:
+    """A field of a string."""
+    return message(field, value.encode("utf-8", "replace"))
+
+
+def real(field: int, value: float) -> bytes:
+    """A field of a double."""
+    return varint(field << 3 | 1) + struct.pack("<d", value)
+
 
 # Numbers of fields, by message.
 _PACKET = 1

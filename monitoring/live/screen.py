@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec.structs import asdict
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from forkrun.base.quantities import DASH, bar, count, percent, plural, seconds, size
+from forkrun.base.quantities import bar, clock, count, percent, plural, seconds, size
 from forkrun.base.user_text import printable
 from forkrun.monitoring.live.state import LiveJob, Worker
+from forkrun.monitoring.tables import Column, Table
 
 ORDERS = ("name", "events", "memory", "idle")
 """What rows may be sorted by."""
-_WIDE = 70
-"""Columns of a terminal that shows all figures."""
 _N_LINES = 6
 _OVERHEAD = 9
 """Lines of a screen that are neither rows nor lines of logs."""
@@ -58,16 +60,10 @@ def _progress(job: LiveJob, now_s: float, width: int) -> str:
         return f"{count(done)} events"
     share = done / planned if planned else 1.0
     left_s = job.left_s(now_s)
-    left = f", {_clock(left_s)} left" if left_s is not None and job.whole.outcome is None else ""
+    left = f", {clock(left_s)} left" if left_s is not None and job.whole.outcome is None else ""
     rate = "" if job.whole.outcome is not None else f", {count(job.rate(now_s))}/s"
     text = f" {percent(share)} · {count(done)} of {count(planned)} events{rate}{left}"
     return bar(share, max(min(width - len(text) - 1, 40), 5)) + text
-
-
-def _clock(time_s: float) -> str:
-    minutes, left_s = divmod(round(time_s), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{left_s:02d}" if hours else f"{minutes}:{left_s:02d}"
 
 
 def _memory(job: LiveJob) -> str:
@@ -77,34 +73,37 @@ def _memory(job: LiveJob) -> str:
     return f"Memory {size(pss)}: {size(max(pss - private, 0))} shared, {size(private)} private"
 
 
+_COLUMNS = (
+    Column("name", ""), Column("n_events", "events", "count"), Column("rate", "per s", "count"),
+    Column("n_commits", "commits", "count", 1), Column("cpu_efficiency", "CPU", "share", 1),
+    Column("pss", "PSS", "size", 1), Column("private", "private", "size", 1),
+    Column("last", "last", "text", 1), Column("what", ""),
+)  # fmt: skip
+
+
 def _rows(workers: list[Worker], now_s: float, width: int) -> Text:
     """A line for each worker, below a head. Text and not a rich table, which takes 20 times as
     long: many children are drawn again and again beside a job that wants the CPUs."""
-    heads = ["", "events", "per s", "commits", "CPU", "PSS", "private", "last", ""]
-    kept = range(len(heads)) if width >= _WIDE else (0, 1, 2, len(heads) - 1)
-    rows = [heads, *(_cells(worker, now_s) for worker in workers)]
-    widths = {n: max(len(row[n]) for row in rows) for n in kept}
-    styles = ["bold", *("dim" if worker.is_over else "" for worker in workers)]
-    text = Text(no_wrap=True, end="")
-    for row, style in zip(rows, styles, strict=True):
-        cells = [row[n].rjust(widths[n]) if heads[n] else row[n].ljust(widths[n]) for n in kept]
-        text.append(_cut("  ".join(cells).rstrip(), width) + "\n", style)
+    table = Table("", _COLUMNS, [_row(worker, now_s) for worker in workers])
+    head, *lines = table.text(width, "").splitlines()
+    text = Text(f"{_cut(head, width)}\n", "bold", no_wrap=True, end="")
+    for line, worker in zip(lines, workers, strict=True):
+        text.append(_cut(line, width) + "\n", "dim" if worker.is_over else "")
     return text
 
 
-def _cells(worker: Worker, now_s: float) -> list[str]:
-    idle = f"{seconds(max(now_s - worker.last_s, 0.0))} s ago" if worker.last_s else DASH
-    return [
-        worker.name,
-        count(worker.n_events),
-        count(worker.rate),
-        count(worker.n_commits),
-        percent(worker.cpu_efficiency, 0),
-        size(worker.pss) if worker.pss else DASH,
-        size(worker.private) if worker.private else DASH,
-        DASH if worker.is_over else idle,
-        printable(worker.what),
-    ]
+def _row(worker: Worker, now_s: float) -> dict[str, Any]:
+    return {
+        **asdict(worker),
+        "rate": worker.rate,
+        "cpu_efficiency": worker.cpu_efficiency,
+        "pss": worker.pss or None,
+        "private": worker.private or None,
+        "last": f"{seconds(max(now_s - worker.last_s, 0.0))} s ago"
+        if worker.last_s and not worker.is_over
+        else None,
+        "what": printable(worker.what),
+    }
 
 
 def _sorted(workers: list[Worker], order: str, now_s: float) -> list[Worker]:
