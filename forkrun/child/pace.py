@@ -61,6 +61,8 @@ _LONGEST_BLOCK_S = 0.25
 balance would suffer."""
 _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
+_SMALLEST_BLOCK = 1024
+"""Events of a block, at least, however much memory that takes: each costs a call."""
 _SLOW = 10.0
 """Events per second that children leave to each other rather than read ahead."""
 
@@ -88,6 +90,8 @@ class Pace:
         self._calls: deque[tuple[float, float]] = deque(maxlen=_CALLS_KEPT)
         self._fixed_s: deque[float] = deque(maxlen=_CALLS_KEPT)
         self._shortest_call_s = inf
+        self._n_largest = 1
+        """Events of the largest block so far, for which its columns have memory."""
         self._per_call_s = 0.0
         self._commit_s = 0.0
         self.n_calls = 0.0
@@ -187,15 +191,18 @@ class Pace:
         per_call_s *= self._slowness
         least_s = wall_s / (_MOST_FIXED if self._is_trusted else _MOST_FIXED_AT_FIRST)
         self._rate_of_events = n_events / max(wall_s - n_calls * per_call_s, least_s)
-        if not self._grows:
+        if self.block_size is not None:
             return
-        n_bytes = n_column_bytes / min(n_events, self.block)
-        if 2 * n_events > self.block:
-            self._choose_block(n_events / call_s, n_column_bytes)
+        self._n_largest = max(self._n_largest, min(n_events, self.block))
+        n_bytes = n_column_bytes / self._n_largest
+        if self._grows and 2 * n_events > self.block:
+            self._choose_block(n_events / call_s, n_bytes)
         if self._grows and self._fixed_s:
             self._expect_larger(n_bytes)
         elif self._grows:
             self._expect_second(n_bytes)
+        if self.block * n_bytes > _COLUMN_BYTES:
+            self.block = min(self.block, max(int(_COLUMN_BYTES / n_bytes), _SMALLEST_BLOCK))
 
     def _note_call(self, n_events: float, call_s: float) -> None:
         """Calls of different sizes show what is paid for each: no more than the shortest of them
@@ -229,13 +236,14 @@ class Pace:
         larger = int(min(worth, short, _COLUMN_BYTES / n_bytes if n_bytes else inf, _LARGEST_BLOCK))
         self.block = max(self.block, larger)
 
-    def _choose_block(self, rate: float, n_column_bytes: int) -> None:
-        """Tries larger blocks as long as they are faster, short enough and small enough."""
+    def _choose_block(self, rate: float, n_bytes: float) -> None:
+        """Tries larger blocks as long as they are faster, short enough and small enough. `n_bytes`:
+        of the columns of an event."""
         best_block, best_rate = self._best
         is_worth_it = self.block == best_block or rate > _GAIN * best_rate
         self._best = (self.block, max(best_rate, rate))
         larger = self._larger
-        is_wide = n_column_bytes * larger > _COLUMN_BYTES * self.block
+        is_wide = n_bytes * larger > _COLUMN_BYTES
         if not is_worth_it or is_wide or larger == self.block:
             self._grows = False
         elif self.block / self._rate <= max(_LONGEST_BLOCK_S, 2 * self._per_call_s):

@@ -91,6 +91,17 @@ def test_wide_events_get_blocks_that_fit_the_memory() -> None:
     assert pace.block * 4000 <= 64_000_000
 
 
+@pytest.mark.parametrize(("n_bytes", "block"), [(16_000, 4_000), (1_000_000, 1_024)])
+def test_and_fewer_events_than_first_blocks_have_where_these_would_not_fit(
+    n_bytes: int, block: int
+) -> None:
+    pace = Pace(4, None)
+    pace.note(16, 0.4, 0.4, n_bytes * 16)
+    assert pace.block == block
+    pace.note(8, 0.3, 0.3, n_bytes * 16)  # columns keep the memory of the largest block
+    assert pace.block == block
+
+
 def test_a_given_block_size_is_kept() -> None:
     pace = Pace(1, 7)
     run(pace, 10_000, s_per_call=0.02, s_per_event=5e-7)
