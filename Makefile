@@ -20,7 +20,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
 
 demo: $(VENV)/built ## generate input, run a skim and a reconstruction with 8 children, print what they cost
 	@mkdir -p build/demo
@@ -153,6 +153,9 @@ test-batch: build ## jobs on many nodes: Slurm, HTCondor and Dask on this machin
 	tests/batch/install.sh $(BIN) build/condor
 	FORKRUN_CONDOR="$(CURDIR)/build/condor" $(BIN)/python -m pytest --numprocesses 0 --timeout 1800 tests/batch
 	$(BIN)/python tests/batch/failures.py --failures $(FAILURES)
+
+races: build ## pairs of commands at the same moment in jobs on nodes of this machine, with counts; more: make races RACES_ARGS="--rounds 1000"
+	$(BIN)/python tests/batch/races.py $(RACES_ARGS)
 
 bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start
 	$(BIN)/python tests/benchmarks/bench_memory.py $(BENCH_ARGS)

@@ -15,6 +15,8 @@ _OUT_OF_MEMORY = re.compile(
     r"oom[-_ ]?kill|out[ _]of[ _]memory|memory cgroup|memory limit", re.IGNORECASE
 )
 _MOST_LINES = 1000
+SCANCELLED = "slurm: the job was cancelled"
+"""Last words of a node whose job Slurm does not queue again."""
 _MARK = "--- forkrun: submission "
 _HELD = "012"
 _ENDS_OF_HTCONDOR = ("007 ", "009 ", "012 ", "021 ", "022 ", "024 ")

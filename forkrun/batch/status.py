@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -16,7 +18,7 @@ from forkrun.batch.course import (
     read_submissions,
 )
 from forkrun.batch.known_progress import KnownProgress
-from forkrun.batch.logs import last_words
+from forkrun.batch.logs import SCANCELLED, last_words, speaks_of_memory
 from forkrun.batch.systems.choose import system_of
 from forkrun.batch.systems.script import merge_script
 from forkrun.batch.systems.system import Alive, Life
@@ -34,7 +36,9 @@ class State(StrEnum):
     RUNNING = "running"
     WAITING = "waiting"
     ENDED_EARLY = "ended early"
-    """Out of time, evicted or asked to end, and not requeued: exit code 9."""
+    """Out of time or evicted, and not requeued: exit code 9."""
+    CANCELLED = "cancelled"
+    """Ended by `forkrun kill`, `scancel`, `condor_rm` or whoever sent SIGTERM."""
     FAILED = "failed"
     LOST = "lost"
     """Its job is over and has not said why."""
@@ -45,8 +49,17 @@ class State(StrEnum):
 
 _CLOCKS_S = 30.0
 """By which clocks of machines may differ."""
-MISSING = (State.ENDED_EARLY, State.FAILED, State.LOST, State.NOT_SUBMITTED)
+MISSING = (State.ENDED_EARLY, State.CANCELLED, State.FAILED, State.LOST, State.NOT_SUBMITTED)
 """States of nodes that nobody will bring to their end."""
+
+
+_TERMINATED, _KILLED = 128 + signal.SIGTERM, 128 + signal.SIGKILL
+_OF_KILLS = (None, OutOfTimeError.exit_code, _TERMINATED, _KILLED)
+"""Exit codes of nodes that were asked to end."""
+_BY_SIGTERM = "SIGTERM ended it: scancel, condor_rm or the batch system"
+_BY_SLURM = re.compile(r"CANCELLED AT \S+(?: DUE [Tt][Oo] (?P<why>[A-Z ]+?))? \*\*\*")
+_WHY_EARLY = (None, "TIME LIMIT", "PREEMPTION")
+"""Why Slurm ends jobs whose machine lives; None: somebody has asked for it."""
 
 
 class NodeStatus(Struct, frozen=True):
@@ -171,6 +184,9 @@ def _node(
     )
     is_alive = not is_done and is_held(node.lock)
     state = _state(is_done, is_alive, number, submission, lives, course, killed_s)
+    reason = _reason(folder, number, state, submission, lives, course, killed_s)
+    if state in (State.LOST, State.ENDED_EARLY) and (told := state_told(reason)):
+        state = told
     return NodeStatus(
         number,
         state,
@@ -183,7 +199,7 @@ def _node(
         len(course.starts),
         course.host,
         course.last_code,
-        _reason(folder, number, state, submission, lives, course),
+        reason,
     )
 
 
@@ -194,17 +210,33 @@ def _reason(
     submission: NodeJobs | None,
     lives: Mapping[int, Alive] | None,
     course: NodeCourse,
+    killed_s: float,
 ) -> str:
     """Why it is missing, or waits; "" if that is not known or as usual."""
     if state is State.WAITING and lives:
         return lives[number].why
     if state not in MISSING or submission is None:
         return ""
-    if state is State.ENDED_EARLY and not _has_begun(course, submission):
-        return "it was asked to end before it began"
+    if state is State.CANCELLED:
+        who = "forkrun kill" if _is_killed(course, submission, killed_s) else _BY_SIGTERM
+        return who + (" before it began" if not _has_begun(course, submission) else "")
     is_lost = state is State.LOST
     said = last_words(folder, number, submission, errors_alone=is_lost)
+    if course.last_code == _KILLED and not speaks_of_memory(folder, number, submission):
+        return "SIGKILL ended it, as where memory is short" + (
+            f"; last said: {said}" if said else ""
+        )
     return said or ("its job ended without a reason; it may have been killed" if is_lost else "")
+
+
+def state_told(said: str) -> State | None:
+    """How the batch system ended a node's job, by its last words; None: they do not say."""
+    if "condor_rm" in said or SCANCELLED in said:
+        return State.CANCELLED
+    found = _BY_SLURM.search(said)
+    if found is None or found["why"] not in _WHY_EARLY:
+        return None
+    return State.ENDED_EARLY if found["why"] else State.CANCELLED
 
 
 def _state(
@@ -235,13 +267,22 @@ def _has_begun(course: NodeCourse, submission: NodeJobs) -> bool:
     return bool(course.starts) and course.starts[-1] >= submission.time_s - _CLOCKS_S
 
 
+def _is_killed(course: NodeCourse, submission: NodeJobs, killed_s: float) -> bool:
+    """Whether `forkrun kill` was called since it was submitted, and since its parent began."""
+    begun_s = course.starts[-1] if _has_begun(course, submission) else 0.0
+    return killed_s >= max(submission.time_s, begun_s - _CLOCKS_S)
+
+
 def _ended(course: NodeCourse, submission: NodeJobs, killed_s: float) -> State:
-    if not _has_begun(course, submission):
-        return State.ENDED_EARLY if killed_s >= submission.time_s else State.LOST
-    if course.last_code is None:
+    has_begun, is_killed = (
+        _has_begun(course, submission), _is_killed(course, submission, killed_s),
+    )  # fmt: skip
+    code = course.last_code if has_begun else None
+    if (is_killed and code in _OF_KILLS) or code == _TERMINATED:
+        return State.CANCELLED
+    if code is None:
         return State.LOST
-    is_late = course.last_code == OutOfTimeError.exit_code
-    return State.ENDED_EARLY if is_late else State.FAILED
+    return State.ENDED_EARLY if code == OutOfTimeError.exit_code else State.FAILED
 
 
 def _rate(progress: RunProgress, since_s: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from forkrun.base.quantities import bar, clock, count, percent, plural
@@ -33,6 +34,7 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
         yield f"{count(status.total('n_left_out'))} events that crash the child were left out"
     yield from missing_words(status)
     yield from _waits(status)
+    yield from _cancellations(status)
     if not status.answers:
         yield "the batch system does not answer: it is unknown which nodes wait or have ended"
     yield from _failures(folder, status)
@@ -45,6 +47,13 @@ def _waits(status: JobStatus) -> Iterator[str]:
     for reason in sorted({node.reason for node in waiting}):
         n = sum(node.reason == reason for node in waiting)
         yield f"{plural(n, 'node')} may never begin: {printable(reason)}"
+
+
+def _cancellations(status: JobStatus) -> Iterator[str]:
+    """Who has ended nodes."""
+    who = Counter(node.reason for node in status.nodes if node.state is State.CANCELLED)
+    for reason, n in sorted(who.items()):
+        yield f"{plural(n, 'node')} cancelled: {printable(reason)}"
 
 
 def _failures(folder: RunDirectory, status: JobStatus) -> Iterator[str]:

@@ -117,7 +117,7 @@ def _kill_merges(run: Path, this: Round, dice: random.Random) -> None:
 def _disturb(folder: RunDirectory, this: Round, dice: random.Random, most: int) -> JobStatus:
     """Waits a random time, then kills a node, sometimes several, seldom a queue."""
     time.sleep(dice.uniform(0.0, 0.6))
-    running = _running(folder)
+    running = running_groups(folder)
     for group in dice.sample(running, min(len(running), dice.choice([1, 1, 2, 6]))):
         if this.n_failures < most:
             with suppress(ProcessLookupError):
@@ -128,7 +128,7 @@ def _disturb(folder: RunDirectory, this: Round, dice: random.Random, most: int) 
     return read_status(folder, NodeRanges.read(folder))
 
 
-def _running(folder: RunDirectory) -> list[int]:
+def running_groups(folder: RunDirectory) -> list[int]:
     """Process groups of the nodes that run."""
     groups: list[int] = []
     for submission in read_submissions(folder):

@@ -69,11 +69,16 @@ class Job:
 
     def submit(self, run: Path, *options: object, on: str = "local") -> Ended:
         """Submits it, with a command that finds this forkrun; served on this machine."""
-        python = served_python() if on == "local" else sys.executable
-        path = environment()["PYTHONPATH"]
-        command = f"env PYTHONPATH={shlex.quote(path)} {python} -m forkrun"
-        given = ("--set", f"batch.command={json.dumps(command)}", *options)
-        return forkrun("submit", self.file, "--on", on, "-o", run, *given, cwd=self.folder)
+        return forkrun(*submission_of(self.file, run, *options, on=on), cwd=self.folder)
+
+
+def submission_of(file: Path, run: Path, *options: object, on: str = "local") -> list[object]:
+    """The command that submits a job so."""
+    python = served_python() if on == "local" else sys.executable
+    path = environment()["PYTHONPATH"]
+    command = f"env PYTHONPATH={shlex.quote(path)} {python} -m forkrun"
+    given = ("--set", f"batch.command={json.dumps(command)}", *options)
+    return ["submit", file, "--on", on, "-o", run, *given]
 
 
 def status_of(run: Path) -> dict[str, Any]:

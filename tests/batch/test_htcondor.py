@@ -94,7 +94,7 @@ def test_a_job_survives_what_happens_to_nodes(condor: Pool, job: Job) -> None:
     assert condor.call("bash", "-c", f"kill -KILL {lock['pid']}").code == 0
     wait_long(lambda: _status(condor, run)["nodes"][3]["state"] == "failed")
     assert _status(condor, run)["nodes"][3]["code"] == 137
-    wait_long(lambda: _status(condor, run)["nodes"][0]["state"] == "ended early")
+    wait_long(lambda: _status(condor, run)["nodes"][0]["state"] == "cancelled")
     assert "condor_rm" in _status(condor, run)["nodes"][0]["reason"]
     condor.kill_daemon("condor_schedd")
     silent = _status(condor, run)
@@ -102,7 +102,9 @@ def test_a_job_survives_what_happens_to_nodes(condor: Pool, job: Job) -> None:
 
     def is_done() -> bool:
         status = _status(condor, run)
-        missing = [status["states"][state] for state in ("failed", "lost", "ended early")]
+        missing = [
+            status["states"][state] for state in ("failed", "lost", "ended early", "cancelled")
+        ]
         if sum(missing) and status["batch_system_answers"]:
             condor.forkrun("resubmit", run)
         return bool(status["states"]["done"] == 4)
@@ -145,10 +147,10 @@ def test_what_is_killed_ends_and_is_kept(condor: Pool, job: Job) -> None:
     assert _submit(condor, job, run, "batch.cores=1", long).code == 0
     wait_long(lambda: _status(condor, run)["nodes"][1]["n_units"] > 0)
     assert condor.forkrun("kill", run, "--nodes", "1").code == 0
-    wait_long(lambda: _status(condor, run)["nodes"][1]["state"] == "ended early")
+    wait_long(lambda: _status(condor, run)["nodes"][1]["state"] == "cancelled")
     assert len(_jobs(condor, run)) == 3
     assert condor.forkrun("kill", run).code == 0
-    wait_long(lambda: _status(condor, run)["states"]["ended early"] == 4)
+    wait_long(lambda: _status(condor, run)["states"]["cancelled"] == 4)
     assert not _jobs(condor, run)
 
 

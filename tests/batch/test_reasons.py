@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forkrun.batch.course import NodeJobs, note_submission
-from forkrun.batch.logs import last_words, logs_of, mark_of, speaks_of_memory
+from forkrun.batch.logs import SCANCELLED, last_words, logs_of, mark_of, speaks_of_memory
 from forkrun.batch.status import State, read_status
 from forkrun.batch.status_text import status_lines
 from forkrun.batch.systems.htcondor import HTCondor
@@ -91,6 +91,15 @@ def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{place.parent}:{os.environ['PATH']}")
 
 
+@pytest.fixture
+def no_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "bin/squeue"
+    place.parent.mkdir()
+    place.write_text("#!/bin/bash\n")
+    place.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place.parent}:{os.environ['PATH']}")
+
+
 @pytest.mark.usefixtures("squeue")
 def test_why_a_job_waits_that_will_never_begin_is_said(folder: RunDirectory) -> None:
     status = read_status(folder, NodeRanges.read(folder))
@@ -156,10 +165,55 @@ def test_a_node_that_was_asked_to_end_before_it_began_is_not_lost(tmp_path: Path
     assert forkrun("kill", run, "--nodes", 1, cwd=tmp_path).code == 0
     wait_for(lambda: status_of(run)["nodes"][1]["state"] != "waiting")
     node = status_of(run)["nodes"][1]
-    assert (node["state"], node["n_starts"]) == ("ended early", 0)
-    assert node["reason"] == "it was asked to end before it began"
+    assert (node["state"], node["n_starts"]) == ("cancelled", 0)
+    assert node["reason"] == "forkrun kill before it began"
+    wait_for(lambda: status_of(run)["nodes"][0]["state"] == "running")
     assert forkrun("kill", run, cwd=tmp_path).code == 0
     wait_for(lambda: not status_of(run)["states"]["running"])
+    node = status_of(run)["nodes"][0]
+    assert (node["state"], node["reason"]) == ("cancelled", "forkrun kill")
+    said = forkrun("status", run, cwd=tmp_path)
+    assert "1 node cancelled: forkrun kill\n" in said.out
+    assert f"forkrun resubmit {run} submits what is missing" in said.out
+    assert "exit code" not in said.out
+
+
+BEGAN_S, SUBMITTED_S = 1e9 + 50, 1e9
+SLURM_SAYS = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-28T10:00:00{} ***"
+
+
+@pytest.mark.parametrize(
+    ("code", "killed_s", "said", "state", "reason"),
+    [
+        (143, 0.0, "", State.CANCELLED, "SIGTERM ended it: scancel, condor_rm or the batch system"),
+        (143, BEGAN_S + 9, "", State.CANCELLED, "forkrun kill"),
+        (9, BEGAN_S + 9, "", State.CANCELLED, "forkrun kill"),
+        (None, BEGAN_S + 9, "", State.CANCELLED, "forkrun kill"),
+        (5, BEGAN_S + 9, "forkrun: no", State.FAILED, "no"),
+        (9, SUBMITTED_S - 9, "forkrun: out of time", State.ENDED_EARLY, "out of time"),
+        (9, 0.0, f"forkrun: {SCANCELLED}", State.CANCELLED, SCANCELLED),
+        (None, 0.0, SLURM_SAYS.format(""), State.CANCELLED, None),
+        (None, 0.0, SLURM_SAYS.format(" DUE TO TIME LIMIT"), State.ENDED_EARLY, None),
+        (None, 0.0, SLURM_SAYS.format(" DUE TO PREEMPTION"), State.ENDED_EARLY, None),
+        (None, 0.0, SLURM_SAYS.format(" DUE TO NODE FAILURE, SEE SLURMCTLD LOG"), State.LOST, None),
+        (137, 0.0, "", State.FAILED, "SIGKILL ended it, as where memory is short"),
+        (137, 0.0, "slurmstepd: error: Detected 1 oom_kill event", State.FAILED, None),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("no_jobs")
+def test_who_ended_a_node_is_said(
+    folder: RunDirectory, code: int | None, killed_s: float, said: str, state: State,
+    reason: str | None,
+) -> None:  # fmt: skip
+    lines: list[dict[str, object]] = [{"event": "start", "time_s": BEGAN_S, "host": "h"}]
+    lines += [{"event": "end", "time_s": BEGAN_S + 10, "code": code}] if code else []
+    folder.node_ends(0).parent.mkdir(exist_ok=True)
+    folder.node_ends(0).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    folder.batch_log(0).write_text(f"{mark_of(submission(0, 0, 1, 2))}\n{said}\n")
+    if killed_s:
+        folder.kills.write_text(json.dumps({"time_s": killed_s, "nodes": [0]}) + "\n")
+    node = read_status(folder, NodeRanges.read(folder)).nodes[0]
+    assert (node.state, node.reason) == (state, said if reason is None else reason)
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_a_job_survives_what_happens_to_nodes(slurm: Cluster, job: Job) -> None:
 
     def is_done() -> bool:
         status = status_of(run)
-        for state in ("failed", "lost", "ended early"):
+        for state in ("failed", "lost", "ended early", "cancelled"):
             if status["states"][state]:
                 assert _command("resubmit", run, cwd=job.folder).code == 0
         return bool(status["states"]["done"] == 4)
@@ -132,7 +132,7 @@ def test_what_is_killed_ends_and_goes_on_when_it_is_resubmitted(slurm: Cluster, 
     assert job.submit(run, *shape, on="slurm").code == 0
     wait_long(lambda: all(node["n_units"] for node in status_of(run)["nodes"]))
     assert _command("kill", run, cwd=job.folder).code == 0
-    wait_long(lambda: status_of(run)["states"]["ended early"] == 2)
+    wait_long(lambda: status_of(run)["states"]["cancelled"] == 2)
     kept = status_of(run)["n_units"]
     assert kept
     fast = ("--set", "batch.time=300")

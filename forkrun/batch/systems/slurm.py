@@ -11,6 +11,7 @@ from math import ceil
 from pathlib import Path
 
 from forkrun.batch.course import NodeJobs
+from forkrun.batch.logs import SCANCELLED
 from forkrun.batch.systems.commands import ASK_S, SUBMIT_S, call
 from forkrun.batch.systems.script import (
     merge_script,
@@ -44,7 +45,9 @@ if [ $code = {again} ]; then
     # What Slurm ends is "completing", cancelled or not: only a time limit is a reason to go on.
     case "$(scontrol show job --oneliner "$job")" in
         *Reason=TimeLimit*) scontrol requeue "$job" ;;
-        *JobState=CANCELLED* | *JobState=COMPLETING*) code={ended} ;; # not for a site's RequeueExit
+        *JobState=CANCELLED* | *JobState=COMPLETING*)
+            echo "forkrun: {cancelled}" >> {logs}/"$(printf %04d "$node")".log
+            code={ended} ;; # not for a site's RequeueExit
         *) scontrol requeue "$job" ;;  # it goes on where it was
     esac
 fi
@@ -79,6 +82,7 @@ class Slurm:
             logs=shlex.quote(str(folder.batch_log(0).parent)),
             again=OutOfTimeError.exit_code,
             ended=128 + signal.SIGTERM,
+            cancelled=SCANCELLED,
         )
         common = "".join(f"#SBATCH {text}\n" for text in _of_job(submission, batch))
         return merge_scripts(folder, submission, batch, common) | {
