@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from forkrun.base.quantities import DASH, bar, count, duration, megabytes, percent, seconds, size
+from forkrun.base.quantities import DASH, bar, count, duration, megabytes, percent, size
 
 WIDTH = 100
 """Characters of a line of text."""
@@ -41,7 +41,6 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "text": str,
     "count": count,
     "time": duration,
-    "seconds": lambda value: f"{seconds(value)} s",
     "size": lambda value: f"{value:.2f} B" if 0 < value < 10 and value % 1 else size(value),
     "megabytes": megabytes,
     "share": percent,

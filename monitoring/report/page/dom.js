@@ -22,7 +22,6 @@ function filled(node, attributes, children) {
 
 const DASH = "–";
 const count = (n) => (n === null || n === undefined ? DASH : Math.round(n).toLocaleString("en-US"));
-const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 const rate = (n) => (n === null || n === undefined ? DASH : `${n >= 100 ? count(n) : Number(n.toPrecision(3))} /s`);
 const percent = (share, digits = 1) => (share === null || share === undefined ? DASH : `${(100 * share).toFixed(digits)} %`);
 
