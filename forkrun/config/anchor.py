@@ -13,7 +13,7 @@ from typing import Any
 
 from forkrun.base.input_files.urls import known_as
 
-_URL = re.compile(r"^[a-z][a-z0-9+.-]*://")
+_URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _DOTTED = re.compile(r"^python:(\w+(?:\.\w+)*):(\w+)$")
 _PYTHON_FILE = re.compile(r"^python:([^:]+\.py):(\w+)$")
 

@@ -24,40 +24,55 @@ def about_access(message: str) -> str:
             "; there is neither a proxy (X509_USER_PROXY; voms-proxy-init makes one) nor a token"
             " (BEARER_TOKEN, BEARER_TOKEN_FILE)"
         )
-    return "; " + ", ".join(f"{what} {_age(until_s)}" for what, until_s in found)
+    return "; " + ", ".join(f"{what} {_age(until)}" for what, until in found)
 
 
-def _age(until_s: float | None) -> str:
-    if until_s is None:
-        return "cannot be read"
+_Until = float | str
+"""End of something's validity [s since the epoch], or why that is not known."""
+
+
+def _age(until_s: _Until) -> str:
+    if isinstance(until_s, str):
+        return until_s
     minutes = (until_s - time.time()) / 60
     when = f"{abs(minutes) / 60:.1f} h" if abs(minutes) > 90 else f"{abs(minutes):.0f} min"
     return f"is valid for {when}" if minutes > 0 else f"expired {when} ago: make a new one"
 
 
-def _token() -> Iterator[tuple[str, float | None]]:
-    """The token that clients find, and until when it is valid."""
+def _token() -> Iterator[tuple[str, _Until]]:
+    """The token that clients find (`bearer_token.cpp`), and until when it is valid."""
     if token := os.environ.get("BEARER_TOKEN"):
         yield "the token in BEARER_TOKEN", _end_of_token(token)
         return
-    file = Path(os.environ.get("BEARER_TOKEN_FILE") or f"/tmp/bt_u{os.getuid()}")
+    file = _token_file()
     if file.exists() or "BEARER_TOKEN_FILE" in os.environ:
         try:
             yield f"the token in {file}", _end_of_token(file.read_text())
-        except (OSError, ValueError):
-            yield f"the token in {file}", None
+        except (OSError, ValueError) as error:
+            yield f"the token in {file}", f"cannot be read: {error}"
 
 
-def _end_of_token(token: str) -> float | None:
+def _token_file() -> Path:
+    if named := os.environ.get("BEARER_TOKEN_FILE"):
+        return Path(named)
+    name, folder = f"bt_u{os.geteuid()}", os.environ.get("XDG_RUNTIME_DIR")
+    own = Path(folder or "/tmp") / name
+    return own if own.exists() else Path("/tmp") / name
+
+
+def _end_of_token(token: str) -> _Until:
+    """Of a JSON web token; other tokens say nothing to those who have them."""
+    if not token.strip():
+        return "is empty"
     try:
         middle = token.strip().split(".")[1]
         content = json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
         return float(content["exp"])
     except (ValueError, LookupError, TypeError):
-        return None
+        return "does not say until when it is valid: it may have expired"
 
 
-def _proxy() -> Iterator[tuple[str, float | None]]:
+def _proxy() -> Iterator[tuple[str, _Until]]:
     """The proxy that clients find, and until when it is valid."""
     file = Path(os.environ.get("X509_USER_PROXY") or f"/tmp/x509up_u{os.getuid()}")
     if not file.exists() and "X509_USER_PROXY" not in os.environ:
@@ -68,4 +83,4 @@ def _proxy() -> Iterator[tuple[str, float | None]]:
         decoded = ssl._ssl._test_decode_cert(str(file))  # type: ignore[attr-defined]
         yield f"the proxy {file}", float(ssl.cert_time_to_seconds(decoded["notAfter"]))
     except (OSError, ValueError, LookupError):
-        yield f"the proxy {file}", None
+        yield f"the proxy {file}", "cannot be read"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forkrun.base.input_files.urls import hide_secrets, public_url
+from forkrun.base.input_files.urls import hide_secrets, public_url, spelled
 
 FILE = "root://eos.cern.ch//eos/cms/f.root"
 
@@ -39,3 +39,29 @@ def test_secrets_are_taken_out_and_names_stay(whole: str, public: str) -> None:
     assert public_url(whole) == public
     assert public_url(public) == public
     assert hide_secrets(f'files=["{whole}"]') == f'files=["{public}"]'
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("HTTP://Host/a.root", "http://Host/a.root"),
+        ("ROOT://Host//A b.root", "root://Host//A b.root"),
+        ("http://h/a b#1.root", "http://h/a%20b%231.root"),
+        ("https://h/a%20b.root", "https://h/a%20b.root"),
+        ("https://h/100%.root?x=%zz", "https://h/100%25.root?x=%25zz"),
+        ("davs://h/ä^b.root", "davs://h/%C3%A4%5Eb.root"),
+        (
+            "https://h/f?a=b c&X-Amz-Signature=a%2Fb+c",
+            "https://h/f?a=b%20c&X-Amz-Signature=a%2Fb+c",
+        ),
+        ("/Data/A b#.root", "/Data/A b#.root"),
+    ],
+)
+def test_urls_are_spelled_as_servers_take_them(given: str, sent: str) -> None:
+    assert spelled(given) == sent
+    assert spelled(sent) == sent
+
+
+def test_places_of_a_file_are_spelled_each() -> None:
+    assert public_url("HTTP://a/x y|ROOT://b//x y") == "http://a/x%20y|root://b//x y"
+    assert public_url("https://h/a#b.root?token=secret") == "https://h/a%23b.root"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import time
 from pathlib import Path
 
@@ -33,6 +34,20 @@ def test_tokens_that_have_expired_are_named(
     assert f"the token in {tmp_path}/token expired 2.0 h ago" in about_access(REFUSED)
     monkeypatch.setenv("BEARER_TOKEN", token(time.time() + 1830))
     assert "the token in BEARER_TOKEN is valid for 30 min" in about_access(REFUSED)
+
+
+def test_of_tokens_that_say_nothing_no_end_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """They are as good as others."""
+    (tmp_path / "token").write_text("opaque-4711\n")
+    assert f"the token in {tmp_path}/token does not say until when" in about_access(REFUSED)
+    (tmp_path / "token").unlink()
+    assert f"the token in {tmp_path}/token cannot be read: " in about_access(REFUSED)
+    monkeypatch.delenv("BEARER_TOKEN_FILE")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / f"bt_u{os.geteuid()}").write_text(token(time.time() - 7200))
+    assert f"the token in {tmp_path}/bt_u{os.geteuid()} expired 2.0 h" in about_access(REFUSED)
 
 
 def test_proxies_that_are_none_are_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,37 @@ def test_a_link_that_damages_always_ends_the_job(tmp_path: Path, server: XrootdS
         ended = forkrun("run", tmp_path / "afar.py", "-o", tmp_path / "afar", cwd=tmp_path)
         assert ended.code == 0, ended.err
     here = run(tmp_path, "here", str(server.data / name))
+    assert here.code == 0, here.err
+    assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
+
+
+@pytest.mark.slow
+def test_a_file_that_is_overwritten_while_it_is_open_is_told_as_changed(
+    tmp_path: Path, server: XrootdServer
+) -> None:
+    """The server has it open, and gives what is there."""
+    file = server.data / "overwritten.root"
+    content = (server.data / UNCHECKED).read_bytes()
+    other = bytearray(content)
+    for place in range(1_000, len(content) - 600_000):
+        other[place] ^= 1
+
+    def put(content: bytes, date_s: int) -> None:
+        file.write_bytes(content)
+        os.utime(file, (date_s, date_s))
+
+    put(content, 1_700_000_000)
+    with fault_proxy(server.port) as proxy:
+        proxy.when(1_500_000, lambda: put(bytes(other), 1_700_001_000))
+        url = f"root://127.0.0.1:{proxy.port}/{file}"
+        ended = run(tmp_path, "afar", url)
+        assert ended.code == 3, ended.err
+        assert url in ended.err
+        assert "changed on the server while it was read (date 2023-11-14 22:13:20 →" in ended.err
+        put(content, 1_700_000_000)
+        ended = forkrun("run", tmp_path / "afar.py", "-o", tmp_path / "afar", cwd=tmp_path)
+        assert ended.code == 0, ended.err
+    here = run(tmp_path, "here", str(server.data / UNCHECKED))
     assert here.code == 0, here.err
     assert output_digests(tmp_path / "afar") == output_digests(tmp_path / "here")
 

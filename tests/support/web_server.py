@@ -113,14 +113,18 @@ class WebServer:
             self._process.wait()
             self._process = None
 
-    def certify(self) -> None:
-        """Skips without the program openssl."""
-        if shutil.which("openssl") is None:
-            pytest.skip("the program openssl is not installed")
-        subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
-        files = ("-keyout", str(self.folder / "key"), "-out", str(self.certificate))
-        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject, *files]
-        subprocess.run(command, check=True, capture_output=True)
+
+def certify(folder: Path) -> Path:
+    """A certificate for this machine that it signs itself, with its key beside it. Skips without
+    the program openssl."""
+    if shutil.which("openssl") is None:
+        pytest.skip("the program openssl is not installed")
+    certificate = folder / "certificate"
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    files = ("-keyout", str(folder / "key"), "-out", str(certificate))
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject, *files]
+    subprocess.run(command, check=True, capture_output=True)
+    return certificate
 
 
 @contextmanager
@@ -130,7 +134,7 @@ def web_server(elsewhere: int = 1) -> Iterator[WebServer]:
         server = WebServer(Path(name))
         server.elsewhere = elsewhere
         server.data.mkdir()
-        server.certify()
+        certify(server.folder)
         try:
             server.start()
             yield server

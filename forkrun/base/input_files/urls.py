@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from forkrun.errors import InputError
 
@@ -19,8 +20,11 @@ _PLACES = "FORKRUN_PLACES"
 that is to be opened for it."""
 _GIVEN = "FORKRUN_URLS"
 """Variable with the name of a user's file of whole URLs, one a line: for nodes, and to resume."""
-_URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:([^/?#]*)@)?([^?#]*)(?:\?(.*))?$", re.DOTALL)
-_IN_TEXT = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>\[\],]+")
+_URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:([^/?#]*)@)?([^?]*)(?:\?(.*))?$", re.DOTALL)
+_IN_TEXT = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>\[\],]+", re.IGNORECASE)
+_OF_WEB = re.compile(r"^(https?|davs)://([^/?#]*)(.*)$", re.DOTALL)
+_NO_NUMBER = re.compile(r"%(?![0-9a-fA-F]{2})")
+_SENT_AS_THEY_ARE = "%/?:@!$&'()*+,;=[]"
 _SECRET = re.compile(
     r"auth|token|sig|secret|passw|pwd|cred|bearer|key|session|macaroon|jwt|expire"
     r"|^(x-amz|x-goog|cap)[.-]|^(se|sp|sv|st|sr|ske|skt|sks|skv|skoid|sktid|code|policy)$",
@@ -42,13 +46,30 @@ class _Memory(NamedTuple):
 _memory = _Memory(0, -1)
 
 
+def spelled(url: str) -> str:
+    """A URL as it is sent and named: its scheme in small letters and, of web servers, what URLs do
+    not have quoted: spaces, letters beyond ASCII, % without a number, and # (it is part of a name:
+    files have no parts with names). Other texts stay."""
+    if not _IN_TEXT.match(url.strip()):
+        return url
+    scheme, separator, rest = url.strip().partition("://")
+    url = scheme.lower() + separator + rest
+    if match := _OF_WEB.match(url):
+        name = quote(
+            _NO_NUMBER.sub("%25", match[3]), safe=_SENT_AS_THEY_ARE, errors="surrogateescape"
+        )
+        return f"{match[1]}://{match[2]}{name}"
+    return url
+
+
 def public_url(url: str) -> str:
     """The URL without password and without what is secret in its query. The same file has it with
     any token. Of several places of a file, with | between them, each."""
-    return "|".join(_public(place.strip()) for place in url.split("|"))
+    return "|".join(map(_public, url.split("|")))
 
 
 def _public(url: str) -> str:
+    url = spelled(url)
     match = _URL.match(url)
     if match is None:
         return url
@@ -72,9 +93,9 @@ def hide_secrets(text: str) -> str:
 def known_as(url: str) -> str:
     """The public form of a URL, or of several with | between them, which stands for it from now
     on."""
-    name = public_url(url)
-    if name != url:
-        _know(url.split("|"))
+    name, places = public_url(url), url.split("|")
+    if name != "|".join(map(spelled, places)):
+        _know(places)
     return name
 
 
@@ -87,7 +108,7 @@ def _know(urls: Iterable[str]) -> None:
         _memory = _Memory(os.getpid(), os.memfd_create("places", 0))
         os.environ[_PLACES] = f"/proc/{_memory.pid}/fd/{_memory.descriptor}"
         os.write(_memory.descriptor, before)
-    lines = (f"{_public(url.strip())}\t{url.strip()}\n" for url in urls)
+    lines = (f"{_public(url)}\t{spelled(url)}\n" for url in urls)
     os.write(_memory.descriptor, "".join(lines).encode())
 
 
@@ -104,7 +125,7 @@ def know_given_urls() -> None:
     path = os.environ.get(_GIVEN, "")
     if path:
         try:
-            lines = Path(path).read_text().split()
+            lines = [line for line in Path(path).read_text().splitlines() if line.strip()]
         except (OSError, ValueError) as error:
             raise InputError(f"{_GIVEN}: {path}: cannot be read: {error}") from None
         _know(lines)

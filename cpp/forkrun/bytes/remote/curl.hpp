@@ -15,6 +15,7 @@ struct Curl {
   static constexpr int bad_url = 3;
   static constexpr int unknown_host = 6;
   static constexpr int write_error = 23;
+  static constexpr int too_many_redirections = 47;
   static constexpr int untrusted_server = 60;
 
   static constexpr int write_data = 10001;
@@ -25,8 +26,8 @@ struct Curl {
   static constexpr int low_speed_time = 20;
   static constexpr int header_data = 10029;
   static constexpr int headers = 10023;
-  static constexpr int no_body = 44;
   static constexpr int follow = 52;
+  static constexpr int most_redirections = 68;
   static constexpr int file_time = 69;
   static constexpr int connect_timeout = 78;
   static constexpr int no_signal = 99;

@@ -1,9 +1,7 @@
 #include <forkrun/bytes/remote/range_requests.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
-#include <system_error>
 
 namespace forkrun {
 
@@ -23,8 +21,6 @@ constexpr std::size_t most_head_bytes = 4096;
 constexpr long status_of_part = 206;
 
 }  // namespace
-
-char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string RangeRequest::header() const {
   std::string text;
@@ -87,10 +83,21 @@ RangeAnswer::RangeAnswer(const RangeRequest& request)
   }
 }
 
-bool RangeAnswer::begin(long status, std::string_view kind) {
+bool RangeAnswer::begin(long status, std::string_view kind, const ContentRange& content) {
   const bool has_parts = kind.starts_with("multipart/byteranges");
-  refuses_many_ = !is_one_ && status < 400 && !(status == status_of_part && has_parts);
-  return status == status_of_part && is_one_ != has_parts;
+  const bool is_part = status == status_of_part;
+  refuses_many_ = !is_one_ && status < 400 && !(is_part && has_parts);
+  n_file_bytes_ = content.n_bytes;
+  if (is_part && is_one_ && !has_parts && !is_asked_for(content.range)) {
+    other_ = content.range;
+    return false;
+  }
+  return is_part && is_one_ != has_parts;
+}
+
+bool RangeAnswer::is_asked_for(const ByteRange& told) const {
+  const auto& asked = request_.ranges.front();
+  return told.place == asked.place && told.n_bytes == asked.n_bytes;
 }
 
 bool RangeAnswer::take(std::span<const std::byte> bytes) {
@@ -123,22 +130,18 @@ bool RangeAnswer::add_to_head(char c) {
   if (!head_.ends_with("\r\n\r\n")) {
     return head_.size() < most_head_bytes;
   }
-  constexpr std::string_view name = "content-range: bytes ";
+  constexpr std::string_view name = "content-range:";
   const auto found = head_.find(name);
-  std::int64_t begin = -1;
-  std::int64_t last = -1;
-  if (found != std::string::npos) {
-    const char* const end = head_.data() + head_.size();
-    const auto told = std::from_chars(head_.data() + found + name.size(), end, begin);
-    if (told.ec == std::errc{} && *told.ptr == '-') {
-      std::from_chars(told.ptr + 1, end, last);
-    }
-  }
+  const auto told = found == std::string::npos
+                        ? ContentRange{}
+                        : ContentRange::of(std::string_view{head_}.substr(found + name.size()));
   head_.clear();
-  if (begin < part_.end() || last < begin || last >= request_.ranges.back().end()) {
+  if (told.range.n_bytes == 0 || told.range.place < part_.end() ||
+      told.range.end() > request_.ranges.back().end()) {
     return false;
   }
-  part_ = {begin, last + 1 - begin};
+  n_file_bytes_ = told.n_bytes >= 0 ? told.n_bytes : n_file_bytes_;
+  part_ = told.range;
   return true;
 }
 

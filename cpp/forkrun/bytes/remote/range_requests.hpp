@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
+#include <forkrun/bytes/remote/answer_head.hpp>
 #include <forkrun/bytes/remote/remote_connection.hpp>
 
 namespace forkrun {
@@ -38,15 +40,26 @@ class RangeAnswer {
  public:
   explicit RangeAnswer(const RangeRequest& request);
 
-  /// Before the first bytes. False if they are not what was asked for. `kind`: Content-Type.
-  bool begin(long status, std::string_view kind);
+  /// Before the first bytes. False if they are not what was asked for. `kind`: Content-Type;
+  /// `content`: what is said of the bytes of an answer without parts.
+  bool begin(long status, std::string_view kind, const ContentRange& content);
+  /// Whether one range is asked for, of the first so many bytes.
+  [[nodiscard]] bool asks_for(std::int64_t n_bytes) const {
+    return is_one_ && request_.ranges.front().place == 0 &&
+           request_.ranges.front().n_bytes == n_bytes;
+  }
   /// The next bytes. False if they are not those of the ranges.
   bool take(std::span<const std::byte> bytes);
   /// The server does not give many ranges, or in another order, but may give each.
   [[nodiscard]] bool refuses_many() const { return refuses_many_; }
   [[nodiscard]] bool is_whole() const;
+  /// What came where another range was asked for.
+  [[nodiscard]] const std::optional<ByteRange>& other_range() const { return other_; }
+  /// Size of the file, as parts say; -1: they do not.
+  [[nodiscard]] std::int64_t n_file_bytes() const { return n_file_bytes_; }
 
  private:
+  [[nodiscard]] bool is_asked_for(const ByteRange& told) const;
   bool add_to_head(char c);
   void put(std::span<const std::byte> bytes);
 
@@ -56,8 +69,8 @@ class RangeAnswer {
   std::int64_t n_filled_ = 0;
   std::string head_{};
   bool refuses_many_ = false;
+  std::optional<ByteRange> other_{};
+  std::int64_t n_file_bytes_ = -1;
 };
-
-[[nodiscard]] char lower_case(char c);
 
 }  // namespace forkrun

@@ -6,17 +6,21 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <forkrun/bytes/remote/remote_version.hpp>
 
 namespace forkrun {
 
 /// Why a server did not do what it was asked for; no text: it did.
 struct RemoteProblem {
   std::string text{};
-  bool is_lasting = false;  ///< asking again does not help
+  bool is_lasting = false;               ///< asking again does not help
+  std::optional<RemoteVersion> other{};  ///< which it gave, in place of one that is known
 
   explicit operator bool() const { return !text.empty(); }
 };
@@ -34,9 +38,10 @@ class RemoteConnection {
   RemoteConnection(const RemoteConnection&) = delete;
   RemoteConnection& operator=(const RemoteConnection&) = delete;
 
-  [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
-  /// Since 1970.
-  [[nodiscard]] virtual std::int64_t modified_ns() const = 0;
+  /// Of the file, when it was opened.
+  [[nodiscard]] virtual RemoteVersion version() const = 0;
+  /// From now on answers of these versions are taken; what comes of another one is a problem.
+  virtual void accept(std::span<const RemoteVersion> /*known*/) {}
   /// Whether what comes has checksums of the protocol.
   enum class Checks { if_free, always };
   /// Whether the protocol and the server have some.

@@ -27,10 +27,11 @@ constexpr std::chrono::milliseconds between_tries{5};
 constexpr std::int64_t place_of_writing = 0;
 constexpr std::int64_t n_places_of_names = 1 << 20;
 
-/// Before the name and the bytes of each record.
+/// Before the name, the tag and the bytes of each record.
 struct RecordHeader {
   std::int64_t n_record_bytes{};  ///< with this header
   std::int64_t n_name_bytes{};
+  std::int64_t n_tag_bytes{};
   std::int64_t n_file_bytes{};
   std::int64_t modified_ns{};
   std::int64_t n_ranges{};
@@ -99,11 +100,17 @@ class EndsFile {
 
   void add(const std::string& name, const RemoteEnds& ends) {
     const std::lock_guard lock{mutex_};
-    RecordHeader header{0, std::ssize(name), ends.n_bytes, ends.modified_ns,
+    const auto& version = ends.version;
+    RecordHeader header{0,
+                        std::ssize(name),
+                        std::ssize(version.tag),
+                        version.n_bytes,
+                        version.modified_ns,
                         std::ssize(ends.ranges)};
     std::vector<std::byte> record;
     append(record, bytes_of(header));
     append(record, std::as_bytes(std::span{name}));
+    append(record, std::as_bytes(std::span{version.tag}));
     append(record, std::as_bytes(std::span{ends.ranges}));
     append(record, ends.bytes);
     header.n_record_bytes = std::ssize(record);
@@ -162,13 +169,18 @@ class EndsFile {
   }
 
   [[nodiscard]] std::optional<RemoteEnds> read(std::int64_t place, RecordHeader header) const {
-    RemoteEnds ends{header.n_file_bytes, header.modified_ns};
+    RemoteEnds ends{{header.n_file_bytes, header.modified_ns, ""}};
+    auto& tag = ends.version.tag;
+    tag.resize(static_cast<std::size_t>(header.n_tag_bytes));
+    const auto place_of_tag = std::ssize(bytes_of(header)) + header.n_name_bytes;
     ends.ranges.resize(static_cast<std::size_t>(header.n_ranges));
     const auto ranges = std::as_writable_bytes(std::span{ends.ranges});
-    const auto before = std::ssize(bytes_of(header)) + header.n_name_bytes;
+    const auto before = place_of_tag + header.n_tag_bytes;
     const auto n_bytes = header.n_record_bytes - before - std::ssize(ranges);
     ends.bytes.resize(static_cast<std::size_t>(n_bytes));
     const bool is_there =
+        read_at(descriptor_, place + place_of_tag, std::as_writable_bytes(std::span{tag})) ==
+            header.n_tag_bytes &&
         read_at(descriptor_, place + before, ranges) == std::ssize(ranges) &&
         read_at(descriptor_, place + before + std::ssize(ranges), ends.bytes) == n_bytes;
     return is_there ? std::optional{std::move(ends)} : std::nullopt;

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
+#include <forkrun/bytes/remote/remote_version.hpp>
 
 namespace forkrun {
 
 /// What was read of a remote file where it says what it holds.
 struct RemoteEnds {
-  std::int64_t n_bytes{};  ///< of the file
-  std::int64_t modified_ns{};
+  RemoteVersion version{};          ///< of the file
   std::vector<ByteRange> ranges{};  ///< in the order of the file
   std::vector<std::byte> bytes{};   ///< of the ranges, one after the other
 };

@@ -1,6 +1,7 @@
 #include <forkrun/bytes/remote/remote_file.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -27,7 +28,7 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
     : name_{std::move(name)},
       replicas_{std::move(replicas)},
       rates_{replicas_.size()},
-      replicas_modified_ns_(replicas_.size()),
+      versions_(replicas_.size()),
       shared_{std::make_shared<RemoteRequests>()} {
   if (knows_ends()) {
     return;
@@ -36,7 +37,7 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
   if (!knows_ends()) {  // nor does a process that had its turn before
     Patience patience;
     connect_patiently(patience);
-    const auto window = shared_->windows.expect_to_stay(ends_of(n_bytes_));
+    const auto window = shared_->windows.expect_to_stay(ends_of(version_.n_bytes));
     insist(patience, 0, [&](std::uint64_t& connection) { return read_ends(window, connection); });
   }
 }
@@ -56,10 +57,9 @@ RemoteFile::~RemoteFile() {
 /// From other processes of the job, or from this one's last reading of the file.
 bool RemoteFile::knows_ends() {
   for (auto& ends : SharedEnds::of(name_)) {
-    n_bytes_ = ends.n_bytes;
-    modified_ns_ = ends.modified_ns;
+    version_ = ends.version;
     if (replicas_.size() == 1) {
-      replicas_modified_ns_.front() = modified_ns_;
+      versions_.front().add(version_);
     } else if (begin_.empty()) {
       const auto n = std::min<std::size_t>(ends.bytes.size(), n_bytes_compared);
       begin_.assign(ends.bytes.begin(), ends.bytes.begin() + static_cast<std::ptrdiff_t>(n));
@@ -67,7 +67,7 @@ bool RemoteFile::knows_ends() {
     const Lock lock{shared_->mutex};
     shared_->windows.put(std::move(ends.ranges), std::move(ends.bytes));
   }
-  return n_bytes_ >= 0;
+  return version_.n_bytes >= 0;
 }
 
 /// For this process and others.
@@ -80,7 +80,7 @@ RemoteProblem RemoteFile::read_ends(const std::shared_ptr<ReadWindow>& window,
   if (window->state != ReadWindow::State::here) {
     return window->problem;
   }
-  SharedEnds::add(name_, {n_bytes_, modified_ns_, window->ranges, window->bytes});
+  SharedEnds::add(name_, {version_, window->ranges, window->bytes});
   return {};
 }
 
@@ -157,25 +157,22 @@ RemoteProblem RemoteFile::connect_to(std::size_t number) {
   return problem;
 }
 
-/// From what was read before. The first one that is opened says what is right. Caches tell another
-/// date once they have begun to copy: begin and end of the file tell.
+/// From what was read before. The first one that is opened says what is right.
 RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t number) {
-  if (n_bytes_ < 0) {
-    n_bytes_ = connection.n_bytes();
-    modified_ns_ = connection.modified_ns();
+  const auto version = connection.version();
+  if (version_.n_bytes < 0) {
+    version_ = version;
   }
-  auto& modified_ns = replicas_modified_ns_[number];
-  if (connection.n_bytes() != n_bytes_) {
-    return {"changed on the server while it was read, or another file: its size is another", true};
+  if (version.n_bytes != version_.n_bytes) {
+    return changed_on_server(version_.change_to(version));
   }
-  if (modified_ns.value_or(connection.modified_ns()) != connection.modified_ns()) {
-    if (auto problem = shared_->differing_ends(connection, n_bytes_)) {
-      return problem;
-    }
+  if (auto problem = know_version(version, number)) {
+    return problem;
   }
-  modified_ns = connection.modified_ns();
+  connection.accept(versions_[number].all());
   if (replicas_.size() > 1) {
-    std::vector<std::byte> begin(static_cast<std::size_t>(std::min(n_bytes_, n_bytes_compared)));
+    std::vector<std::byte> begin(
+        static_cast<std::size_t>(std::min(version_.n_bytes, n_bytes_compared)));
     if (const auto problem = read_now(connection, 0, begin)) {
       return problem;
     }
@@ -186,6 +183,37 @@ RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t n
     }
   }
   return {};
+}
+
+/// After an answer of another version: an error, or from then on it is taken as well.
+RemoteProblem RemoteFile::take_version(RemoteVersion other) {
+  const std::lock_guard connecting{connecting_};
+  if (other.n_bytes < 0) {
+    other.n_bytes = version_.n_bytes;  // parts tell it, which did not come
+  }
+  auto problem = know_version(other, replica_);
+  if (!problem) {
+    const Lock lock{shared_->mutex};
+    shared_->connections.back()->accept(versions_[replica_].all());
+  }
+  return problem;
+}
+
+/// Unless it is known: whether it is the same file.
+RemoteProblem RemoteFile::know_version(const RemoteVersion& version, std::size_t number) {
+  auto& known = versions_[number];
+  if (known.is_empty()) {
+    known.add(version);
+  }
+  if (known.has(version)) {
+    return {};
+  }
+  const auto ends = shared_->known_ends(version_.n_bytes);
+  auto problem = known.take_up(version, replicas_[number].connect, ends);
+  if (!ends) {
+    version_ = known.first();
+  }
+  return problem;
 }
 
 /// Of what XrdCl and servers say, which may name the URL.
@@ -248,7 +276,14 @@ void RemoteFile::leave_slow_replica() {
 void RemoteFile::insist(Patience& patience, std::int64_t place, const Attempt& attempt) {
   for (bool is_first = true;; is_first = false) {
     std::uint64_t connection = 0;
-    const auto problem = attempt(connection);
+    auto problem = attempt(connection);
+    if (problem.other) {
+      problem = take_version(*problem.other);
+      if (!problem) {
+        continue;
+      }
+      problem.is_lasting = problem.is_lasting && replicas_.size() == 1;
+    }
     if (!problem) {
       return;
     }
@@ -262,7 +297,7 @@ void RemoteFile::insist(Patience& patience, std::int64_t place, const Attempt& a
 
 std::int64_t RemoteFile::read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) {
   const ReadingNote note{into.size()};
-  const auto n = std::clamp<std::int64_t>(n_bytes_ - place, 0, std::ssize(into));
+  const auto n = std::clamp<std::int64_t>(version_.n_bytes - place, 0, std::ssize(into));
   if (n > 0) {
     Patience patience;
     insist(patience, place, [&](std::uint64_t& connection) {
@@ -291,7 +326,28 @@ void RemoteFile::expect(std::span<const ByteRange> ranges, ReadAccount& account)
   shared_->tell(account);
 }
 
+/// Where the server does not tell versions, or only to the second. \throws InputError
+void RemoteFile::require_same_ends() {
+  std::shared_ptr<RemoteConnection> connection;
+  {
+    const Lock lock{shared_->mutex};
+    connection = shared_->connections.empty() ? nullptr : shared_->connections.back();
+  }
+  const auto before = shared_->known_ends(version_.n_bytes);
+  if (!connection || !before || !connection->version().tag.empty()) {
+    return;
+  }
+  RemoteProblem problem;
+  const auto now = read_file_ends(*connection, problem);
+  if (!problem && now != *before && now == read_file_ends(*connection, problem)) {
+    give_up(cannot_read(name_, 0, changed_on_server("it begins or ends otherwise").text));
+  }
+}
+
 bool RemoteFile::forget_damaged(const ByteRange& range) {
+  if (replicas_.size() == 1) {
+    require_same_ends();
+  }
   std::uint64_t connection = 0;
   {
     const Lock lock{shared_->mutex};
@@ -358,7 +414,7 @@ RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into
   }
   lock.unlock();                        // bytes that are here stay as they are
   if (is_asked_for && window->stays) {  // the end was damaged on its way
-    SharedEnds::add(name_, {n_bytes_, modified_ns_, window->ranges, window->bytes});
+    SharedEnds::add(name_, {version_, window->ranges, window->bytes});
   }
   std::memcpy(into.data(), &window->bytes[offset], into.size());
   return {};
@@ -375,7 +431,7 @@ RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte>
   if (own->state == ReadWindow::State::here) {
     std::memcpy(into.data(), own->bytes.data(), into.size());
     if (keeps_reads_ && std::ssize(into) <= most_bytes_kept) {
-      SharedEnds::add(name_, {n_bytes_, modified_ns_, own->ranges, own->bytes});
+      SharedEnds::add(name_, {version_, own->ranges, own->bytes});
       shared_->windows.put(own->ranges, std::move(own->bytes));
     }
   }

@@ -16,6 +16,7 @@
 #include <forkrun/bytes/remote/remote_limits.hpp>
 #include <forkrun/bytes/remote/remote_requests.hpp>
 #include <forkrun/bytes/remote/replica_rates.hpp>
+#include <forkrun/bytes/remote/replica_versions.hpp>
 
 namespace forkrun {
 
@@ -39,8 +40,8 @@ class RemoteFile final : public ByteSource {
   RemoteFile(std::string name, std::vector<Replica> replicas);
   ~RemoteFile() override;
 
-  [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
-  [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
+  [[nodiscard]] std::int64_t n_bytes() const override { return version_.n_bytes; }
+  [[nodiscard]] std::int64_t modified_ns() const override { return version_.modified_ns; }
   std::int64_t read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) override;
   void expect(std::span<const ByteRange> ranges, ReadAccount& account) override;
   /// From the next replica, if there is one.
@@ -61,8 +62,11 @@ class RemoteFile final : public ByteSource {
   void connect_patiently(Patience& patience);
   [[nodiscard]] RemoteProblem connect_to(std::size_t number);
   [[nodiscard]] RemoteProblem difference(RemoteConnection& connection, std::size_t number);
+  [[nodiscard]] RemoteProblem know_version(const RemoteVersion& version, std::size_t number);
+  [[nodiscard]] RemoteProblem take_version(RemoteVersion other);
   void connect_again(std::uint64_t failed, Patience& patience);
   void leave_slow_replica();
+  void require_same_ends();
   void require_hope() const;
   [[noreturn]] void give_up(const std::string& why);
   [[nodiscard]] std::string told(const RemoteProblem& problem) const;
@@ -77,9 +81,8 @@ class RemoteFile final : public ByteSource {
   std::vector<Replica> replicas_;
   std::size_t replica_ = 0;  ///< the one that is used
   ReplicaRates rates_;
-  std::int64_t n_bytes_ = -1;  ///< not known
-  std::int64_t modified_ns_{};
-  std::vector<std::optional<std::int64_t>> replicas_modified_ns_;  ///< of those that were opened
+  RemoteVersion version_{};  ///< of the first one that was opened; without a size: of none yet
+  std::vector<ReplicaVersions> versions_;
   std::vector<std::byte> begin_;  ///< of the file, by which replicas are known; none of one alone
   std::shared_ptr<RemoteRequests> shared_;
   std::mutex connecting_;

@@ -32,22 +32,38 @@ struct Server {
   bool damages = false;
   bool has_checks = true;
   std::int64_t modified_ns = 1;
+  std::string tag{};
+  bool is_balanced = false;  ///< so has every second answer
   std::byte begin = byte_at(0);
   std::vector<std::vector<ByteRange>> requests{};
   std::vector<bool> are_verified{};  ///< by request
+  std::int64_t n_answers = 0;
+
+  /// Of the next answer: a balancer gives it to one node, then to the other.
+  RemoteVersion next_version() {
+    const bool is_of_other_node = is_balanced && ++n_answers % 2 == 0;
+    return {n_bytes, modified_ns + (is_of_other_node ? 1 : 0), tag + (is_of_other_node ? "2" : "")};
+  }
 };
 
 class Connection final : public RemoteConnection {
  public:
-  explicit Connection(Server& server) : server_{server} {}
-  [[nodiscard]] std::int64_t n_bytes() const override { return server_.n_bytes; }
-  [[nodiscard]] std::int64_t modified_ns() const override { return server_.modified_ns; }
+  explicit Connection(Server& server) : server_{server}, version_{server.next_version()} {}
+  [[nodiscard]] RemoteVersion version() const override { return version_; }
+  void accept(std::span<const RemoteVersion> known) override {
+    known_.assign(known.begin(), known.end());
+  }
   [[nodiscard]] bool has_checks() const override { return server_.has_checks; }
   std::int64_t read(std::span<const RemotePiece> pieces,
                     std::function<void(const RemoteProblem&)> done, Checks checks) override {
     if (server_.n_failures > 0) {
       --server_.n_failures;
       done({"lost", false});
+      return 1;
+    }
+    if (const auto told = server_.next_version(); !std::ranges::any_of(
+            known_, [&](const auto& each) { return each.change_to(told).empty(); })) {
+      done({"another version", false, told});
       return 1;
     }
     server_.are_verified.push_back(checks == Checks::always);
@@ -67,6 +83,8 @@ class Connection final : public RemoteConnection {
 
  private:
   Server& server_;
+  RemoteVersion version_;
+  std::vector<RemoteVersion> known_{version_};
 };
 
 class RemoteFileTest : public testing::Test {
@@ -230,6 +248,55 @@ TEST_F(RemoteFileTest, AnotherDateAloneDoesNotMakeAnotherFile) {
       expect_bytes(file, 3'000'000, 77);
     }
   }
+}
+
+TEST_F(RemoteFileTest, AnAnswerOfAnotherVersionIsNotTaken) {
+  server.tag = "a";
+  auto file = open();
+  expect_bytes(file, 3'000'000, 77);
+  server.tag = "b";
+  ++server.modified_ns;  // a new file, with the begin and end of the old one
+  std::array<std::byte, 10> bytes{};
+  try {
+    file.read(5'000'000, bytes, account);
+    FAIL();
+  } catch (const UnreadBytes& error) {
+    EXPECT_NE(std::string{error.what()}.find("changed on the server while it was read (ETag a → b"),
+              std::string::npos);
+  }
+}
+
+TEST_F(RemoteFileTest, NodesOfABalancerMayTellVersionsOfTheirOwn) {
+  server.tag = "a";
+  server.is_balanced = true;
+  auto file = open();
+  for (std::int64_t place = 3'000'000; place < 9'000'000; place += 1'000'000) {
+    expect_bytes(file, place, 77);
+  }
+  server.tag = "b";
+  std::array<std::byte, 10> bytes{};
+  server.is_balanced = false;
+  server.modified_ns += 2;
+  EXPECT_THROW(file.read(9'000'000, bytes, account), UnreadBytes);
+}
+
+TEST_F(RemoteFileTest, ATagAloneIsOfAnotherNode) {
+  server.tag = "a";
+  auto file = open();
+  server.tag = "b";
+  expect_bytes(file, 3'000'000, 77);
+  server.tag = "c";
+  server.begin = byte_at(1);
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(9'000'000, bytes, account), UnreadBytes);
+}
+
+TEST_F(RemoteFileTest, AFileThatCameDamagedAndBeginsOtherwiseHasChanged) {
+  auto file = open();
+  expect_bytes(file, 3'000'000, 77);
+  EXPECT_TRUE(file.forget_damaged({3'000'000, 77}));
+  server.begin = byte_at(1);
+  EXPECT_THROW((void)file.forget_damaged({3'000'000, 77}), UnreadBytes);
 }
 
 TEST_F(RemoteFileTest, WhatHasNoChecksumComesWithThoseOfTheLink) {

@@ -48,20 +48,20 @@ void RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lo
   account.calls += n_requests;
 }
 
-RemoteProblem RemoteRequests::differing_ends(RemoteConnection& connection, std::int64_t n_bytes) {
-  for (const auto& [place, n, has_checksum] : ends_of(n_bytes)) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(n));
-    if (auto problem = read_now(connection, place, bytes)) {
-      return problem;
+std::optional<FileEnds> RemoteRequests::known_ends(std::int64_t n_bytes) {
+  FileEnds ends;
+  const Lock lock{mutex};
+  const auto ranges = ends_of(n_bytes);
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const auto n = static_cast<std::size_t>(ranges[i].n_bytes);
+    const auto [window, offset] = windows.find(ranges[i].place, n);
+    if (!window || window->state != ReadWindow::State::here) {
+      return std::nullopt;
     }
-    const Lock lock{mutex};
-    const auto [window, offset] = windows.find(place, bytes.size());
-    if (!window || window->state != ReadWindow::State::here ||
-        std::memcmp(bytes.data(), &window->bytes[offset], bytes.size()) != 0) {
-      return {"changed on the server while it was read, or another file", true};
-    }
+    const auto begin = window->bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+    ends[i].assign(begin, begin + static_cast<std::ptrdiff_t>(n));
   }
-  return {};
+  return ends;
 }
 
 void RemoteRequests::request_ahead(Lock& lock) {

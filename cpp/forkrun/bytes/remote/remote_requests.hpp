@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/remote/read_windows.hpp>
 #include <forkrun/bytes/remote/remote_connection.hpp>
+#include <forkrun/bytes/remote/replica_versions.hpp>
 
 namespace forkrun {
 
@@ -42,8 +44,8 @@ struct RemoteRequests : std::enable_shared_from_this<RemoteRequests> {
   void request(const std::shared_ptr<ReadWindow>& window, Lock& lock);
   /// What is to be on its way by now, if there is a connection.
   void request_ahead(Lock& lock);
-  /// Whether begin and end of a file of so many bytes are what they were when they were read.
-  [[nodiscard]] RemoteProblem differing_ends(RemoteConnection& connection, std::int64_t n_bytes);
+  /// Begin and end of a file of so many bytes, if they were read.
+  [[nodiscard]] std::optional<FileEnds> known_ends(std::int64_t n_bytes);
   void tell(ReadAccount& to) {
     const auto [calls, bytes] = std::exchange(account, {});
     to.calls += calls;

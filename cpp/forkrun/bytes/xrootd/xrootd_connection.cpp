@@ -81,6 +81,11 @@ RemoteProblem problem_of(const XrdCl::XRootDStatus& status) {
   return status.IsOK() ? RemoteProblem{} : RemoteProblem{told(status), is_lasting(status)};
 }
 
+RemoteVersion version_of(const XrdCl::StatInfo& told) {
+  return {static_cast<std::int64_t>(told.GetSize()),
+          static_cast<std::int64_t>(told.GetModTime()) * ns_per_s, ""};
+}
+
 using Pieces = std::span<const RemotePiece>;
 
 /// Gets one answer, once; deletes itself then.
@@ -166,6 +171,27 @@ class Answer final : public OneAnswer {
   std::vector<std::byte> room_{};
 };
 
+/// Says whether a file that is open is still of its version.
+class VersionAnswer final : public OneAnswer {
+ public:
+  VersionAnswer(std::shared_ptr<PendingAnswers> pending, std::vector<RemoteVersion> known)
+      : pending_{std::move(pending)}, known_{std::move(known)} {}
+
+ protected:
+  void answered(const XrdCl::XRootDStatus& status, XrdCl::AnyObject* response) override {
+    const auto* found = told_in<XrdCl::StatInfo>(response);
+    const auto told = status.IsOK() && found != nullptr ? version_of(*found) : RemoteVersion{};
+    const bool is_known = std::ranges::any_of(
+        known_, [&told](const auto& each) { return each.change_to(told).empty(); });
+    pending_->answered(is_known ? RemoteProblem{}
+                                : RemoteProblem{"another version of the file came", false, told});
+  }
+
+ private:
+  std::shared_ptr<PendingAnswers> pending_;
+  std::vector<RemoteVersion> known_;
+};
+
 /// Finds out whether a server has paged reads, while others are asked for already.
 class AskForPages final : public OneAnswer {
  public:
@@ -217,8 +243,8 @@ class XrootdConnection final : public RemoteConnection {
     const auto status = file_.Stat(false, found, no_answer_s());
     const std::unique_ptr<XrdCl::StatInfo> owned{found};
     if (status.IsOK() && found != nullptr) {
-      n_bytes_ = static_cast<std::int64_t>(found->GetSize());
-      modified_ns_ = static_cast<std::int64_t>(found->GetModTime()) * ns_per_s;
+      version_ = version_of(*found);
+      known_ = {version_};
     }
     std::string server;
     if (status.IsOK() && file_.GetProperty("DataServer", server)) {
@@ -228,13 +254,17 @@ class XrootdConnection final : public RemoteConnection {
     return problem_of(status);
   }
 
-  [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }
-  [[nodiscard]] std::int64_t modified_ns() const override { return modified_ns_; }
+  [[nodiscard]] RemoteVersion version() const override { return version_; }
+  void accept(std::span<const RemoteVersion> known) override {
+    const std::lock_guard lock{mutex_};
+    known_.assign(known.begin(), known.end());
+  }
 
   [[nodiscard]] bool has_checks() const override { return *has_pages_; }
 
   /// As pages with checksums, each of which is asked for again where it is another: a request for
-  /// each stretch, all at once. Many short ones that need none are a vector, which has none.
+  /// each stretch, all at once. Many short ones that need none are a vector, which has none. With
+  /// them goes a question for size and date: the file may be overwritten while it is open.
   std::int64_t read(Pieces pieces, std::function<void(const RemoteProblem&)> done,
                     Checks checks) override {
     const auto n_bytes = n_bytes_of(pieces);
@@ -245,14 +275,15 @@ class XrootdConnection final : public RemoteConnection {
     const bool are_needed = checks == Checks::always && has_checks();
     auto stretches = stretches_of(pieces, are_needed ? widest_gap(pieces) : 0);
     if (!are_needed && stretches.size() > 1 && n_bytes < stretches.size() * least_mean_stretch) {
-      auto pending = std::make_shared<PendingAnswers>(std::move(done), 1);
-      ask(std::move(pending), n_bytes, [&](Answer* answer) {
+      auto pending = std::make_shared<PendingAnswers>(std::move(done), 2);
+      ask(pending, n_bytes, [&](Answer* answer) {
         return file_.VectorRead(chunks_of(pieces), nullptr, answer, no_answer_s());
       });
+      ask_for_version(std::move(pending));
       return 1;
     }
     const auto n_requests = std::ssize(stretches);
-    auto pending = std::make_shared<PendingAnswers>(std::move(done), stretches.size());
+    auto pending = std::make_shared<PendingAnswers>(std::move(done), stretches.size() + 1);
     for (auto& stretch : stretches) {
       const auto place = static_cast<std::uint64_t>(stretch.place);
       const auto n = stretch.n_bytes();
@@ -261,6 +292,7 @@ class XrootdConnection final : public RemoteConnection {
                             answer->room_for(std::move(stretch)), answer, no_answer_s());
       });
     }
+    ask_for_version(std::move(pending));
     return n_requests;
   }
 
@@ -286,15 +318,29 @@ class XrootdConnection final : public RemoteConnection {
     }
   }
 
+  void ask_for_version(std::shared_ptr<PendingAnswers> pending) {
+    std::unique_lock lock{mutex_};
+    auto answer = std::make_unique<VersionAnswer>(pending, known_);
+    lock.unlock();
+    const auto status = OneAnswer::ask(std::move(answer), [this](VersionAnswer* asking) {
+      return file_.Stat(true, asking, no_answer_s());
+    });
+    if (!status.IsOK()) {
+      pending->answered(problem_of(status));
+    }
+  }
+
   XrdCl::File file_{false};  // without plug-ins
+  std::mutex mutex_;
+  std::vector<RemoteVersion> known_;
   std::shared_ptr<std::atomic<bool>> has_pages_ = std::make_shared<std::atomic<bool>>(true);
-  std::int64_t n_bytes_{};
-  std::int64_t modified_ns_{};
+  RemoteVersion version_{};
 };
 
 void note_stat(const XrdCl::StatInfo& told, RemoteEntry& into) {
-  into.n_bytes = static_cast<std::int64_t>(told.GetSize());
-  into.modified_ns = static_cast<std::int64_t>(told.GetModTime()) * ns_per_s;
+  const auto version = version_of(told);
+  into.n_bytes = version.n_bytes;
+  into.modified_ns = version.modified_ns;
 }
 
 /// Notes the answer to a question about a file.
