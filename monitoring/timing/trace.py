@@ -41,7 +41,7 @@ def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
     files = RunDirectory(run).child_traces()
     if not files:
         return None
-    start_ns = min((first_call_ns(file, len(labels)) for file in files), default=0)
+    start_ns = min((first_call_ns(file, labels) for file in files), default=0)
     path = RunDirectory(run).trace
     with published(path) as temporary, open_new(temporary) as out:
         out.write(b'{"displayTimeUnit": "ns", "traceEvents": [\n')
@@ -76,11 +76,12 @@ def _child(file: Path) -> int:
     return int(file.stem.rpartition("-")[2].split(".")[0])
 
 
-def first_call_ns(file: Path, n_modules: int | None = None) -> int:
-    """When the first call of a child began; of one of so many modules."""
+def first_call_ns(file: Path, modules: Sequence[str] | None = None) -> int:
+    """When the first call of a child began; of one that `calls_of` gives of these modules."""
     calls = _records(file)
-    if n_modules is not None:
-        calls = calls[calls["node"] < n_modules]
+    if modules is not None:
+        shown = [n for n, label in enumerate(modules) if not label.startswith(CUTFLOW_LABEL)]
+        calls = calls[np.isin(calls["node"], shown)]
     return int(calls["start_ns"].min()) if len(calls) else 2**62
 
 

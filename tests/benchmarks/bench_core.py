@@ -34,7 +34,7 @@ LONG = Sizes(
     in_flight_scale=0.1,
 )  # fmt: skip
 BARS = {
-    "no work: tasks, one thread": 0.8,
+    "no work: tasks, one thread": 0.15,
     "no work: an idle thread": 0.97,
     "no work: two threads, two events": 1.9,
     "busy: two threads, two events": 1.96,
@@ -159,7 +159,7 @@ def empty_modules(binary: Path) -> Iterator[Figure]:
     yield Figure("empty modules: serial / loop by hand", serial / loop, 0.8)
     yield Figure("empty modules: tbb / serial", one / serial, 0.5)
     yield Figure("empty modules: 2 threads, 1 event / 1 thread", two_one / one, 0.97)
-    yield Figure("empty modules: 2 threads, 2 events / 1 thread", two_two / one, 1.8)
+    yield Figure("empty modules: 2 threads, 2 events / 1 thread", two_two / one, 0.4)
     yield Figure(
         "blocks of 100: serial / loop by hand", found[100, "serial"] / found[100, "loop"], 0.95
     )

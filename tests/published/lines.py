@@ -116,7 +116,7 @@ LINES = (
          " below, at most 30 % above with fewer events than cores", _SCHEDULING,
          _many("scheduling", "P2.1", "thread-unsafe over single-threaded",
                "re-entrant over single-threaded, 16 events"),
-         "plain calls until a thread wants work"),
+         "tasks are shared only where a thread wants work"),
     Line("P2.2", "Sleeping, to 2,000 events: single-threaded to 800; serial I/O flat at 44;"
          " re-entrant 1.30 × to 1,600; 2,000: 1.1 GB, 1/8 of the CPU", _SLEEP, _many_events,
          "a thread costs its stack; times are scaled by 0.3"),

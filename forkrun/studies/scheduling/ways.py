@@ -62,13 +62,13 @@ def ways(job: ReplayJob, sizes: Sizes) -> dict[str, Way]:
 
 
 def _pairs(what: str, job: ReplayJob, **common: object) -> dict[str, Way]:
-    """`serial`, and threads × events in flight."""
+    """`serial`, and tasks of threads × events in flight."""
     settings = ReplaySettings(**common)  # type: ignore[arg-type]
     each: dict[str, Way] = {
         f"{what}: serial": partial(_run, job, replace(settings, executor="serial"))
     }
     for n_threads, in_flight in ((1, 1), (2, 1), (2, 2)):
-        pair = replace(settings, n_threads=n_threads, events_in_flight=in_flight)
+        pair = replace(settings, n_threads=n_threads, events_in_flight=in_flight, always_tasks=True)
         each[f"{what}: {n_threads} × {in_flight}"] = partial(_run, job, pair)
     return each
 

@@ -34,12 +34,10 @@ class BlockLoop {
 [[nodiscard]] std::unique_ptr<BlockLoop> make_serial_loop(const Graph& graph,
                                                           const MakeLane& make_lane);
 
-/// `n_lanes` blocks at a time on the threads of an executor; as tasks where there are threads that
-/// have nothing to do, or always.
+/// `n_lanes` blocks at a time on the threads of an executor, as tasks.
 [[nodiscard]] std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph,
                                                         const MakeLane& make_lane,
                                                         std::size_t n_lanes, UnitLimits limits,
-                                                        bool always_tasks,
                                                         std::unique_ptr<Executor> executor);
 
 }  // namespace forkrun

@@ -11,37 +11,12 @@
 #include <forkrun/core/module/external_work.hpp>
 #include <forkrun/core/module/product_fetcher.hpp>
 #include <forkrun/core/run/lane.hpp>
-#include <forkrun/core/run/serial_course.hpp>
 #include <forkrun/core/run/unit_sequence.hpp>
 #include <forkrun/core/run/unit_tasks.hpp>
 
 namespace forkrun {
 
-class LaneTasks;
-
-/// Lets the serial course of a block go on as long as no other thread wants work, no queue is
-/// busy, and nothing fails.
-class LaneGuard {
- public:
-  static constexpr bool notes_all = true;
-  explicit LaneGuard(LaneTasks& tasks) : tasks_{&tasks} {}
-
-  [[nodiscard]] bool enter(std::uint32_t node);
-  void leave(std::uint32_t node);
-  [[nodiscard]] bool pass_by(std::uint32_t node);
-  void fail(std::uint32_t node, const std::exception_ptr& failure);
-  void take_over();
-  void end_called(std::uint32_t node, std::exception_ptr failure);
-  void wait_for(std::uint32_t asker, std::uint32_t product);
-  [[nodiscard]] bool ask_for(std::uint32_t asker, std::uint32_t product);
-  void check_made(std::uint32_t product) const;
-
- private:
-  LaneTasks* tasks_;
-};
-
-/// The tasks of one lane; they are used again for block after block. A block begins with the serial
-/// course, and may end with it; tasks take over when there are threads that have nothing to do:
+/// The tasks of one lane; they are used again for block after block:
 ///
 ///     begin ─▶ load ─▶ gate 0 opens
 ///     a gate opens ─▶ asks for the filters of the gates behind it, and for what its analyzers need
@@ -53,7 +28,7 @@ class LaneGuard {
 /// becomes ready, waits for its turn in block order and for its queues, if it has such, and runs.
 class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public ExternalWaiter {
  public:
-  LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane, bool always_tasks);
+  LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane);
   /// Takes blocks until there are no more now.
   [[nodiscard]] Task& begin_task() { return begin_; }
 
@@ -63,8 +38,6 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   void end_external(std::uint32_t node, std::exception_ptr failure) noexcept override;
 
  private:
-  friend class LaneGuard;
-
   class BeginTask final : public Task {
    public:
     explicit BeginTask(LaneTasks& tasks) : tasks_{tasks} { set_rank(any_rank - 1); }
@@ -84,10 +57,8 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
 
   enum class Stage : std::uint8_t {
     idle,
-    called,    ///< by the serial course, before tasks took over
-    on_stack,  ///< being called by the serial course while tasks took over
-    outside,   ///< has acquired
-    waiting,   ///< a coroutine
+    outside,  ///< has acquired
+    waiting,  ///< a coroutine
   };
 
   class NodeTask final : public WaitingTask {
@@ -107,20 +78,15 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
 
   // Blocks
   void begin_blocks(ReadyTasks& ready);
-  [[nodiscard]] bool run_blocks(UnitInFlight& unit, ReadyTasks& ready);
+  [[nodiscard]] bool begin_block(UnitInFlight& unit, ReadyTasks& ready);
   [[nodiscard]] bool enter_unit(ReadyTasks& ready);
   [[nodiscard]] bool leave_unit(ReadyTasks& ready);
   void load(std::uint32_t number);
   void expect_next(const UnitInFlight& unit);
-  [[nodiscard]] bool begins_with_tasks(ReadyTasks& ready) const;
   void end_block(ReadyTasks& ready);
 
-  // From calls to tasks
-  void make_tasks();
   void make_links();
-  void take_over(ReadyTasks& ready);
   void reset();
-  void note_called();
 
   // Gates and paths
   void open_gate(std::uint32_t gate, ReadyTasks& ready);
@@ -131,10 +97,6 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   void end_path(ReadyTasks& ready);
   void begin_next_output(ReadyTasks& ready);
 
-  // Calls of the serial course
-  [[nodiscard]] bool begin_call(std::uint32_t node);
-  void end_call(std::uint32_t node);
-
   // Nodes
   void ask_for_inputs(NodeTask& task, ReadyTasks& ready);
   [[nodiscard]] NodeTask* ask_for_own_inputs(NodeTask& task, NodeTask* before);
@@ -144,7 +106,6 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   [[nodiscard]] bool has_turn(const Entrance& entrance) const {
     return !entrance.waits_to_commit || unit_->committing().is_done();
   }
-  [[nodiscard]] bool try_enter(NodeTask& task);
   /// Those that come next are to be pushed.
   [[nodiscard]] TaskChain leave(NodeTask& task);
   bool leave_shared(NodeTask& task, ReadyTasks& ready);
@@ -158,16 +119,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   const Graph& graph_;
   Lane& lane_;
   UnitInFlight* unit_{};  ///< of the block; null while idle
-  bool always_tasks_;
-  bool has_spare_threads_;
   BeginTask begin_;
-  SerialCourse<LaneGuard> course_;
-  std::uint32_t failed_node_ = none;     ///< in the serial course
-  ReadyTasks* ready_{};                  ///< of the thread that is in the serial course
-  std::vector<std::uint32_t> calling_;   ///< nodes that may ask, called by the serial course
-  std::vector<std::uint8_t> is_simple_;  ///< by node: never waits, neither before nor in a call
-
-  // Made when they are first needed.
   std::vector<NodeTask> nodes_;
   std::vector<GateTask> gates_;
   std::vector<WaitingTaskList::Link> links_;      ///< of consumers in the lists of their inputs
@@ -175,26 +127,5 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   std::atomic<std::uint32_t> n_path_ends_left_{};
   std::size_t n_outputs_begun_{};  ///< of this block
 };
-
-inline bool LaneGuard::enter(std::uint32_t node) {
-  auto& tasks = *tasks_;
-  auto& ready = *tasks.ready_;
-  if (ready.others_want_work()) [[unlikely]] {
-    ready.share();
-    if (ready.others_want_work()) {
-      return false;
-    }
-  }
-  if (tasks.unit_->has_failed()) [[unlikely]] {
-    return false;
-  }
-  return tasks.is_simple_[node] != 0 || tasks.begin_call(node);
-}
-
-inline void LaneGuard::leave(std::uint32_t node) {
-  if (tasks_->is_simple_[node] == 0) {
-    tasks_->end_call(node);
-  }
-}
 
 }  // namespace forkrun

@@ -91,24 +91,6 @@ bool LaneTasks::enter_turn(NodeTask& task) {
   return unit_->committing().add(task.committing_link) == WaitingTaskList::Added::done;
 }
 
-bool LaneTasks::try_enter(NodeTask& task) {
-  const auto& entrance = shared_.entrance(task.number);
-  if (!has_turn(entrance)) {
-    return false;
-  }
-  const auto& [waits_to_commit, order, queues] = entrance;
-  while (task.n_entered < 1 + queues.size()) {
-    const auto next = task.n_entered;
-    const bool is_in = next == 0 ? order == nullptr || order->try_enter(lane_.block().sequence())
-                                 : queues[next - 1]->try_enter();
-    if (!is_in) {
-      return false;
-    }
-    ++task.n_entered;
-  }
-  return true;
-}
-
 TaskChain LaneTasks::leave(NodeTask& task) {
   const auto& [waits_to_commit, order, queues] = shared_.entrance(task.number);
   TaskChain next;

@@ -33,16 +33,17 @@ void check(const ProcessorConfig& config) {
 
 std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_lane,
                                      const ProcessorConfig& config) {
-  const bool needs_tasks =
-      config.always_tasks || std::ranges::any_of(graph.nodes, &Node::is_external);
+  // Without tasks no thread could go on when something outside has ended.
+  const bool needs_tasks = config.always_tasks || config.reads_ahead ||
+                           std::ranges::any_of(graph.nodes, &Node::is_external);
   const bool is_serial = config.executor == ExecutorKind::serial;
-  if (is_serial && !needs_tasks) {
+  const bool is_alone = is_serial || (config.threads == 1 && config.concurrent_blocks == 1);
+  if (is_alone && !needs_tasks) {
     return make_serial_loop(graph, make_lane);
   }
   const UnitLimits limits{config.concurrent_units, config.concurrent_iovs};
   return make_task_loop(graph, make_lane, is_serial ? 1 : config.concurrent_blocks,
-                        is_serial ? UnitLimits{} : limits, config.always_tasks,
-                        configured_executor(config));
+                        is_serial ? UnitLimits{} : limits, configured_executor(config));
 }
 
 }  // namespace
@@ -69,6 +70,7 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
   const bool is_serial = config.executor == ExecutorKind::serial;
   const bool is_alone = is_serial || config.concurrent_blocks == 1;
   const bool reads_ahead = config.reads_ahead && is_alone && !is_serial;
+  config.reads_ahead = reads_ahead;
   if (reads_ahead) {  // The next unit has to be known.
     config.concurrent_units = std::max<std::size_t>(config.concurrent_units, 2);
   }

@@ -1,9 +1,14 @@
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <utility>
+#include <vector>
 
+#include <forkrun/concurrency/cache_lines.hpp>
+#include <forkrun/core/module/product_fetcher.hpp>
 #include <forkrun/core/run/block_loop.hpp>
-#include <forkrun/core/run/serial_course.hpp>
+#include <forkrun/core/run/lane.hpp>
+#include <forkrun/core/schedule/graph.hpp>
 
 namespace forkrun {
 
@@ -18,34 +23,170 @@ class SerialParallel final : public Parallel {
   }
 };
 
-/// Lets everything go on until something fails; after that no module is called any more.
-class FailureGuard {
+/// Takes a loaded block through the graph by plain calls, in the order of the graph's steps. After
+/// the first failure no module is called any more.
+class SerialCourse final : public ProductFetcher {
  public:
-  static constexpr bool notes_all = false;
-  explicit FailureGuard(std::exception_ptr& first_failure) : first_failure_{&first_failure} {}
+  SerialCourse(const Graph& graph, Lane& lane, Parallel& parallel)
+      : graph_{graph}, lane_{lane}, parallel_{parallel}, called_in_(graph.nodes.size()) {}
 
-  [[nodiscard]] bool enter(std::uint32_t /*node*/) const { return true; }
-  void leave(std::uint32_t /*node*/) const {}
-  [[nodiscard]] bool pass_by(std::uint32_t /*node*/) const { return true; }
-  void fail(std::uint32_t /*node*/, std::exception_ptr failure) const {
-    *first_failure_ = std::move(failure);
+  /// The block that was loaded last. Throws what a module throws, saying where.
+  void run_block() {
+    ++this_block_;
+    to_pull_.clear();
+    if (!(try_gates() && call_analyzers() && call_outputs())) {
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
   }
-  void take_over() const {}
-  void end_called(std::uint32_t /*node*/, const std::exception_ptr& /*failure*/) const {}
-  void wait_for(std::uint32_t /*asker*/, std::uint32_t product) const { check_made(product); }
-  [[nodiscard]] bool ask_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) const {
+
+  void wait_for(std::uint32_t asker, std::uint32_t product) override {
+    (void)ask_for(asker, product);
+    check_made(product);
+  }
+  [[nodiscard]] bool ask_for(std::uint32_t /*asker*/, std::uint32_t product) override {
+    if (!failure_) {
+      (void)pull(graph_.makers[product]);
+    }
     return true;
   }
-  void check_made(std::uint32_t /*product*/) const { throw ProductNotMade{}; }
+  void check_made(std::uint32_t /*product*/) const override {
+    if (failure_) {
+      throw ProductNotMade{};
+    }
+  }
 
  private:
-  std::exception_ptr* first_failure_;
+  bool try_gates() {
+    for (std::uint32_t number = 1; number < graph_.gates.size(); ++number) {
+      const auto& gate = graph_.gates[number];
+      if (!lane_.is_open(gate.parent)) {
+        lane_.close(number);
+      } else if (call_all(gate.steps)) {
+        lane_.pass(number);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool call_analyzers() {
+    return std::ranges::all_of(graph_.analyzers, [this](auto number) {
+      const auto& node = graph_.nodes[number];
+      return !lane_.select(node) || call_all(node.steps);
+    });
+  }
+
+  bool call_outputs() {
+    return std::ranges::all_of(graph_.outputs, [this](auto number) {
+      const auto& node = graph_.nodes[number];
+      return lane_.select(node) ? call_all(node.steps) : call_and_note(number);
+    });
+  }
+
+  bool call_all(LinkRange range) {
+    for (const auto& step : graph_.steps_at(range)) {
+      if (step.is_plain && !lane_.is_recorded()) {  // Nothing to be asked or noted.
+        if (!call_plain(step.node)) {
+          return false;
+        }
+        continue;
+      }
+      if (step.may_be_called && is_called(step.node)) {
+        continue;
+      }
+      if (!call(step.node)) {
+        return false;
+      }
+      if (step.is_noted) {
+        called_in_[step.node] = this_block_;
+      }
+    }
+    return true;
+  }
+
+  [[gnu::always_inline]] bool call_plain(std::uint32_t node) {
+    try {
+      lane_.produce_plain(node);
+      return true;
+    } catch (...) {
+      return fail(node);
+    }
+  }
+
+  /// For a module that is being called: its maker, after all that this needs. On a list, since
+  /// chains of modules may be long; modules that ask meanwhile go on above us in it.
+  bool pull(std::uint32_t node) {
+    const auto bottom = to_pull_.size();
+    to_pull_.push_back({node, false});
+    while (to_pull_.size() > bottom) {
+      auto& [last, is_expanded] = to_pull_.back();
+      if (is_called(last)) {
+        to_pull_.pop_back();
+      } else if (!is_expanded) {
+        is_expanded = true;
+        expand(last);
+      } else if (!call_and_note(last)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void expand(std::uint32_t node) {
+    const auto inputs = graph_.at(graph_.nodes[node].inputs);
+    for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {  // The first on top.
+      if (!is_called(*input)) {
+        to_pull_.push_back({*input, false});
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_called(std::uint32_t node) const { return called_in_[node] == this_block_; }
+
+  [[gnu::always_inline]] bool call_and_note(std::uint32_t node) {
+    if (!call(node)) {
+      return false;
+    }
+    called_in_[node] = this_block_;
+    return true;
+  }
+
+  /// False also if a module has failed that this one has asked for something.
+  [[gnu::always_inline]] bool call(std::uint32_t node) {
+    try {
+      (void)lane_.call(node, *this, parallel_);  // Never waits: what is asked for is made at once.
+    } catch (...) {
+      return fail(node);
+    }
+    return failure_ == nullptr;
+  }
+
+  /// In a handler.
+  [[gnu::noinline]] bool fail(std::uint32_t node) {
+    if (!failure_) {
+      failure_ = lane_.failure_of(node);
+    }
+    return false;
+  }
+
+  const Graph& graph_;
+  Lane& lane_;
+  Parallel& parallel_;
+  CacheLineVector<std::uint64_t> called_in_;  ///< block, by node: nothing is ever reset
+  std::uint64_t this_block_{};
+  struct Pull {
+    std::uint32_t node{};
+    bool is_expanded{};  ///< what it needs is above it
+  };
+  std::vector<Pull> to_pull_;
+  std::exception_ptr failure_;
 };
 
 class SerialLoop final : public BlockLoop {
  public:
   SerialLoop(const Graph& graph, std::unique_ptr<Lane> lane)
-      : lane_{std::move(lane)}, course_{graph, *lane_, parallel_, FailureGuard{failure_}} {}
+      : lane_{std::move(lane)}, course_{graph, *lane_, parallel_} {}
 
   void run(UnitSteps& steps) override {
     bool has_unit = steps.take(*unit_);
@@ -78,10 +219,7 @@ class SerialLoop final : public BlockLoop {
           throw Stopped{};
         }
         lane_->load(unit_->block(number));
-        course_.begin_block();
-        if (!course_.run_block()) {
-          std::rethrow_exception(std::exchange(failure_, nullptr));
-        }
+        course_.run_block();
         lane_->end_block();
       }
     } catch (...) {
@@ -93,8 +231,7 @@ class SerialLoop final : public BlockLoop {
   std::unique_ptr<UnitInFlight> unit_ = std::make_unique<UnitInFlight>(1, true);
   std::unique_ptr<UnitInFlight> next_ = std::make_unique<UnitInFlight>(1, true);
   SerialParallel parallel_;
-  std::exception_ptr failure_;
-  SerialCourse<FailureGuard> course_;
+  SerialCourse course_;
 };
 
 }  // namespace

@@ -24,15 +24,14 @@ class ExecutorParallel final : public Parallel {
 class TaskLoop final : public BlockLoop {
  public:
   TaskLoop(const Graph& graph, const MakeLane& make_lane, std::size_t n_lanes, UnitLimits limits,
-           bool always_tasks, std::unique_ptr<Executor> executor)
+           std::unique_ptr<Executor> executor)
       : executor_{std::move(executor)},
         parallel_{*executor_},
         shared_{graph, n_lanes, *executor_, parallel_},
         units_{shared_, limits} {
     for (std::size_t number = 0; number < n_lanes; ++number) {
       lanes_.push_back(make_lane(number));
-      lane_tasks_.push_back(
-          std::make_unique<LaneTasks>(shared_, units_, *lanes_.back(), always_tasks));
+      lane_tasks_.push_back(std::make_unique<LaneTasks>(shared_, units_, *lanes_.back()));
     }
   }
 
@@ -60,10 +59,9 @@ class TaskLoop final : public BlockLoop {
 }  // namespace
 
 std::unique_ptr<BlockLoop> make_task_loop(const Graph& graph, const MakeLane& make_lane,
-                                          std::size_t n_lanes, UnitLimits limits, bool always_tasks,
+                                          std::size_t n_lanes, UnitLimits limits,
                                           std::unique_ptr<Executor> executor) {
-  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, limits, always_tasks,
-                                    std::move(executor));
+  return std::make_unique<TaskLoop>(graph, make_lane, n_lanes, limits, std::move(executor));
 }
 
 }  // namespace forkrun

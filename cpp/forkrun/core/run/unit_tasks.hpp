@@ -27,7 +27,6 @@ class ModuleQueue {
   [[nodiscard]] bool enter(Task& task) {
     return limited_ ? limited_->enter(task) : serial_.enter(task);
   }
-  [[nodiscard]] bool try_enter() { return limited_ ? limited_->try_enter() : serial_.try_enter(); }
   [[nodiscard]] Task* leave() { return limited_ ? limited_->leave() : serial_.leave(); }
   /// By several modules: left while one of them waits.
   [[nodiscard]] bool is_shared() const { return is_shared_; }
