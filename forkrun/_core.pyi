@@ -742,9 +742,11 @@ class TreeWriter:
         compression: str,
         title: str = "",
         append_tree: bool = False,
+        counters: Mapping[str, str] = ...,
     ) -> None:
         """A jagged column "Muon_pt" gets the counter branch "nMuon" (what is before the first
-        "_"), shared by all columns of that prefix. append_tree: adds a tree to an existing file."""
+        "_"), shared by all columns of that prefix. append_tree: adds a tree to an existing file.
+        `counters`: by column, another one that it has; "": one of its own."""
     def write(self, columns: Mapping[str, Any]) -> None:
         """One cluster. Values, or (offsets, values) for jagged columns; counters are made here."""
     def close(self) -> None: ...

@@ -17,15 +17,22 @@ using root_io::TreeWriter;
 
 std::unique_ptr<TreeWriter> make(const std::string& path, const std::string& tree,
                                  const NamesAndTypes& columns, const std::string& compression,
-                                 const std::string& title, bool append_tree) {
+                                 const std::string& title, bool append_tree,
+                                 const std::map<std::string, std::string>& counters) {
+  std::vector<root_io::NewBranch> branches;
+  for (const auto& [name, type] : columns) {
+    const auto counter = counters.find(name);
+    branches.push_back({name, ColumnType::parse(type),
+                        counter == counters.end() ? std::nullopt : std::optional{counter->second}});
+  }
   return std::make_unique<TreeWriter>(
-      path, tree, descriptions_of(columns), Compression::parse(compression), title,
+      path, tree, std::move(branches), Compression::parse(compression), title,
       append_tree ? root_io::OutputMode::update : root_io::OutputMode::create);
 }
 
 void write(TreeWriter& writer, const py::dict& arrays) {
   std::vector<Column> cluster;
-  for (const auto& [name, type] : writer.columns()) {
+  for (const auto& [name, type, counter] : writer.columns()) {
     if (!arrays.contains(name)) {
       throw OutputError("unknown column \"" + name + "\" in what is to be written");
     }
@@ -40,7 +47,8 @@ void write(TreeWriter& writer, const py::dict& arrays) {
 void register_tree_writer(py::module_& module) {
   py::class_<TreeWriter>(module, "TreeWriter")
       .def(py::init(&make), py::arg("path"), py::arg("tree"), py::arg("columns"),
-           py::arg("compression"), py::arg("title") = "", py::arg("append_tree") = false)
+           py::arg("compression"), py::arg("title") = "", py::arg("append_tree") = false,
+           py::arg("counters") = std::map<std::string, std::string>{})
       .def("write", &write, py::arg("columns"))
       .def("close", &TreeWriter::close, py::call_guard<py::gil_scoped_release>());
 }

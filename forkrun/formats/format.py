@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from forkrun import _core
@@ -94,7 +94,7 @@ class Format:
 
         first = events.files[first_file(events.clusters)]
         of_input = events.form or self
-        known = of_input._types(first, events.tree_of(first_file(events.clusters)))
+        known = of_input._held(first, events.tree_of(first_file(events.clusters)))
         opened = OpenFiles(of_input, events, on_open or (lambda _: None))
         return [
             [self._make_file(output, *file, opened, known, events.tree) for file in output.files]
@@ -107,15 +107,17 @@ class Format:
         path: str,
         entries: Sequence[Range],
         opened: Callable[[int], Any],
-        known: Mapping[str, str],
+        known: Mapping[str, tuple[str, str]],
         tree: str,
     ) -> int:
-        """`known`: types of the input's columns; `tree`: name of the table of events."""
+        """`known`: types and counters of the input's columns; `tree`: name of the table of
+        events."""
         from forkrun.formats.selection import selected_columns
 
         kept = {*output.branches, *output.members}
-        types = {n: kind for n, kind in known.items() if n in kept and not kind.startswith(OTHER)}
-        types = {n: kind for n, kind in types.items() if self._is_first_name(n, types)}
+        of_input = {n: kind for n, (kind, _) in known.items() if n in kept}
+        types = {n: kind for n, kind in of_input.items() if not kind.startswith(OTHER)}
+        types = {n: kind for n, kind in types.items() if self._is_first_name(n, known, types)}
         names = list(types)
         types.update(self.new_columns(output.products, types))
         n_events = 0
@@ -127,7 +129,8 @@ class Format:
                 yield part
                 output.progress(n_events)
 
-        self._write_output(path, tree, types, counted(), output.compression)
+        counters = {name: known[name][1] for name in names}
+        self._write_output(path, tree, types, counters, counted(), output.compression)
         return n_events
 
     def new_columns(
@@ -136,20 +139,24 @@ class Format:
         """Types of columns that an output has beside those `kept`, by name, in their order."""
         return dict(products)
 
-    def _is_first_name(self, name: str, types: Mapping[str, str]) -> bool:
+    def _is_first_name(
+        self, name: str, known: Mapping[str, tuple[str, str]], kept: Collection[str]
+    ) -> bool:
         """Whether an output has a column under this name, which the input may have under two:
         "Jet.pt" and "Jet_pt"."""
         flat = name.replace(".", "_")
-        return flat == name or types.get(flat) != types[name]
+        return flat == name or flat not in kept or known[flat] != known[name]
 
     def _write_output(
         self,
         path: str,
         tree: str,
         types: Mapping[str, str],
+        counters: Mapping[str, str],
         parts: Iterable[Mapping[str, Plain]],
         compression: str | None,
     ) -> None:
+        """`counters`: by column of the input, the one that counts its values, ""."""
         self.write(path, types, parts)
 
     def carry(
@@ -215,9 +222,13 @@ class Format:
         return list(self.merge(parts, output).values())
 
     def _types(self, path: str, tree: str = "") -> dict[str, str]:
+        return {name: kind for name, (kind, _) in self._held(path, tree).items()}
+
+    def _held(self, path: str, tree: str) -> dict[str, tuple[str, str]]:
+        """Type and counter of each column."""
         index = self.index(path, tree)
         held = [*index["branches"], *index.get("members", ())]
-        return {name: kind for name, kind, _ in held}
+        return {name: (kind, counter) for name, kind, counter in held}
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         """Digest of the events of a file. Raises InputError."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from forkrun import _core
+from forkrun.errors import ForkrunError
 from forkrun.formats.events import EventSource, OutputToMake
 from forkrun.formats.format import Format
 from forkrun.formats.ttree import TTREE, TTreeFormat, to_make
@@ -44,14 +45,18 @@ class RNTupleFormat(TTreeFormat):
         path: str,
         tree: str,
         types: Mapping[str, str],
+        counters: Mapping[str, str],
         parts: Iterable[Mapping[str, Plain]],
         compression: str | None,
     ) -> None:
         """By values: as a tree first, whose columns then become fields."""
         scratch = f"{path}.tree"
         try:
-            TTREE._write_output(scratch, tree, types, parts, compression)
+            TTREE._write_output(scratch, tree, types, counters, parts, compression)
             _core.merge_trees([scratch], path, compression=compression, format=self.name)
+        except ForkrunError as error:
+            error.args = tuple(str(each).replace(scratch, path) for each in error.args)
+            raise
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(scratch)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.errors import InputError
-from forkrun.formats.column_types import ColumnType, counter_of
 from forkrun.formats.described import Described, why_no_column
 from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.first_bytes import first_bytes
@@ -97,21 +96,17 @@ class TTreeFormat(Format):
         path: str,
         tree: str,
         types: Mapping[str, str],
+        counters: Mapping[str, str],
         parts: Iterable[Mapping[str, Plain]],
         compression: str | None,
     ) -> None:
-        """By values, of input that has no baskets. Lists get counters by their names."""
+        """By values, of input that has no baskets."""
         from forkrun.formats.row_groups import row_groups
 
-        kinds = {name: ColumnType.of(kind) for name, kind in types.items()}
-        counters = {
-            counter_of(name)
-            for name, kind in kinds.items()
-            if kind.n_levels == 1 and not kind.is_text
-        }
-        columns = [(name, kind) for name, kind in types.items() if name not in counters]
         name = tree.partition(";")[0]
-        writer = _core.TreeWriter(path, name, columns, compression or COMPRESSION)
+        writer = _core.TreeWriter(
+            path, name, list(types.items()), compression or COMPRESSION, counters=counters
+        )
         for group in row_groups(parts, _CLUSTER_BYTES):
             writer.write(group)
         writer.close()

@@ -162,9 +162,9 @@ def _twins(of_input: InputBranches) -> dict[str, str]:
     """The other name of columns that an RNTuple has under two, "Jet.pt" and "Jet_pt"."""
     if of_input.format is not RNTUPLE:
         return {}
-    types = {name: branch.type for name, branch in of_input.branches.items()}
-    pairs = [(name, name.replace(".", "_")) for name in types if "." in name]
-    twins = {name: flat for name, flat in pairs if types.get(flat) == types[name]}
+    said = {name: (branch.type, branch.counter) for name, branch in of_input.branches.items()}
+    pairs = [(name, name.replace(".", "_")) for name in said if "." in name]
+    twins = {name: flat for name, flat in pairs if said.get(flat) == said[name]}
     return twins | {flat: name for name, flat in twins.items()}
 
 

@@ -7,6 +7,7 @@
 
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/write/add_events.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 
@@ -49,12 +50,14 @@ KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& nam
     : input_{input} {
   const auto first = input_.open(input_.first_with_events());
   const std::set<std::string> all{names.begin(), names.end()};
+  const bool has_two_names = dynamic_cast<const NtupleTable*>(first->table.get()) != nullptr;
   for (const auto& name : names) {
     const auto reader = first->table->reader(name);
     auto as_in_trees = name;
     std::ranges::replace(as_in_trees, '.', '_');
-    const bool is_there_twice = as_in_trees != name && all.contains(as_in_trees) &&
-                                first->table->reader(as_in_trees)->type() == reader->type();
+    const bool is_there_twice = has_two_names && as_in_trees != name && all.contains(as_in_trees) &&
+                                first->table->reader(as_in_trees)->type() == reader->type() &&
+                                first->table->reader(as_in_trees)->counter() == reader->counter();
     if (const auto type = readable_type(*reader, first->table->n_entries());
         type && !is_there_twice) {
       kept_.push_back({{name, *type, reader->counter()}});

@@ -19,12 +19,16 @@ std::string leaf_name(const std::string& branch) {
   return name;
 }
 
-std::string leaf_title(const ColumnDescription& column) {
-  auto title = leaf_name(column.name);
-  if (column.type.is_counted()) {
-    title += "[" + leaf_name(counter_name(column.name)) + "]";
+std::string counter_of(const NewBranch& branch) {
+  return branch.counter ? *branch.counter : counter_name(branch.name);
+}
+
+std::string leaf_title(const NewBranch& branch) {
+  auto title = leaf_name(branch.name);
+  if (branch.type.is_counted()) {
+    title += "[" + leaf_name(counter_of(branch)) + "]";
   }
-  for (const auto size : column.type.dimensions) {
+  for (const auto size : branch.type.dimensions) {
     title += size == 0 ? "" : "[" + std::to_string(size) + "]";
   }
   return title;

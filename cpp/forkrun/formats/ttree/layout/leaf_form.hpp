@@ -8,15 +8,23 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/core/data/source.hpp>
 
 namespace forkrun::root_io {
 
 /// Of the leaf of a branch of this name: without what would end it in a list of leaves.
 [[nodiscard]] std::string leaf_name(const std::string& branch);
 
+/// A column that becomes a branch.
+struct NewBranch {
+  std::string name;
+  ColumnType type;
+  /// The branch that counts its values; none: that of its prefix; "": one of its own.
+  std::optional<std::string> counter{};
+};
+[[nodiscard]] std::string counter_of(const NewBranch& branch);
+
 /// Of the leaf of a column that is not nested: its name with the sizes of an entry, "x[nx][2]".
-[[nodiscard]] std::string leaf_title(const ColumnDescription& column);
+[[nodiscard]] std::string leaf_title(const NewBranch& branch);
 
 /// ROOT's letter for the type of its values: 'F' for float32.
 [[nodiscard]] char leaf_letter(ElementType element);

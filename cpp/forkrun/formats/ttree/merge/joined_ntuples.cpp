@@ -43,13 +43,8 @@ class KeptSink final : public ClusterSink {
 std::vector<std::string> names_of_columns(const OpenTable& opened) {
   std::vector<std::string> names;
   if (const auto* ntuple = dynamic_cast<const NtupleTable*>(opened.table.get())) {
-    for (const auto& column : ntuple->columns()) {
-      auto flat = column.name;
-      std::ranges::replace(flat, '.', '_');
-      if (flat == column.name || !ntuple->has(flat)) {
-        names.push_back(column.name);
-      }
-    }
+    std::ranges::transform(columns_once(*ntuple), std::back_inserter(names),
+                           &rntuple::FieldColumn::name);
   } else {
     std::ranges::transform(branch_accounts(opened.file->path(), opened.table->name()),
                            std::back_inserter(names), &BranchAccount::name);

@@ -74,7 +74,8 @@ void OutputTree::add_products() {
         counters_.push_back({i, name, {tree.add_counter(name), content_.compression}});
       }
     }
-    columns_.push_back({i, column.name, {tree.add(column), content_.compression}});
+    columns_.push_back(
+        {i, column.name, {tree.add({column.name, column.type}), content_.compression}});
   }
 }
 

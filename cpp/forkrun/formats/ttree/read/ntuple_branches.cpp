@@ -1,7 +1,6 @@
 #include <forkrun/formats/ttree/read/ntuple_branches.hpp>
 
 #include <algorithm>
-#include <set>
 
 #include <TClass.h>
 #include <TFile.h>
@@ -11,17 +10,32 @@
 #include <forkrun/formats/rntuple/ntuple_in_file.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
-#include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-/// Whether another column has the same values under the name that trees have.
-bool has_flat_name(const rntuple::NtupleTable& ntuple, const rntuple::FieldColumn& column) {
-  auto flat = column.name;
-  std::ranges::replace(flat, '.', '_');
-  return flat != column.name && ntuple.has(flat);
+bool is_member(const std::string& name) { return name.find('.') != std::string::npos; }
+
+/// Whether a field has the name of a column, and not only the reader: "Jet_pt" for "Jet.pt".
+bool is_field(const rntuple::NtupleTable& ntuple, const std::string& name) {
+  const auto& fields = ntuple.ntuple().schema().fields;
+  return std::ranges::any_of(fields, [&](const auto& field) {
+    return field.name == name && &fields[field.parent] == &field;
+  });
+}
+
+/// Whether another column has the same values under a name that goes before.
+bool is_second_name(const rntuple::NtupleTable& ntuple, const rntuple::FieldColumn& column) {
+  const bool has_dot = is_member(column.name);
+  if (!column.type || (!has_dot && is_field(ntuple, column.name))) {
+    return false;
+  }
+  return std::ranges::any_of(ntuple.columns(), [&](const auto& other) {
+    return !is_member(other.name) && other.name != column.name && other.type == column.type &&
+           other.lists == column.lists && other.values == column.values &&
+           other.is_count == column.is_count && (has_dot || is_field(ntuple, other.name));
+  });
 }
 
 /// A TChain is but a list of files.
@@ -63,26 +77,29 @@ std::vector<std::string> ntuple_names(const TreeFile& file) {
   return names;
 }
 
-std::vector<ColumnDescription> ntuple_branches(const rntuple::NtupleTable& ntuple) {
+std::vector<const rntuple::FieldColumn*> columns_once(const rntuple::NtupleTable& ntuple) {
+  std::vector<const rntuple::FieldColumn*> columns;
+  for (const auto& column : ntuple.columns()) {
+    if (!is_second_name(ntuple, column)) {
+      columns.push_back(&column);
+    }
+  }
+  return columns;
+}
+
+std::vector<NewBranch> ntuple_branches(const rntuple::NtupleTable& ntuple) {
   const auto where = "RNTuple \"" + ntuple.name() + "\"";
   if (ntuple.name().find('/') != std::string::npos) {
     throw InputError(where + " is in a folder, and cannot be carried to outputs as a tree");
   }
-  std::vector<ColumnDescription> branches;
-  std::set<std::string> counters;
-  for (const auto& column : ntuple.columns()) {
-    if (!column.type) {
-      throw InputError(where + ": field \"" + column.name + "\" (" + column.class_name +
+  std::vector<NewBranch> branches;
+  for (const auto* column : columns_once(ntuple)) {
+    if (!column->type) {
+      throw InputError(where + ": field \"" + column->name + "\" (" + column->class_name +
                        ") cannot be carried to outputs as a branch of a tree");
     }
-    if (!has_flat_name(ntuple, column)) {
-      branches.push_back({column.name, *column.type});
-      if (column.type->is_counted()) {
-        counters.insert(counter_name(column.name));
-      }
-    }
+    branches.push_back({column->name, *column->type, column->counter});
   }
-  std::erase_if(branches, [&](const auto& each) { return counters.contains(each.name); });
   return branches;
 }
 

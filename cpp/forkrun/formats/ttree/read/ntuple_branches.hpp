@@ -5,6 +5,7 @@
 
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 
 namespace forkrun::root_io {
 
@@ -20,9 +21,12 @@ struct StoredTable {
 /// Paths of the RNTuples of a file, in the order of its keys.
 [[nodiscard]] std::vector<std::string> ntuple_names(const TreeFile& file);
 
-/// The branches that a tree has for the columns of an RNTuple: those that are there under two
-/// names, "Jet.pt" and "Jet_pt", once; without the counters that branches bring along.
-/// \throws InputError naming a field that is no column, or if it lies in a folder
-[[nodiscard]] std::vector<ColumnDescription> ntuple_branches(const rntuple::NtupleTable& ntuple);
+/// The columns of an RNTuple, those that are there under several names, "Jet.pt" and "Jet_pt",
+/// once: under that of a field of the file if there is one, else under that of trees.
+[[nodiscard]] std::vector<const rntuple::FieldColumn*> columns_once(
+    const rntuple::NtupleTable& ntuple);
+/// The branches that a tree has for them. Lists have the counter of their collection, else one of
+/// their own. \throws InputError naming a field that is no column, or if it lies in a folder
+[[nodiscard]] std::vector<NewBranch> ntuple_branches(const rntuple::NtupleTable& ntuple);
 
 }  // namespace forkrun::root_io

@@ -21,7 +21,7 @@ bool RootBranches::has(const std::string& branch) const {
   return tree_.GetListOfBranches()->FindObject(branch.c_str()) != nullptr;
 }
 
-std::unique_ptr<BranchTarget> RootBranches::add(const ColumnDescription& column) {
+std::unique_ptr<BranchTarget> RootBranches::add(const NewBranch& column) {
   return branch_of_root(add_branch(tree_, column));
 }
 

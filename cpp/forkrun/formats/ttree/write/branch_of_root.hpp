@@ -15,7 +15,7 @@ class RootBranches final : public BranchMaker {
   explicit RootBranches(TTree& tree) : tree_{tree} {}
 
   [[nodiscard]] bool has(const std::string& branch) const override;
-  [[nodiscard]] std::unique_ptr<BranchTarget> add(const ColumnDescription& column) override;
+  [[nodiscard]] std::unique_ptr<BranchTarget> add(const NewBranch& column) override;
   [[nodiscard]] std::unique_ptr<BranchTarget> add_counter(const std::string& name) override;
 
  private:

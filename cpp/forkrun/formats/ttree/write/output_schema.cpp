@@ -18,7 +18,6 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/write/nested_entries.hpp>
 
 namespace forkrun::root_io {
@@ -32,7 +31,7 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
   const CapturedMessages messages;
   TBranch* branch = tree.Branch(name.c_str(), never_filled.data(), leaf.c_str(), basket_size);
   if (branch == nullptr || branch->IsZombie()) {
-    const auto why = messages.first_error();
+    const auto why = messages.first();
     throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + name +
                       "\" cannot be made" + (why.empty() ? "" : ": " + why));
   }
@@ -42,7 +41,7 @@ TBranch& make_branch(TTree& tree, const std::string& name, const std::string& le
 
 /// Of a text or a vector. Its collection may be one that ROOT has no compiled code for: nothing is
 /// streamed through the branch, whose baskets are written directly.
-TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
+TBranch& make_object_branch(TTree& tree, const NewBranch& column) {
   if (column.type.n_in_item() > 1) {
     throw OutputError("tree \"" + std::string{tree.GetName()} + "\": \"" + column.name +
                       "\" has arrays in lists in lists, which no branch can hold; drop it, or "
@@ -58,10 +57,13 @@ TBranch& make_object_branch(TTree& tree, const ColumnDescription& column) {
   }
   static std::string never_filled;
   static auto* address = &never_filled;
+  const CapturedMessages messages;
   TBranch* branch = tree.Branch(column.name.c_str(), class_name.c_str(), &address, basket_size, 0);
   if (branch == nullptr) {
+    const auto why = messages.first();
     throw OutputError("tree \"" + std::string{tree.GetName()} + "\": branch \"" + column.name +
-                      "\" of " + class_name + " cannot be made");
+                      "\" of " + class_name +
+                      " cannot be made: " + (why.empty() ? "ROOT knows no such class" : why));
   }
   return *branch;
 }
@@ -91,7 +93,7 @@ std::set<std::string> with_counters(TTree& tree, const std::vector<std::string>&
 
 }  // namespace
 
-TBranch& add_branch(TTree& tree, const ColumnDescription& column) {
+TBranch& add_branch(TTree& tree, const NewBranch& column) {
   if (column.type.is_nested()) {
     return make_object_branch(tree, column);
   }

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
@@ -18,7 +18,7 @@ namespace forkrun::root_io {
 
 /// Adds a branch for a column; one that is counted needs its counter branch in the
 /// tree.
-TBranch& add_branch(TTree& tree, const ColumnDescription& column);
+TBranch& add_branch(TTree& tree, const NewBranch& column);
 /// Adds a counting branch.
 TBranch& add_counter(TTree& tree, const std::string& name);
 

@@ -11,13 +11,12 @@
 #include <forkrun/formats/root_file/file_outline.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
-#include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-LeafMembers leaf_of(const ColumnDescription& column) {
+LeafMembers leaf_of(const NewBranch& column) {
   constexpr std::string_view with_range = "BSILO";
   const char letter = leaf_letter(column.type.element);
   const char kind = static_cast<char>(std::toupper(letter));
@@ -124,14 +123,14 @@ std::unique_ptr<BranchTarget> PlainTree::add(BranchMembers branch) {
   return this->branch(contents_.size() - 1);
 }
 
-std::unique_ptr<BranchTarget> PlainTree::add(const ColumnDescription& column) {
+std::unique_ptr<BranchTarget> PlainTree::add(const NewBranch& column) {
   const auto title = leaf_title(column);
   BranchMembers branch{column.name, title + "/" + leaf_letter(column.type.element)};
   branch.compression = compression_.settings();
   branch.leaves.push_back(leaf_of(column));
   if (column.type.is_counted()) {
     branch.offsets_length = members_.offsets_length;
-    branch.leaves.front().counter = count_with(counter_name(column.name));
+    branch.leaves.front().counter = count_with(counter_of(column));
   }
   return add(std::move(branch));
 }
@@ -153,7 +152,7 @@ std::size_t PlainTree::count_with(const std::string& counter) {
 }
 
 std::unique_ptr<BranchTarget> PlainTree::add_counter(const std::string& name) {
-  return add(ColumnDescription{name, ColumnType{ElementType::uint32}});
+  return add(NewBranch{name, ColumnType{ElementType::uint32}});
 }
 
 void PlainTree::write(PlainFile& file, std::int64_t n_entries) const {

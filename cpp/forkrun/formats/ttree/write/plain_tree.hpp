@@ -32,7 +32,7 @@ class PlainTree final : public BranchMaker {
   void include_range(std::size_t branch, std::size_t leaf, const LeafRange& range);
 
   /// `column`: not nested.
-  [[nodiscard]] std::unique_ptr<BranchTarget> add(const ColumnDescription& column) override;
+  [[nodiscard]] std::unique_ptr<BranchTarget> add(const NewBranch& column) override;
   [[nodiscard]] std::unique_ptr<BranchTarget> add_counter(const std::string& name) override;
 
   /// Writes its record. \throws OutputError

@@ -77,7 +77,7 @@ void fill(TreeTarget& target, const std::vector<ColumnDescription>& columns,
     if (column.type.is_counted() && !target.branches().has(counter)) {
       writers.emplace_back(target.branches().add_counter(counter), compression);
     }
-    writers.emplace_back(target.branches().add(column), compression);
+    writers.emplace_back(target.branches().add({column.name, column.type}), compression);
   }
   std::int64_t n_entries = 0;
   for (const auto n_events : clusters) {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 
 namespace forkrun::root_io {
 
@@ -65,7 +65,7 @@ class BranchMaker {
 
   [[nodiscard]] virtual bool has(const std::string& branch) const = 0;
   /// A branch for a column; one that is counted needs its counter in the tree.
-  [[nodiscard]] virtual std::unique_ptr<BranchTarget> add(const ColumnDescription& column) = 0;
+  [[nodiscard]] virtual std::unique_ptr<BranchTarget> add(const NewBranch& column) = 0;
   /// A counting branch.
   [[nodiscard]] virtual std::unique_ptr<BranchTarget> add_counter(const std::string& name) = 0;
 };

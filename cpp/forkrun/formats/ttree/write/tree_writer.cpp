@@ -1,20 +1,19 @@
 #include <forkrun/formats/ttree/write/tree_writer.hpp>
 
 #include <algorithm>
+#include <set>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/write/plain_target.hpp>
 #include <forkrun/formats/ttree/write/root_target.hpp>
-#include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
 std::unique_ptr<TreeTarget> make_target(const std::string& path, TreeMembers tree,
-                                        std::span<const ColumnDescription> columns,
-                                        Compression compression, OutputMode mode) {
+                                        std::span<const NewBranch> columns, Compression compression,
+                                        OutputMode mode) {
   const auto is_nested = [](const auto& column) { return column.type.is_nested(); };
   if (!std::ranges::any_of(columns, is_nested)) {
     auto file = mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
@@ -27,17 +26,47 @@ std::unique_ptr<TreeTarget> make_target(const std::string& path, TreeMembers tre
   return std::make_unique<RootTarget>(path, tree.name, tree.title, compression, mode);
 }
 
+/// With the name of each list's counter. A column that has the name of a shared one is left out: it
+/// is made of the lists.
+std::vector<NewBranch> with_counters(std::vector<NewBranch> columns) {
+  std::set<std::string> lists;
+  std::set<std::string> taken;
+  for (const auto& column : columns) {
+    taken.insert(column.name);
+    if (column.type != ColumnType{column.type.element}) {
+      lists.insert(column.name);
+    }
+  }
+  std::set<std::string> shared;
+  for (auto& column : columns) {
+    const auto counter = column.type.is_counted() ? counter_of(column) : "";
+    column.counter = lists.contains(counter) ? "" : counter;
+    shared.insert(*column.counter);
+  }
+  taken.insert(shared.begin(), shared.end());
+  for (auto& column : columns) {
+    if (column.type.is_counted() && column.counter->empty()) {
+      column.counter = "n" + column.name;
+      while (!taken.insert(*column.counter).second) {
+        *column.counter += "_";
+      }
+    }
+  }
+  std::erase_if(columns, [&](const auto& column) { return shared.contains(column.name); });
+  return columns;
+}
+
 }  // namespace
 
 TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
-                       std::vector<ColumnDescription> columns, Compression compression,
+                       std::vector<NewBranch> columns, Compression compression,
                        const std::string& title, OutputMode mode)
     : name_{tree},
       tree_{make_target(path, {tree, title}, columns, compression, mode)},
-      columns_{std::move(columns)} {
+      columns_{with_counters(std::move(columns))} {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const auto& column = columns_[i];
-    const auto counter = counter_name(column.name);
+    const auto counter = counter_of(column);
     if (column.type.is_counted() && counted_.emplace(counter, i).second) {
       counter_names_.push_back(counter);
       counters_.emplace_back(tree_->branches().add_counter(counter), compression);
@@ -58,7 +87,7 @@ void TreeWriter::check(std::span<const Column> cluster) const {
                         "\" has " + std::to_string(cluster[0].n_events()));
     }
     if (columns_[i].type.is_counted()) {
-      const auto first = counted_.at(counter_name(columns_[i].name));
+      const auto first = counted_.at(counter_of(columns_[i]));
       if (!std::ranges::equal(cluster[i].offsets(), cluster[first].offsets())) {
         throw OutputError("columns \"" + columns_[i].name + "\" and \"" + columns_[first].name +
                           "\" share a counter but differ in their numbers of values");

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/root_file/output_mode.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/tree_target.hpp>
@@ -18,13 +17,13 @@ namespace forkrun::root_io {
 /// other trees of its file were written so.
 class TreeWriter {
  public:
-  /// `columns`: a jagged one "Muon_pt" gets the counter "nMuon", shared by all of that prefix.
+  /// `columns`: a jagged one "Muon_pt" gets the counter "nMuon", shared by all of that prefix, if
+  /// it does not say another. What has the name of a shared counter is left out.
   /// `mode` update: a further tree of an existing file. \throws OutputError
-  TreeWriter(const std::string& path, const std::string& tree,
-             std::vector<ColumnDescription> columns, Compression compression,
-             const std::string& title, OutputMode mode);
+  TreeWriter(const std::string& path, const std::string& tree, std::vector<NewBranch> columns,
+             Compression compression, const std::string& title, OutputMode mode);
 
-  [[nodiscard]] const std::vector<ColumnDescription>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<NewBranch>& columns() const { return columns_; }
   /// One cluster: the columns in the order of `columns()`. \throws OutputError if their numbers of
   /// events differ, or the counts of columns that share a counter.
   void write(std::span<const Column> cluster);
@@ -36,7 +35,7 @@ class TreeWriter {
 
   std::string name_;
   std::unique_ptr<TreeTarget> tree_;
-  std::vector<ColumnDescription> columns_;
+  std::vector<NewBranch> columns_;
   std::map<std::string, std::size_t> counted_;  ///< counter → the first column that it counts
   std::vector<std::string> counter_names_;
   std::vector<BranchWriter> counters_;
