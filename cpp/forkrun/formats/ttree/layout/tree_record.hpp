@@ -37,6 +37,11 @@ struct TreeRecord {
   /// If they were wanted; none if a branch has something else than leaves of numbers and
   /// characters, or the tree has an index, friends or the like.
   std::optional<TreeMembers> members;
+
+  /// Whether its branches were filled one by one: the tree itself has no entries then.
+  [[nodiscard]] bool is_filled_by_branch() const {
+    return baskets.n_entries == 0 && most_entries > 0;
+  }
 };
 
 /// What of `TreeRecord` is wanted: a merge of many files does without.

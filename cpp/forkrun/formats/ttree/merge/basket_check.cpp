@@ -121,7 +121,7 @@ std::vector<BasketPlace> BasketCheck::places() const {
 
 void BasketCheck::add_places(std::size_t branch, std::vector<BasketPlace>& places) const {
   const auto& [n_entries, baskets] = baskets_.branches[branch];
-  if (n_entries != baskets_.n_entries) {
+  if (n_entries != baskets_.n_entries && baskets_.n_entries > 0) {
     fail(branch, " has " + std::to_string(n_entries) + " entries, where the tree has " +
                      std::to_string(baskets_.n_entries));
   }

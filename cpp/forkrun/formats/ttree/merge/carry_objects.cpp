@@ -84,7 +84,7 @@ bool add_structures(const Carried& carried, const TreeFile& file,
              return true;
            }
            const auto record = file.record_of(name, {.members = true});
-           return record && record->members &&
+           return record && record->members && !record->is_filled_by_branch() &&
                   structures.try_emplace(name, record->structure).first->second ==
                       record->structure;
          });

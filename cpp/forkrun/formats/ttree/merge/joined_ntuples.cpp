@@ -203,11 +203,26 @@ class JoinedNtuples::Join {
     }
     if (!content_.has_all_fields) {
       require_no_more(opened);
+      note_longer_branches(opened);
     }
     if (const auto* ntuple = dynamic_cast<const NtupleTable*>(opened.table.get());
         ntuple != nullptr && ntuple->ntuple().n_attribute_sets > 0) {
       notes.push_back(opened.file->path() + ": the attributes of \"" + table_.path +
                       "\" are left out");
+    }
+  }
+  /// Nobody who reads the tree sees their last entries.
+  void note_longer_branches(const OpenTable& opened) {
+    if (dynamic_cast<const NtupleTable*>(opened.table.get()) != nullptr) {
+      return;
+    }
+    for (const auto& branch : opened.file->input_tree(opened.table->name()).branches()) {
+      if (const auto n = opened.table->n_entries(); !branch.is_split && branch.n_entries > n) {
+        notes.push_back(opened.file->path() + ": \"" + table_.path + "\": branch \"" +
+                        branch.layout.name + "\" has " + std::to_string(branch.n_entries) +
+                        " entries, of which the tree has " + std::to_string(n) +
+                        ": the others are left out");
+      }
     }
   }
   /// That all are there is found when they are read.
@@ -227,15 +242,30 @@ class JoinedNtuples::Join {
   NtupleInput input_{source_, {}};
 };
 
+namespace {
+
+/// Without ROOT where that is possible.
+bool is_filled_by_branch(const TreeFile& file, const std::string& path) {
+  const auto record = file.record_of(path, {});
+  return record ? record->is_filled_by_branch() : root_io::is_filled_by_branch(file.tree(path));
+}
+
+}  // namespace
+
 JoinedNtuples::JoinedNtuples(const MergeRequest& request) : request_{request} {
   std::set<std::string> others;
+  std::set<std::string> by_branch;
   for (std::size_t number = 0; number < request.inputs.size(); ++number) {
     const TreeFile file{request.inputs[number]};
     for (const auto& [path, is_ntuple] :
          naming_file(file.path(), [&] { return stored_tables(file); })) {
       const bool is_wanted = request.format ? *request.format == OutputFormat::ntuple : is_ntuple;
-      if (path == origin_record || !asked_for(request, path)) {
+      const auto asked = asked_for(request, path);
+      if (path == origin_record || !asked) {
         continue;
+      }
+      if (is_wanted && !is_ntuple && is_filled_by_branch(file, *asked)) {
+        by_branch.insert(path);
       }
       if (!paths_.contains(path) && (!is_wanted || others.contains(path))) {
         if (is_ntuple && !request.format && others.contains(path)) {
@@ -251,6 +281,12 @@ JoinedNtuples::JoinedNtuples(const MergeRequest& request) : request_{request} {
       }
       std::ranges::find(tables_, path, &Joined::path)->parts.push_back({number, is_ntuple});
     }
+  }
+  for (const auto& path : by_branch) {
+    std::erase_if(tables_, [&](const auto& table) { return table.path == path; });
+    paths_.erase(path);
+    notes_.push_back("\"" + path +
+                     "\" stays a tree: it was filled branch by branch, which no RNTuple can be");
   }
 }
 

@@ -51,6 +51,12 @@ std::set<std::string> trees_of(TreeFile& file, const std::set<std::string>& excl
 
 }  // namespace
 
+bool is_filled_by_branch(TTree& tree) {
+  return tree.GetEntries() == 0 && std::ranges::any_of(all_branches(tree).filled, [](auto* branch) {
+           return branch->GetEntries() > 0;
+         });
+}
+
 std::vector<std::string> described_branches(const BranchTree& branches) {
   std::vector<std::string> names;
   for (const auto& group : {branches.filled, branches.holders}) {
@@ -71,7 +77,7 @@ std::map<std::string, std::vector<std::string>> common_branches(
     for (const auto& path : trees_of(file, exclude)) {
       auto& tree = file.tree(path);
       const auto tops = described_tops(tree);
-      if (tree.GetEntries() == 0) {
+      if (tree.GetEntries() == 0 && !is_filled_by_branch(tree)) {
         without_entries.try_emplace(path, tops);
         continue;
       }

@@ -13,6 +13,10 @@ class TTree;
 
 namespace forkrun::root_io {
 
+/// Whether its branches were filled one by one (TBranch::Fill): the tree itself has no entries
+/// then.
+[[nodiscard]] bool is_filled_by_branch(TTree& tree);
+
 /// Name and form of each branch, for comparison with those of other files.
 [[nodiscard]] std::vector<std::string> described_branches(const BranchTree& branches);
 

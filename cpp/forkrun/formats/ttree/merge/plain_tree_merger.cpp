@@ -12,7 +12,8 @@ namespace forkrun::root_io {
 
 std::optional<TreeRecord> PlainTreeMerger::take_record(TreeFile& file) {
   auto record = file.record_of(path_, {.members = tree_ == nullptr});
-  if (!record || (tree_ != nullptr && record->structure != structure_)) {
+  if (!record || record->is_filled_by_branch() ||
+      (tree_ != nullptr && record->structure != structure_)) {
     return {};
   }
   if (tree_ == nullptr) {

@@ -1,6 +1,7 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <TBranch.h>
@@ -82,6 +83,7 @@ void TreeMerger::add(TreeFile& file, const TKey& key) {
     note_structure(file, key, branches);
   }
   structure_.check(tree, file.path() + ": tree \"" + path_ + '"');
+  check_way_of_filling(tree, file);
   const RowRange all{0, tree.GetEntries()};
   add_to_index(tree, {&all, 1});
   copy(tree, file, branches);
@@ -89,6 +91,18 @@ void TreeMerger::add(TreeFile& file, const TKey& key) {
   ++n_parts_;
   n_entries_ += tree.GetEntries();
   tree_->SetEntries(n_entries_);
+}
+
+/// What was filled branch by branch has no entries that others could follow.
+void TreeMerger::check_way_of_filling(TTree& tree, const TreeFile& file) {
+  const bool is_by_branch = is_filled_by_branch(tree);
+  if (is_by_branch ? n_entries_ > 0 : is_by_branch_ && tree.GetEntries() > 0) {
+    throw InputError(file.path() + ": tree \"" + path_ + "\" was filled " +
+                     (is_by_branch ? "branch by branch" : "entry by entry") +
+                     ", and in the files before it was not; merge such files apart, or without "
+                     "this tree (--trees; in a job merge.carry = false)");
+  }
+  is_by_branch_ = is_by_branch_ || is_by_branch;
 }
 
 void TreeMerger::add_to_index(TTree& tree, std::span<const RowRange> rows) {
@@ -113,9 +127,10 @@ void TreeMerger::add_rows(TreeFile& file, std::span<const RowRange> rows) {
     start(tree, file, branches);
   }
   structure_.check(tree, file.path() + ": tree \"" + path_ + '"');
-  if (!are_known(branches) || !are_relocatable(branches) || may_have_references(file, branches)) {
+  if (!are_known(branches) || !are_relocatable(branches) || may_have_references(file, branches) ||
+      is_filled_by_branch(tree)) {
     throw InputError(file.path() + ": tree \"" + path_ +
-                     "\": some of its rows were carried to files before as well, and its objects "
+                     "\": some of its rows were carried to files before as well, and it "
                      "cannot be taken apart; merge the files that this one was made of");
   }
   if (!rows.empty() && rows.back().last > tree.GetEntries()) {
@@ -137,7 +152,7 @@ void TreeMerger::add_rows(TreeFile& file, std::span<const RowRange> rows) {
 /// entries, if there is any.
 bool TreeMerger::adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches) {
   const bool is_other = tree_ == nullptr || !structure_.is_of(branches);
-  if (tree.GetEntries() > 0 || !is_other) {
+  if (tree.GetEntries() > 0 || !is_other || is_filled_by_branch(tree)) {
     return false;
   }
   without_entries_.push_back(file.path());
@@ -201,6 +216,9 @@ bool TreeMerger::copy_by_record(TreeFile& file, const TKey& key) {
 }
 
 void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
+  if (is_filled_by_branch(tree)) {
+    return copy_by_branch(tree, file, branches);
+  }
   if (!are_known(branches)) {
     joined_.flush();
     return copy_by_root(tree, file, treatment_.recompresses);
@@ -221,13 +239,21 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
     note_passed(file, branches, fills);
     return copy_by_root(tree, file, fills);
   }
-  if (has_objects(branches)) {
-    output_.describe_classes_of(file);
-  }
   if (joins) {
+    if (has_objects(branches)) {
+      output_.describe_classes_of(file);
+    }
     check_all(file, check, chunk_);
     const RowRange all{0, tree.GetEntries()};
     return join(file, branches, {&all, 1});
+  }
+  copy_records(file, branches, check, places);
+}
+
+void TreeMerger::copy_records(TreeFile& file, const BranchTree& branches, const BasketCheck& check,
+                              std::span<const BasketPlace> places) {
+  if (has_objects(branches)) {
+    output_.describe_classes_of(file);
   }
   if (treatment_.recompresses) {
     note_passed(file, branches, false);
@@ -235,6 +261,23 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches) {
   enter(file, branches, places,
         treatment_.recompresses ? recompressed(file, check, places)
                                 : copy_baskets(file, check, on_file(places), output_, chunk_));
+}
+
+/// Each branch follows what the files before have of it.
+void TreeMerger::copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches) {
+  const BasketCheck check{tree, branches.filled, file, check_};
+  const auto places = check.places();
+  if (!are_known(branches) || needs_root(tree, file, branches, places)) {
+    throw InputError(file.path() + ": tree \"" + path_ +
+                     "\" was filled branch by branch, and has objects that only ROOT can copy, "
+                     "entry by entry; merge without this tree (--trees; in a job merge.carry = "
+                     "false)");
+  }
+  copy_records(file, branches, check, places);
+  of_holders_.resize(branches.holders.size());
+  for (std::size_t i = 0; i < branches.holders.size(); ++i) {
+    of_holders_[i] += branches.holders[i]->GetEntries();
+  }
 }
 
 void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file, bool fills) {
@@ -314,12 +357,14 @@ std::vector<CopiedBasket> TreeMerger::recompressed(TreeFile& file, const BasketC
 /// `copied`: those that are on file, in the order of `places`.
 void TreeMerger::enter(TreeFile& file, const BranchTree& branches,
                        std::span<const BasketPlace> places, std::span<const CopiedBasket> copied) {
+  std::vector<std::int64_t> begins;
+  std::ranges::transform(writers_, std::back_inserter(begins), &BranchWriter::n_written);
   for (const auto& place : places) {
     if (place.seek == 0) {  // kept within the tree's own record
       rewrite(branches, file, place);
     } else {
       const auto& [branch, first_entry, header, at, ends] = copied.front();
-      writers_[place.branch].enter(header, at, n_entries_ + place.first_entry, ends);
+      writers_[place.branch].enter(header, at, begins[place.branch] + place.first_entry, ends);
       copied = copied.subspan(1);
     }
   }
@@ -356,6 +401,16 @@ void TreeMerger::join(TreeFile& file, const BranchTree& branches, std::span<cons
   joined_.add(readers, rows);
 }
 
+void TreeMerger::note_branches() {
+  std::vector<std::string> lengths;
+  for (std::size_t i = 0; i < writers_.size(); ++i) {
+    lengths.push_back(branches_.filled[i]->GetName() +
+                      (" " + std::to_string(writers_[i].n_written())));
+  }
+  notes_.push_back(
+      path_ + ": filled branch by branch, and joined so; entries of branches: " + some_of(lengths));
+}
+
 std::int64_t TreeMerger::finish() {
   if (tree_ == nullptr && !without_entries_.empty()) {
     only_without_entries_ = std::make_unique<TreeFile>(without_entries_.front());
@@ -366,8 +421,11 @@ std::int64_t TreeMerger::finish() {
   for (auto& writer : writers_) {
     writer.finish();
   }
-  for (auto* branch : branches_.holders) {
-    branch->SetEntries(n_entries_);
+  for (std::size_t i = 0; i < branches_.holders.size(); ++i) {
+    branches_.holders[i]->SetEntries(is_by_branch_ ? of_holders_[i] : n_entries_);
+  }
+  if (is_by_branch_) {
+    note_branches();
   }
   tree_->SetEntries(n_entries_);
   index_.finish(*tree_);

@@ -76,7 +76,11 @@ class TreeMerger {
   bool copy_by_record(TreeFile& file, const TKey& key);
   void include_ranges(const BranchTree& from);
   void include_ranges(std::span<const BranchRecord> from);
+  void check_way_of_filling(TTree& tree, const TreeFile& file);
   void copy(TTree& tree, TreeFile& file, const BranchTree& branches);
+  void copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches);
+  void copy_records(TreeFile& file, const BranchTree& branches, const BasketCheck& check,
+                    std::span<const BasketPlace> places);
   /// `fills`: ROOT reads all entries and fills them anew, else it copies baskets.
   void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
   [[nodiscard]] std::vector<CopiedBasket> recompressed(TreeFile& file, const BasketCheck& check,
@@ -86,6 +90,7 @@ class TreeMerger {
   void note_passed(TreeFile& file, const BranchTree& branches, bool by_root);
   void rewrite(const BranchTree& branches, TreeFile& file, const BasketPlace& place);
   void join(TreeFile& file, const BranchTree& branches, std::span<const RowRange> rows);
+  void note_branches();
 
   OutputFile& output_;
   TreePlace place_;
@@ -98,8 +103,10 @@ class TreeMerger {
   std::unique_ptr<TreeFile> only_without_entries_;
   BranchTree branches_;
   std::int64_t n_entries_{};
-  std::vector<FilledPlace> places_;    ///< as branches_.filled
-  std::vector<BranchWriter> writers_;  ///< the same
+  bool is_by_branch_{};                   ///< the branches were filled one by one
+  std::vector<std::int64_t> of_holders_;  ///< entries then, as branches_.holders
+  std::vector<FilledPlace> places_;       ///< as branches_.filled
+  std::vector<BranchWriter> writers_;     ///< the same
   RebuiltIndex index_;
   std::size_t n_parts_{};  ///< trees, or rows of trees, that were added
   std::vector<std::string> notes_;

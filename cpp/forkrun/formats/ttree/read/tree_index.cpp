@@ -175,8 +175,22 @@ void describe_members(const Table& table, const InputTree& tree, TreeIndex& inde
   }
 }
 
+/// \throws InputError if the branches were filled one by one, and the tree was not.
+void require_entries(const TreeFile& file, const InputTree& tree,
+                     std::span<const StoredBranch> branches) {
+  const auto filled = std::ranges::find_if(branches, [](const auto& b) { return b.n_entries > 0; });
+  if (tree.n_entries() == 0 && filled != branches.end()) {
+    throw InputError(file.path() + ": tree \"" + tree.name() +
+                     "\" has no entries, but its branch \"" + filled->layout.name + "\" has " +
+                     std::to_string(filled->n_entries) +
+                     ": filled branch by branch, it holds no events; merges, and jobs over another "
+                     "tree of the file, keep it whole");
+  }
+}
+
 void describe(TreeFile& file, const Table& table, const InputTree& tree, TreeIndex& index) {
   const auto branches = tree.branches();
+  require_entries(file, tree, branches);
   index.n_entries = tree.n_entries();
   std::ranges::transform(branches, std::back_inserter(index.branches), &StoredBranch::layout);
   describe_members(table, tree, index);

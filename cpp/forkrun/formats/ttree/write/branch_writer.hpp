@@ -40,6 +40,8 @@ class BranchWriter {
   /// Adds the numbers of values of selected events of a jagged column.
   void add_counts(const Column& column, std::span<const EntryRun> runs);
 
+  /// Entries that are on file.
+  [[nodiscard]] std::int64_t n_written() const { return n_written_; }
   [[nodiscard]] std::size_t n_pending_bytes() const { return pending_.size(); }
   /// Makes a basket of what was collected. \throws WrittenOtherwise if samples differ from it.
   void encode();
