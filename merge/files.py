@@ -90,7 +90,7 @@ def merge_files(
         entries, lines = contained(join) if contained else join(progress)
         if note:
             for line in [*lines, *copies]:
-                note(line)
+                note(line.replace(str(temporary), str(final)))
     return entries
 
 

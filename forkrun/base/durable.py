@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from forkrun.base.regular_file import NotRegularError, read_regular
-from forkrun.errors import OutputError
+from forkrun.errors import ForkrunError, OutputError
 
 _TEMPORARY = re.compile(r"(\.[0-9a-f]{8})?\.part$")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -66,7 +66,8 @@ def _remedy(error: OSError) -> str:
 def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
     """A temporary name to write under; renamed to `final` if the body ends well, removed if it does
     not, with files whose names it begins. A file of that name is not there yet, or is empty. Not
-    `durable`: without syncs, for what only saves time. Raises OutputError for an OSError."""
+    `durable`: without syncs, for what only saves time. Errors name `final`. Raises OutputError for
+    an OSError."""
     refuse_remote(final)
     temporary = temporary_name(final)
     try:
@@ -78,10 +79,17 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
             temporary.replace(final)
             if durable:
                 sync(final.parent)
+    except ForkrunError as error:
+        error.args = tuple(_named(each, temporary, final) for each in error.args)
+        raise
     finally:
         for left in (temporary, *temporary.parent.glob(f"{glob.escape(temporary.name)}.*")):
             with contextlib.suppress(OSError):
                 left.unlink(missing_ok=True)
+
+
+def _named(said: Any, temporary: Path, final: Path) -> Any:
+    return said.replace(str(temporary), str(final)) if isinstance(said, str) else said
 
 
 @contextlib.contextmanager

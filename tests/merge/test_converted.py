@@ -14,7 +14,9 @@ import pytest
 import uproot
 
 import forkrun
+from forkrun.errors import OutputError
 from tests.support.jobs import forkrun as command
+from tests.support.jobs import write_job
 
 NAMES = {"run": "i4", "b:x": "i4", "c:.y": "f4"}
 
@@ -89,3 +91,47 @@ def test_what_is_beside_a_temporary_file_goes_with_it(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="stops"):
         fail()
     assert os.listdir(tmp_path) == []
+
+
+def test_a_job_names_inputs_whose_other_ntuples_differ(tmp_path: Path) -> None:
+    for name, more in (("a", {}), ("b", {"more": np.arange(1, dtype="i4")})):
+        with uproot.recreate(tmp_path / f"{name}.root") as file:
+            file.mkrntuple("Events", columns(3))
+            file.mkrntuple("Runs", {"sum": np.arange(1, dtype="i4"), **more})
+    source = {
+        "files": ["a.root", "b.root"],
+        "run_branch": "",
+        "lumi_branch": "",
+        "event_branch": "",
+    }
+    job = write_job(
+        tmp_path, {"source": source, "paths": {}, "outputs": [{"label": "all", "format": "ttree"}]}
+    )
+    ended = command("check", job, cwd=tmp_path)
+    assert ended.code == 3
+    assert "a.root" in ended.err
+    assert "b.root" in ended.err
+    assert "ntuples" not in ended.err
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    from forkrun.base.durable import published
+
+    def fail() -> None:
+        with published(tmp_path / "a.root") as temporary:
+            raise OutputError(f"{temporary}: cannot be written")
+
+    with pytest.raises(OutputError) as caught:
+        fail()
+    assert str(caught.value) == f"{tmp_path / 'a.root'}: cannot be written"
+
+
+def test_branches_whose_names_are_alike_are_two_fields(tmp_path: Path) -> None:
+    """ "a.b" of a tree is no other name of "a_b"."""
+    with uproot.recreate(tmp_path / "in.root") as file:
+        file.mktree("Events", {"a.b": np.arange(3, dtype="i4"), "a_b": np.arange(3, 6, dtype="i4")})
+    ended = command("convert", "in.root", "out.root", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    with uproot.open(tmp_path / "out.root") as file:
+        assert file["Events"]["a_b"].array().tolist() == [3, 4, 5]
+        assert file["Events"]["a"].array()["b"].tolist() == [0, 1, 2]

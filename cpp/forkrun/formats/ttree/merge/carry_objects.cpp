@@ -38,9 +38,9 @@ class Carried {
   [[nodiscard]] const NtuplesAsTrees& ntuples_of(TreeFile& file, std::size_t number) const {
     auto& ntuples = ntuples_[number];
     if (!ntuples) {
-      const auto path = output_ + "." + std::to_string(number) + ".ntuples";
       ntuples = std::make_unique<NtuplesAsTrees>(
-          file, [&](const auto& name) { return wants(name); }, path, NtuplesAsTrees::Says::of_all);
+          file, [&](const auto& name) { return wants(name); }, path_of_trees(output_, number),
+          NtuplesAsTrees::Says::of_all);
     }
     return *ntuples;
   }
@@ -53,7 +53,7 @@ class Carried {
     merger.add(file);
     if (const auto& ntuples = ntuples_of(file, number); !ntuples.names().empty()) {
       TreeFile trees{ntuples.path()};
-      ntuples.naming_input([&] { merger.add(trees); });
+      merger.add(trees);
     }
   }
 
@@ -172,15 +172,17 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
     return {};
   }
   const Carried carried{inputs, exclude, identities, output_path};
-  if (branches == BranchesThatDiffer::leave_out) {
-    return carry_with_root(carried, output_path, OutputMode::update, if_they_differ,
-                           common_branches_of(carried));
-  }
-  const auto trees = plain_trees(carried);
-  if (trees && (trees->empty() || carry_without_root(carried, output_path))) {
-    return {trees->begin(), trees->end()};
-  }
-  return carry_with_root(carried, output_path, OutputMode::update, if_they_differ, {});
+  return naming_inputs(inputs, output_path, [&]() -> std::vector<std::string> {
+    if (branches == BranchesThatDiffer::leave_out) {
+      return carry_with_root(carried, output_path, OutputMode::update, if_they_differ,
+                             common_branches_of(carried));
+    }
+    const auto trees = plain_trees(carried);
+    if (trees && (trees->empty() || carry_without_root(carried, output_path))) {
+      return {trees->begin(), trees->end()};
+    }
+    return carry_with_root(carried, output_path, OutputMode::update, if_they_differ, {});
+  });
 }
 
 void add_text(const std::string& output, const std::string& name, const std::string& text) {
@@ -207,9 +209,11 @@ void check_carried(const std::vector<std::string>& inputs, const std::string& sc
   const std::vector<FileIdentity> any;
   const Carried carried{inputs, exclude, any, scratch};
   const bool are_common = branches == BranchesThatDiffer::leave_out;
-  carry_with_root(
-      carried, scratch, OutputMode::create, if_they_differ,
-      are_common ? common_branches_of(carried) : std::map<std::string, std::vector<std::string>>{});
+  naming_inputs(inputs, scratch, [&] {
+    return carry_with_root(carried, scratch, OutputMode::create, if_they_differ,
+                           are_common ? common_branches_of(carried)
+                                      : std::map<std::string, std::vector<std::string>>{});
+  });
 }
 
 }  // namespace forkrun::root_io

@@ -49,38 +49,21 @@ class FileMerge {
 
   std::map<std::string, std::int64_t> run() {
     try {
-      const auto compression = request_.compression.value_or(first_compression());
-      write_ntuples(compression);
-      auto entries = add_without_root(compression);
-      return entries ? std::move(*entries) : add_with_root(compression);
-    } catch (const InputError& error) {
-      remove_output();
-      throw InputError(with_inputs(error.what()));
+      return naming_inputs(request_.inputs, request_.output, [&] { return joined(); });
     } catch (...) {
-      remove_output();
+      std::error_code ignored;
+      std::filesystem::remove(request_.output, ignored);
       throw;
     }
   }
 
  private:
-  void remove_output() const {
-    std::error_code ignored;
-    std::filesystem::remove(request_.output, ignored);
+  std::map<std::string, std::int64_t> joined() {
+    const auto compression = request_.compression.value_or(first_compression());
+    write_ntuples(compression);
+    auto entries = add_without_root(compression);
+    return entries ? std::move(*entries) : add_with_root(compression);
   }
-  /// A text with the names of inputs in the place of files that their RNTuples were made trees in.
-  [[nodiscard]] std::string with_inputs(std::string text) const {
-    for (std::size_t number = 0; number < request_.inputs.size(); ++number) {
-      const auto scratch = scratch_of(number);
-      for (auto at = text.find(scratch); at != std::string::npos; at = text.find(scratch)) {
-        text.replace(at, scratch.size(), request_.inputs[number]);
-      }
-    }
-    return text;
-  }
-  [[nodiscard]] std::string scratch_of(std::size_t number) const {
-    return request_.output + "." + std::to_string(number) + ".ntuples";
-  }
-
   Compression first_compression() const { return TreeFile{request_.inputs.front()}.compression(); }
   [[nodiscard]] std::optional<std::string> wanted(const std::string& path) const {
     return ntuples_.paths().contains(path) ? std::nullopt : asked_for(request_, path);
@@ -156,11 +139,11 @@ class FileMerge {
     auto file = std::make_unique<TreeFile>(request_.inputs[number]);
     bool is_added = is_done(merger, *file);
     auto ntuples = std::make_unique<NtuplesAsTrees>(
-        *file, [&](const auto& path) { return wanted(path).has_value(); }, scratch_of(number),
-        NtuplesAsTrees::Says::of_carried);
+        *file, [&](const auto& path) { return wanted(path).has_value(); },
+        path_of_trees(request_.output, number), NtuplesAsTrees::Says::of_carried);
     if (is_added && !ntuples->names().empty()) {
       auto trees = std::make_unique<TreeFile>(ntuples->path());
-      ntuples->naming_input([&] { is_added = is_done(merger, *trees); });
+      is_added = is_done(merger, *trees);
       keep_first(std::move(trees));
     }
     constexpr std::size_t most_empty = 4;
@@ -199,7 +182,7 @@ class FileMerge {
     if (request_.note) {
       std::ranges::for_each(ntuples_.notes(), request_.note);
       for (const auto& note : merger.notes()) {
-        request_.note(with_inputs(note));
+        request_.note(with_inputs(note, request_.inputs, request_.output));
       }
     }
     return entries;

@@ -64,10 +64,25 @@ void add_origins(const std::string& path, const OriginsByPath& origins, Compress
 
 }  // namespace
 
+std::string path_of_trees(const std::string& output, std::size_t input) {
+  return output + "." + std::to_string(input) + ".ntuples";
+}
+
+std::string with_inputs(std::string text, const std::vector<std::string>& inputs,
+                        const std::string& output) {
+  for (std::size_t number = 0; number < inputs.size(); ++number) {
+    const auto trees = path_of_trees(output, number);
+    for (auto at = text.find(trees); at != std::string::npos; at = text.find(trees)) {
+      text.replace(at, trees.size(), inputs[number]);
+    }
+  }
+  return text;
+}
+
 NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
                                const std::function<bool(const std::string&)>& is_wanted,
                                const std::string& path, Says says)
-    : input_{file.path()}, path_{path} {
+    : path_{path} {
   const auto compression = file.compression();
   OriginsByPath origins;
   for (const auto& name : ntuple_names(file)) {
@@ -77,7 +92,7 @@ NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
     }
     const auto mode = names_.empty() ? OutputMode::create : OutputMode::update;
     names_.push_back(name);
-    has_empty_ = has_empty_ || ntuple->n_entries() == 0;
+    has_empty_ = has_empty_ || ntuple->n_entries() == 0 || ntuple->columns().empty();
     naming_file(file.path(), [&] { write_as_tree(*ntuple, path, compression, mode); });
     const auto own = Origin::of(file.identity().uuid, file.identity().n_bytes);
     origins[name] = {{own, ntuple->n_entries()}};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,6 +9,24 @@
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
+
+/// Of the file of the trees that are made of an input's RNTuples, beside the output.
+[[nodiscard]] std::string path_of_trees(const std::string& output, std::size_t input);
+
+/// A text that names the inputs in the place of such files.
+[[nodiscard]] std::string with_inputs(std::string text, const std::vector<std::string>& inputs,
+                                      const std::string& output);
+/// Calls `body`, whose errors do so.
+template <typename Body>
+auto naming_inputs(const std::vector<std::string>& inputs, const std::string& output, Body body) {
+  try {
+    return body();
+  } catch (const InputError& error) {
+    throw InputError(with_inputs(error.what(), inputs, output));
+  } catch (const OutputError& error) {
+    throw OutputError(with_inputs(error.what(), inputs, output));
+  }
+}
 
 /// What the RNTuples of a file hold, as trees of the same names in a file of their own, which says
 /// that their rows come from that one. It is removed in the end.
@@ -28,24 +47,10 @@ class NtuplesAsTrees {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   /// Of the file of the trees.
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Whether one of them has no entries: a merge may need its structure in the end.
+  /// Whether one of them has no entries, or no branches: a merge may need its structure in the end.
   [[nodiscard]] bool has_empty() const { return has_empty_; }
-  /// Calls `body`, which reads that file: errors name the one with the RNTuples.
-  template <typename Body>
-  void naming_input(Body body) const {
-    try {
-      body();
-    } catch (const InputError& error) {
-      std::string text = error.what();
-      if (const auto at = text.find(path_); at != std::string::npos) {
-        text.replace(at, path_.size(), input_);
-      }
-      throw InputError(text);
-    }
-  }
 
  private:
-  std::string input_;
   std::string path_;
   std::vector<std::string> names_;
   bool has_empty_ = false;
