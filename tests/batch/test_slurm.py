@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from forkrun.base.durable import read_json
+from forkrun.batch.course import read_submissions
+from forkrun.rundir.directory import RunDirectory
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.batch.slurm_cluster import Cluster, cluster, wait_long, why_not
 from tests.batch.test_submission import run_program, write_files
@@ -138,6 +140,20 @@ def test_what_is_killed_ends_and_goes_on_when_it_is_resubmitted(slurm: Cluster, 
     fast = ("--set", "batch.time=300")
     assert _command("resubmit", run, *fast, cwd=job.folder).code == 0
     wait_long(lambda: status_of(run)["n_units"] > kept)
+    assert _command("kill", run, cwd=job.folder).code == 0
+
+
+def test_what_scancel_ends_is_cancelled_and_resumed(slurm: Cluster, job: Job) -> None:
+    run = job.folder / "cancelled"
+    shape = ("--nodes", 1, "--set", "batch.cores=1", "--set", 'batch.memory="1 GB"')
+    slow = ("--set", "modules.slow.params.time_s=0.2")
+    assert job.submit(run, *shape, *slow, on="slurm").code == 0
+    wait_long(lambda: status_of(run)["nodes"][0]["n_units"])
+    slurm.ask("scancel", "--name", read_submissions(RunDirectory(run))[0].name)
+    wait_long(lambda: status_of(run)["states"]["cancelled"])
+    assert "cancelled" in status_of(run)["nodes"][0]["reason"].lower()
+    assert _command("resubmit", run, cwd=job.folder).code == 0
+    wait_long(lambda: status_of(run)["states"]["running"])
     assert _command("kill", run, cwd=job.folder).code == 0
 
 
