@@ -61,7 +61,7 @@ def _token_file() -> Path:
 
 
 def _end_of_token(token: str) -> _Until:
-    """Of a JSON web token; other tokens say nothing to those who have them."""
+    """End of a JSON web token; tokens of other forms do not show it."""
     if not token.strip():
         return "is empty"
     try:
