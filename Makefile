@@ -160,9 +160,8 @@ races: build ## pairs of commands at the same moment in jobs on nodes of this ma
 bench-memory: build ## what keeps memory shared, what it costs, and how soon 32 children with 1 GB of conditions start
 	$(BIN)/python tests/benchmarks/bench_memory.py $(BENCH_ARGS)
 
-bench-sampling: build ## how much memory is shared, what looking at it costs, and how long that stops a child
+bench-sampling: build ## what sampling memory costs, and how long that stops a child: three minutes
 	$(BIN)/python tests/benchmarks/bench_sampling.py $(BENCH_ARGS)
-	$(BIN)/forkrun measure memory --reference arrays
 
 published: build ## all published figures, measured again: docs/published.md, in half an hour; some: PUBLISHED_ARGS="--only io"
 	$(BIN)/python -m tests.published $(PUBLISHED_ARGS)

@@ -2,9 +2,9 @@
 
 A child that writes to pages, or maps and unmaps memory, while nothing reads its memory, while its
 `smaps_rollup` is read in a loop, and while its page table is read piece by piece; then the
-sampler's own cost for 1 to 256 children, and how much slower these compute while it samples, in
-turns with times without. On a busy machine the longest times are those of the machine: compare them
-with those of "none"."""
+sampler's own cost for 1 to 256 children, and how much more CPU time these take for the same while
+it samples, in turns with times without. On a busy machine the longest times are those of the
+machine: compare them with those of "none"."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from statistics import median
 
 from command_line import write_figures
 
@@ -40,7 +40,7 @@ def main() -> None:
     """Prints tables, writes figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, nargs="+", default=[100, 1000])
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement (5)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement (2)")
     words = "of the sampler (1 8 64 256)"
     parser.add_argument("--children", type=int, nargs="+", default=[1, 8, 64, 256], help=words)
     parser.add_argument("--json", type=Path, default=Path("build/bench/sampling.json"))
@@ -52,12 +52,10 @@ def main() -> None:
         for reader in READERS
     ]
     print_stops(stops)
-    costs = [
-        measure_cost(megabytes, n_children, 12 * args.seconds)
-        for megabytes in args.megabytes
-        for n_children in args.children
-    ]
-    print_costs(costs)
+    few, *more = args.megabytes
+    sizes = [*((few, n) for n in args.children), *((megabytes, 8) for megabytes in more)]
+    print_heads()
+    costs = [measure_cost(*size, 8 * args.seconds) for size in sizes]
     write_figures(args.json, {"host": describe_host(), "stops": stops, "costs": costs})
 
 
@@ -117,57 +115,67 @@ def time_operations(memory: mmap.mmap, work: str, seconds: float) -> dict[str, f
 
 
 def measure_cost(megabytes: int, n_children: int, seconds: float) -> dict[str, object]:
-    """Cost of the sampler as a job has it, with children that share this memory and compute; and
-    what they compute in turns of a tenth of this time with and without it."""
+    """Cost of the sampler as a job has it, with children that share this memory and compute, after
+    the first readings; and CPU time of their steps in turns of a sixteenth of this time with and
+    without it."""
     memory = written_memory(megabytes)
-    counts = mmap.mmap(-1, 8 * n_children)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as name, closing(mmap.mmap(-1, 16 * n_children)) as shared:
+        folder, used = Path(name), memoryview(shared).cast("d")
         sampler = Sampler(folder)
-        processes = [
-            Process(partial(compute, counts, n), folder / "log") for n in range(n_children)
-        ]
+        processes = [Process(partial(compute, used, n), folder / "log") for n in range(n_children)]
         pids = fork_processes(processes)
         for child, pid in enumerate(pids):
             sampler.add_child(child, pid)
-        rates: dict[bool, list[float]] = {True: [], False: []}
-        for turn in range(10):
-            rates[turn % 2 == 0].append(rate_of(counts, sampler, seconds / 10, turn % 2 == 0))
+        step_s(used, sampler, seconds / 8)
+        first_s, begin_s = sampler.cost_s, time.time()
+        steps = [step_s(used, None if n % 2 else sampler, seconds / 16) for n in range(14)]
+        part = (sampler.cost_s - first_s) / (time.time() - begin_s)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         sampler.close()
         cost = json.loads((folder / "monitoring" / "sampler.json").read_text())
+        used.release()
     memory.close()
-    slower = [1 - on / off for on, off in zip(rates[True], rates[False], strict=True)]
-    of_machine = cost["cpu_s"] / (seconds / 2 * len(os.sched_getaffinity(0)))
-    return {
+    result = {
         "megabytes": megabytes,
         "n_children": n_children,
-        "of_machine": of_machine,
-        "slower": median(slower),
+        "first_s": first_s,
+        "of_machine": part / len(os.sched_getaffinity(0)),
+        "slower": sum(steps[0::2]) / sum(steps[1::2]) - 1,
+        "differ": max(steps[1::2]) / min(steps[1::2]) - 1,
         **cost,
     }
+    print_cost(result)
+    return result
 
 
-def rate_of(counts: mmap.mmap, sampler: Sampler, seconds: float, is_sampled: bool) -> float:
-    """Steps per second of all children."""
-    begin, begin_s = sum(memoryview(counts).cast("Q")), time.time()
-    while time.time() < begin_s + seconds:
-        if is_sampled:
+def step_s(used: memoryview[float], sampler: Sampler | None, seconds: float) -> float:
+    """CPU time of a step of the children, for so long and until 100 of their readings are new."""
+    before, end_s = used.tolist(), time.time() + seconds
+    while time.time() < end_s or sum(used.tolist()[0::2]) < sum(before[0::2]) + 100:
+        if sampler:
             sampler.tick(time.time())
         time.sleep(0.1)
-    return (sum(memoryview(counts).cast("Q")) - begin) / (time.time() - begin_s)
+    now = used.tolist()
+    n_steps, cpu_s = (sum(now[k::2]) - sum(before[k::2]) for k in (0, 1))
+    return cpu_s / n_steps
 
 
-def compute(counts: mmap.mmap, child: int) -> int:
-    """What a child does: it counts its steps, and takes memory and gives it back in each."""
-    mine = memoryview(counts).cast("Q")
+def compute(used: memoryview[float], child: int) -> int:
+    """What a child does: it takes memory and gives it back in each step, and notes steps and CPU
+    time: the clock would show what else the machine does. More children than CPUs wait: they would
+    leave the parent no time."""
+    if child >= len(os.sched_getaffinity(0)):
+        signal.pause()
+    n_steps = 0
     while True:
-        with mmap.mmap(-1, 64 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as small:
-            small[0] = 1
-        sum(range(2000))
-        mine[child] += 1
+        for _ in range(20):
+            with mmap.mmap(-1, 64 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as small:
+                small[0] = 1
+            sum(range(2000))
+        n_steps += 20
+        used[2 * child], used[2 * child + 1] = n_steps, time.process_time()
 
 
 def print_stops(stops: list[dict[str, object]]) -> None:
@@ -182,19 +190,29 @@ def print_stops(stops: list[dict[str, object]]) -> None:
         print(words + "".join(f"{t:10.1f}" for t in times))
 
 
-def print_costs(costs: list[dict[str, object]]) -> None:
-    """Prints the costs of the sampler."""
-    heads = ("MB", "children", "samples", "CPU s", "of machine", "slower", "longest stop ms")
+HEADS = (
+    "MB", "children", "samples", "at first s", "of machine", "slower", "turns differ",
+    "longest stop ms",
+)  # fmt: skip
+
+
+def print_heads() -> None:
+    """Of the costs of the sampler."""
     print("\nthe sampler, of children that compute; at most 1 % of the machine and 0.5 % slower")
-    print("".join(f"{head:>{2 + max(len(head), 6)}}" for head in heads))
-    for cost in costs:
-        value = {key: float(str(figure)) for key, figure in cost.items()}
-        cells = (
-            f"{value['megabytes']:.0f}", f"{value['n_children']:.0f}", f"{value['n_samples']:.0f}",
-            f"{value['cpu_s']:.3f}", f"{100 * value['of_machine']:.2f} %",
-            f"{100 * value['slower']:.2f} %", f"{1e3 * value['longest_stop_s']:.2f}",
-        )  # fmt: skip
-        print("".join(f"{c:>{2 + max(len(h), 6)}}" for c, h in zip(cells, heads, strict=True)))
+    print("".join(f"{head:>{2 + max(len(head), 6)}}" for head in HEADS), flush=True)
+
+
+def print_cost(cost: dict[str, object]) -> None:
+    """As soon as it is measured."""
+    value = {key: float(str(figure)) for key, figure in cost.items()}
+    cells = (
+        f"{value['megabytes']:.0f}", f"{value['n_children']:.0f}", f"{value['n_samples']:.0f}",
+        f"{value['first_s']:.3f}", f"{100 * value['of_machine']:.2f} %",
+        f"{100 * value['slower']:.2f} %", f"{100 * value['differ']:.1f} %",
+        f"{1e3 * value['longest_stop_s']:.2f}",
+    )  # fmt: skip
+    row = (f"{c:>{2 + max(len(h), 6)}}" for c, h in zip(cells, HEADS, strict=True))
+    print("".join(row), flush=True)
 
 
 if __name__ == "__main__":
