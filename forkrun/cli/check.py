@@ -27,7 +27,7 @@ _BLOCKS = {
 
 DESCRIPTION = (
     "Read the configuration, index the input, load conditions and modules, compile"
-    " the schedule and call the modules with one block of events; report every problem, and"
+    " the schedule and call the modules with the first events; report every problem, and"
     " likely mistakes as warnings. With --blocks, run the first events in blocks of several"
     " sizes, and name each module whose results depend on the size (exit code 6)."
 )

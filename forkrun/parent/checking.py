@@ -6,6 +6,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +29,13 @@ from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.start import make_folders
 from forkrun.rundir.unit_files import UnitFiles
+from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job_schedule import processor_settings
+from forkrun.schedule.trial.first_events import FirstEvents, first_events
+from forkrun.schedule.trial.rounds import parts_in_time
 
-_N_EVENTS = 2000
-"""Events of the block that modules are called with: enough for most to see a selected one."""
+_MOST_EVENTS = 2000
+"""Events that modules are called with: enough for most to see a selected one."""
 
 
 class Findings(Struct):
@@ -46,7 +50,7 @@ class Findings(Struct):
 
 
 def check_job(config: JobConfig) -> Findings:
-    """Checks input, conditions, modules and schedule, and calls the modules with one block."""
+    """Checks input, conditions, modules and schedule, and calls the modules with first events."""
     found = Findings()
     index = _index(config, found)
     if index is None:
@@ -64,7 +68,7 @@ def check_job(config: JobConfig) -> Findings:
         found.errors.append(error)
         return found
     found.warnings += [*planned.plan.warnings, *warnings_of(found.job)]
-    _try(found, found.job)
+    _try(found, found.job, planned.index)
     return found
 
 
@@ -116,43 +120,65 @@ def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
     return errors
 
 
-def _try(found: Findings, job: PreparedJob) -> None:
-    """Calls the modules of a job with one block of its first events, as a job without children
-    does; nothing of it is kept."""
+def _try(found: Findings, job: PreparedJob, index: Sequence[FileIndex]) -> None:
+    """Calls the modules of a job with its first events, as a job without children does; nothing of
+    it is kept."""
     hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), job.joins_previous)
     children = job.plan.busy_children()
     taken = None
     for child in children[:1]:
-        taken = hand_out.take_stretch(child, lambda _: (_N_EVENTS, _N_EVENTS))
+        taken = hand_out.take_stretch(child, lambda _: (_MOST_EVENTS, _MOST_EVENTS))
     if taken is None:
         return
+    branches, numbers = InputBranches.of(index), range(taken[0], sum(taken))
+    events = first_events(
+        job.config.source, branches, job.plan.units, numbers, _MOST_EVENTS, one_lumi=False
+    )
     try:
         with tempfile.TemporaryDirectory(prefix="forkrun-check-") as folder:
-            _process(found, job, taken, RunDirectory(Path(folder)))
+            _process(found, job, numbers, events, RunDirectory(Path(folder)))
     except Exception as error:
         found.errors.append(as_forkrun_error(error))
     found.warnings += take_notes()
 
 
 def _process(
-    found: Findings, job: PreparedJob, taken: tuple[int, int], folder: RunDirectory
+    found: Findings, job: PreparedJob, numbers: range, events: FirstEvents, folder: RunDirectory
 ) -> None:
+    """One event, then as many as the trial of modules takes. `numbers`: of the events' units."""
+    schedule = job.schedule
+    make_folders(folder)
+    files = UnitFiles(folder, job.config.outputs)
+    iov = schedule.conditions.enter_unit(numbers[0])
+    dataset = job.plan.dataset_of(job.plan.units.stretch(numbers[0], len(numbers)))
+    processor = _begun(found, job)
+    before = states_of(schedule.modules)
+
+    def commit(_: int, result: _core.UnitResult) -> None:
+        schedule.take_histograms()
+        found.n_events_tried += result.read.count
+
+    for number, part in enumerate(parts_in_time(events)):
+        run, lumi, *_ = part.lumis[0]
+        places, lumis = files.places(folder.unit(number)), part.lumis_of_unit
+        unit = _core.UnitToDo(
+            number, run, lumi, part.ranges, places, iov, True, lumis, _MOST_EVENTS, dataset
+        )
+        processor.run(partial(next, iter([unit]), None), commit)
+    processor.finish()
+    found.warnings += lost_states(schedule.modules, before)
+    called = set(processor.called())
+    found.not_called = [label for label in schedule.modules if label not in called]
+
+
+def _begun(found: Findings, job: PreparedJob) -> _core.Processor:
+    """A processor as a child has it, in this process."""
     config, schedule = job.config, job.schedule
     threads = config.threads.model_copy(
-        update={"executor": Executor.SERIAL, "block_size": _N_EVENTS}
+        update={"executor": Executor.SERIAL, "block_size": _MOST_EVENTS}
     )
     monitoring = config.monitoring.model_copy(update={"timing": True, "trace": False})
     config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
-    make_folders(folder)
-    stretch = job.plan.units.stretch(*taken)
-    places = UnitFiles(folder, config.outputs).places(folder.unit(stretch.first))
-    lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
-    iov = schedule.conditions.enter_unit(stretch.first)
-    unit = _core.UnitToDo(
-        stretch.first, stretch.run, stretch.lumi, stretch.ranges, places, iov, True, lumis,
-        _N_EVENTS, job.plan.dataset_of(stretch),
-    )  # fmt: skip
-    units = iter([unit])
     schedule.core.pre_fork()
     if config.forking.children:
         try:
@@ -162,14 +188,4 @@ def _process(
     schedule.core.post_fork(0)
     processor = schedule.make_processor(processor_settings(config), _core.StatusBoard(1), 0)
     schedule.core.begin_job()
-    before = states_of(schedule.modules)
-
-    def commit(_: int, result: _core.UnitResult) -> None:
-        schedule.take_histograms()
-        found.n_events_tried = result.read.count
-
-    processor.run(lambda: next(units, None), commit)
-    processor.finish()
-    found.warnings += lost_states(schedule.modules, before)
-    called = set(processor.called())
-    found.not_called = [label for label in schedule.modules if label not in called]
+    return processor

@@ -96,9 +96,7 @@ def _ids(events: FirstEvents) -> tuple[Plain, Plain, Plain]:
 
 def _unit(events: FirstEvents, is_one_lumi: bool, iov: int) -> _core.UnitToDo:
     run, lumi, *_ = events.lumis[0]
-    spans = np.array(events.lumis, np.int64).reshape(-1, 4)
-    lumis = None if is_one_lumi or len(spans) < 2 else (spans[:, 0], spans[:, 1], spans[:, 3])
-    n = len(events)
+    n, lumis = len(events), None if is_one_lumi else events.lumis_of_unit
     return _core.UnitToDo(0, run, lumi, [(0, 0, n)], {}, iov, True, lumis, n)
 
 

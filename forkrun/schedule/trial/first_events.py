@@ -61,6 +61,12 @@ class FirstEvents(Struct, frozen=True, dict=True):
         return part
 
     @property
+    def lumis_of_unit(self) -> tuple[npt.NDArray[np.int64], ...] | None:
+        """Runs, lumis and events up to the end of each, as a unit to do has them; None of one."""
+        spans = np.array(self.lumis, np.int64).reshape(-1, 4)
+        return None if len(spans) < 2 else (spans[:, 0], spans[:, 1], spans[:, 3])
+
+    @property
     def place(self) -> str:
         """Run, lumi and numbers of the events, as the core's messages have them."""
         if not self.lumis:

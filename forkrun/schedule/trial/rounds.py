@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -32,6 +32,29 @@ _CHEAP_S = 1.0
 """A first call that takes no longer may have been that long for the first time."""
 _PART = 0.8
 """Part of the time left that the next round may take, if time goes with the number of events."""
+
+
+def n_of_next(n: int, took_s: float, left_s: float, enough: int) -> int:
+    """Events of the round after one of `n`: as many as are `enough`, or as fit into the time left;
+    0 if these are not twice as many."""
+    possible = int(n * _PART * left_s / max(took_s, 1e-6))
+    if n <= 1 and took_s < _CHEAP_S:
+        possible = max(possible, 2)
+    more = min(enough, possible)
+    return more if more > n and more >= min(2 * n, enough) else 0
+
+
+def parts_in_time(events: FirstEvents) -> Iterator[FirstEvents]:
+    """The first event, then more of them as long as what is done with each part takes little
+    time."""
+    n, first, left_s = 1, 0, BUDGET_S
+    while n and first < len(events):
+        start_s = time.monotonic()
+        yield events.part(first, first + n)
+        took_s = time.monotonic() - start_s
+        first += n
+        left_s -= took_s if n > 1 else 0
+        n = n_of_next(n, took_s, left_s, len(events))
 
 
 class Rounds(Struct, frozen=True):
@@ -76,17 +99,12 @@ class Rounds(Struct, frozen=True):
             took_s = time.monotonic() - start_s
             say({"round": n})
             imported |= {*sys.modules}
-            is_first = n <= 1
-            most_s -= 0 if is_first else took_s
+            most_s -= took_s if n > 1 else 0
             is_enough = is_reached or n < _ENOUGH_EVENTS
             enough = min(_ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
-            possible = int(n * _PART * most_s / max(took_s, 1e-6))
-            if is_first and took_s < _CHEAP_S:
-                possible = max(possible, 2)
-            more = min(enough, possible if is_whole else 2 * n)
-            if more <= n or more > possible or more < min(2 * n, enough):
+            n = n_of_next(n, took_s, most_s, enough if is_whole else min(enough, 2 * n))
+            if not n:
                 return
-            n = more
 
     def _try(self, n: int, say: Say, imported: set[str], end_s: float) -> tuple[bool, bool]:
         """Whether all modules were called with `n` events, and whether some of these come to each
