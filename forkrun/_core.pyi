@@ -626,6 +626,10 @@ class StatusBoard:
         """In the child: calls of blocks, their CPU time, and what of it they take whatever their
         number of events."""
 
+    def note_kept(self, child: int, module: int, per_event_bytes: int) -> None:
+        """In the child: number of the module in Python that keeps most memory, from 1 on, and how
+        much of each event."""
+
     def beat(self, child: int) -> None:
         """In the child: it is alive."""
 
@@ -675,6 +679,8 @@ class ChildStatus:
     n_calls: int
     calls_ns: int
     fixed_ns: int
+    kept_by: int
+    kept_per_event_bytes: int
 
 # --- replay ---------------------------------------------------------------------------------------
 class ReplayModule:
@@ -936,6 +942,15 @@ def take_free_blocks() -> int:
 
 def keep_freed_memory() -> None:
     """In a process that takes blocks: up to 128 MB that arrays have freed stay for later ones."""
+
+def watch_kept_memory(is_alone: bool) -> None:
+    """In a process that takes blocks: begins to see what calls of modules in Python leave in
+    memory. `is_alone`: no other thread calls modules; else calls count during which no other thread
+    computes."""
+
+def most_kept() -> tuple[str, int] | None:
+    """Label of the module whose calls have left most memory, and how much [bytes]; None until it
+    was seen several times."""
 
 def trim_heap() -> None:
     """Gives free pages of the C library's heap back to the operating system."""

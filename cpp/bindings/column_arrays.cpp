@@ -7,6 +7,8 @@
 
 #include <forkrun/core/data/errors.hpp>
 
+#include "python/kept_memory.hpp"
+
 namespace py = pybind11;
 
 namespace forkrun::bindings {
@@ -24,13 +26,28 @@ std::vector<py::ssize_t> shape_of(std::size_t n_items, const ColumnType& type) {
   return shape;
 }
 
+/// Memory of a column that an array holds.
+class Held {
+ public:
+  explicit Held(std::shared_ptr<const Buffer> buffer) : buffer_{std::move(buffer)} {
+    add_held_bytes(n_bytes());
+  }
+  ~Held() { add_held_bytes(-n_bytes()); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  [[nodiscard]] std::int64_t n_bytes() const {
+    return buffer_ ? static_cast<std::int64_t>(buffer_->capacity()) : 0;
+  }
+  std::shared_ptr<const Buffer> buffer_;
+};
+
 /// An array on memory of a column; the array's base holds the memory.
 py::array view(const std::shared_ptr<const Buffer>& buffer, const py::dtype& type,
                const std::vector<py::ssize_t>& shape) {
   static const std::byte nothing{};
-  auto* holder = new std::shared_ptr<const Buffer>{buffer};
-  const py::capsule owner{
-      holder, [](void* pointer) { delete static_cast<std::shared_ptr<const Buffer>*>(pointer); }};
+  const py::capsule owner{new Held{buffer}, [](void* held) { delete static_cast<Held*>(held); }};
   std::vector<py::ssize_t> strides(shape.size(), type.itemsize());
   for (auto i = shape.size() - 1; i > 0; --i) {
     strides[i - 1] = strides[i] * shape[i];

@@ -6,6 +6,7 @@
 #include <forkrun/python_memory/immortal.hpp>
 
 #include "bindings.hpp"
+#include "python/kept_memory.hpp"
 
 namespace py = pybind11;
 
@@ -54,6 +55,8 @@ void register_memory(py::module_& module) {
   module.def("take_free_blocks", &take_free_blocks);
   module.def("trim_heap", &trim_heap);
   module.def("keep_freed_memory", &keep_freed_memory);
+  module.def("watch_kept_memory", &watch_kept_memory, py::arg("is_alone"));
+  module.def("most_kept", &most_kept);
   module.def("use_huge_arenas", &use_huge_arenas);
   module.def("use_ordinary_arenas", &use_ordinary_arenas);
   module.def("join_pages", &join_pages);

@@ -65,7 +65,7 @@ class JobScheduleBuilder {
                          const std::string& random_name, bool one_lumi, const Names& sees,
                          const Names& makes) {
     const PythonDeclaration declaration{
-        kind, consumes, {produces.begin(), produces.end()}, random_name, one_lumi};
+        label, kind, consumes, {produces.begin(), produces.end()}, random_name, one_lumi};
     builder_.add_module({label, Parameters{}, {}, {sees, makes}}, [&](Construction& construction) {
       return make_python_module(construction, module, declaration);
     });

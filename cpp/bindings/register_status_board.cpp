@@ -29,6 +29,8 @@ struct ChildStatus {
   std::int64_t heartbeat_ns;
   bool crashed_elsewhere;
   std::uint64_t n_calls, calls_ns, fixed_ns;
+  std::uint64_t kept_per_event_bytes;
+  std::uint32_t kept_by;
 };
 
 StatusSlot& slot_of(StatusBoard& board, std::size_t child) {
@@ -53,7 +55,9 @@ ChildStatus read(StatusBoard& board, std::size_t child) {
           slot.crashed_elsewhere,
           slot.n_calls,
           slot.calls_ns,
-          slot.fixed_ns};
+          slot.fixed_ns,
+          slot.kept_per_event_bytes,
+          slot.kept_by};
 }
 
 template <class Names>
@@ -81,6 +85,8 @@ void reset(StatusBoard& board, std::size_t child, std::uint64_t n_events_done) {
   slot.heartbeat_ns = 0;
   slot.crashed_elsewhere = false;
   slot.n_events_done = n_events_done;
+  slot.kept_per_event_bytes = 0;
+  slot.kept_by = 0;
 }
 
 void obey(StatusBoard& board, std::size_t child, int parent) {
@@ -101,6 +107,13 @@ void add_calls(StatusBoard& board, std::size_t child, std::uint64_t n_calls, dou
   slot.fixed_ns += static_cast<std::uint64_t>(std::max(fixed_s, 0.0) * ns_per_s);
 }
 
+void note_kept(StatusBoard& board, std::size_t child, std::uint32_t module,
+               std::uint64_t per_event_bytes) {
+  auto& slot = slot_of(board, child);
+  slot.kept_by = module;
+  slot.kept_per_event_bytes = per_event_bytes;
+}
+
 }  // namespace
 
 void register_status_board(py::module_& module) {
@@ -118,7 +131,9 @@ void register_status_board(py::module_& module) {
       .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere)
       .def_readonly("n_calls", &ChildStatus::n_calls)
       .def_readonly("calls_ns", &ChildStatus::calls_ns)
-      .def_readonly("fixed_ns", &ChildStatus::fixed_ns);
+      .def_readonly("fixed_ns", &ChildStatus::fixed_ns)
+      .def_readonly("kept_per_event_bytes", &ChildStatus::kept_per_event_bytes)
+      .def_readonly("kept_by", &ChildStatus::kept_by);
   py::class_<StatusBoard>(module, "StatusBoard")
       .def(py::init<std::size_t>(), py::arg("n_children"))
       .def("__len__", &StatusBoard::size)
@@ -129,6 +144,7 @@ void register_status_board(py::module_& module) {
       .def("obey_only", &obey, py::arg("child"), py::arg("parent"))
       .def("add_calls", &add_calls, py::arg("child"), py::arg("n_calls"), py::arg("calls_s"),
            py::arg("fixed_s"))
+      .def("note_kept", &note_kept, py::arg("child"), py::arg("module"), py::arg("per_event_bytes"))
       .def("beat", &beat, py::arg("child"));
 }
 

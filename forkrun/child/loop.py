@@ -60,6 +60,8 @@ def process_units(
     work.timeline.record("child_started", child=child, pid=os.getpid())
     imports = ImportWatch(work.job.schedule.modules) if work.job.schedule.watch else None
     _core.keep_freed_memory()
+    n_threads, n_blocks, *_ = work.job.config.threads.in_flight
+    _core.watch_kept_memory(is_alone=n_threads * n_blocks <= 1)
     ledger = Ledger(work.files.ledgers, child)
     processor = begin(work, child, work.settings)
     begun_cpu_s = time.process_time()

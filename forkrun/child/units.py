@@ -106,6 +106,7 @@ class ChildUnits:
         self._ledger.append(commit)
         self.n_events_committed += commit.n_events
         self._work.shared.board.beat(self._child)
+        self._note_kept()
         self._tick()
         self._is_old = self._is_old or self._life.is_too_big()
         if self._work.shared.board.read(self._child).order != "go_on":
@@ -120,6 +121,15 @@ class ChildUnits:
             now = pace.n_calls, pace.calls_s, pace.fixed_s
             n_calls, calls_s, fixed_s = (b - a for a, b in zip(before, now, strict=True))
             self._work.shared.board.add_calls(self._child, round(n_calls), calls_s, fixed_s)
+
+    def _note_kept(self) -> None:
+        """Tells the parent which module in Python keeps most memory."""
+        labels = [*self._work.job.schedule.modules]
+        label, n_bytes = _core.most_kept() or ("", 0)
+        if label in labels:
+            number = labels.index(label) + 1
+            per_event = max(n_bytes, 0) / max(self.n_events_committed, 1)
+            self._work.shared.board.note_kept(self._child, number, round(per_event))
 
     def _left_out(self, number: int) -> tuple[BadEvent, ...]:
         return self._assignment.left_out.get(number, ())

@@ -32,6 +32,8 @@ from forkrun.parent.recovery import Death, Dismissal, HopelessError, Recovery, w
 _READ_EVERY_S = 1.0
 _TOO_LARGE = 3
 """Times that the last child is ended for its memory without a commit before it is hopeless."""
+_MOST = 0.5
+"""Part of what grows that a module keeps which is to blame."""
 _IDLE_ENDS = 3
 """Times that a child may end well without having done anything although there was work."""
 
@@ -66,6 +68,7 @@ class JobCrew:
         self._recovery = Recovery(settings, work.job.plan.units, bad_files)
         self._hangs = HangWatch(work.shared.board, settings.hang_timeout, settings.grace)
         self._guard = MemoryGuard(find_limit(work.job.config.limits.memory), observer.memory)
+        self._modules = [*work.job.schedule.modules]
         self._to_do = ~commits.is_done
         self._read_at_s = 0.0
         self._fork_s = 0.0
@@ -271,8 +274,12 @@ class JobCrew:
         return signals
 
     def _relieve_memory(self, running: Mapping[int, int]) -> dict[int, int]:
-        demand = self._guard.check(running)
+        demand = self._guard.check(running, self._n_events_done)
         if demand is None:
+            return {}
+        if demand.relief is Relief.LATER:
+            of_module = self._kept_by(demand.child, demand.per_event_bytes)
+            self._observer.warn(f"{demand.words}{of_module}", "memory grows")
             return {}
         if demand.relief is Relief.KILL:
             return self._retire(demand)
@@ -290,7 +297,23 @@ class JobCrew:
         n_done = self._shared.board.read(demand.child).n_events_done - self._n_begin[demand.child]
         if n_done <= 0:
             return ""
-        return f", {size(demand.private_bytes / n_done)} for each of {plural(n_done, 'event')}"
+        per_event = demand.private_bytes / n_done
+        each = f", {size(per_event)} for each of {plural(n_done, 'event')}"
+        return f"{each}{self._kept_by(demand.child, per_event)}"
+
+    def _kept_by(self, child: int, per_event: float) -> str:
+        """Which module in Python keeps most of what each event leaves in a child."""
+        status = self._shared.board.read(child)
+        if not status.kept_by:
+            return ""
+        label, kept = self._modules[status.kept_by - 1], status.kept_per_event_bytes
+        if kept < _MOST * per_event:
+            return ", most of it outside of modules in Python"
+        return f', of which module "{label}" keeps {size(min(kept, per_event))}'
+
+    def _n_events_done(self) -> int:
+        board = self._shared.board
+        return sum(board.read(child).n_events_done for child in range(len(board)))
 
     def _retire(self, demand: Demand) -> dict[int, int]:
         self._dismissed[demand.child] = Dismissal.MEMORY

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 from pathlib import Path
 
 from msgspec import Struct
 
 from forkrun.base.cgroups import CGROUPS, PROC, held_bytes, memory_limits
-from forkrun.base.quantities import size
+from forkrun.base.quantities import plural, size
 from forkrun.monitoring.job_memory import JobMemory, total_bytes
 
 _TIGHT = 0.90
@@ -32,6 +32,8 @@ _TO_KILL_S = 0.02
 _LATE_S = 0.3  # as which the next check may be as late as the last one was
 _SLICE_S = 0.01  # of CPU time for full readings in one check
 _ANSWER_S = 15.0  # that a child which was asked to end has, before the next one is asked
+_STEP = 0.02  # of the limit: what memory has to gain to have grown
+_STEPS_SEEN = 3  # one after the other, from which growth is believed
 _OF_ONE_CHILD = 0.25  # of the limit of a cgroup: what the last child must have to be to blame
 
 
@@ -50,6 +52,8 @@ class Relief(Enum):
     KILL = auto()
     NONE = auto()
     """By no child: the parent alone has too much."""
+    LATER = auto()
+    """Not yet: memory grows with events towards the limit."""
 
 
 class Demand(Struct, frozen=True):
@@ -60,6 +64,8 @@ class Demand(Struct, frozen=True):
     words: str
     private_bytes: int
     """Memory that ends with the child."""
+    per_event_bytes: float = 0.0
+    """What each event adds to the memory of the job, where that is why."""
 
 
 def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> MemoryLimit | None:
@@ -69,6 +75,37 @@ def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> M
     if own is not None:
         limits.append(MemoryLimit(own, "limits.memory"))
     return min(limits, key=lambda limit: limit.n_bytes, default=None)
+
+
+class Growth:
+    """Notes what was used after how many events, in steps of `step_bytes` up. Memory that is given
+    back, or was before, has not grown."""
+
+    def __init__(self, step_bytes: float) -> None:
+        self._step_bytes = step_bytes
+        self._steps: list[tuple[int, int]] = []
+        self._highest = -math.inf
+        self._is_higher = False
+
+    def note(self, used: int, n_done: Callable[[], int]) -> None:
+        """`used`: now [bytes]; `n_done`: gives the events that are done."""
+        self._is_higher = used >= self._highest + self._step_bytes
+        self._highest = used if self._is_higher else self._highest
+        while self._steps and self._steps[-1][1] > used:
+            self._steps.pop()
+        if not self._steps or used >= self._steps[-1][1] + self._step_bytes:
+            n = n_done()
+            while self._steps and self._steps[-1][0] >= n:  # events of a killed child are left
+                self._steps.pop()
+            self._steps.append((n, used))
+
+    @property
+    def per_event(self) -> float:
+        """Bytes that each event adds; 0 where no growth was seen. The last step may be a peak."""
+        if not self._is_higher or len(self._steps) <= _STEPS_SEEN:
+            return 0.0
+        (first, least), (last, most) = self._steps[-1 - _STEPS_SEEN], self._steps[-2]
+        return (most - least) / (last - first)
 
 
 class MemoryGuard:
@@ -85,16 +122,21 @@ class MemoryGuard:
         """Children and pids that have not ended yet."""
         self.interval_s = _LONGEST_S
         """Time until the next check, if it is to be in time."""
+        self._growth = Growth(_STEP * limit.n_bytes if limit else 0)
+        self._has_warned = False
 
-    def check(self, running: Mapping[int, int]) -> Demand | None:
-        """What has to be done now, if anything. `running`: pids by child."""
+    def check(
+        self, running: Mapping[int, int], n_done: Callable[[], int] = lambda: 0
+    ) -> Demand | None:
+        """What has to be done now, if anything. `running`: pids by child; `n_done`: gives the
+        events that are done."""
         now_s = time.monotonic()
         if self._limit is None or now_s < self.check_at_s or not running:
             return None
         begin_s = time.thread_time()
         is_near = self._most_bytes(self._limit) > _NEAR * self._limit.n_bytes
         share = _SHARE_WHEN_NEAR if is_near else _SHARE_OF_CPU
-        demand = self._judge(self._limit, running, now_s)
+        demand = self._judge(self._limit, running, now_s, n_done)
         is_fast = self.interval_s < _LONGEST_S
         self.check_at_s = now_s + (0.0 if is_fast else (time.thread_time() - begin_s) / share)
         if demand or is_fast or not is_near or now_s < self._read_at_s:
@@ -103,7 +145,7 @@ class MemoryGuard:
         self._read_doubtful(self._limit)
         self._read_at_s = now_s + (time.thread_time() - begin_s) / share
         self._last = 0.0, 0
-        return self._judge(self._limit, running, now_s)
+        return self._judge(self._limit, running, now_s, n_done)
 
     def _most_bytes(self, limit: MemoryLimit) -> int:
         """What counts against the limit at the most."""
@@ -125,7 +167,13 @@ class MemoryGuard:
             self._memory.read(self._memory.processes[0])
             self._memory.note_in_common()
 
-    def _judge(self, limit: MemoryLimit, running: Mapping[int, int], now_s: float) -> Demand | None:
+    def _judge(
+        self,
+        limit: MemoryLimit,
+        running: Mapping[int, int],
+        now_s: float,
+        n_done: Callable[[], int],
+    ) -> Demand | None:
         for child, _ in self._killed.items() - running.items():
             del self._killed[child]
         memory = self._memory.estimate()
@@ -137,11 +185,12 @@ class MemoryGuard:
         used = total_bytes(memory) if limit.cgroup is None else held_bytes(limit.cgroup)
         # The memory of those that were killed is about to be free.
         used -= sum(private.pop(child, 0) for child in self._killed)
+        self._growth.note(used, n_done)
         share, is_too_much = used / limit.n_bytes, self._is_too_much(limit, used, now_s)
         asked = {c: t for c, t in self._answer_by_s.items() if c in running and t > now_s}
         self._answer_by_s = asked
         if not private or (not is_too_much and (share < _TIGHT or asked)):
-            return None
+            return self._warning(limit, used, private)
         largest = max(private, key=private.__getitem__)
         self._answer_by_s[largest] = now_s + _ANSWER_S
         words = (
@@ -152,6 +201,20 @@ class MemoryGuard:
         if relief is Relief.KILL:
             self._killed[largest] = running[largest]
         return Demand(relief, largest, words, private[largest])
+
+    def _warning(self, limit: MemoryLimit, used: int, private: Mapping[int, int]) -> Demand | None:
+        """Says once that the limit is near, if memory grows with events."""
+        grows = self._growth.per_event
+        if self._has_warned or not private or not grows or used < _NEAR * limit.n_bytes:
+            return None
+        self._has_warned = True
+        n_left = round((limit.n_bytes - used) / grows)
+        largest = max(private, key=private.__getitem__)
+        words = (
+            f"{size(used)} of {size(limit.n_bytes)} are used ({limit.why}), which"
+            f" {plural(n_left, 'more event')} will fill: each adds {size(grows)}"
+        )
+        return Demand(Relief.LATER, largest, words, private[largest], grows)
 
     def _is_too_much(self, limit: MemoryLimit, used: int, now_s: float) -> bool:
         """Whether the limit is reached, or will be before the next check at the rate of late, which

@@ -50,7 +50,7 @@ class RunObserver:
         self.memory = sampler.memory
         """What is known of the memory of all processes."""
         self._trouble: OSError | None = None
-        self._calls = CallWatch(cuts, self._warn)
+        self._calls = CallWatch(cuts, self.warn)
 
     @contextlib.contextmanager
     def _noting_trouble(self) -> Iterator[None]:
@@ -104,8 +104,8 @@ class RunObserver:
             self._sampler.tick(time.time(), done)
         self._progress.update(self._n_events_before + sum(done.values()))
 
-    def _warn(self, text: str, few: str) -> None:
-        """`few`: words for the progress bar."""
+    def warn(self, text: str, few: str) -> None:
+        """Says and records a warning. `few`: words for the progress bar."""
         self._progress.note(few)
         self.say(f"warning: {text}")
         with self._noting_trouble():

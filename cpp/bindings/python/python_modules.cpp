@@ -8,6 +8,7 @@
 #include <forkrun/process/forked_copy.hpp>
 
 #include "../column_arrays.hpp"
+#include "kept_memory.hpp"
 
 namespace py = pybind11;
 
@@ -106,8 +107,10 @@ void call_python(const std::function<void()>& call) {
 template <typename Kind>
 class PythonModule : public Kind {
  public:
-  PythonModule(const py::object& module, PythonColumns columns)
-      : module_{module}, columns_{std::move(columns)} {}
+  PythonModule(const std::string& label, const py::object& module, PythonColumns columns)
+      : kept_{std::make_shared<KeptMemory>(KeptMemory{label})},
+        module_{module},
+        columns_{std::move(columns)} {}
 
   void pre_fork() override { call_back("pre_fork"); }
   void post_fork(int child) override { call_back("post_fork", child); }
@@ -119,6 +122,7 @@ class PythonModule : public Kind {
   void process(const char* method, const EventBlock& block, Mask mask,
                const std::function<void(const py::object&)>& use) {
     call_python([&] {
+      const KeptReading reading{kept_, block.n_events()};
       const auto given = std::make_shared<PythonBlock>(PythonBlock{&block, &columns_, mask});
       struct Guard {
         PythonBlock& block;
@@ -140,6 +144,7 @@ class PythonModule : public Kind {
   }
 
  private:
+  std::shared_ptr<KeptMemory> kept_;
   HeldObject module_;
   PythonColumns columns_;
 };
@@ -257,11 +262,12 @@ bool has_callbacks(const py::object& module) {
 }
 
 template <typename Kind>
-std::unique_ptr<Module> make(const py::object& module, PythonColumns columns) {
+std::unique_ptr<Module> make(const std::string& label, const py::object& module,
+                             PythonColumns columns) {
   if (has_callbacks(module)) {
-    return std::make_unique<WithTransitions<Kind>>(module, std::move(columns));
+    return std::make_unique<WithTransitions<Kind>>(label, module, std::move(columns));
   }
-  return std::make_unique<Kind>(module, std::move(columns));
+  return std::make_unique<Kind>(label, module, std::move(columns));
 }
 
 PythonColumns declare(Construction& construction, const PythonDeclaration& declaration) {
@@ -290,13 +296,13 @@ std::unique_ptr<Module> make_python_module(Construction& construction, const py:
     construction.set_one_lumi();
   }
   if (kind == "producer") {
-    return make<PythonProducer>(module, std::move(columns));
+    return make<PythonProducer>(declaration.label, module, std::move(columns));
   }
   if (kind == "filter") {
-    return make<PythonFilter>(module, std::move(columns));
+    return make<PythonFilter>(declaration.label, module, std::move(columns));
   }
   if (kind == "analyzer") {
-    return make<PythonAnalyzer>(module, std::move(columns));
+    return make<PythonAnalyzer>(declaration.label, module, std::move(columns));
   }
   throw Error("a Python module is a producer, a filter or an analyzer, not \"" + kind + "\"");
 }

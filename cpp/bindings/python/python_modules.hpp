@@ -13,6 +13,7 @@ namespace forkrun::bindings {
 
 /// What a Python module says of itself.
 struct PythonDeclaration {
+  std::string label;
   std::string kind;  ///< "producer", "filter" or "analyzer"
   std::vector<std::string> consumes;
   std::vector<std::pair<std::string, std::string>> produces;

@@ -25,6 +25,8 @@ struct alignas(cache_line_pair) StatusSlot {
   std::atomic<std::uint64_t> n_calls{};   ///< of blocks, with modules in Python
   std::atomic<std::uint64_t> calls_ns{};  ///< CPU time of these
   std::atomic<std::uint64_t> fixed_ns{};  ///< of that, what they take whatever their events
+  std::atomic<std::uint64_t> kept_per_event_bytes{};  ///< what calls of `kept_by` leave in memory
+  std::atomic<std::uint32_t> kept_by{};   ///< number of a module in Python, from 1 on; 0: not known
   std::atomic<std::uint32_t> state{};     ///< ChildState
   std::atomic<bool> crashed_elsewhere{};  ///< in another thread than the first
   /// Order; the parent writes. Lanes read it at every block: what they write must not be next to

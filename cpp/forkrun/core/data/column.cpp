@@ -1,5 +1,7 @@
 #include <forkrun/core/data/column.hpp>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include <forkrun/core/data/column_bytes.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
@@ -45,6 +48,12 @@ std::string names_of_elements() {
     names += (names.empty() ? "" : ", ") + std::string{element.name};
   }
   return names;
+}
+
+std::atomic<std::int64_t> of_all_buffers{};
+
+std::int64_t usable_bytes(std::byte* memory) {
+  return static_cast<std::int64_t>(::malloc_usable_size(memory));
 }
 
 /// Memory for `n_bytes`: the column's own if nothing else holds it, else new memory.
@@ -163,10 +172,16 @@ void Buffer::reserve(std::size_t n_bytes) {
   }
   const auto wanted = std::max({n_bytes, capacity_ + capacity_ / 2, std::size_t{64}});
   data_.reset(static_cast<std::byte*>(::operator new(wanted, alignment)));
+  of_all_buffers += usable_bytes(data_.get());
   capacity_ = wanted;
 }
 
-void Buffer::Free::operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+void Buffer::Free::operator()(std::byte* memory) const {
+  of_all_buffers -= usable_bytes(memory);
+  ::operator delete(memory, alignment);
+}
+
+std::int64_t bytes_of_all_columns() { return of_all_buffers; }
 
 std::byte* Column::resize_values(std::size_t n_values) {
   n_values_ = n_values;
