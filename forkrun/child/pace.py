@@ -63,6 +63,10 @@ _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
 _SMALLEST_BLOCK = 1024
 """Events of a block, at least, however much memory that takes: each costs a call."""
+_BLOCKS_AT_FIRST = 64
+"""Blocks of a first stretch that has more than a few events: nobody knows how long these take."""
+_MOST_CHOSEN = 65_536
+"""Events of a block that the source chooses, at most."""
 _SLOW = 10.0
 """Events per second that children leave to each other rather than read ahead."""
 
@@ -72,12 +76,13 @@ class Pace:
     """`n_children`: children that share what is left; 1 if this one has a share of its own.
     `block_size`: events, where the configuration gives it; 0: the source chooses; None: by what
     calls cost. `most`: events to take at a time; 0: any number. `waits`: for a server, for every
-    stretch again."""
+    stretch again. `longest_block_s`: a child that ends no block for much longer seems to hang."""
 
     n_children: int
     block_size: int | None
     most: int = 0
     waits: bool = False
+    longest_block_s: float = 60.0
 
     def __post_init__(self) -> None:
         self._grows = self.block_size is None
@@ -118,6 +123,17 @@ class Pace:
         if self._grows:
             most = min(most, self.block)
         return int(min(n, most)), int(min(to_cluster, most))
+
+    def block_of(self, n_events: int) -> int:
+        """Events of the blocks of a stretch of so many; 0: the source chooses. A stretch cannot be
+        short where lumis are to be whole."""
+        if n_events <= _FIRST_EVENTS or (self.block_size and not self._rate):
+            return self.block
+        at_first = max(n_events // _BLOCKS_AT_FIRST, _FIRST_EVENTS)
+        most = max(int(self._rate * self.longest_block_s), 1) if self._rate else at_first
+        if not self.block:
+            return 0 if most >= _MOST_CHOSEN else min(most, _FIRST_BLOCK)
+        return min(self.block, most)
 
     def _share(self, n_left: int, per_call_s: float) -> float:
         """Events of a stretch of which each child gets several: as many as there are to be, fewer

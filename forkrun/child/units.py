@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class ChildUnits:
         self._is_old = self._life.has_taken(stretch.n_events)
         self.pace.most = self._life.n_left
         number = stretch.first
-        block_size = self.pace.block
+        block_size = self.pace.block_of(stretch.n_events)
         self._begun[number] = stretch, block_size
         self._begin_s[number] = time.time()
         ranges = stretch_without(stretch.ranges, self._left_out(number))
@@ -142,7 +143,9 @@ def make_pace(work: Work) -> Pace:
     threads = work.job.config.threads
     measures = work.job.schedule.modules and not threads.block_size
     waits = any(is_url(name) for name in work.job.plan.files)
-    return Pace(n_children, None if measures else threads.block_size, waits=waits)
+    block_size = None if measures else threads.block_size
+    longest_s = min(work.job.config.recovery.hang_timeout / 10 or inf, 60.0)
+    return Pace(n_children, block_size, waits=waits, longest_block_s=longest_s)
 
 
 def _stretches_to_do(

@@ -238,3 +238,20 @@ def test_commits_of_thousands_of_histograms_are_a_tenth_of_the_time_of_stretches
 def test_thousands_of_modules_are_called_few_times(s_per_call: float) -> None:
     sizes = run(Pace(4, None), 100_000, s_per_call, s_per_event=1e-6)
     assert len(sizes) <= 9
+
+
+def test_blocks_of_slow_events_end_in_time_where_a_stretch_cannot_be_short() -> None:
+    pace = Pace(8, None)
+    assert [pace.block_of(n) for n in (16, 640, 6_400, 1_000_000)] == [8192, 16, 100, 8192]
+    pace.note(100, 200.0, 200.0, 0)
+    assert pace.block_of(5_000) == 30  # of 60 s
+    of_core = Pace(8, 0, longest_block_s=3.0)
+    assert [of_core.block_of(n) for n in (16, 6_400)] == [0, 100]
+    of_core.note(100, 10.0, 10.0, 0)
+    assert of_core.block_of(5_000) == 30
+    of_core.note(100_000, 1.0, 1.0, 0)
+    assert of_core.block_of(5_000) == 0
+    configured = Pace(8, 1_000)
+    assert configured.block_of(5_000) == 1_000
+    configured.note(100, 200.0, 200.0, 0)
+    assert configured.block_of(5_000) == 30

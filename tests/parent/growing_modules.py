@@ -32,6 +32,7 @@ class Steady(forkrun.Producer):
 
     def produce(self, block):  # type: ignore[no-untyped-def]
         much = np.ones(30 * 125_000)
+        time.sleep(0.02)
         return {"weight": np.full(len(block), much[0])}
 
 

@@ -151,7 +151,7 @@ def test_what_a_module_keeps_is_known_whatever_it_is(
     forkrun.load(write_job(tmp_path, job)).run(output=tmp_path / "run")
     label, n_bytes = _core.most_kept() or ("", 0)
     assert label == "holds"
-    assert 0.7 <= n_bytes / 100_000 / per_event <= 1.4
+    assert 0.5 <= n_bytes / 100_000 / per_event <= 2  # small objects are counted, not measured
 
 
 @pytest.mark.slow
