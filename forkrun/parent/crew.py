@@ -259,11 +259,11 @@ class JobCrew:
 
     def _look_at_ledgers(self, running: Mapping[int, int]) -> None:
         """Reads them for a job with a deadline, which depends on time and size of its units."""
-        now_s = time.monotonic()
+        now_s, begin_s = time.monotonic(), time.thread_time()
         if self._ending.has_deadline and now_s > self._read_at_s:
             for child in running:
                 self._read_ledger(child)
-            self._read_at_s = now_s + _READ_EVERY_S + 20 * (time.monotonic() - now_s)
+            self._read_at_s = now_s + _READ_EVERY_S + 20 * (time.thread_time() - begin_s)
 
     def _end_hanging(self, running: Mapping[int, int]) -> dict[int, int]:
         signals = self._hangs.tick(running, time.monotonic())
