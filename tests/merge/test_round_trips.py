@@ -4,7 +4,7 @@ same values in all three; what is refused, or left out, is a list."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ def of_tree(path: Path, tree: str) -> Values:
     found: Values = {}
     with uproot.open(path) as file:
         for branch in _leaves(file[tree]):
+            if branch.num_entries != file[tree].num_entries:
+                continue
             try:
                 found.setdefault(branch.name, ak.to_list(branch.array()))
             except Exception:  # whatever it cannot read
@@ -55,7 +57,7 @@ def _leaves(of: Any) -> Iterator[Any]:
     for branch in of.branches:
         if branch.branches:
             yield from _leaves(branch)
-        elif branch.num_entries:
+        else:
             yield branch
 
 
@@ -88,7 +90,7 @@ def differing(before: Values, after: Values) -> list[str]:
         name
         for name, values in before.items()
         if not (name.startswith("_collection") or name.endswith(OF_PROCESS))
-        and not (_has_objects(values) or any(key.startswith(f"{name}.") for key in after))
+        and not (_has_objects(values) or any(map(_is_within(name), after)))
         and repr(values) not in map(repr, _under(name, after))
     ]
 
@@ -99,6 +101,11 @@ def _under(name: str, after: Values) -> Iterator[Any]:
     names = (plain, plain.replace(".", "_"))
     ends = tuple(f"{mark}{each}" for each in names for mark in "._")
     return (values for key, values in after.items() if key in names or key.endswith(ends))
+
+
+def _is_within(name: str) -> Callable[[str], bool]:
+    starts = (f"{name}.", f"{name.replace('.', '_')}_")
+    return lambda key: key.startswith(starts)
 
 
 def _has_objects(values: Any) -> bool:
