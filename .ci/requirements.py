@@ -18,4 +18,6 @@ for name, group in extras.items():
     if f"forkrun[{name}]" in wanted:
         wanted.remove(f"forkrun[{name}]")
         wanted += group
+if left := [each for each in wanted if each.startswith("forkrun")]:
+    sys.exit(f"{', '.join(left)}: name one extra of this project each, or pip takes another's")
 print("\n".join(wanted))

@@ -52,10 +52,14 @@ def test_hints_are_quoted_for_the_shell(tmp_path: Path, job: Job) -> None:
 
 def test_commands_of_users_are_for_their_eyes_alone(tmp_path: Path, job: Job) -> None:
     run = tmp_path / "run"
-    secret = 'batch.setup=["export TOKEN=secret"]'
+    secret = 'batch.setup=["export TOKEN=for-your-eyes-alone"]'
     assert job.submit(run, "--nodes", 1, "--dry-run", "--set", secret).code == 0
     assert forkrun("node", run, 0, "-q", cwd=tmp_path).code == 0
-    holders = {file for file in run.rglob("*") if file.is_file() and b"secret" in file.read_bytes()}
+    holders = {
+        file
+        for file in run.rglob("*")
+        if file.is_file() and b"for-your-eyes-alone" in file.read_bytes()
+    }
     names = {str(file.relative_to(run)) for file in holders}
     assert names == {"config.json", "batch/node-0.sh", "nodes/0000/config.json"}
     assert {file.stat().st_mode & 0o077 for file in holders} == {0}

@@ -93,7 +93,8 @@ def check_that_all_nodes_are_reported(run: Path) -> None:
     assert report["spent"]["processing_s"] == pytest.approx(
         sum(timing["spent"]["processing_s"] for timing in of_nodes)
     )
-    assert "node 2, " in (run / "report.txt").read_text()
+    table = (run / "report.txt").read_text().partition("\nNodes\n")[2].partition("\n\n")[0]
+    assert [line.split()[0] for line in table.splitlines()] == ["node", "0", "1", "2"]
 
 
 def timing_of_node(node: Path) -> dict[str, Any]:

@@ -87,7 +87,7 @@ WAYS: dict[str, list[object]] = {
     "many": ["--children", 3, "--set", "forking.max_unit_events=6"],
     "read ahead": ["--children", 1, "--set", "threads.read_ahead=true"],
     "threads": ["--children", 2, "--threads", 2, "--set", "threads.block_size=30"],
-    "other threads": ["--children", 1, "--threads", 3, "--set", "threads.executor=thread"],
+    "other threads": ["--children", 1, "--threads", 3, "--set", "threads.executor=tbb"],
     "turns": ["--children", 3, "--distribution", "round-robin", "--events-per-turn", 25],
     "lumis": ["--children", 2, "--distribution", "lumi"],
 }
@@ -109,6 +109,16 @@ def test_outputs_are_the_same_bytes_whoever_sees_what(
         if name == "turns":  # children take parts of a lumi in turns, and lists are joined by child
             found["accumulators.json"] = whole["accumulators.json"]
         assert found == whole, name
+
+
+@pytest.mark.slow
+def test_what_is_counted_until_a_lumi_ends_is_committed_with_its_events(tmp_path: Path) -> None:
+    """Also of a lumi of which a child had committed a part before it was killed."""
+    job_of(tmp_path, forking={"min_unit_events": 1})
+    whole = results(run(tmp_path, "whole", "--children", 1))
+    faults = json.dumps([{"fault": "SIGKILL", "at": "before_rename", "unit": 5}])
+    killed = run(tmp_path, "killed", "--children", 2, env=environment(FORKRUN_CHAOS=faults))
+    assert results(killed) == whole
 
 
 @pytest.mark.slow

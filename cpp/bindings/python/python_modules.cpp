@@ -242,6 +242,9 @@ class WithTransitions final : public Kind, public Transitions {
   void end_run(std::uint32_t run) override { call_back_in_iov("end_run", run); }
   void begin_lumi(LumiId lumi) override { call_back_in_iov("begin_lumi", lumi.run, lumi.lumi); }
   void end_lumi(LumiId lumi) override { call_back_in_iov("end_lumi", lumi.run, lumi.lumi); }
+  bool ends_with_commits() const override { return has_ends_; }
+  /// Whether the module has one of the end callbacks.
+  void set_has_ends(bool has_ends) { has_ends_ = has_ends; }
 
  private:
   template <typename... Arguments>
@@ -251,21 +254,24 @@ class WithTransitions final : public Kind, public Transitions {
   }
 
   std::uint32_t iov_{};
+  bool has_ends_ = true;
 };
 
-bool has_callbacks(const py::object& module) {
-  static constexpr const char* callbacks[] = {"begin_iov",   "end_iov",   "begin_dataset",
-                                              "end_dataset", "begin_run", "end_run",
-                                              "begin_lumi",  "end_lumi"};
-  return std::ranges::any_of(callbacks,
-                             [&](const char* name) { return py::hasattr(module, name); });
+/// Whether the module has a callback that begins so.
+bool has_callbacks(const py::object& module, const std::string& word) {
+  static constexpr const char* transitions[] = {"_iov", "_dataset", "_run", "_lumi"};
+  return std::ranges::any_of(
+      transitions, [&](const char* each) { return py::hasattr(module, (word + each).c_str()); });
 }
 
 template <typename Kind>
 std::unique_ptr<Module> make(const std::string& label, const py::object& module,
                              PythonColumns columns) {
-  if (has_callbacks(module)) {
-    return std::make_unique<WithTransitions<Kind>>(label, module, std::move(columns));
+  const bool has_ends = has_callbacks(module, "end");
+  if (has_ends || has_callbacks(module, "begin")) {
+    auto made = std::make_unique<WithTransitions<Kind>>(label, module, std::move(columns));
+    made->set_has_ends(has_ends);
+    return made;
   }
   return std::make_unique<Kind>(label, module, std::move(columns));
 }

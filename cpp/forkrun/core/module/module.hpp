@@ -59,7 +59,8 @@ class Module {
 
 /// A second base of a module with transition callbacks: begin and end of the runs, lumis and IOVs
 /// of its child. Each begins before the first of its blocks and ends after the last; a lumi is in
-/// one run and one IOV, a run may be in several IOVs and an IOV in several runs. Callbacks and
+/// one run and one IOV, a run may be in several IOVs and an IOV in several runs; where its blocks
+/// are committed apart, it begins and ends for each part. Callbacks and
 /// blocks of one lumi never mix with those of another.
 class Transitions {
  public:
@@ -72,6 +73,10 @@ class Transitions {
   virtual void end_run(std::uint32_t /*run*/) {}
   virtual void begin_lumi(LumiId /*lumi*/) {}
   virtual void end_lumi(LumiId /*lumi*/) {}
+  /// Whether all that has begun ends before each commit: what end callbacks fill is committed with
+  /// the events that it is of, and is not lost if the child dies later. False: what continues in
+  /// the next unit stays open, for a module that only looks up what begins.
+  [[nodiscard]] virtual bool ends_with_commits() const { return true; }
 };
 
 /// Makes its products; runs at most once per block, and only if one of them is needed.

@@ -38,11 +38,23 @@ void Announcer::end_lumis() {
   }
 }
 
+void Announcer::end_with_commit() {
+  for (auto& module : modules_) {
+    if (module.ends_with_commits()) {
+      module.end_before(nullptr);
+    }
+  }
+}
+
 void Announcer::advance(std::uint32_t module, std::size_t event) {
   if (place_of_[module] != none) {
     modules_[place_of_[module]].advance(*unit_, event);
   }
 }
+
+Announcer::OfModule::OfModule(const ModuleRecord& record)
+    : record_{&record},
+      ends_with_commits_{dynamic_cast<const Transitions&>(*record.module).ends_with_commits()} {}
 
 void Announcer::OfModule::end_before(const Place* next) {
   const bool same_iov = next != nullptr && iov_ == next->iov;

@@ -29,6 +29,9 @@ class Announcer {
   /// Ends and begins the lumis of the unit to which modules have not come; the last stays open.
   void end_lumis();
 
+  /// Ends what is open in modules that end with commits.
+  void end_with_commit();
+
   /// Before a module is called with this event of the unit, and with none before it any more.
   void advance(std::uint32_t module, std::size_t event);
 
@@ -41,7 +44,8 @@ class Announcer {
   };
   class OfModule {
    public:
-    explicit OfModule(const ModuleRecord& record) : record_{&record} {}
+    explicit OfModule(const ModuleRecord& record);
+    [[nodiscard]] bool ends_with_commits() const { return ends_with_commits_; }
     void end_before(const Place* next);
     void begin(const Place& place);
     void begin_unit(const UnitOfWork& unit);
@@ -52,6 +56,7 @@ class Announcer {
     void call(const std::string& name, const Callback& callback) const;
 
     const ModuleRecord* record_;
+    bool ends_with_commits_;
     std::optional<std::uint32_t> iov_{};  ///< those that were begun and not ended
     std::optional<std::uint32_t> dataset_{};
     std::optional<std::uint32_t> run_{};

@@ -136,6 +136,7 @@ void UnitSteps::end(UnitInFlight& unit, const UnitInFlight* next) {
   }
   attempt(unit, UnitInFlight::at_end, [&] {
     announcer_.end_lumis();
+    announcer_.end_with_commit();
     if (next != nullptr || last_ends_ == LastEnds::called) {
       announcer_.end_before(next == nullptr ? nullptr : &next->unit());
     }

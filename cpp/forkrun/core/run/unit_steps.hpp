@@ -52,7 +52,7 @@ class UnitSteps {
   /// Whether the next unit is to be taken before the `end` of one.
   [[nodiscard]] bool must_know_next() const;
   /// Calls the callbacks of lumis of the unit that modules have not come to, then the end callbacks
-  /// of what does not continue in the unit `next`; null: there is none.
+  /// of all, or of what does not continue in the unit `next`; null: there is none.
   void end(UnitInFlight& unit, const UnitInFlight* next);
   void close(UnitInFlight& unit, Parallel& parallel);
   void commit(UnitInFlight& unit);

@@ -22,7 +22,9 @@ class TransitionTest : public ProcessorTest {};
 /// Notes the messages it gets.
 class Listener final : public Producer, public Transitions {
  public:
-  explicit Listener(std::vector<std::string>& messages) : messages_{messages} {}
+  explicit Listener(std::vector<std::string>& messages, bool ends_with_commits = false)
+      : messages_{messages}, ends_with_commits_{ends_with_commits} {}
+  bool ends_with_commits() const override { return ends_with_commits_; }
   void produce(const EventBlock&) override {}
   void pre_fork() override { note("pre_fork"); }
   void post_fork(int child) override { note("post_fork " + std::to_string(child)); }
@@ -38,7 +40,22 @@ class Listener final : public Producer, public Transitions {
  private:
   void note(const std::string& message) { messages_.push_back(message); }
   std::vector<std::string>& messages_;
+  bool ends_with_commits_;
 };
+
+TEST_P(TransitionTest, what_fills_at_its_end_ends_before_each_commit) {
+  std::vector<std::string> messages;
+  builder.add_module({"l", {}},
+                     [&](Construction&) { return std::make_unique<Listener>(messages, true); });
+  processor().process(unit_of(0, 10, 1), {});
+  processor().process(unit_of(10, 20, 1), {});
+  processor().finish();
+  const std::vector<std::string> part = {"begin_iov 0", "begin_run 1", "begin_lumi 1",
+                                         "end_lumi 1",  "end_run 1",   "end_iov 0"};
+  auto twice = part;
+  twice.insert(twice.end(), part.begin(), part.end());
+  EXPECT_EQ(messages, twice);
+}
 
 TEST_P(TransitionTest, runs_and_lumis_begin_and_end_as_units_change) {
   std::vector<std::string> messages;
@@ -60,6 +77,7 @@ TEST_P(TransitionTest, runs_and_lumis_begin_and_end_as_units_change) {
 class DatasetListener final : public Producer, public Transitions {
  public:
   explicit DatasetListener(std::string& messages) : messages_{messages} {}
+  bool ends_with_commits() const override { return false; }
   void produce(const EventBlock&) override {}
   void begin_dataset(std::uint32_t dataset) override { note(" dataset", dataset); }
   void end_dataset(std::uint32_t dataset) override { note(" end", dataset); }
@@ -143,7 +161,7 @@ TEST_P(TransitionTest, what_ends_with_a_unit_is_told_before_its_commit_and_fills
             (std::vector<std::string>{"begin_iov 0", "begin_run 1", "begin_lumi 5", "commit 0",
                                       "end_lumi 5", "commit 1", "begin_lumi 6", "end_lumi 6",
                                       "end_run 1", "end_iov 0", "commit 2"}));
-  EXPECT_EQ(n_lumis, (std::vector<double>{0, 1, 1}));
+  EXPECT_EQ(n_lumis, (std::vector<double>{1, 1, 1}));  // A lumi in two commits has two parts.
 }
 
 TEST_P(TransitionTest, modules_are_told_of_job_and_fork_in_order) {

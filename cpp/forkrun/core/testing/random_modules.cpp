@@ -211,6 +211,7 @@ class WithTransitions final : public Base, public Transitions {
   template <typename... Arguments>
   explicit WithTransitions(const Body& body, Arguments&&... arguments)
       : Base{std::forward<Arguments>(arguments)...}, body_{body} {}
+  bool ends_with_commits() const override { return false; }
   void begin_iov(std::uint32_t iov) override {
     body_.hear([&](auto& chronicle) { chronicle.begin_iov(iov); });
   }
