@@ -19,7 +19,6 @@ from forkrun.parent.job import describe_job, write_found
 from forkrun.parent.job_input import JobInput
 from forkrun.parent.preparation import PreparedJob, index_input, prepare
 from forkrun.plan import select_events
-from forkrun.plan.guided import LEAST
 from forkrun.plan.part import node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
@@ -95,7 +94,7 @@ def _n_events(config: JobConfig, index: Sequence[FileIndex]) -> int:
 def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
     """Units that keep the children of each node busy, and children that fit its cores."""
     forking, batch = config.forking, config.batch
-    most = max(ceil(n_events / (n_nodes * _UNITS_OF_NODE)), forking.min_unit_events or LEAST)
+    most = max(ceil(n_events / (n_nodes * _UNITS_OF_NODE)), forking.min_unit_events or 1)
     threads, children = config.threads.per_child, forking.children
     if batch.cores and children:
         children = max(batch.cores // threads, 1)

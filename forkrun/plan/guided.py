@@ -22,8 +22,6 @@ _UNITS_LEFT = 12 * _CHILDREN
 others takes no longer than all that is left."""
 _LAST_PART = 1 / 32
 """Part of a job that may be left while its last units are being processed."""
-LEAST = 10
-"""Events of a unit of a lumi that is cut, where nothing is said."""
 _SLACK = 1.25
 """Largest size of a unit over the wanted one, if it then ends with its lumi or a cluster."""
 
@@ -33,7 +31,7 @@ class UnitSizes(Struct, frozen=True):
     of a unit of a lumi that is cut; `most`: of any unit."""
 
     n_events: int
-    least: int = LEAST
+    least: int = 1
     most: int | None = None
 
     def whole(self, n_left: Integers) -> Integers:

@@ -11,7 +11,7 @@ from forkrun.base.lumis import Integers, number_keys, of_datasets
 from forkrun.config import Distribution, EventOrder, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.plan.guided import LEAST, UnitSizes, cut_for_all
+from forkrun.plan.guided import UnitSizes, cut_for_all
 from forkrun.plan.lumi_mask import LumiMask
 from forkrun.plan.model import Plan
 from forkrun.plan.pieces import Pieces, changes
@@ -112,7 +112,7 @@ def _distribute(
     children = max(forking.children, 1)
     match forking.distribution:
         case Distribution.GUIDED:
-            least, most = forking.min_unit_events or LEAST, forking.max_unit_events
+            least, most = forking.min_unit_events or 1, forking.max_unit_events
             sizes = UnitSizes(n_events, least, most)
             return cut_for_all(selected, ranks, sizes, [file.clusters for file in index])
         case Distribution.LUMI:

@@ -64,7 +64,7 @@ def test_a_lumi_that_goes_on_in_new_files_can_be_added_where_lumis_need_not_be_w
         for name, first in (("a", 1), ("b", 1))
     ]
     before, more, whole = (
-        make_plan(default_config([("source.order", order)]), files)
+        make_plan(default_config([("source.order", order), ("forking.min_unit_events", 10)]), files)
         for files in (index[:1], index[1:], index)
     )
     joined = extended(before, more, whole)

@@ -56,7 +56,7 @@ def run(folder: Path, name: str, *options: object, **kwargs: Any) -> Path:
 
 def test_a_block_spans_lumis_and_a_commit_many_units(tmp_path: Path) -> None:
     job_of(tmp_path)
-    folder = run(tmp_path, "run", "--children", 1)
+    folder = run(tmp_path, "run", "--children", 1, "--set", "forking.min_unit_events=10")
     seen = blocks(tmp_path)
     assert sum(n_events for n_events, _ in seen) == N_EVENTS
     assert max(n_lumis for _, n_lumis in seen) > 4

@@ -31,6 +31,8 @@ from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan,
 from forkrun.plan.guided import UnitSizes
 
 NO_DIGEST = "0" * 32
+SMALL_WHOLE = ForkingConfig(min_unit_events=10)
+"""Lumis of the few events of these tests are not cut."""
 Sizes = list[list[tuple[int, int, int]]]  # by file: (run, lumi, events)
 
 
@@ -181,7 +183,7 @@ def test_the_digest_is_the_sum_over_whole_ranges(sizes: Sizes) -> None:
 
 
 def ordered(order: str) -> JobConfig:
-    return JobConfig(source=SourceConfig(order=EventOrder(order)))
+    return JobConfig(forking=SMALL_WHOLE, source=SourceConfig(order=EventOrder(order)))
 
 
 def lumis_in(plan: Plan) -> list[tuple[int, int]]:
@@ -193,7 +195,7 @@ IN_PLACES: Sizes = [[(1, 7, 3), (1, 8, 2), (1, 7, 1)], [(1, 7, 2)]]
 
 
 def test_events_are_planned_in_the_order_of_the_input_wherever_pieces_of_their_lumis_are() -> None:
-    plan = make_plan(JobConfig(), index_of(IN_PLACES))
+    plan = make_plan(JobConfig(forking=SMALL_WHOLE), index_of(IN_PLACES))
     assert list(plan.units) == [
         Unit(0, ANY_CHILD, 1, 7, (EntryRange(0, 0, 3),)),
         Unit(1, ANY_CHILD, 1, 8, (EntryRange(0, 3, 5),)),
@@ -206,7 +208,7 @@ def test_events_are_planned_in_the_order_of_the_input_wherever_pieces_of_their_l
     "config",
     [
         ordered("lumi"),
-        JobConfig(outputs=(OutputConfig(label="by_lumi", per_lumi=True),)),
+        JobConfig(forking=SMALL_WHOLE, outputs=(OutputConfig(label="by_lumi", per_lumi=True),)),
         config_of(Distribution.LUMI, 1),
     ],
     ids=["order", "per_lumi", "distribution"],
@@ -268,6 +270,13 @@ def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:
         assert plan.n_lumis == 4
 
 
+@pytest.mark.parametrize("n_events", [80, 640, 3072])
+def test_each_of_few_events_can_be_a_child_s_last(n_events: int) -> None:
+    plan = make_plan(JobConfig(), index_of([[(1, 1, n_events)]]))
+    assert plan.units.n_events.max() <= max(1, -(-n_events * 33 // 32 // 3072) * 5 // 4)
+    assert plan.units.n_events[-1] == 1
+
+
 def test_the_order_of_the_input_is_refused_where_lumis_are_to_be_whole() -> None:
     config = ordered("input").model_copy(
         update={"outputs": (OutputConfig(label="by_lumi", per_lumi=True),)}
@@ -294,7 +303,9 @@ def test_the_mask_selects_lumis_with_both_ends() -> None:
     mask = LumiMask.of({1: [[5, 6], [2, 3], [3, 4]], 2: [[1, 1]]})
     accepted = [(run, lumi) for run in (1, 2, 3) for lumi in range(9) if mask.accepts(run, lumi)]
     assert accepted == [(1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (2, 1)]
-    plan = make_plan(JobConfig(), index_of([[(1, 1, 5), (1, 2, 4), (3, 1, 2)]]), mask)
+    plan = make_plan(
+        JobConfig(forking=SMALL_WHOLE), index_of([[(1, 1, 5), (1, 2, 4), (3, 1, 2)]]), mask
+    )
     assert list(plan.units) == [Unit(0, ANY_CHILD, 1, 2, (EntryRange(0, 5, 9),))]
 
 

@@ -210,10 +210,11 @@ def module(label: str, name: str, **params: Any) -> dict[str, Any]:
 
 def jets_job(files: Sequence[Path], **sections: Any) -> dict[str, Any]:
     """Keeps events with two hard jets, with all branches and two new columns. It has one child
-    unless a test says how many: each takes a third of the time of a small job."""
+    unless a test says how many: each takes a third of the time of a small job. Its units have ten
+    events, as many tests count."""
     job: dict[str, Any] = {
         "source": {"files": [str(f) for f in files]},
-        "forking": {"children": 1},
+        "forking": {"children": 1, "min_unit_events": 10},
         "modules": [
             module("jets", "ManyJets"),
             module("sums", "JetSums"),
