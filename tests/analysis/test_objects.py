@@ -248,7 +248,7 @@ def test_a_vertex_with_a_place_is_a_vector_of_its_momentum(tmp_path: Path) -> No
     """NanoAOD's SV has x, y and z beside pt, eta, phi and mass."""
     places = {"Jet_pt": "SV_pt", "Jet_eta": "SV_eta", "Jet_phi": "SV_phi", "Jet_mass": "SV_mass"}
     file = write_objects(tmp_path / "sv.root", places)
-    job = forkrun.Job(file)
+    job = forkrun.Job(file, forking={"min_unit_events": 10})
     job.define("SV_x", "0 * SV_pt + 1000").define("SV_y", "0 * SV_pt - 1000")
     found: list[Any] = []
 

@@ -84,7 +84,7 @@ def test_treemaker_has_two_ways_to_name_the_fields_of_a_collection(tmp_path: Pat
         for field, new in (("pt", "Pt"), ("eta", "Eta"), ("phi", "Phi"), ("mass", "E"))
     }
     file = write_objects(tmp_path / "a.root", {**names, "Muon_charge": "Muons_charge"})
-    job = forkrun.Job(file, source=TREEMAKER)
+    job = forkrun.Job(file, source=TREEMAKER, forking={"min_unit_events": 10})
     found: list[Any] = []
 
     @job.filter(label="two")

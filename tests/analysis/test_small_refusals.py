@@ -51,7 +51,7 @@ def test_a_profile_of_any_axes_is_read_as_it_was_filled(
         assert len(block) == len(n)
         p.fill(*(values[a] for a in axes), **given)
 
-    job = forkrun.Job(file)
+    job = forkrun.Job(file, forking={"min_unit_events": 10})
     job.analyzer(fill, p=made)
     result = job.run(children=0, **QUIET)
     found = result.histograms["p"]

@@ -189,9 +189,14 @@ def test_parts_of_blocks_are_what_blocks_of_one_lumi_are(
     seen, notes = processed(lumis, units, *how, block_size)
     assert seen.rows == expected(lumis, how[1] == 1)
     _, one_by_one = processed(lumis, [], "serial", 1, 16)
-    assert notes.notes == one_by_one.notes
+    assert without_runs(notes.notes) == without_runs(one_by_one.notes)
     begun = [note for note in notes.notes if str(note).startswith("begin")]
     assert begun == [f"begin {run}:{lumi}" for run, lumi, _ in lumis]
+
+
+def without_runs(notes: list[Any]) -> list[Any]:
+    """These begin and end with each unit."""
+    return [note for note in notes if not str(note).startswith(("run", "end run"))]
 
 
 @pytest.mark.parametrize("how", ONE_LANE + SEVERAL_LANES)
