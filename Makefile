@@ -46,7 +46,7 @@ test-cpp: $(VENV)/tested
 	@if test -x $(BUILD)/forkrun/core/core_test; then cd $(BUILD) && ctest --parallel $$(nproc) --output-on-failure; \
 	else echo "SKIPPED: the C++ tests need GoogleTest (Debian, Ubuntu: apt install libgtest-dev, then make clean)"; fi
 
-build: $(VENV)/built $(VENV)/tools ## virtual environment with all tools, compiled libraries, editable install
+build: $(VENV)/built $(VENV)/tools forkrun/_core.pyi ## virtual environment with all tools, compiled libraries, editable install
 
 need:
 	@command -v g++ >/dev/null || { echo "forkrun needs a C++ compiler: g++ 12 or newer (Debian, Ubuntu: apt install g++)"; exit 1; }
@@ -79,6 +79,10 @@ $(VENV)/built: $(VENV)/environment setup.py $(SOURCES)
 		|| { tail -n 60 build/install.log; exit 1; }
 	@$(BIN)/python -m compileall -q forkrun merge monitoring # commands start sooner where Python may not keep what it compiles
 	mv $@.begun $@
+
+# The types of the extension, as mypy and editors read them.
+forkrun/_core.pyi: $(VENV)/built $(VENV)/tools .ci/stubs.py
+	@$(BIN)/python .ci/stubs.py
 
 $(VENV)/tested: $(VENV)/built
 	@echo "Compiling the C++ tests"
@@ -194,7 +198,7 @@ man: build ## the man page of all commands: man build/man/forkrun.1
 	@mkdir -p build/man
 	$(BIN)/forkrun manual > build/man/forkrun.1
 
-wheel: $(VENV)/tools ## a wheel in dist/ for any Linux whose C and C++ libraries are as new: ROOT and oneTBB come with the package root
+wheel: build ## a wheel in dist/ for any Linux whose C and C++ libraries are as new: ROOT and oneTBB come with the package root
 	rm -rf build/wheel build/lib.* build/bdist.*
 	PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=build/release $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair $(ROOT_LIBRARIES:%=--exclude '%') \
@@ -217,4 +221,4 @@ test-dispatch: $(VENV)/environment ## C++ tests with threads of libdispatch, whi
 	cd build/dispatch && FORKRUN_TEST_EXECUTOR=dispatch ctest --tests-regex '(concurrency|core)_test' --output-on-failure
 
 clean: ## everything that was built, and the virtual environment
-	rm -rf build dist $(VENV) .venv312 *.egg-info forkrun/lib forkrun/include forkrun/_core*.so
+	rm -rf build dist $(VENV) .venv312 *.egg-info forkrun/lib forkrun/include forkrun/_core*.so forkrun/_core.pyi

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <pybind11/typing.h>
 
 // One function per topic; each adds its classes and functions to the module.
 namespace forkrun::bindings {

@@ -24,7 +24,6 @@ PYBIND11_MODULE(_core, module) {
   register_exact_sums(module);
   register_cell_table(module);
   register_reading(module);
-  register_outputs(module);
   register_histogram_files(module);
   register_memory(module);
   register_tree_writer(module);
@@ -35,10 +34,11 @@ PYBIND11_MODULE(_core, module) {
   register_block(module);
   register_conditions(module);
   register_schedule(module);
+  register_pages(module);  // its classes are in signatures of what follows
   register_processor(module);
   register_lcio(module);
+  register_outputs(module);
   register_replay(module);
   register_plan(module);
   register_process(module);
-  register_pages(module);
 }

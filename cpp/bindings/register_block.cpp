@@ -28,7 +28,7 @@ const EventBlock& open(const PythonBlock& block) {
 
 /// Small enough to copy: these live in the lane, not in a column.
 template <typename T, typename U>
-py::array copied(std::span<const U> values) {
+py::array_t<T> copied(std::span<const U> values) {
   return py::array_t<T>(static_cast<py::ssize_t>(values.size()),
                         reinterpret_cast<const T*>(values.data()));
 }
@@ -46,7 +46,7 @@ const Column& column(const PythonBlock& block, const std::string& name) {
   return opened.column(found->second);
 }
 
-py::array mask(const PythonBlock& block) {
+py::array_t<bool> mask(const PythonBlock& block) {
   const auto n_events = open(block).n_events();
   if (block.mask.size() != n_events) {  // not an analyzer: all events
     return py::module_::import("numpy").attr("ones")(n_events, py::arg("dtype") = "bool");
@@ -85,41 +85,55 @@ py::array_t<std::int64_t> lumi_spans(const PythonBlock& block) {
 }  // namespace
 
 void register_block(py::module_& module) {
-  py::class_<PythonBlock, std::shared_ptr<PythonBlock>>(module, "Block")
-      .def_property_readonly("run", [](const PythonBlock& block) { return open(block).lumi().run; })
+  py::class_<PythonBlock, std::shared_ptr<PythonBlock>>(
+      module, "Block",
+      R"(What a Python module sees of an event block. Arrays are read-only views of the core's memory
+and stay valid as long as they are held.)")
+      .def_property_readonly(
+          "run", [](const PythonBlock& block) { return open(block).lumi().run; },
+          "Error if the block has events of several lumis")
       .def_property_readonly("lumi",
                              [](const PythonBlock& block) { return open(block).lumi().lumi; })
       .def_property_readonly("n_lumis",
                              [](const PythonBlock& block) { return open(block).lumis().size(); })
-      .def("lumi_spans", &lumi_spans)
+      .def("lumi_spans", &lumi_spans,
+           "(n_lumis, 4) run, lumi, first, last: events [first, last) of the block are of it.")
       .def_property_readonly("iov", [](const PythonBlock& block) { return open(block).iov(); })
       .def_property_readonly(
-          "file", [](const PythonBlock& block) { return open(block).ranges().front().file; })
-      .def_property_readonly("place",
-                             [](const PythonBlock& block) {
-                               const auto& first = open(block).ranges().front();
-                               return std::tuple{open(block).lane(), first.file, first.first};
-                             })
+          "file", [](const PythonBlock& block) { return open(block).ranges().front().file; },
+          "the number of the input file")
+      .def_property_readonly(
+          "place",
+          [](const PythonBlock& block) {
+            const auto& first = open(block).ranges().front();
+            return std::tuple{open(block).lane(), first.file, first.first};
+          },
+          "lane of the concurrent block; file and entry of its first event")
       .def_property_readonly("n_events",
                              [](const PythonBlock& block) { return open(block).n_events(); })
       .def_property_readonly(
           "events",
-          [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); })
-      .def_property_readonly("mask", &mask)
-      .def_property_readonly("has_all", &has_all)
-      .def("random", &random)
+          [](const PythonBlock& block) { return copied<std::uint64_t>(open(block).events()); },
+          "(n_events,) event numbers")
+      .def_property_readonly("mask", &mask,
+                             "(n_events,) events left by the filters before the module")
+      .def_property_readonly("has_all", &has_all, "the module is called with all events")
+      .def("random", &random,
+           "Random numbers of the module for these events, from their beginning; a copy.")
       .def(
           "column",
           [](const PythonBlock& block, const std::string& name) {
             return arrays_of(column(block, name));
           },
-          py::arg("name"))
+          py::arg("name"),
+          R"(A declared column: values, or (offsets, values) when jagged. KeyError names the
+declared columns.)")
       .def(
           "column_left",
           [](const PythonBlock& block, const std::string& name) {
             return arrays_of(events_left(column(block, name), block.mask));
           },
-          py::arg("name"));
+          py::arg("name"), "The same of the events in `mask`.");
 }
 
 }  // namespace forkrun::bindings

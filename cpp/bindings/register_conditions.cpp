@@ -64,13 +64,20 @@ void add_payload(Conditions& conditions, const std::string& label, std::uint32_t
 }  // namespace
 
 void register_conditions(py::module_& module) {
-  py::class_<Conditions, std::shared_ptr<Conditions>>(module, "Conditions")
+  py::class_<Conditions, std::shared_ptr<Conditions>>(module, "Conditions",
+                                                      "Filled before modules are constructed.")
       .def(py::init<std::uint32_t>(), py::arg("n_iovs"))
-      .def("add_label", &Conditions::add_label, py::arg("label"), py::arg("payload_of"))
-      .def("add_payload", &add_payload, py::arg("label"), py::arg("number"), py::arg("arrays"),
-           py::arg("attributes"), py::arg("file"))
-      .def("set_load", &Conditions::set_load, py::arg("load"))
-      .def("prepare", &Conditions::prepare, py::arg("iov"))
+      .def("add_label", &Conditions::add_label, py::arg("label"), py::arg("payload_of"),
+           "`payload_of`: (n_iovs,) number of the payload that holds.")
+      .def(
+          "add_payload", &add_payload, py::arg("label"), py::arg("number"), py::arg("arrays"),
+          py::arg("attributes"), py::arg("file"),
+          R"(Arrays are looked at where they are, and held; those of other types than columns have are
+left out.)")
+      .def("set_load", &Conditions::set_load, py::arg("load"),
+           "`load(label, number)` adds a payload that is not there.")
+      .def("prepare", &Conditions::prepare, py::arg("iov"),
+           "Call it before blocks of an IOV are processed: what is not there is loaded.")
       .def("drop", &Conditions::drop, py::arg("label"), py::arg("number"));
 }
 

@@ -24,7 +24,9 @@ std::vector<PyObject*> pointers(const py::list& objects) {
   return found;
 }
 
-py::tuple as_tuple(ObjectCount count) { return py::make_tuple(count.n_objects, count.n_bytes); }
+py::typing::Tuple<std::size_t, std::size_t> as_tuple(ObjectCount count) {
+  return py::make_tuple(count.n_objects, count.n_bytes);
+}
 
 std::unique_ptr<ContainerSnapshot> make_snapshot(const py::list& labelled) {
   std::vector<ContainerSnapshot::Root> roots;
@@ -35,7 +37,8 @@ std::unique_ptr<ContainerSnapshot> make_snapshot(const py::list& labelled) {
   return std::make_unique<ContainerSnapshot>(roots);
 }
 
-py::object first_change(const ContainerSnapshot& snapshot) {
+py::typing::Optional<py::typing::Tuple<py::str, py::object>> first_change(
+    const ContainerSnapshot& snapshot) {
   const auto change = snapshot.first_change();
   if (change.container == nullptr) {
     return py::none();
@@ -47,23 +50,52 @@ py::object first_change(const ContainerSnapshot& snapshot) {
 
 void register_memory(py::module_& module) {
   module.attr("HAS_IMMORTAL_OBJECTS") = python_has_immortal_objects();
-  module.def("count_objects",
-             [](const py::list& roots) { return as_tuple(count_objects(pointers(roots))); });
-  module.def("make_immortal",
-             [](const py::list& roots) { return as_tuple(make_immortal(pointers(roots))); });
-  module.def("make_program_immortal", [] { return as_tuple(make_program_immortal()); });
-  module.def("take_free_blocks", &take_free_blocks);
-  module.def("trim_heap", &trim_heap);
-  module.def("keep_freed_memory", &keep_freed_memory);
-  module.def("watch_kept_memory", &watch_kept_memory, py::arg("is_alone"));
-  module.def("most_kept", &most_kept);
-  module.def("use_huge_arenas", &use_huge_arenas);
-  module.def("use_ordinary_arenas", &use_ordinary_arenas);
-  module.def("join_pages", &join_pages);
-  py::class_<ContainerSnapshot>(module, "ContainerSnapshot")
+  module.def(
+      "count_objects",
+      [](const py::list& roots) { return as_tuple(count_objects(pointers(roots))); },
+      R"(Python objects that can be reached from the roots, and the bytes of their blocks. Follows
+items, keys, attributes, elements and bases of arrays, closures, constants, and what the classes
+of instances define; not modules, their namespaces, or running code.)");
+  module.def(
+      "make_immortal",
+      [](const py::list& roots) { return as_tuple(make_immortal(pointers(roots))); },
+      R"(The same objects are never freed again, and reading them writes nothing. Counts those that
+were mortal. Only with HAS_IMMORTAL_OBJECTS.)");
+  module.def(
+      "make_program_immortal", [] { return as_tuple(make_program_immortal()); },
+      "The same with modules, classes, functions, and all that they hold; not what is running.");
+  module.def("take_free_blocks", &take_free_blocks,
+             "Leaves no hole between Python's small objects; gives the bytes taken. For ever.");
+  module.def("trim_heap", &trim_heap,
+             "Gives free pages of the C library's heap back to the operating system.");
+  module.def(
+      "keep_freed_memory", &keep_freed_memory,
+      "In a process that takes blocks: up to 128 MB that arrays have freed stay for later ones.");
+  module.def(
+      "watch_kept_memory", &watch_kept_memory, py::arg("is_alone"),
+      R"(In a process that takes blocks: begins to see what calls of modules in Python leave in
+memory. `is_alone`: no other thread calls modules; else calls count during which no other thread
+computes.)");
+  module.def(
+      "most_kept", &most_kept,
+      R"(Label of the module whose calls have left most memory, and how much [bytes]; None until it
+was seen several times.)");
+  module.def(
+      "use_huge_arenas", &use_huge_arenas,
+      "From here on Python's small objects are made in huge pages, where the kernel allows it.");
+  module.def("use_ordinary_arenas", &use_ordinary_arenas, "In ordinary pages again.");
+  module.def(
+      "join_pages", &join_pages,
+      R"(Joins this process's own pages to huge ones where nearly all of one are in use; gives their
+bytes. 0 before Linux 6.1.)");
+  py::class_<ContainerSnapshot>(
+      module, "ContainerSnapshot",
+      R"(What each list, dict, set, bytearray, instance of a class written in Python, and header of an
+array refers to, of all that can be reached. `roots`: (label, object).)")
       .def(py::init(&make_snapshot), py::arg("roots"))
       .def("__len__", &ContainerSnapshot::size)
-      .def("first_change", &first_change);
+      .def("first_change", &first_change,
+           "Label and container of the first that refers to something else. Writes nothing.");
 }
 
 }  // namespace forkrun::bindings

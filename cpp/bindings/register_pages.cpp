@@ -81,24 +81,41 @@ void translate_system_error(std::exception_ptr raised) {
 
 void register_pages(py::module_& module) {
   py::register_exception_translator(&translate_system_error);
-  py::class_<PageCounts>(module, "PageCounts")
+  py::class_<PageCounts>(module, "PageCounts", "Sizes of a process's memory, by its page table.")
       .def_readonly("resident", &PageCounts::resident)
-      .def_readonly("resident_private", &PageCounts::resident_private)
-      .def_readonly("anonymous", &PageCounts::anonymous)
+      .def_readonly("resident_private", &PageCounts::resident_private, "no other process maps it")
+      .def_readonly("anonymous", &PageCounts::anonymous, "no page of a file")
       .def_readonly("anonymous_private", &PageCounts::anonymous_private)
-      .def_readonly("longest_read_ns", &PageCounts::longest_read_ns);
-  module.def("count_pages", &pages::count_pages, py::arg("pid") = 0);
+      .def_readonly("longest_read_ns", &PageCounts::longest_read_ns,
+                    "CPU time of one piece: how long the process was stopped");
+  module.def(
+      "count_pages", &pages::count_pages, py::arg("pid") = 0,
+      R"(Counts the pages of a process (0: this one), in pieces that stop it for microseconds only.
+Raises OSError where it has gone or may not be looked at.)");
   module.def("page_size", &pages::page_size);
-  py::class_<PageWatch>(module, "PageWatch")
+  py::class_<PageWatch>(
+      module, "PageWatch",
+      R"(Finds pages that a child had in common with its parent at the fork and has for itself later.
+Make it in the parent, just before the fork, and fork a process that sleeps and keeps the pages.
+Raises OSError where the kernel does not show page tables.)")
       .def(py::init<std::size_t>(), py::arg("n_children"))
-      .def("sample", &PageWatch::sample, py::arg("child"), py::arg("border"))
-      .def("found", &found, py::arg("child"))
-      .def("pages_at_fork", &pages_at_fork);
-  py::class_<ObjectPages>(module, "ObjectPages")
+      .def("sample", &PageWatch::sample, py::arg("child"), py::arg("border"),
+           "In the child: notes `border` (1 to 65534) for pages that have become private.")
+      .def("found", &found, py::arg("child"),
+           "(n,) records: page (address / page size), border; in the order of addresses.")
+      .def("pages_at_fork", &pages_at_fork, "(n,) all anonymous pages of the parent, in order.");
+  py::class_<ObjectPages>(
+      module, "ObjectPages",
+      "Which Python objects lie on which pages. An object counts for the first owner walked.")
       .def(py::init())
       .def("walk", &ObjectPages::walk, py::arg("owner"), py::arg("root"),
-           py::arg("everything") = false)
-      .def("parts", &parts)
+           py::arg("everything") = false,
+           R"(`root` and all that it holds; not through classes, modules and functions, unless
+`everything`.)")
+      .def(
+          "parts", &parts,
+          R"((n,) records: page (address / 4096), owner and type (numbers), n_bytes, is_small (in one
+of pymalloc's pools); in any order.)")
       .def_property_readonly("owners", &ObjectPages::owners)
       .def_property_readonly("types", &ObjectPages::types);
 }

@@ -42,7 +42,7 @@ Forked fork_python(std::size_t n, bool together) {
   }
 }
 
-py::object fork(std::size_t n, bool together) {
+py::typing::Union<py::typing::List<int>, int> fork(std::size_t n, bool together) {
   const auto forked = fork_python(n, together);
   return forked.child ? py::object{py::int_{*forked.child}} : py::cast(forked.pids);
 }
@@ -50,20 +50,40 @@ py::object fork(std::size_t n, bool together) {
 }  // namespace
 
 void register_process(py::module_& module) {
-  module.def("load_plugin", &load_new_classes, py::arg("path"));
+  module.def("load_plugin", &load_new_classes, py::arg("path"),
+             "Loads a library of C++ modules; returns the class names it registered.");
   module.def("registered_module_classes", &registered_module_classes);
-  module.def("warm_up", &root_io::warm_up, py::call_guard<py::gil_scoped_release>());
-  module.def("load_checksums_of_rntuples", [] { static_cast<void>(xxh3({})); });
-  module.def("fork", &fork, py::arg("n"), py::arg("together"));
-  module.def("adopt_orphans", &adopt_orphans, py::arg("yes"));
-  module.def("claim_process", &claim_process);
-  module.def("end_forked_copy", [] {
-    if (is_forked_copy()) {
-      end_forked_copy(1);
-    }
-  });
-  module.def("write_stacks_on_signal", &write_stacks_on_signal);
-  module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"));
+  module.def(
+      "warm_up", &root_io::warm_up, py::call_guard<py::gil_scoped_release>(),
+      R"(Loads ROOT's libraries, dictionaries and interpreter, so that children share them. Signals
+keep the handlers that they have.)");
+  module.def(
+      "load_checksums_of_rntuples", [] { static_cast<void>(xxh3({})); },
+      "Loads ROOT's library that makes them: for children, before they are forked.");
+  module.def(
+      "fork", &fork, py::arg("n"), py::arg("together"),
+      R"(Forks `n` children in a row: pids in the parent, its number in a child. `together`: none of
+them begins before all are there. Raises OSError, with no child left.)");
+  module.def(
+      "adopt_orphans", &adopt_orphans, py::arg("yes"),
+      R"(What descendants of this process leave behind when they end become its children, or not.
+Forked children do so from the beginning.)");
+  module.def(
+      "claim_process", &claim_process,
+      R"(This process does the work of a job. A copy that a module forks of it is ended when it comes
+back from the module.)");
+  module.def(
+      "end_forked_copy",
+      [] {
+        if (is_forked_copy()) {
+          end_forked_copy(1);
+        }
+      },
+      "In such a copy: ends it.");
+  module.def("write_stacks_on_signal", &write_stacks_on_signal,
+             "Before the fork: every thread of a child can then be asked for its stack.");
+  module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"),
+             "The thread writes its call stack to its process's stderr. False if there is none.");
   module.def(
       "crc32c",
       [](const py::buffer& data, std::uint32_t before) {
@@ -72,9 +92,11 @@ void register_process(py::module_& module) {
                        static_cast<std::size_t>(bytes.size * bytes.itemsize)},
                       before);
       },
-      py::arg("data"), py::arg("before") = 0);
+      py::arg("data"), py::arg("before") = 0,
+      "CRC-32C of contiguous bytes. `before`: that of the bytes before these.");
   module.def("file_checksum", &file_checksum, py::arg("path"),
-             py::call_guard<py::gil_scoped_release>());
+             py::call_guard<py::gil_scoped_release>(),
+             "CRC-32C of a whole file. Raises InputError.");
   module.def("root_version", &root_io::root_version);
 }
 

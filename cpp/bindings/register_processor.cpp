@@ -219,7 +219,7 @@ const Recorder& recorder_of(const Processor& processor) {
   return *processor.recorder();
 }
 
-py::dict timing(const Processor& processor) {
+py::typing::Dict<py::str, py::object> timing(const Processor& processor) {
   return timing_of(processor.graph(), recorder_of(processor));
 }
 
@@ -239,7 +239,11 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 }  // namespace
 
 void register_processor(py::module_& module) {
-  py::class_<Source>(module, "Source").def("expect", &expect, py::arg("ranges"));
+  py::class_<Source>(module, "Source", "Where events come from.")
+      .def(
+          "expect", &expect, py::arg("ranges"),
+          R"(Entries that this process will most likely read before others. `ranges` : (n_ranges, 3)
+file, first and last of each, in input order.)");
   py::class_<TreeSource, Source>(module, "TreeSource")
       .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
            py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
@@ -248,7 +252,16 @@ void register_processor(py::module_& module) {
            py::arg("friends") = std::vector<Friend>{},
            py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{},
            py::arg("n_kept_bytes") = 0, py::arg("trees") = std::vector<std::string>{},
-           py::arg("expected") = std::vector<std::string>{});
+           py::arg("expected") = std::vector<std::string>{},
+           R"(`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
+modified_ns) per file as in the index; without these, files may change. `fills`: by column
+that files may lack, its value and the branch that counts its values. `friends`:
+branches of event ids, for each file where its entries are, and memory for baskets that
+stay unpacked. Of a file: the friend's files (path, tree, identity), and as columns of
+stretches the first entry, the number of the friend's file (less than 0: no partner), the
+first entry there, whether all have this one; `trees`: per file, if not all have `tree`;
+`friend_columns`: by column, number of the friend, name of the branch, and value of entries
+without a partner; `n_kept_bytes`: as that of friends. Opens nothing.)");
   module.def(
       "python_source",
       [](const NamesAndTypes& columns, std::vector<std::vector<std::int64_t>> clusters,
@@ -256,43 +269,68 @@ void register_processor(py::module_& module) {
         return make_python_source(descriptions_of(columns), std::move(clusters), std::move(read),
                                   std::move(read_ids));
       },
-      py::arg("columns"), py::arg("clusters"), py::arg("read"), py::arg("read_ids"));
+      py::arg("columns"), py::arg("clusters"), py::arg("read"), py::arg("read_ids"),
+      R"(Events that Python reads: `read` gets ranges (file, first, last) and the name of a column,
+and gives its values as `read_columns`; `read_ids` gives run, lumi and number of each event.)");
   py::class_<OutputSummary>(module, "OutputSummary")
       .def_readonly("label", &OutputSummary::label)
       .def_readonly("path", &OutputSummary::path)
       .def_readonly("written", &OutputSummary::written)
       .def_readonly("n_bytes", &OutputSummary::n_bytes)
-      .def_readonly("checksum", &OutputSummary::checksum);
+      .def_readonly("checksum", &OutputSummary::checksum, "CRC-32C of what was to be written.");
   py::class_<UnitResult>(module, "UnitResult")
       .def_readonly("read", &UnitResult::read)
       .def_readonly("outputs", &UnitResult::outputs)
       .def_readonly("wall_s", &UnitResult::wall_s)
       .def_readonly("cpu_s", &UnitResult::cpu_s)
-      .def_readonly("n_column_bytes", &UnitResult::n_column_bytes)
+      .def_readonly("n_column_bytes", &UnitResult::n_column_bytes,
+                    "that the columns of a block took at most")
       .def_readonly("read_calls", &UnitResult::read_calls)
       .def_readonly("read_bytes", &UnitResult::read_bytes)
       .def_readonly("n_blocks", &UnitResult::n_blocks);
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),
            py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("alone") = false,
-           py::arg("lumis") = std::nullopt, py::arg("block_size") = 0, py::arg("dataset") = 0);
-  py::class_<ProcessorConfig>(module, "ProcessorSettings")
+           py::arg("lumis") = std::nullopt, py::arg("block_size") = 0, py::arg("dataset") = 0,
+           R"(ranges: (file, first, last); outputs: paths by label; alone: never in flight together
+with other units; lumis: runs, lumis and number of events up to the end of each, (n_lumis,)
+each, if there are several; block_size: events, 0: as the settings say; dataset: number of
+the one that all events belong to.)");
+  py::class_<ProcessorConfig>(
+      module, "ProcessorSettings",
+      R"(How many threads, and what is in flight at the same time. `block_size`: events, 0: the source
+chooses; `n_trace_calls`: of so many calls each is recorded by itself; `reads_ahead`: a thread
+more reads the columns of the next block, where there is one block at a time.)")
       .def(py::init(&make_settings), py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("concurrent_units") = 1,
            py::arg("concurrent_iovs") = 1, py::arg("timing") = false, py::arg("n_trace_calls") = 0,
            py::arg("reads_ahead") = false);
-  py::class_<Processor>(module, "Processor")
-      .def(py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("settings"),
-           py::arg("board") = nullptr, py::arg("child") = 0, py::arg("watch") = nullptr,
-           py::arg("n_watched_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
-           py::keep_alive<1, 5>(), py::keep_alive<1, 7>())
+  py::class_<Processor>(module, "Processor", "Starts threads: make it in the child.")
+      .def(
+          py::init(&make_processor), py::arg("schedule"), py::arg("source"), py::arg("settings"),
+          py::arg("board") = nullptr, py::arg("child") = 0, py::arg("watch") = nullptr,
+          py::arg("n_watched_calls") = 0, py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+          py::keep_alive<1, 5>(), py::keep_alive<1, 7>(),
+          R"(`watch` looks before and after each of the first `n_watched_calls` calls; the border is
+15, and 16 + the node's number.)")
       .def("process", &process, py::arg("number"), py::arg("run"), py::arg("lumi"),
-           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("dataset") = 0)
-      .def("run", &run, py::arg("next_unit"), py::arg("commit"))
-      .def("stop", &Processor::stop)
-      .def("timing", &timing)
-      .def("called", &called)
-      .def("trace", &trace)
+           py::arg("ranges"), py::arg("outputs"), py::arg("iov") = 0, py::arg("dataset") = 0,
+           "Processes one unit: ranges are (file, first, last). Releases the GIL.")
+      .def(
+          "run", &run, py::arg("next_unit"), py::arg("commit"),
+          R"(Processes units until `next_unit` gives none; up to `concurrent_units` are in flight at a
+time. `commit` gets number and result of each, in order, when its outputs are closed and
+before histograms are filled with the next. Both are called on any thread; what they raise
+ends the run. Releases the GIL.)")
+      .def("stop", &Processor::stop,
+           R"(Has `run` return when the committing unit is committed; those begun behind it are
+dropped. For `next_unit` and `commit`, or another thread.)")
+      .def("timing", &timing,
+           "What was recorded so far: forkrun.monitoring.timing.record says what it holds.")
+      .def("called", &called,
+           "Names of the modules and columns of the input that were called, of what was recorded.")
+      .def("trace", &trace,
+           "(n,) records of calls: thread, node, lane, run, lumi, sequence, start_ns, end_ns.")
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());
 }
 

@@ -64,7 +64,7 @@ struct Draw {
 
 /// Methods of BlockRandom as functions of arrays. The GIL is released while they run.
 template <typename T, typename P, auto method>
-py::array draw_of_one(BlockRandom& block, const Counts& counts, const Array<P>& given) {
+py::array_t<T> draw_of_one(BlockRandom& block, const Counts& counts, const Array<P>& given) {
   Draw<T> draw{block, counts};
   const auto value = parameter(given, draw.n_values);
   {
@@ -75,8 +75,8 @@ py::array draw_of_one(BlockRandom& block, const Counts& counts, const Array<P>& 
 }
 
 template <typename T, typename P, auto method>
-py::array draw_of_two(BlockRandom& block, const Counts& counts, const Array<P>& first,
-                      const Array<P>& second) {
+py::array_t<T> draw_of_two(BlockRandom& block, const Counts& counts, const Array<P>& first,
+                           const Array<P>& second) {
   Draw<T> draw{block, counts};
   const auto one = parameter(first, draw.n_values);
   const auto other = parameter(second, draw.n_values);
@@ -87,13 +87,13 @@ py::array draw_of_two(BlockRandom& block, const Counts& counts, const Array<P>& 
   return draw.array;
 }
 
-py::array words(BlockRandom& block, const Counts& counts) {
+py::array_t<std::uint64_t> words(BlockRandom& block, const Counts& counts) {
   Draw<std::uint64_t> draw{block, counts};
   block.words(draw.values, draw.into);
   return draw.array;
 }
 
-py::array words_of(BlockRandom& block, std::size_t event, std::size_t n) {
+py::array_t<std::uint64_t> words_of(BlockRandom& block, std::size_t event, std::size_t n) {
   if (event >= block.n_events()) {
     throw py::index_error("the block has " + std::to_string(block.n_events()) +
                           " events, none of number " + std::to_string(event));
@@ -106,7 +106,12 @@ py::array words_of(BlockRandom& block, std::size_t event, std::size_t n) {
 }  // namespace
 
 void register_random(py::module_& module) {
-  py::class_<BlockRandom>(module, "BlockRandom")
+  py::class_<BlockRandom>(
+      module, "BlockRandom",
+      R"(A stream of random words for each of some events. Each call draws `counts` values per event,
+a number or the offsets of a jagged column, (n_events + 1,), and gives them flat: (n_values,).
+Parameters: (1,) or (n_values,). Releases the GIL. Raises ValueError for parameters that mean
+nothing.)")
       .def(py::init([](std::uint64_t seed, const std::string& name, std::uint32_t run,
                        std::uint32_t lumi, const Array<std::uint64_t>& events) {
              const std::span numbers{events.data(), static_cast<std::size_t>(events.size())};
@@ -126,7 +131,8 @@ void register_random(py::module_& module) {
       .def("poisson", &draw_of_one<std::int64_t, double, &BlockRandom::poisson>, py::arg("counts"),
            py::arg("mean"))
       .def("words", &words, py::arg("counts"))
-      .def("words_of", &words_of, py::arg("event"), py::arg("n"));
+      .def("words_of", &words_of, py::arg("event"), py::arg("n"),
+           "The next n words of one event, which is numbered in the block. Raises IndexError.");
 }
 
 }  // namespace forkrun::bindings

@@ -68,7 +68,8 @@ std::pair<double, double> time_fills(const replay::Entries& entries, const std::
 }  // namespace
 
 void register_replay(py::module_& module) {
-  py::class_<ModuleDescription>(module, "ReplayModule")
+  py::class_<ModuleDescription>(module, "ReplayModule",
+                                "A module that takes its time. `event_times_s`: (n,) float64 [s].")
       .def(py::init(&describe), py::arg("label"), py::arg("kind"), py::arg("concurrency"),
            py::arg("work"), py::arg("get"), py::arg("event_times_s"), py::arg("consumes"),
            py::arg("produces"));
@@ -77,17 +78,20 @@ void register_replay(py::module_& module) {
       .def_readonly("start_s", &replay::Result::start_s)
       .def_readonly("end_s", &replay::Result::end_s)
       .def_readonly("cpu_s", &replay::Result::cpu_s);
-  py::class_<Replay>(module, "Replay")
+  py::class_<Replay>(module, "Replay", "A compiled replay; can be run once per process.")
       .def(py::init(&make_replay), py::arg("modules"), py::arg("paths"))
       .def("run", &run_replay, py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("events_in_flight"), py::arg("block_size"), py::arg("always_tasks"),
            py::arg("first_event"), py::arg("n_events"), py::arg("steps_per_s"), py::arg("board"),
            py::arg("child"), py::call_guard<py::gil_scoped_release>());
-  py::class_<replay::Entries>(module, "FillEntries")
+  py::class_<replay::Entries>(module, "FillEntries", "Entries for histograms from 0 to 1.")
       .def(py::init<std::size_t>(), py::arg("n_entries"))
-      .def("time_fills", &time_fills, py::kw_only(), py::arg("way"), py::arg("n_axes"),
-           py::arg("n_bins"), py::arg("is_weighted"), py::arg("threads"),
-           py::call_guard<py::gil_scoped_release>());
+      .def(
+          "time_fills", &time_fills, py::kw_only(), py::arg("way"), py::arg("n_axes"),
+          py::arg("n_bins"), py::arg("is_weighted"), py::arg("threads"),
+          py::call_guard<py::gil_scoped_release>(),
+          R"(Wall and CPU time [s] of filling all of them. `way`: "copy", "lock", "buffer", "exact",
+"one_by_one".)");
   module.def("measure_steps_per_s", &replay::measure_steps_per_s,
              py::call_guard<py::gil_scoped_release>());
 }

@@ -176,7 +176,7 @@ py::tuple bins_of(const AxisDescription& axis) {
   return bins;
 }
 
-py::list axes_of(const HistogramCopy& histogram) {
+py::typing::List<py::tuple> axes_of(const HistogramCopy& histogram) {
   constexpr std::array kinds{"regular", "variable", "integer", "category"};
   py::list axes;
   for (const auto& axis : histogram.axes) {
@@ -189,7 +189,8 @@ py::list axes_of(const HistogramCopy& histogram) {
 
 /// (module, name, kind, value): of a number (whole, parts, is_float), of a table these by key, of
 /// a list its values. The sum of `parts` is that of the floating-point numbers, exactly.
-py::list accumulated(const Schedule& schedule) {
+py::typing::List<py::typing::Tuple<py::str, py::str, py::str, py::object>> accumulated(
+    const Schedule& schedule) {
   constexpr std::array kinds{"number", "table", "list"};
   const auto number = [](const AccumulatedNumber& sum) {
     return py::make_tuple(sum.whole, sum.parts, sum.is_float);
@@ -215,7 +216,11 @@ py::list accumulated(const Schedule& schedule) {
 }
 
 void register_histogram(py::module_& module) {
-  py::class_<HistogramCopy>(module, "Histogram")
+  py::class_<HistogramCopy>(
+      module, "Histogram",
+      R"(A histogram of a C++ module; of one that grows, what one thread has filled. `storage`: which
+sums it keeps. `memory`: where they are while several threads fill it. `n_bytes`: of one table
+of them. The first axis runs fastest.)")
       .def_readonly("module", &HistogramCopy::module)
       .def_readonly("name", &HistogramCopy::name)
       .def_readonly("title", &HistogramCopy::title)
@@ -240,54 +245,83 @@ Strings node_labels(const Schedule& schedule) {
 
 void register_schedule(py::module_& module) {
   register_histogram(module);
-  py::class_<Schedule>(module, "Schedule")
+  py::class_<Schedule>(
+      module, "Schedule",
+      "A checked job: modules, paths, outputs. Made in the parent, used in the children.")
       .def("pre_fork", [](Schedule& schedule) { schedule.pre_fork(); })
       .def(
           "post_fork", [](Schedule& schedule, int child) { schedule.post_fork(child); },
           py::arg("child"))
       .def("begin_job", [](Schedule& schedule) { schedule.begin_job(); })
       .def("end_job", [](Schedule& schedule) { schedule.end_job(); })
-      .def_property_readonly("wants_whole_lumis",
-                             [](const Schedule& schedule) { return schedule.wants_whole_lumis(); })
+      .def_property_readonly(
+          "wants_whole_lumis",
+          [](const Schedule& schedule) { return schedule.wants_whole_lumis(); },
+          "a module is called with events of one lumi")
       .def(
           "wants_one_lumi",
           [](const Schedule& schedule, std::size_t n_blocks) {
             return schedule.wants_one_lumi(n_blocks);
           },
-          py::arg("n_blocks"))
-      .def("node_labels", &node_labels)
-      .def("histograms", &histograms)
+          py::arg("n_blocks"),
+          R"(Whether blocks have to be of one lumi, where so many are in flight, as such a module
+cannot be called with parts of a block.)")
+      .def("node_labels", &node_labels,
+           "Labels of modules and names of input columns, as they are numbered in the schedule.")
+      .def("histograms", &histograms,
+           "Histograms of the C++ modules, in booking order; a snapshot.")
       .def(
           "share_histograms",
           [](Schedule& schedule, std::size_t n_threads) { schedule.share_histograms(n_threads); },
-          py::arg("n_threads"))
+          py::arg("n_threads"),
+          "Chooses where those of analyzers that see several blocks at once have their sums.")
       .def("clear_histograms", [](Schedule& schedule) { schedule.clear_histograms(); })
-      .def("accumulated", &accumulated)
+      .def("accumulated", &accumulated,
+           R"((module, name, kind, value) of what analyzers in C++ have accumulated. Of a number
+(whole, parts, is_float): whole numbers, and floats that add up to the others exactly.)")
       .def("clear_accumulators", [](Schedule& schedule) { schedule.clear_accumulators(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
-      .def(py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
-           py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr)
-      .def("reserve_module", &JobScheduleBuilder::reserve_module, py::arg("label"))
+      .def(
+          py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
+          py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr,
+          R"(Name and type ("float32[]") of each column the input offers; `seed` of random numbers.)")
+      .def("reserve_module", &JobScheduleBuilder::reserve_module, py::arg("label"),
+           "Keeps a place for a module that is added later.")
       .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
            py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
            py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{},
-           py::arg("sees") = Names{}, py::arg("makes") = Names{})
+           py::arg("sees") = Names{}, py::arg("makes") = Names{},
+           R"(An empty text: as the module itself has it. `sees`, `makes`: products that the module
+means by these names, where they are others: versions of a column.)")
       .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
            py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"),
            py::arg("random_name") = "", py::arg("one_lumi") = false, py::arg("sees") = Names{},
-           py::arg("makes") = Names{})
+           py::arg("makes") = Names{},
+           R"(`module` is called with a `Block`, with `one_lumi` with a part of it for each lumi:
+`produce(block) -> Mapping[str, array]`, `filter(block) -> mask`,
+`analyze(block) -> None`; it may also have any of the callbacks
+pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(run),
+begin_lumi(run, lumi), end_lumi(run, lumi). Its random numbers are those of `random_name`,
+or of its label.)")
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
-      .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
-           py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false)
+      .def(
+          "add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
+          py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false,
+          R"(`branches`: input branches to keep; `products`: columns to write anew; `has_decisions`:
+of paths, behind these. Its units' files are fragments, for `make_outputs`.)")
       .def("add_path_decision", &JobScheduleBuilder::add_path_decision, py::arg("label"),
-           py::arg("path"))
+           py::arg("path"),
+           "Adds an analyzer for the end of a path. Outputs with `has_decisions` are added later.")
       .def("add_dataset_column", &JobScheduleBuilder::add_dataset_column, py::arg("name"),
-           py::arg("of_file"))
+           py::arg("of_file"),
+           "Adds a producer of a column, int32, with what each event's file has in `of_file`.")
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("columns_by_module", &JobScheduleBuilder::columns_by_module)
-      .def("products_by_module", &JobScheduleBuilder::products_by_module)
+      .def("products_by_module", &JobScheduleBuilder::products_by_module,
+           "Of each module its kind, names of the products that it consumes, and that it makes.")
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
-      .def("compile", &JobScheduleBuilder::compile);
+      .def("compile", &JobScheduleBuilder::compile,
+           "Raises ScheduleError with every problem. The builder is empty afterwards.");
 }
 
 }  // namespace forkrun::bindings

@@ -128,24 +128,34 @@ void register_status_board(py::module_& module) {
       .def_readonly("first_event", &ChildStatus::first_event)
       .def_readonly("last_event", &ChildStatus::last_event)
       .def_readonly("heartbeat_ns", &ChildStatus::heartbeat_ns)
-      .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere)
+      .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere,
+                    "Whether a thread has crashed that is not the process's first.")
       .def_readonly("n_calls", &ChildStatus::n_calls)
       .def_readonly("calls_ns", &ChildStatus::calls_ns)
       .def_readonly("fixed_ns", &ChildStatus::fixed_ns)
       .def_readonly("kept_per_event_bytes", &ChildStatus::kept_per_event_bytes)
       .def_readonly("kept_by", &ChildStatus::kept_by);
-  py::class_<StatusBoard>(module, "StatusBoard")
+  py::class_<StatusBoard>(module, "StatusBoard",
+                          "Shared memory: one row per child. Make it before the fork.")
       .def(py::init<std::size_t>(), py::arg("n_children"))
       .def("__len__", &StatusBoard::size)
       .def("read", &read, py::arg("child"))
       .def("set_state", &set_state, py::arg("child"), py::arg("state"))
       .def("give_order", &give_order, py::arg("child"), py::arg("order"))
-      .def("reset", &reset, py::arg("child"), py::arg("n_events_done"))
-      .def("obey_only", &obey, py::arg("child"), py::arg("parent"))
+      .def("reset", &reset, py::arg("child"), py::arg("n_events_done"),
+           "For a new child in the place of one that has ended.")
+      .def("obey_only", &obey, py::arg("child"), py::arg("parent"),
+           R"(In the child: signals of others than its parent are ignored; SIGTERM of the parent is
+the order to end after the present block.)")
       .def("add_calls", &add_calls, py::arg("child"), py::arg("n_calls"), py::arg("calls_s"),
-           py::arg("fixed_s"))
-      .def("note_kept", &note_kept, py::arg("child"), py::arg("module"), py::arg("per_event_bytes"))
-      .def("beat", &beat, py::arg("child"));
+           py::arg("fixed_s"),
+           R"(In the child: calls of blocks, their CPU time, and what of it they take whatever their
+number of events.)")
+      .def(
+          "note_kept", &note_kept, py::arg("child"), py::arg("module"), py::arg("per_event_bytes"),
+          R"(In the child: number of the module in Python that keeps most memory, from 1 on, and how
+much of each event.)")
+      .def("beat", &beat, py::arg("child"), "In the child: it is alive.");
 }
 
 }  // namespace forkrun::bindings

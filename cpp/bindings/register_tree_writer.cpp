@@ -45,11 +45,17 @@ void write(TreeWriter& writer, const py::dict& arrays) {
 }  // namespace
 
 void register_tree_writer(py::module_& module) {
-  py::class_<TreeWriter>(module, "TreeWriter")
+  py::class_<TreeWriter>(
+      module, "TreeWriter",
+      "Writes columns to a new tree of a new file (the sample generator, tests).")
       .def(py::init(&make), py::arg("path"), py::arg("tree"), py::arg("columns"),
            py::arg("compression"), py::arg("title") = "", py::arg("append_tree") = false,
-           py::arg("counters") = std::map<std::string, std::string>{})
-      .def("write", &write, py::arg("columns"))
+           py::arg("counters") = std::map<std::string, std::string>{},
+           R"(A jagged column "Muon_pt" gets the counter branch "nMuon" (what is before the first
+"_"), shared by all columns of that prefix. append_tree: adds a tree to an existing file.
+`counters`: by column, another one that it has; "": one of its own.)")
+      .def("write", &write, py::arg("columns"),
+           "One cluster. Values, or (offsets, values) for jagged columns; counters are made here.")
       .def("close", &TreeWriter::close, py::call_guard<py::gil_scoped_release>());
 }
 

@@ -108,7 +108,7 @@ class TTreeFormat(Format):
             path, name, list(types.items()), compression or COMPRESSION, counters=counters
         )
         for group in row_groups(parts, _CLUSTER_BYTES):
-            writer.write(group)
+            writer.write(dict(group))
         writer.close()
 
     def cluster_begins(

@@ -71,12 +71,14 @@ def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
     return len(contents)
 
 
-def _content(name: str, histogram: HistogramSums) -> _core.HistogramContent:
+def _content(name: str, histogram: HistogramSums) -> tuple[Any, ...]:
+    """As the core takes it: name, title, axes, storage, sums, whether it is sparse."""
     axes, sums = [_axis_content(axis) for axis in histogram.axes], _in_root(histogram)
     return name, histogram.title, axes, str(histogram.storage), sums, histogram.sparse
 
 
-def _axis_content(axis: HistogramAxis) -> _core.AxisContent:
+def _axis_content(axis: HistogramAxis) -> tuple[Any, ...]:
+    """Title, edges, whether the bins between the first and the last one are equal, labels."""
     edges = axis.edges if axis.n_bins else np.array([0.0, 1.0])  # ROOT wants one bin at least
     return axis.title, edges, axis.kind is not AxisKind.VARIABLE, axis.labels
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Mapping
+from typing import Literal
 
 from forkrun import _core
 from forkrun.child.hand_out import HandOut
@@ -84,7 +85,7 @@ class Ending:
             return f"time has run out ({deadline.why}): children finish their block"
         return ""
 
-    def _order(self, order: _core.Order) -> None:
+    def _order(self, order: Literal["end_after_unit", "end_after_block"]) -> None:
         self.may_fork = False
         self._hand_out.close()
         for child in range(len(self._board)):

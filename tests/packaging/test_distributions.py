@@ -123,7 +123,6 @@ def test_the_wheel_has_every_module_library_and_public_header(wheel: Path) -> No
             "templates/plugin/NAME.cpp",
             "lib/cmake/forkrun/forkrunConfig.cmake",
             "py.typed",
-            "_core.pyi",
         )
     }
     assert (modules | headers | libraries | others) - names == set()

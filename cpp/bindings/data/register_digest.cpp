@@ -25,7 +25,9 @@ void add_events(EventDigest& digest, std::uint32_t run, std::uint32_t lumi,
 }  // namespace
 
 void register_digest(py::module_& module) {
-  py::class_<EventDigest>(module, "EventDigest")
+  py::class_<EventDigest>(
+      module, "EventDigest",
+      "Count and order-independent digest of a set of event ids; `a + b` is that of the union.")
       .def(py::init(&EventDigest::parse), py::arg("count") = 0,
            py::arg("hex") = std::string(32, '0'))
       .def_property_readonly("count", &EventDigest::count)

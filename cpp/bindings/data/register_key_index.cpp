@@ -41,7 +41,8 @@ py::array_t<T> key_array(const std::vector<T>& values) {
   return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-py::tuple partners_of(const KeyIndex& index, const std::vector<KeyArray>& keys, bool takes_first) {
+py::typing::Tuple<py::array_t<std::int64_t>, py::array_t<std::int64_t>, py::array_t<std::uint8_t>>
+partners_of(const KeyIndex& index, const std::vector<KeyArray>& keys, bool takes_first) {
   const auto spans = spans_of(keys);
   KeyPartners found;
   {
@@ -54,11 +55,18 @@ py::tuple partners_of(const KeyIndex& index, const std::vector<KeyArray>& keys, 
 }  // namespace
 
 void register_key_index(py::module_& module) {
-  py::class_<KeyIndex>(module, "KeyIndex")
+  py::class_<KeyIndex>(
+      module, "KeyIndex",
+      R"(Finds entries by keys: `n_keys` integers that name an event together. `keys`: a column for
+each, (n,), all as long. Both functions release the GIL.)")
       .def(py::init<std::size_t>(), py::arg("n_keys"))
-      .def("add", &add_keys, py::arg("keys"))
+      .def("add", &add_keys, py::arg("keys"),
+           "Adds entries behind those that it has. Raises RuntimeError beyond 2^32 - 2.")
       .def("__len__", &KeyIndex::size)
-      .def("partners", &partners_of, py::arg("keys"), py::arg("takes_first") = false);
+      .def("partners", &partners_of, py::arg("keys"), py::arg("takes_first") = false,
+           R"(Which of its entries have these keys, as stretches: place of the first of each; the
+entry, each further one having the next, or -1 (none) or -2 (several, unless it
+`takes_first`); and whether all have this same one.)");
 }
 
 }  // namespace forkrun::bindings

@@ -50,7 +50,7 @@ py::array_t<T> numbers_of(const std::vector<EventId>& events, const Of& of) {
 }
 
 /// Number, place and end of each run header.
-py::list runs_of(const OpenLcio& open) {
+py::typing::List<py::typing::Tuple<int, std::int64_t, std::int64_t>> runs_of(const OpenLcio& open) {
   py::list runs;
   for (const auto& run : open.file().runs()) {
     runs.append(py::make_tuple(run.header.run, run.head.place, run.head.end()));
@@ -65,7 +65,8 @@ void check(const OpenLcio& open, const std::vector<std::size_t>& entries, std::s
 
 /// Columns, clusters, ids and places of events and of run headers, and what tells the file from
 /// others.
-py::dict index_of(const OpenLcio& open, std::uint32_t events_per_lumi) {
+py::typing::Dict<py::str, py::object> index_of(const OpenLcio& open,
+                                               std::uint32_t events_per_lumi) {
   lcio::FileIndex index;
   {
     const py::gil_scoped_release release;
@@ -90,7 +91,8 @@ py::dict index_of(const OpenLcio& open, std::uint32_t events_per_lumi) {
   return found;
 }
 
-py::dict read(OpenLcio& open, const Names& names, std::int64_t first, std::int64_t last) {
+py::typing::Dict<py::str, py::object> read(OpenLcio& open, const Names& names, std::int64_t first,
+                                           std::int64_t last) {
   std::vector<Column> columns;
   {
     const py::gil_scoped_release release;
@@ -140,9 +142,11 @@ py::bytes as_bytes(const std::vector<std::byte>& from) {
   return {reinterpret_cast<const char*>(from.data()), from.size()};
 }
 
-py::tuple changed(const OpenLcio& open, std::size_t entry, const Names& collections,
-                  const Names& parameters, const NewCollections& new_collections,
-                  const py::bytes& blocks, const NewParameters& new_parameters) {
+py::typing::Tuple<py::bytes, py::bytes> changed(const OpenLcio& open, std::size_t entry,
+                                                const Names& collections, const Names& parameters,
+                                                const NewCollections& new_collections,
+                                                const py::bytes& blocks,
+                                                const NewParameters& new_parameters) {
   const lcio::Dropped dropped{{collections.begin(), collections.end()},
                               {parameters.begin(), parameters.end()}};
   lcio::Added added{{}, std::as_bytes(std::span{std::string_view{blocks}}), {}};
@@ -178,22 +182,36 @@ std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
 }  // namespace
 
 void register_lcio(py::module_& module) {
-  py::class_<OpenLcio>(module, "OpenLcio")
+  py::class_<OpenLcio>(module, "OpenLcio", "A file of LCIO that stays open. Raises InputError.")
       .def(py::init<const std::string&>(), py::arg("path"))
-      .def("stored", &stored, py::arg("place"), py::arg("end"))
-      .def("changed", &changed, py::arg("entry"), py::arg("dropped_collections"),
-           py::arg("dropped_parameters"), py::arg("new_collections"), py::arg("new_blocks"),
-           py::arg("new_parameters"))
+      .def("stored", &stored, py::arg("place"), py::arg("end"),
+           "The bytes of the file from `place` to `end`. Raises InputError if it ends before.")
+      .def(
+          "changed", &changed, py::arg("entry"), py::arg("dropped_collections"),
+          py::arg("dropped_parameters"), py::arg("new_collections"), py::arg("new_blocks"),
+          py::arg("new_parameters"),
+          R"(Data of an event's two records, not compressed, without what is dropped and with what is
+new: names and types of collections, their blocks; names, types and values of parameters,
+as big-endian numbers or as texts. Pointers to dropped objects become null.)")
       .def_property_readonly("n_bytes", [](const OpenLcio& open) { return open.file().n_bytes(); })
-      .def("runs", &runs_of)
+      .def("runs", &runs_of, "Number, first byte and end of each run header.")
       .def("check", &check, py::arg("entries"), py::arg("n_threads") = 1,
-           py::call_guard<py::gil_scoped_release>())
-      .def("index", &index_of, py::arg("events_per_lumi") = 0)
-      .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
+           py::call_guard<py::gil_scoped_release>(),
+           R"(Unpacks the records of these events, and goes through their blocks. Raises InputError
+if one is damaged.)")
+      .def("index", &index_of, py::arg("events_per_lumi") = 0,
+           R"(`branches`: name and type of each column; `clusters`: first event of each, then the
+number of events; `identity`: two numbers of 64 bits that tell the file from others;
+`status`: bytes of the file, and when it was written [ns], 0: not known; `run`,
+`lumi`, `event`: (n,) uint64; `places`: (n, 2) first byte of each event, and the one behind
+its last; `runs`: number of each run header, with the same. `events_per_lumi`: 0: each run
+is one lumi.)")
+      .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1,
+           "As `read_columns`.");
   py::class_<lcio::EventSource, Source>(module, "LcioSource")
       .def(py::init(&make_lcio_source), py::arg("files"), py::arg("columns"), py::arg("clusters"),
            py::arg("identities") = std::vector<Identity>{}, py::arg("events_per_lumi") = 0,
-           py::arg("expected") = Names{});
+           py::arg("expected") = Names{}, "As TreeSource.");
 }
 
 }  // namespace forkrun::bindings

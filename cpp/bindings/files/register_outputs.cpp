@@ -39,13 +39,12 @@ OutputFormat format_of(const std::string& text) {
   return named<OutputFormat>({"ttree", "rntuple"}, "format", text);
 }
 
-py::dict merge_trees(const Strings& inputs, const std::string& output,
-                     const std::optional<Strings>& trees,
-                     const std::optional<std::string>& compression,
-                     const std::function<void(std::size_t)>& progress, bool keep_first, bool verify,
-                     const std::function<void(std::string)>& note, const std::string& recluster,
-                     const std::function<void()>& on_written,
-                     const std::optional<std::string>& format, bool needs_checksums) {
+py::typing::Dict<py::str, std::int64_t> merge_trees(
+    const Strings& inputs, const std::string& output, const std::optional<Strings>& trees,
+    const std::optional<std::string>& compression, const std::function<void(std::size_t)>& progress,
+    bool keep_first, bool verify, const std::function<void(std::string)>& note,
+    const std::string& recluster, const std::function<void()>& on_written,
+    const std::optional<std::string>& format, bool needs_checksums) {
   using root_io::BasketCheck;
   root_io::MergeRequest request{inputs, output, trees, {}, progress};
   request.if_they_differ = if_they_differ(keep_first);
@@ -138,9 +137,10 @@ void check_carried(const Strings& inputs, const std::string& scratch, const Stri
                          if_they_differ(keep_first), branches_that_differ(common_branches));
 }
 
-py::list carry_objects(const Strings& inputs, const std::string& output,
-                       const py::iterable& exclude, bool keep_first,
-                       const std::vector<Identity>& identities, bool common_branches) {
+py::typing::List<py::str> carry_objects(const Strings& inputs, const std::string& output,
+                                        const py::iterable& exclude, bool keep_first,
+                                        const std::vector<Identity>& identities,
+                                        bool common_branches) {
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
@@ -161,43 +161,99 @@ py::list carry_objects(const Strings& inputs, const std::string& output,
 }  // namespace
 
 void register_outputs(py::module_& module) {
-  module.def("merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
-             py::arg("trees") = py::none(), py::arg("compression") = py::none(),
-             py::arg("progress") = py::none(), py::arg("keep_first") = false,
-             py::arg("verify") = false, py::arg("note") = py::none(), py::arg("recluster") = "auto",
-             py::arg("on_written") = py::none(), py::arg("format") = py::none(),
-             py::arg("needs_checksums") = true);
-  py::class_<OutputContent>(module, "OutputContent")
+  module.def(
+      "merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
+      py::arg("trees") = py::none(), py::arg("compression") = py::none(),
+      py::arg("progress") = py::none(), py::arg("keep_first") = false, py::arg("verify") = false,
+      py::arg("note") = py::none(), py::arg("recluster") = "auto",
+      py::arg("on_written") = py::none(), py::arg("format") = py::none(),
+      py::arg("needs_checksums") = true,
+      R"(Joins trees and RNTuples (all when None; as `format`: "ttree" or "rntuple", None: each as in
+the first file with it) of `inputs` in the given order into the new file `output` by
+copying baskets, or by writing their entries anew in larger ones: `recluster`: "auto" (of files
+where they are small, or with `compression`), "always" or "never". Merges objects as ROOT does,
+and keeps once those that it cannot merge: they must be equal, unless `keep_first`. Sizes,
+places and headers of baskets are checked, with `verify` their contents as well. Returns entries
+by tree. `progress` gets the number of inputs done, `note` a line about the baskets of each
+tree, and about each object that was not merged. Samples of the complete file are compared with
+the inputs, after `on_written`. Raises InputError, OutputError, VerificationError.)");
+  py::class_<OutputContent>(
+      module, "OutputContent",
+      R"(What the tree of an output holds: `branches` of the input, and new columns by name and type.
+`compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew;
+`recompresses`: those that are kept whole as well; `goes_with_events`: the tree is added to the
+file of the events, without new columns; `tree`: its path there.)")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false,
            py::arg("goes_with_events") = false, py::arg("tree") = "Events");
-  py::class_<root_io::OutputToMake>(module, "OutputToMake")
+  py::class_<root_io::OutputToMake>(
+      module, "OutputToMake",
+      R"(An output to make of what children have selected. `fragments`: groups in the order of the
+output, each with its number in the order of the input (for all outputs of a job alike) and the
+files of fragments whose events alternate; new columns are in them. `files`: path of each, and
+(file, first, last) of the entries whose events it has, in the order of the events; no entries:
+it has all. `n_events`: in all fragments. `before_group` gets the number, in the list, of the
+group that is read next, `progress` the number of events written so far, `on_written` the path
+of each complete file, before samples of it are compared with what it was made of.)")
       .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
            py::arg("n_events"), py::arg("before_group") = py::none(),
            py::arg("progress") = py::none(), py::arg("on_written") = py::none());
-  module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
-             py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
-             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>());
+  module.def(
+      "make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
+      py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
+      py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>(),
+      R"(Makes the files of all outputs; what several of them take from the input is read once.
+`format`: of the outputs, "ttree" or "rntuple", where the source may have either; `verify`:
+unzip baskets that are copied as they are, and check what they hold. `on_open` gets the number
+of each input file just before it is opened. Returns the number of events in each file, by
+output; if it raises, there are no files. Raises InputError, OutputError,
+VerificationError.)");
   module.def(
       "first_file",
       [](const std::vector<std::vector<std::int64_t>>& clusters) { return first_file(clusters); },
-      py::arg("clusters"));
-  module.def("cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
-             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>());
-  module.def("add_text", &root_io::add_text, py::arg("output"), py::arg("name"), py::arg("text"),
-             py::call_guard<py::gil_scoped_release>());
-  module.def("carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"),
-             py::arg("exclude"), py::arg("keep_first") = false,
-             py::arg("identities") = std::vector<Identity>{}, py::arg("common_branches") = false);
+      py::arg("clusters"),
+      R"(Number of the file whose tree gives outputs their structure: the first with more than one
+entry in `clusters`, else with one, else 0.)");
+  module.def(
+      "cluster_begins", &cluster_begins, py::arg("output"), py::arg("source"),
+      py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>(),
+      R"(Where `make_outputs` begins the clusters of an output: file and entry of the input, and the
+number of events. It reads no event, so where a cluster's events are much larger than the mean
+of their file it really ends sooner. The path of the output's first file is used meanwhile.
+Raises InputError, OutputError.)");
+  module.def(
+      "add_text", &root_io::add_text, py::arg("output"), py::arg("name"), py::arg("text"),
+      py::call_guard<py::gil_scoped_release>(),
+      "Adds a text, a TObjString of this name, to a file that was just made. Raises OutputError.");
+  module.def(
+      "carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"), py::arg("exclude"),
+      py::arg("keep_first") = false, py::arg("identities") = std::vector<Identity>{},
+      py::arg("common_branches") = false,
+      R"(Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
+joined as in `merge_trees`. `identities`: of the inputs as they were indexed; `common_branches`:
+branches that not all trees of a name have are left out. Returns the names. Raises InputError,
+OutputError.)");
   module.def("check_carried", &check_carried, py::arg("inputs"), py::arg("scratch"),
              py::arg("exclude"), py::arg("keep_first"), py::arg("common_branches"),
-             py::call_guard<py::gil_scoped_release>());
-  module.def("branches_written_anew", &root_io::branches_written_anew, py::arg("path"),
-             py::arg("tree"), py::call_guard<py::gil_scoped_release>());
-  module.def("try_copy", &root_io::try_copy, py::arg("path"), py::arg("tree"), py::arg("branches"),
-             py::arg("scratch"), py::call_guard<py::gil_scoped_release>());
-  module.def("leave_hole_in_new_files",
-             [](std::int64_t n_bytes) { root_io::hole_in_new_files() = n_bytes; });
+             py::call_guard<py::gil_scoped_release>(),
+             R"(Joins what `carry_objects` would, into the new file `scratch`. Raises InputError,
+OutputError.)");
+  module.def(
+      "branches_written_anew", &root_io::branches_written_anew, py::arg("path"), py::arg("tree"),
+      py::call_guard<py::gil_scoped_release>(),
+      R"(Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes
+them anew. Raises InputError.)");
+  module.def(
+      "try_copy", &root_io::try_copy, py::arg("path"), py::arg("tree"), py::arg("branches"),
+      py::arg("scratch"), py::call_guard<py::gil_scoped_release>(),
+      R"(Copies the first entries of branches whose objects ROOT has to write anew, to see whether it
+can: without the dictionary of a class it may die of it. `scratch`: path of a file that is
+written, and removed. Raises InputError, OutputError.)");
+  module.def(
+      "leave_hole_in_new_files",
+      [](std::int64_t n_bytes) { root_io::hole_in_new_files() = n_bytes; },
+      R"(For tests: every ROOT file that this process or its children begin from now on has so many
+bytes that it does not use, nor take from the disk, before its first record.)");
 }
 
 }  // namespace forkrun::bindings

@@ -45,9 +45,11 @@ py::dict columns_of(const std::vector<root_io::LumiRange>& ranges) {
                   py::arg("last") = py::bytes{last}, py::arg("digest") = py::bytes{digest});
 }
 
-py::dict index_tree(const std::string& path, const std::string& tree, const std::string& run_branch,
-                    const std::string& lumi_branch, const std::string& event_branch,
-                    std::uint32_t file_number) {
+py::typing::Dict<py::str, py::object> index_tree(const std::string& path, const std::string& tree,
+                                                 const std::string& run_branch,
+                                                 const std::string& lumi_branch,
+                                                 const std::string& event_branch,
+                                                 std::uint32_t file_number) {
   root_io::TreeIndex index;
   {
     const py::gil_scoped_release release;
@@ -86,7 +88,8 @@ py::dict index_tree(const std::string& path, const std::string& tree, const std:
 }
 
 /// Name, bytes, bytes in the file and compression of each branch.
-py::list branch_accounts(const std::string& path, const std::string& tree) {
+py::typing::List<py::typing::Tuple<py::str, std::int64_t, std::int64_t, int>> branch_accounts(
+    const std::string& path, const std::string& tree) {
   py::list accounts;
   for (const auto& [name, sizes, compression] : root_io::branch_accounts(path, tree)) {
     accounts.append(py::make_tuple(text(name), sizes.n_bytes, sizes.n_stored_bytes, compression));
@@ -94,8 +97,8 @@ py::list branch_accounts(const std::string& path, const std::string& tree) {
   return accounts;
 }
 
-py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t first,
-                   std::int64_t last) {
+py::typing::Dict<py::str, py::object> read_tree(root_io::OpenTree& tree, const Strings& names,
+                                                std::int64_t first, std::int64_t last) {
   std::vector<Column> columns;
   {
     const py::gil_scoped_release release;
@@ -108,14 +111,15 @@ py::dict read_tree(root_io::OpenTree& tree, const Strings& names, std::int64_t f
   return arrays;
 }
 
-py::dict read_columns(const std::string& path, const std::string& tree, const Strings& names,
-                      std::int64_t first, std::int64_t last) {
+py::typing::Dict<py::str, py::object> read_columns(const std::string& path, const std::string& tree,
+                                                   const Strings& names, std::int64_t first,
+                                                   std::int64_t last) {
   root_io::OpenTree open{path, tree};
   return read_tree(open, names, first, last);
 }
 
 /// Number, bytes and seconds of this thread's reads and of what it unpacked.
-py::dict costs_of_thread() {
+py::typing::Dict<py::str, py::typing::Tuple<std::int64_t, std::int64_t, double>> costs_of_thread() {
   const auto& mine = InputCosts::of_this_thread().own;
   const auto seconds = [](std::int64_t ns) { return 1e-9 * static_cast<double>(ns); };
   py::dict costs;
@@ -125,7 +129,10 @@ py::dict costs_of_thread() {
 }
 
 /// Pieces one after the other: entries as (file, first, last), and the new columns.
-py::list read_fragment(const std::string& path) {
+py::typing::List<
+    py::typing::Tuple<py::typing::List<py::typing::Tuple<int, std::int64_t, std::int64_t>>,
+                      py::typing::Dict<py::str, py::object>>>
+read_fragment(const std::string& path) {
   FragmentReader fragment{path};
   py::list pieces;
   while (const auto piece = fragment.next()) {
@@ -172,7 +179,10 @@ std::vector<std::pair<std::int64_t, std::int64_t>> stated_remote(const Strings& 
   return found;
 }
 
-py::object read_origins(const std::string& path) {
+py::typing::Optional<py::typing::Dict<
+    py::str,
+    py::typing::List<py::typing::Tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t>>>>
+read_origins(const std::string& path) {
   std::optional<root_io::OriginsByPath> origins;
   {
     const py::gil_scoped_release release;
@@ -204,25 +214,74 @@ EventDigest tree_digest(const std::string& path, const std::string& tree,
 }  // namespace
 
 void register_reading(py::module_& module) {
-  module.def("is_plain_tree", &root_io::is_plain_tree, py::arg("path"), py::arg("tree"),
-             py::call_guard<py::gil_scoped_release>());
-  module.def("has_plain_trees_alone", &root_io::has_plain_trees_alone, py::arg("path"),
-             py::call_guard<py::gil_scoped_release>());
+  module.def(
+      "is_plain_tree", &root_io::is_plain_tree, py::arg("path"), py::arg("tree"),
+      py::call_guard<py::gil_scoped_release>(),
+      R"(Whether the columns of this tree can be read without ROOT's interpreter: the tree is in a
+local file and of a form that is known here. Opens nothing else. Raises InputError if the file
+cannot be opened.)");
+  module.def(
+      "has_plain_trees_alone", &root_io::has_plain_trees_alone, py::arg("path"),
+      py::call_guard<py::gil_scoped_release>(),
+      R"(Whether outputs of this file can be made without ROOT's interpreter: it is a local file with
+nothing but trees of numbers. Raises InputError if it cannot be opened.)");
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
-             py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0);
-  module.def("branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"));
-  py::class_<root_io::OpenTree>(module, "OpenTree")
+             py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0,
+             R"(Index of one file, of what msgpack can hold:
+
+`{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
+  "n_entries": int,
+  "clusters": [first entry of each cluster, …, n_entries],  # of a tree without branches: []
+  "ranges": {"run": …, "lumi": …, "last": …, "digest": …},  # maximal runs of entries of one
+                  # lumi, bytes of columns: uint32, uint32, int64, four uint32 from the highest
+  "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
+  "absent": str,                            # why there is no such tree, and so nothing else
+  "branches": [[name, type, counter], …],
+  "forms": [[name of a split branch, digest of what is within it], …],
+  "short_branches": names of those with fewer entries than the tree,
+  "beside": [digest of forms, digest of contents, [what cannot be carried, …],
+  whether objects may refer to others]}`
+where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
+that can only be passed through; counter is the counting branch or "".
+With run_branch, lumi_branch or event_branch "" the ids are run 1, lumi file_number + 1, event
+entry number. Raises InputError: missing or truncated file; no such tree (names those there
+are); no such branch (names the nearest one).)");
+  module.def(
+      "branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"),
+      R"(Name, bytes unpacked, bytes in the file and ROOT's number of the compression of each branch,
+with those within it. Raises InputError.)");
+  py::class_<root_io::OpenTree>(module, "OpenTree", "A tree or RNTuple of a file that stays open.")
       .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))
-      .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1);
-  module.def("read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
-             py::arg("first") = 0, py::arg("last") = -1);
-  module.def("byte_costs", &costs_of_thread);
-  module.def("list_remote", &listed_remote, py::arg("url"));
-  module.def("stat_remote", &stated_remote, py::arg("urls"));
-  module.def("read_origins", &read_origins, py::arg("path"));
-  module.def("read_fragment", &read_fragment, py::arg("path"));
+      .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1,
+           "As `read_columns`.");
+  module.def(
+      "read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
+      py::arg("first") = 0, py::arg("last") = -1,
+      R"(Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
+texts, whose values are "S1"; (offsets, offsets, values) of lists of lists.)");
+  module.def("byte_costs", &costs_of_thread,
+             R"(Number, bytes and seconds of the reads of this thread since it began, and of what it
+unpacked: baskets, pages, and the bytes that they became.)");
+  module.def(
+      "list_remote", &listed_remote, py::arg("url"),
+      R"(Names in a folder of a server, whether each is a folder, its bytes, -1: not known, and when
+it changed last in ns. Raises InputError.)");
+  module.def(
+      "stat_remote", &stated_remote, py::arg("urls"),
+      R"(Bytes of each remote file, and when it changed last in ns; -1 bytes where its server does not
+tell.)");
+  module.def(
+      "read_origins", &read_origins, py::arg("path"),
+      R"(Where the rows of a file's carried trees came from: by path of a tree, in the order of its
+rows, the halves of a file's UUID, its bytes, and the number of rows; None if the file has no
+such record.)");
+  module.def(
+      "read_fragment", &read_fragment, py::arg("path"),
+      R"(Pieces of a fragment, one after the other: its entries as (file, first, last), and the new
+columns of these events. Raises InputError.)");
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
-             py::call_guard<py::gil_scoped_release>());
+             py::call_guard<py::gil_scoped_release>(),
+             "Number of events in a fragment, all of which is read. Raises InputError.");
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());

@@ -193,20 +193,34 @@ CellTable table_of_sums(const std::string& storage, const ExactSums& sums) {
 }  // namespace
 
 void register_cell_table(py::module_& module) {
-  py::class_<FillAxes>(module, "FillAxes")
-      .def(py::init<const std::vector<py::tuple>&>(), py::arg("axes"));
-  py::class_<CellTable>(module, "CellTable")
+  py::class_<FillAxes>(module, "FillAxes",
+                       "Axes of a histogram: what does not change from fill to fill.")
+      .def(py::init<const std::vector<py::tuple>&>(), py::arg("axes"),
+           R"(`axes`: number of bins, whether there are underflow and overflow; of those that are
+filled with coordinates also low and width of all bins, or (n_bins + 1,) edges. Raises
+ValueError if these are not as many.)");
+  py::class_<CellTable>(
+      module, "CellTable",
+      R"(What a histogram was filled with, exactly: entries without weight or sample are counted,
+others are sums. `storage`: that of HistogramSums. The first axis runs fastest.)")
       .def(py::init([](const std::string& storage, std::size_t n_cells) {
              return CellTable{moments_of(storage), n_cells};
            }),
            py::arg("storage"), py::arg("n_cells"))
       .def_static("of_sums", &table_of_sums, py::arg("storage"), py::arg("sums"))
       .def_property_readonly("n_cells", &CellTable::n_cells)
-      .def_property_readonly("empty", &CellTable::empty)
+      .def_property_readonly("empty", &CellTable::empty, "Nothing was filled.")
       .def("fill", &fill, py::arg("axes"), py::arg("columns"), py::arg("weights") = py::none(),
-           py::arg("samples") = py::none())
+           py::arg("samples") = py::none(),
+           R"(Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
+that an axis does not have are left out. Columns: coordinates, or bins from -1 to n_bins;
+all are (n,), or (1,) for all entries. Gives how many coordinates are NaN. Raises ValueError
+if lengths differ. Releases the GIL.)")
       .def("fill_columns", &fill_columns, py::arg("axes"), py::arg("columns"), py::arg("weights"),
-           py::arg("samples") = py::none())
+           py::arg("samples") = py::none(),
+           R"(The same for coordinates on each axis, and one of weights and one of samples, or None.
+None, and nothing is filled, unless all are (n,) of float64 or float32, contiguous, and
+there are samples for a storage of means and none for others.)")
       .def("total", &CellTable::total);
 }
 

@@ -76,22 +76,31 @@ ExactSums unpacked(const Array<std::uint64_t>& packed, std::size_t n_sums, std::
 }  // namespace
 
 void register_exact_sums(py::module_& module) {
-  py::class_<ExactSums>(module, "ExactSums")
+  py::class_<ExactSums>(
+      module, "ExactSums",
+      R"(Sums of doubles without rounding, n_sums for each of n_cells. They depend neither on the
+order nor on the grouping of what was added. Memory is taken when something is added.)")
       .def(py::init<std::size_t, std::size_t>(), py::arg("n_sums"), py::arg("n_cells"))
       .def_property_readonly("n_sums", &ExactSums::n_sums)
       .def_property_readonly("n_cells", &ExactSums::n_cells)
-      .def_property_readonly("n_words", &ExactSums::n_words)
-      .def_property_readonly("n_not_finite", &ExactSums::n_not_finite)
+      .def_property_readonly("n_words", &ExactSums::n_words, "Words of 64 bits per sum.")
+      .def_property_readonly("n_not_finite", &ExactSums::n_not_finite,
+                             "Values added that were infinite or NaN.")
       .def_property_readonly("empty", &ExactSums::empty)
-      .def("add", &add_values, py::arg("cells"), py::arg("values"))
+      .def("add", &add_values, py::arg("cells"), py::arg("values"),
+           "`cells`: (n,); `values`: (n_sums, n)")
       .def("merge", &merge, py::arg("other"))
       .def("clear", &ExactSums::clear)
       .def("clear_cells", &clear_sums, py::arg("cells"))
-      .def("move_cells", &move_sums, py::arg("places"), py::arg("n_cells"))
+      .def("move_cells", &move_sums, py::arg("places"), py::arg("n_cells"),
+           "Moves each cell to its place, (n_cells,), in another table; no two to the same.")
       .def("copy", [](const ExactSums& sums) { return ExactSums{sums}; })
-      .def("rounded", &rounded)
-      .def("packed", &packed)
-      .def_static("unpacked", &unpacked, py::arg("packed"), py::arg("n_sums"), py::arg("n_cells"));
+      .def("rounded", &rounded, "(n_sums, n_cells), as math.fsum rounds.")
+      .def("packed", &packed, "The same for the same sums; cells with content only.")
+      .def_static(
+          "unpacked", &unpacked, py::arg("packed"), py::arg("n_sums"), py::arg("n_cells"),
+          R"(Inverse of `packed`; takes memory for what is given, whatever it says. Raises ValueError
+if it is no result of it.)");
 }
 
 }  // namespace forkrun::bindings

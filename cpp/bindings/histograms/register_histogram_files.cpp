@@ -45,7 +45,8 @@ py::array_t<double> array_of(const std::vector<double>& values, std::vector<py::
   return py::array_t<double>(std::move(shape), values.data());
 }
 
-py::dict read_histogram(const std::string& path, const std::string& name) {
+py::typing::Dict<py::str, py::object> read_histogram(const std::string& path,
+                                                     const std::string& name) {
   const auto stored = root_io::read_histogram(path, name);
   std::vector<py::ssize_t> shape;
   py::list edges;
@@ -61,8 +62,18 @@ py::dict read_histogram(const std::string& path, const std::string& name) {
 }  // namespace
 
 void register_histogram_files(py::module_& module) {
-  module.def("read_histogram", &read_histogram, py::arg("path"), py::arg("name"));
-  module.def("write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"));
+  module.def(
+      "read_histogram", &read_histogram, py::arg("path"), py::arg("name"),
+      R"(A TH1, TH2 or TH3: title; edges, a (n_bins + 1,) array per axis; values and variances,
+float64 with flow bins, a dimension per axis; axis_titles. Raises InputError.)");
+  module.def(
+      "write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"),
+      R"(Writes a new file of TH1D, TProfile and their sisters of 2 and 3 axes, and THnSparseD.
+Of each its name, which may have folders ("dimuon/mass"), title, axes, storage, sums, and whether it
+is sparse. An axis: title, edges, whether the bins between the first and the last one are equal,
+labels of bins. Sums: (n_sums, …, n_bins + 2 of axis 1, of axis 0), flow bins included; w: weights,
+y: what a profile takes the mean of: those of "counts": w; "weights": w, w²; "means": w, w y, w y²;
+"weighted means": w, w², w y, w y². Raises OutputError.)");
 }
 
 }  // namespace forkrun::bindings

@@ -62,7 +62,8 @@ Integers cut_lumis(const Integers& n_ranges, const Integers& n_left, const Integ
 }
 
 /// \returns first place of each number, number of each place
-py::tuple number_all(const py::array_t<std::uint64_t, py::array::c_style>& keys) {
+py::typing::Tuple<Integers, Integers> number_all(
+    const py::array_t<std::uint64_t, py::array::c_style>& keys) {
   const auto found = number_keys({keys.data(), static_cast<std::size_t>(keys.size())});
   return py::make_tuple(Integers(std::ssize(found.first), found.first.data()),
                         Integers(std::ssize(found.number), found.number.data()));
@@ -93,17 +94,31 @@ py::bytes json_list(const Integers& numbers) {
 }  // namespace
 
 void register_plan(py::module_& module) {
-  py::class_<UnitSizes>(module, "UnitSizes")
+  py::class_<UnitSizes>(
+      module, "UnitSizes",
+      R"(How many events units should have. `last`: events that may be left while the last ones are
+processed; `n_units_left`: units of the present size in what is left; `slack`: largest size over
+the wanted one; `least`: of a lumi that is cut; `limit`: events that none exceeds.)")
       .def(py::init([](double last, double n_units_left, double slack, std::int64_t least,
                        std::int64_t limit) {
              return UnitSizes{{last, n_units_left, slack, least, limit}};
            }),
            py::kw_only(), py::arg("last"), py::arg("n_units_left"), py::arg("slack"),
            py::arg("least"), py::arg("limit"));
-  module.def("cut_lumis", &cut_lumis, py::arg("n_ranges"), py::arg("n_left"), py::arg("file"),
-             py::arg("first"), py::arg("last"), py::arg("clusters"), py::arg("sizes"));
-  module.def("number_keys", &number_all, py::arg("keys"));
-  module.def("json_list", &json_list, py::arg("numbers"));
+  module.def(
+      "cut_lumis", &cut_lumis, py::arg("n_ranges"), py::arg("n_left"), py::arg("file"),
+      py::arg("first"), py::arg("last"), py::arg("clusters"), py::arg("sizes"),
+      R"((n, 4): range, part of its lumi, first and last entry of what lumis are cut into, at clusters
+where they begin near enough. `n_ranges`, `n_left` : (n_lumis,) ranges of each, and events of
+the job from it on; `file`, `first`, `last` : (n_ranges,) of them, lumi after lumi; `clusters`:
+for each file, the first entry of each, then the number of entries. Raises ValueError if columns
+do not fit each other.)");
+  module.def(
+      "number_keys", &number_all, py::arg("keys"),
+      R"(Different keys of (n,), numbered in the order in which they first appear: the first place of
+each number, and (n,) the number of each place. As `np.unique`, without sorting.)");
+  module.def("json_list", &json_list, py::arg("numbers"),
+             R"((n,) numbers as JSON has them, "[1, 2, 3]": faster than from a list of Python's.)");
 }
 
 }  // namespace forkrun::bindings
