@@ -83,7 +83,7 @@ back from the module.)");
   module.def("write_stacks_on_signal", &write_stacks_on_signal,
              "Before the fork: every thread of a child can then be asked for its stack.");
   module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"),
-             "The thread writes its call stack to its process's stderr. False if there is none.");
+             "The thread writes its call stack to its process's stderr. False if it has ended.");
   module.def(
       "crc32c",
       [](const py::buffer& data, std::uint32_t before) {

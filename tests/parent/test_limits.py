@@ -138,7 +138,7 @@ def sleeper() -> Any:
 
 @pytest.mark.parametrize(
     ("share", "n_children", "relief"),
-    [(0.5, 2, None), (0.93, 2, Relief.RECYCLE), (1.1, 2, Relief.KILL), (1.1, 1, Relief.KILL)],
+    [(0.5, 2, None), (0.93, 2, Relief.RECYCLE), (0.97, 2, Relief.KILL), (0.97, 1, Relief.KILL)],
 )
 def test_the_largest_child_makes_room(
     sleeper: int, share: float, n_children: int, relief: Relief | None
