@@ -131,7 +131,7 @@ def test_a_module_that_grows_is_named_before_the_limit(
     )
     assert said, warning
     grows, kept = (float(str(parse_size(value))) / MB / (20 / n_lumis) for value in said.groups())
-    assert 0.7 <= grows <= 1.6
+    assert 0.7 <= grows <= 2.0  # with what else the process gains in a second
     assert 0.7 <= kept <= 1.2
     assert warning in job.err
     assert job.err.index(warning) < job.err.index("are used (limits.memory); child")
