@@ -30,16 +30,6 @@ class LimitedTaskQueue {
     return false;
   }
 
-  /// True if the caller is admitted at once; it is not kept in the queue.
-  [[nodiscard]] bool try_enter() {
-    const std::scoped_lock lock{mutex_};
-    if (n_free_ == 0) {
-      return false;
-    }
-    --n_free_;
-    return true;
-  }
-
   /// Called once by a task that was admitted. Returns the next one admitted, to be executed, or
   /// null.
   [[nodiscard]] Task* leave() {

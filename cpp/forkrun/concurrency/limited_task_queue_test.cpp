@@ -13,8 +13,7 @@ TEST(LimitedTaskQueueTest, admits_as_many_as_allowed_and_the_rest_in_order) {
   LimitedTaskQueue queue{2};
   NoTask a, b, c, d;
   EXPECT_TRUE(queue.enter(a));
-  EXPECT_TRUE(queue.try_enter());
-  EXPECT_FALSE(queue.try_enter());
+  EXPECT_TRUE(queue.enter(b));
   EXPECT_FALSE(queue.enter(c));
   EXPECT_FALSE(queue.enter(d));
   EXPECT_EQ(queue.leave(), &c);

@@ -45,17 +45,6 @@ class OrderedTaskQueue {
     return true;
   }
 
-  /// True if it is the turn of `number`, which has then entered; nothing is kept.
-  [[nodiscard]] bool try_enter(std::uint64_t number) {
-    auto& place = places_[number % n_places_];
-    // Acquire: we see what was done before our turn.
-    if (place.load(std::memory_order_acquire) != &turn_) {
-      return false;
-    }
-    place.store(nullptr, std::memory_order_relaxed);  // Nobody else enters with our number.
-    return true;
-  }
-
   /// Returns the task whose turn it is now, if it has come, to be executed.
   [[nodiscard]] Task* leave(std::uint64_t number) {
     auto& place = places_[(number + 1) % n_places_];

@@ -33,17 +33,10 @@ class ReadyTasks {
   /// For a thread that continues in place of another, which waits for it meanwhile.
   static void set_of_this_thread(ReadyTasks* ready);
 
-  /// Whether another thread has nothing to do and would be worth waking. One load: to be asked as
-  /// often as one likes.
-  [[nodiscard]] bool others_want_work() const;
-
-  /// False while tasks are so short that it is better not to wake other threads.
-  [[nodiscard]] bool sharing_pays() const;
-
-  /// Notes that what counts as `n` tasks was done: shows how short tasks are here.
-  void note_progress(std::uint64_t n = 1) {
+  /// Counts a task: shows how short tasks are here.
+  void note_progress() {
     // The only writer: no need for a locked instruction.
-    n_executed_.store(n_executed_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    n_executed_.store(n_executed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   /// A task that ends a wait of this thread; push it, or have it pushed, anywhere.

@@ -28,14 +28,6 @@ class SerialTaskQueue {
     return head == nullptr;
   }
 
-  /// True if the resource is the caller's at once; it is not kept in the queue.
-  [[nodiscard]] bool try_enter() {
-    Task* free = nullptr;
-    return head_.load(std::memory_order_relaxed) == nullptr &&
-           head_.compare_exchange_strong(free, &taken_, std::memory_order_acq_rel,
-                                         std::memory_order_relaxed);
-  }
-
   /// By the owner, once. Returns the next owner, to be executed, or null.
   [[nodiscard]] Task* leave() {
     if (waiting_ == nullptr && !take_waiting()) {

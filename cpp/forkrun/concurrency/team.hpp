@@ -158,10 +158,4 @@ class ReadyTasks::Wakeup final : public WaitingTask {
   std::atomic<bool> is_done_{};
 };
 
-inline bool ReadyTasks::others_want_work() const { return team_.has_signal(Team::work_wanted); }
-
-inline bool ReadyTasks::sharing_pays() const {
-  return !team_.is_throttled_.load(std::memory_order_relaxed);  // A hint.
-}
-
 }  // namespace forkrun
