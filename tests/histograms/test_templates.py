@@ -74,6 +74,17 @@ def test_combine_gets_a_datacard_and_its_shapes(tmp_path: Path) -> None:
         assert found["a/data_obs"].values().tolist() == [12, 24]
 
 
+@pytest.mark.parametrize(("direction", "up"), [("jes_up", 12.0), ("jes_down", 8.0)])
+def test_a_single_direction_is_mirrored(tmp_path: Path, direction: str, up: float) -> None:
+    varied = {direction: np.array([12.0])}
+    sample = Sample("sig", False, np.array([10.0]), np.array([10.0]), varied)
+    of_one = Channel("a", np.array([0.0, 1.0]), np.array([10.0]), [sample])
+    write_combine(tmp_path, [of_one], "sig")
+    with uproot.open(tmp_path / "shapes.root") as file:
+        assert file["a/sig_jesUp"].values().tolist() == [up]
+        assert file["a/sig_jesDown"].values().tolist() == [20 - up]
+
+
 @pytest.mark.slow
 def test_a_run_is_exported_as_templates(
     run_of_samples: forkrun.Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]

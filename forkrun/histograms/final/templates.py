@@ -60,12 +60,11 @@ def _channel(name: str, histogram: Any, data: Collection[str]) -> Channel:
 def _varied(sample: Sample, directions: Sequence[str]) -> tuple[Values, Values] | None:
     """Values up and down of a source; one that has a single direction is mirrored. None if the
     sample does not have it."""
-    found = [sample.varied[name] for name in directions if name in sample.varied]
-    if not found:
-        return None
-    names = [name for name in directions if name in sample.varied]
-    up = next((v for n, v in zip(names, found, strict=True) if n.endswith("_up")), found[0])
-    down = next((v for n, v in zip(names, found, strict=True) if n.endswith("_down")), None)
+    found = {name: sample.varied[name] for name in directions if name in sample.varied}
+    down = next((values for name, values in found.items() if name.endswith("_down")), None)
+    up = next((values for name, values in found.items() if not name.endswith("_down")), None)
+    if up is None:
+        return None if down is None else (2 * sample.values - down, down)
     return up, 2 * sample.values - up if down is None else down
 
 
