@@ -54,18 +54,21 @@ class Result(Struct, frozen=True, dict=True):
             from forkrun.histograms.final.plot import Look, make_plot  # matplotlib
         except ModuleNotFoundError as error:
             raise ConfigError(f"plots need {error.name}: pip install 'forkrun[plot]'") from None
-        config = _read(RunDirectory(self.run_directory).config)
-        given = {"luminosity": config.get("job", {}).get("luminosity"), **look}
+        given = {"luminosity": self._config.get("job", {}).get("luminosity"), **look}
         try:
-            return make_plot(self.histograms[name], name, self.names_of_data, Look(**given))
-        except TypeError as error:
+            checked = Look(**given)
+        except TypeError as error:  # an argument that there is not
             raise ConfigError(f"result.plot(…): {error}") from None
+        return make_plot(self.histograms[name], name, self.names_of_data, checked)
+
+    @cached_property
+    def _config(self) -> dict[str, Any]:
+        return _read(RunDirectory(self.run_directory).config)
 
     @property
     def names_of_data(self) -> list[str]:
         """Names of the datasets that are data, if the job has several datasets."""
-        config = _read(RunDirectory(self.run_directory).config)
-        return [each.name for each in datasets_in(config).values() if each.is_data]
+        return [each.name for each in datasets_in(self._config).values() if each.is_data]
 
     @property
     def n_events_left_out(self) -> int:
@@ -111,7 +114,7 @@ class Result(Struct, frozen=True, dict=True):
         several datasets that of one. Raises ConfigError with the names there are."""
         check_texts("result.lumis(…)", dataset=dataset)
         folder = RunDirectory(self.run_directory)
-        names = [name for name, _ in datasets_in(_read(folder.config)).values()]
+        names = [name for name, _ in datasets_in(self._config).values()]
         if (dataset or "") not in (names or [""]):
             known = ", ".join(f'"{each}"' for each in names) or "none"
             raise ConfigError(
@@ -125,9 +128,8 @@ class Result(Struct, frozen=True, dict=True):
         """By label of the module and name, what analyzers have accumulated over the whole job;
         sets are sorted lists, objects their `to_json()`. Of several datasets the sum, and in
         `datasets` each by name."""
-        folder = RunDirectory(self.run_directory)
-        content, datasets = _read(folder.accumulators), datasets_in(_read(folder.config))
-        return Accumulators.of_file(content, is_by_dataset=bool(datasets))
+        content = _read(RunDirectory(self.run_directory).accumulators)
+        return Accumulators.of_file(content, is_by_dataset=bool(datasets_in(self._config)))
 
     @property
     def datasets(self) -> Datasets:

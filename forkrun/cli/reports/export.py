@@ -9,10 +9,8 @@ from pathlib import Path
 from forkrun.base.durable import write_named
 from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
-from forkrun.histograms.final.templates import channels_of, write_combine, write_pyhf
 from forkrun.monitoring.export.formats import FORMATS
 from forkrun.monitoring.records import read_records
-from forkrun.parent.result import Result
 
 _TEMPLATES = {
     "pyhf": "histograms by dataset and variation as a workspace for pyhf and cabinetry",
@@ -57,6 +55,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write_templates(options: argparse.Namespace) -> int:
+    from forkrun.histograms.final.templates import channels_of, write_combine, write_pyhf
+    from forkrun.parent.result import Result  # formats of what was measured need neither
+
     if options.signal is None:
         raise ConfigError(f"export {options.format}: name the signal: --signal DATASET")
     result = Result.read(options.run_dir)

@@ -10,6 +10,7 @@ from pathlib import Path
 from forkrun.base.nearest import suggestion
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.errors import ConfigError
+from forkrun.histograms.final.samples import axes_of
 from forkrun.parent.result import Result
 
 DESCRIPTION = (
@@ -44,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
     folder = options.output or options.run_dir / "plots"
     look = {key: getattr(options, key) for key in ("stack", "ratio", "log", "overflow", "style")}
     for name in _chosen(list(result.histograms), options.names):
-        if not options.names and len(_own_axes(result, name)) not in (1, 2):
-            print(f"{name}: left out, it has {len(_own_axes(result, name))} axes")
+        n_axes = len(axes_of(result.histograms[name]))
+        if not options.names and n_axes not in (1, 2):
+            print(f"{name}: left out, it has {n_axes} axes")
             continue
         figure = result.plot(name, text=options.text or "", **look)
         file = folder / f"{name}.{options.format}"
@@ -53,11 +55,6 @@ def run(options: argparse.Namespace) -> int:
         figure.savefig(file, bbox_inches="tight")
         print(file)
     return 0
-
-
-def _own_axes(result: Result, name: str) -> list[str]:
-    own = [axis.name for axis in result.histograms[name].axes]
-    return [each for each in own if each not in ("dataset", "variation")]
 
 
 def _chosen(known: Sequence[str], patterns: Sequence[str]) -> list[str]:

@@ -142,8 +142,8 @@ def _of_one_axis(figure: Plot, axis: Any, samples: Sequence[Sample], look: Look)
     ax, below = _panels(figure, has_ratio)
     edges = np.asarray(axis.edges, np.float64)
     total = total_of(simulated) if simulated else None
-    _draw_simulated(ax, edges, simulated, look)
     is_stacked = len(simulated) > 1 if look.stack is None else look.stack
+    _draw_simulated(ax, edges, simulated, look, is_stacked)
     if total is not None and (is_stacked or len(simulated) == 1):
         _draw_band(ax, edges, total.values, total, 1.0, "Uncertainty")
     points = _sum_of(measured) if measured else None
@@ -162,13 +162,12 @@ def _panels(figure: Figure, has_ratio: bool) -> tuple[Axes, Axes | None]:
     return ax, below
 
 
-def _draw_simulated(ax: Axes, edges: Any, samples: Sequence[Sample], look: Look) -> None:
+def _draw_simulated(
+    ax: Axes, edges: Any, samples: Sequence[Sample], look: Look, is_stacked: bool
+) -> None:
     """Each dataset, the largest on top."""
-    if not samples:
-        return
     known = {name: n for n, name in enumerate(look.order)}
     ordered = sorted(samples, key=lambda s: (known.get(s.name, len(known)), s.values.sum()))
-    is_stacked = len(samples) > 1 if look.stack is None else look.stack
     below: Any = 0
     for sample in ordered:
         top = below + sample.values if is_stacked else sample.values
