@@ -9,7 +9,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/processor.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
-#include <forkrun/formats/ttree/read/tree_source.hpp>
+#include <forkrun/formats/source/tree_source.hpp>
 #include <forkrun/formats/ttree/read/unpacked_room.hpp>
 #include <forkrun/pages/page_watch.hpp>
 

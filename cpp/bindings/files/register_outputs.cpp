@@ -6,10 +6,10 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <forkrun/formats/merge/carry_objects.hpp>
+#include <forkrun/formats/merge/file_merger.hpp>
+#include <forkrun/formats/output/make_outputs.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
-#include <forkrun/formats/ttree/merge/carry_objects.hpp>
-#include <forkrun/formats/ttree/merge/file_merger.hpp>
-#include <forkrun/formats/ttree/output/make_outputs.hpp>
 #include <forkrun/formats/ttree/output/trial_copy.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 

@@ -6,10 +6,10 @@
 #include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
-#include <forkrun/formats/ttree/origins/origin_record.hpp>
-#include <forkrun/formats/ttree/read/read_columns.hpp>
+#include <forkrun/formats/index/tree_index.hpp>
+#include <forkrun/formats/merge/origin_record.hpp>
+#include <forkrun/formats/source/read_columns.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
-#include <forkrun/formats/ttree/read/tree_index.hpp>
 #include <forkrun/fragments/fragment.hpp>
 
 #include "../bindings.hpp"

@@ -5,7 +5,7 @@
 #include <forkrun/bytes/local_file.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_output.hpp>
-#include <forkrun/formats/ttree/read/event_table.hpp>
+#include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::rntuple {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include <forkrun/formats/source/tree_source.hpp>
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
-#include <forkrun/formats/ttree/read/tree_source.hpp>
 
 namespace forkrun::rntuple {
 

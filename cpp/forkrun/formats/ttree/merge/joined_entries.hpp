@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <forkrun/formats/root_file/record_file.hpp>
-#include <forkrun/formats/ttree/origins/row_origins.hpp>
+#include <forkrun/formats/table/row_origins.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 

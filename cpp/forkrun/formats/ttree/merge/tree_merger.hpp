@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/table/row_origins.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
 #include <forkrun/formats/ttree/merge/basket_check.hpp>
@@ -15,7 +16,6 @@
 #include <forkrun/formats/ttree/merge/joined_entries.hpp>
 #include <forkrun/formats/ttree/merge/merged_structure.hpp>
 #include <forkrun/formats/ttree/merge/reclustering.hpp>
-#include <forkrun/formats/ttree/origins/row_origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>

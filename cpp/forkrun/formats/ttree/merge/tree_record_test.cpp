@@ -15,9 +15,9 @@
 #include <TNamed.h>
 #include <TTree.h>
 
+#include <forkrun/formats/root_file/object_record.hpp>
 #include <forkrun/formats/testing/folder_test.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/merge/object_record.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <forkrun/bytes/local_file.hpp>
+#include <forkrun/formats/source/tree_source.hpp>
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/merge/basket_check.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
-#include <forkrun/formats/ttree/read/tree_source.hpp>
 
 namespace forkrun::root_io {
 

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <forkrun/core/data/event_id.hpp>
+#include <forkrun/formats/index/beside_tree.hpp>
+#include <forkrun/formats/source/event_ids.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/member_columns.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+/// A maximal run of entries of one lumi.
+struct LumiRange {
+  LumiId lumi{};
+  std::int64_t first{};
+  std::int64_t last{};
+  EventDigest digest;
+};
+
+/// What the numbers of events say about whether one is there twice.
+struct EventOrder {
+  std::uint64_t least{};  ///< of all events; both 0 if there is none
+  std::uint64_t most{};
+  bool rises = true;  ///< within each lumi, also over its ranges: no event is there twice
+};
+
+/// `absent`: what the file has instead if it has no such tree, and so no entries; else "".
+struct TreeIndex {
+  FileIdentity identity;
+  bool is_ntuple{};  ///< an RNTuple; else it is a tree
+  std::int64_t n_entries{};
+  std::vector<std::int64_t>
+      clusters;  ///< first entry of each, then n_entries; none without branches
+  std::vector<LumiRange> ranges;
+  EventOrder events;
+  std::string absent;
+  std::vector<BranchLayout> branches;
+  std::vector<MemberColumn> members;  ///< columns within split branches, and what is none
+  std::vector<std::pair<std::string, std::uint32_t>> forms;  ///< of split branches by name
+  std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
+  std::vector<std::string> stored_friends;  ///< "tree (file)" of each
+  BesideTree beside;
+};
+
+/// \throws InputError
+[[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
+                                   const IdBranches& ids, std::uint32_t file_number);
+
+/// What a branch of the tree takes, and the compression that it has.
+struct BranchAccount {
+  std::string name;
+  BranchSizes sizes;
+  int compression{};  ///< ROOT's number
+};
+/// In their order, then those of columns within them. \throws InputError
+[[nodiscard]] std::vector<BranchAccount> branch_accounts(const std::string& path,
+                                                         const std::string& tree);
+
+/// Digest of all events of a tree; reads only the id branches. \throws InputError
+[[nodiscard]] EventDigest tree_digest(const std::string& path, const std::string& tree,
+                                      const IdBranches& ids);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/merge/if_they_differ.hpp>
+#include <forkrun/formats/table/output_table.hpp>
+#include <forkrun/formats/ttree/layout/basket.hpp>
+#include <forkrun/formats/ttree/merge/basket_check.hpp>
+#include <forkrun/formats/ttree/merge/reclustering.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+namespace forkrun::root_io {
+
+struct MergeRequest {
+  std::vector<std::string> inputs;
+  std::string output;
+  std::optional<std::vector<std::string>> trees;  ///< all when none
+  std::optional<Compression> compression;         ///< none: as the first file
+  std::function<void(std::size_t)> progress;      ///< gets the number of inputs done; may be empty
+  IfTheyDiffer if_they_differ = IfTheyDiffer::error;
+  BasketCheck::Depth check = BasketCheck::Depth::headers;
+  std::function<void(const std::string&)> note{};  ///< gets a line about each object that was not
+                                                   ///< merged, and on baskets; may be empty
+  Recluster recluster = Recluster::where_small;
+  /// Called once the file is complete, before it is compared with the inputs; may be empty.
+  std::function<void()> on_written{};
+  /// Of all tables; none: each has the format that it has in the first file with it.
+  std::optional<OutputFormat> format{};
+  bool needs_checksums{true};  ///< pages of RNTuples without one are an error
+};
+
+/// What is asked for of a path: its newest tree, or that of a cycle; none: nothing.
+[[nodiscard]] std::optional<std::string> asked_for(const MergeRequest& request,
+                                                   const std::string& path);
+
+/// Joins files, in the given order, into a new one: trees by copying or joining baskets, RNTuples
+/// by copying or joining pages; objects as ObjectMerger does. With `trees`, these trees alone.
+/// Gives the entries by tree. Samples of what is written are compared with the inputs.
+/// \throws InputError, OutputError, WrittenOtherwise; the output is then removed.
+std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,180 @@
+#include <forkrun/formats/merge/root_merger.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include <TClass.h>
+#include <TFile.h>
+#include <TKey.h>
+#include <TTree.h>
+
+#include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/root_file/directory_keys.hpp>
+
+namespace forkrun::root_io {
+
+namespace {
+
+std::string path_in(const std::string& folder, const std::string& name) {
+  return folder.empty() ? name : folder + "/" + name;
+}
+
+bool is_rntuple(const TKey& key) { return std::strcmp(key.GetClassName(), "ROOT::RNTuple") == 0; }
+
+/// A TChain is but a list of files.
+bool is_tree(const TKey& key) {
+  const TClass* type = TClass::GetClass(key.GetClassName());
+  return type != nullptr && type->InheritsFrom(TTree::Class()) &&
+         std::strcmp(type->GetName(), "TChain") != 0;
+}
+
+/// ROOT writes the ids of the processes that references need by itself.
+bool belongs_to_file(const TKey& key, const std::string& path) {
+  return std::strcmp(key.GetClassName(), "TProcessID") == 0 || path == origin_record;
+}
+
+}  // namespace
+
+RootMerger::RootMerger(OutputFile& output, RootMergeSettings settings, WantedTrees wanted,
+                       Origins origins)
+    : output_{output},
+      settings_{std::move(settings)},
+      wanted_{std::move(wanted)},
+      origins_{std::move(origins)},
+      objects_{output, settings_.treatment.compression, settings_.if_they_differ,
+               settings_.unknown} {}
+
+void RootMerger::add(TreeFile& file) {
+  naming_file(file.path(), [&] {
+    file.check_keys();
+    origins_.begin_file(file);
+    add_directory(file, file.file(), "");
+  });
+  objects_.end_file(file);
+}
+
+/// Folders first: ROOT makes none of a name that an object has.
+void RootMerger::add_directory(TreeFile& file, TDirectory& directory, const std::string& folder) {
+  auto keys = newest_keys(directory);
+  std::ranges::stable_partition(
+      keys, [](const TKey* key) { return is_folder(TClass::GetClass(key->GetClassName())); });
+  for (auto* key : keys) {
+    if (is_folder(TClass::GetClass(key->GetClassName()))) {
+      add_folder(file, *key, path_in(folder, key->GetName()));
+    } else {
+      add_key(file, *key, folder);
+    }
+  }
+}
+
+void RootMerger::add_key(TreeFile& file, TKey& key, const std::string& folder) {
+  const auto path = path_in(folder, key.GetName());
+  const auto asked = wanted_(path);
+  const bool can_be_asked_for = !settings_.only_trees || is_tree(key);
+  if (!asked || !can_be_asked_for || is_rntuple(key) || belongs_to_file(key, path)) {
+    return;
+  }
+  check_kind(file, path, folder, is_tree(key) ? "a tree" : "an object");
+  if (is_tree(key)) {
+    add_tree(file, key, {folder, key.GetName(), *asked});
+  } else if (!ObjectMerger::merges(key) || origins_.takes_object(path)) {
+    objects_.add(file, key, folder);
+  }
+}
+
+TreeMerger& RootMerger::merger_of(const TreePlace& place) {
+  const auto path = place.path();
+  const auto known =
+      std::ranges::find(trees_, path, [](const auto& tree) { return tree->place().path(); });
+  if (known != trees_.end()) {
+    return **known;
+  }
+  const auto only = settings_.only_branches.find(path);
+  return *trees_.emplace_back(std::make_unique<TreeMerger>(
+      output_, place, settings_.treatment, settings_.check,
+      only == settings_.only_branches.end() ? std::nullopt : std::optional{only->second}));
+}
+
+void RootMerger::add_tree(TreeFile& file, TKey& key, const TreePlace& place) {
+  const auto path = place.path();
+  const auto taken = origins_.take_rows(path);
+  auto& merger = merger_of(place);
+  const auto before = merger.n_entries();
+  if (taken.is_all()) {
+    merger.add(file, place.asked == path ? key : *find_object(file.file(), place.asked));
+  } else {
+    merger.add_rows(file, taken.rows);
+  }
+  const auto n_taken = merger.n_entries() - before;
+  const auto n_rows = taken.is_all() ? n_taken : file.tree(place.asked).GetEntries();
+  origins_.check_rows(path, n_rows);
+  origins_.add_rows(path, taken, n_rows, n_taken);
+}
+
+void RootMerger::add_folder(TreeFile& file, TKey& key, const std::string& path) {
+  const CapturedMessages messages;
+  auto& folder = open_folder(key);
+  messages.require_undamaged(file.path());
+  if (!settings_.only_trees) {
+    output_.folder(path, folder.GetTitle());
+  }
+  add_directory(file, folder, path);
+}
+
+/// What is a tree in one file must be one in all. And of an object "b" in folder "a" and one "a/b"
+/// beside it, one would be taken for the other.
+void RootMerger::check_kind(const TreeFile& file, const std::string& path,
+                            const std::string& folder, const std::string& kind) {
+  const auto& before = kinds_.try_emplace(path, folder, kind).first->second;
+  if (before.folder != folder) {
+    throw InputError(file.path() + ": two objects have the path \"" + path +
+                     "\": one has a slash in its name; rename it");
+  }
+  if (before.kind != kind) {
+    throw InputError(file.path() + ": \"" + path + "\" is " + kind + ", and " + before.kind +
+                     " in the files before; merge such files apart");
+  }
+}
+
+std::map<std::string, std::int64_t> RootMerger::finish() {
+  std::map<std::string, std::int64_t> entries;
+  for (const auto& tree : trees_) {
+    entries[tree->place().path()] = tree->finish();
+  }
+  objects_.finish();
+  if (const auto origins = origins_.of_output(); !origins.empty()) {
+    write_origins(output_, origins, settings_.treatment.compression);
+  }
+  return entries;
+}
+
+std::vector<std::string> RootMerger::notes() const {
+  std::vector<std::string> notes;
+  for (const auto& tree : trees_) {
+    add_note(notes, tree->place().path(), tree->reclustering());
+    std::ranges::copy(tree->notes(), std::back_inserter(notes));
+  }
+  std::ranges::sort(notes);
+  for (const auto& lines : {origins_.notes(), objects_.notes()}) {
+    notes.insert(notes.end(), lines.begin(), lines.end());
+  }
+  return notes;
+}
+
+void RootMerger::check(const std::string& path) const {
+  for (const auto& tree : trees_) {
+    tree->check(path);
+  }
+}
+
+std::vector<std::string> RootMerger::names() const {
+  std::vector<std::string> names;
+  for (const auto& [path, kind] : kinds_) {
+    names.push_back(path);
+  }
+  return names;
+}
+
+}  // namespace forkrun::root_io

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <forkrun/formats/merge/if_they_differ.hpp>
+#include <forkrun/formats/merge/object_merger.hpp>
+#include <forkrun/formats/merge/origins.hpp>
+#include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/ttree/merge/basket_check.hpp>
+#include <forkrun/formats/ttree/merge/reclustering.hpp>
+#include <forkrun/formats/ttree/merge/tree_merger.hpp>
+#include <forkrun/formats/ttree/read/tree_file.hpp>
+
+class TDirectory;
+class TKey;
+
+namespace forkrun::root_io {
+
+/// Whether trees of a path are merged, and which cycle of it: "Events;2" where not the newest is.
+using WantedTrees = std::function<std::optional<std::string>(const std::string& path)>;
+
+struct RootMergeSettings {
+  BasketTreatment treatment;
+  BasketCheck::Depth check = BasketCheck::Depth::headers;
+  IfTheyDiffer if_they_differ = IfTheyDiffer::error;
+  /// By path of a tree, the top-level branches that are merged, where not all are.
+  std::map<std::string, std::vector<std::string>> only_branches{};
+  bool only_trees = false;
+  UnknownReferences unknown = UnknownReferences::error;
+};
+
+/// Joins whatever files hold but RNTuples, by path within the file, with ROOT. Paths are of keys:
+/// objects may have names of their own, and folders the names of objects.
+class RootMerger {
+ public:
+  RootMerger(OutputFile& output, RootMergeSettings settings, WantedTrees wanted, Origins origins);
+
+  /// \throws InputError, OutputError
+  void add(TreeFile& file);
+  /// Gives the entries by tree. \throws OutputError
+  std::map<std::string, std::int64_t> finish();
+  /// Lines for people on baskets that were joined, on rows that were left out, and on objects that
+  /// were not merged.
+  [[nodiscard]] std::vector<std::string> notes() const;
+  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  void check(const std::string& path) const;
+  /// Of all objects, sorted.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  void add_directory(TreeFile& file, TDirectory& directory, const std::string& folder);
+  void add_key(TreeFile& file, TKey& key, const std::string& folder);
+  void add_tree(TreeFile& file, TKey& key, const TreePlace& place);
+  void add_folder(TreeFile& file, TKey& key, const std::string& path);
+  [[nodiscard]] TreeMerger& merger_of(const TreePlace& place);
+  void check_kind(const TreeFile& file, const std::string& path, const std::string& folder,
+                  const std::string& kind);
+
+  struct Kind {
+    std::string folder;
+    std::string kind;
+  };
+
+  OutputFile& output_;
+  RootMergeSettings settings_;
+  WantedTrees wanted_;
+  Origins origins_;
+  std::vector<std::unique_ptr<TreeMerger>> trees_;  ///< in the order in which they came
+  ObjectMerger objects_;
+  std::map<std::string, Kind> kinds_;  ///< by path, of objects
+};
+
+}  // namespace forkrun::root_io
