@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -88,29 +87,48 @@ def real(real_data: Path, name: str) -> Path:
 
 
 @pytest.mark.slow
-def test_a_first_event_without_related_objects_does_not_decide_where_they_are(
-    real_data: Path, tmp_path: Path
+@pytest.mark.parametrize("block_size", [1, 0])
+@pytest.mark.parametrize("n_tried", [0, 1, 2, 1000])
+def test_events_without_related_objects_do_not_decide_where_they_are(
+    real_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    n_tried: int,
+    block_size: int,
 ) -> None:
-    """A module that is so slow that it is tried with this one event alone."""
+    """Wherever the time of a trial ends, and whichever events a call is for. `n_tried` 0: a filter
+    leaves none of those that are tried."""
+    monkeypatch.setattr("forkrun.schedule.trial.find_reads.MOST_EVENTS", max(n_tried, 1))
     path = real(real_data, "p8_ee_WW_ecm240_edm4hep.root")
-    job = forkrun.Job(path, tree="events", source=IDS)
+    job = forkrun.Job(path, tree="events", source=IDS, threads={"block_size": block_size})
 
     @job.define
-    def muons(block: forkrun.EventBlock) -> Any:
-        if len(block) == 1:
-            time.sleep(2.5)
-        muon = block.Muon_objIdx.object
+    def muons(events: forkrun.EventBlock) -> Any:
+        muon = events.Muon_objIdx.object
         return ak.fill_none(muon.energy, -1) + 0 * ak.fill_none(muon.pt, 0)
 
-    job.output("new", keep=["muons"])
-    result = job.run(1, output=tmp_path / "run", **QUIET)
+    @job.define
+    def tracked(events: forkrun.EventBlock) -> Any:
+        tracks = events.Muon_objIdx.object.tracks
+        return ak.fill_none(ak.sum(tracks.chi2 > 0, axis=-1), 0)
+
+    if not n_tried:
+        job.filter("event > 0")
+    job.output("new", keep=["muons", "tracked"])
+    result = job.run(0, output=tmp_path / "run", **QUIET)
+    first = 0 if n_tried else 1
     with uproot.open(path) as file:
-        index = file["events"]["Muon_objIdx.index"].array()
-        energy = file["events"]["ReconstructedParticles.energy"].array()
+        tree = file["events"]
+        index = tree["Muon_objIdx.index"].array()
+        energy = tree["ReconstructedParticles.energy"].array()
+        begin, end = (tree[f"ReconstructedParticles.tracks_{e}"].array() for e in ("begin", "end"))
     with uproot.open(result.output("new")) as file:
-        found = file["events"]["muons"].array()
+        found = file["events"].arrays()
     assert ak.num(index)[0] == 0
-    assert ak.almost_equal(found, energy[index], check_parameters=False, dtype_exact=False)
+    assert ak.array_equal(found["muons"], energy[index][first:], dtype_exact=False)
+    n_tracks = (end - begin)[index]
+    assert ak.sum(n_tracks) > 0
+    assert ak.all(found["tracked"] <= n_tracks[first:], axis=None)
 
 
 @pytest.mark.slow

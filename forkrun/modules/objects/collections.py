@@ -108,6 +108,12 @@ class Collection(Struct, frozen=True):
     relations: Mapping[str, Relation] = {}
     members: Mapping[str, VectorMember] = {}
 
+    def columns_of_link(self, name: str) -> list[str]:
+        """Columns that tell which objects a link or relation leads to; none if it is neither."""
+        if relation := self.relations.get(name):
+            return [*(self.columns[field] for field in sorted(relation.fields)), *relation.columns]
+        return [self.columns[self.links[name][0]]] if name in self.links else []
+
 
 class Columns:
     """All columns that modules of a job can see, with their types, and their collections."""

@@ -10,6 +10,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from forkrun.base.nearest import suggestion
 from forkrun.modules.objects.collections import Collection, NoSuchColumnError
@@ -60,6 +61,8 @@ def _content(
 
 
 def _nothing(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """No object, which has what those of any target have: no event tells which is meant, and what
+    a module may ask for must not depend on the events that are together."""
     begins = np.zeros(len(targets) + 1, np.int64)
     found = []
     for target in targets:
@@ -68,16 +71,25 @@ def _nothing(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArray[
     if len(found) < 2:
         first = found[0] if found else block.objects(targets[0])
         return first.layout.content, first.attrs, begins
-    is_noted = NOTE in found[0].attrs
-    like = next((each for each in found if each.attrs[COLLECTION].kind), found[0])
-    attrs = {**like.attrs, NOTE: partial(_note_guess, found)} if is_noted else {}
-    forms: dict[str, Any] = {}
-    for each in (*reversed(found), like):
-        form = each.layout.content.form
-        forms |= dict(zip(form.fields, form.contents, strict=True))
-    parameters = (like if is_noted else found[0]).layout.content.parameters
-    record = ak.forms.RecordForm([*forms.values()], [*forms], parameters=parameters)
-    return record.length_zero_array(highlevel=False), attrs, begins
+    like = next((each for each in found if _record(each) != "Objects"), found[0])
+    in_order = (*reversed(found), like)
+    collections = [each.attrs[COLLECTION] for each in in_order]
+    attrs = {**like.attrs, COLLECTION: replace(
+        collections[-1],
+        links={k: v for each in collections for k, v in each.links.items()},
+        relations={k: v for each in collections for k, v in each.relations.items()},
+    )}  # fmt: skip
+    if NOTE in attrs:
+        attrs[NOTE] = partial(_note_guess, found)
+    forms = {k: each.layout.content.form.content(k) for each in in_order for k in each.fields}
+    parameters = {"__record__": _record(like)}
+    form = ak.forms.RecordForm([*forms.values()], [*forms], parameters=parameters)
+    return form.length_zero_array(highlevel=False), attrs, begins
+
+
+def _record(objects: ak.Array) -> str:
+    """Name of the behaviour of a list of objects."""
+    return str(objects.layout.content.parameter("__record__"))
 
 
 def _note_guess(found: Sequence[ak.Array], _: Collection, fields: Iterable[str]) -> None:
@@ -91,11 +103,10 @@ def why_not(objects: ak.Array, name: str) -> str:
     collection = objects.attrs.get(COLLECTION)
     if collection is None:
         return f"no field, link or vector property named {name!r}"
-    if relation := collection.relations.get(name):
-        needed = [*(collection.columns[field] for field in sorted(relation.fields)),
-                  *relation.columns]  # fmt: skip
+    if name in collection.relations:
+        needed = ", ".join(collection.columns_of_link(name))
         return (
-            f"{collection.name}.{name} needs {', '.join(needed)}, which the module does not read,"
+            f"{collection.name}.{name} needs {needed}, which the module does not read,"
             " and columns of the objects that it leads to: name them in `consumes`"
         )
     if member := collection.members.get(name):

@@ -14,6 +14,7 @@ from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, rows_of
 from forkrun.modules.events_left import spans_left
 from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
+from forkrun.modules.objects.links import SUFFIX
 from forkrun.modules.objects.reading import no_such_name
 from forkrun.schedule.trial.first_events import FirstEvents
 
@@ -108,6 +109,8 @@ class NotingColumns:
     def _note(self, collection: Collection, fields: Iterable[str], is_guess: bool = False) -> None:
         self.is_guess |= is_guess
         for field in fields:
+            for column in collection.columns_of_link(field.removesuffix(SUFFIX)):
+                self._block.column(column)
             if member := collection.members.get(field):
                 self._named.update(member.needed)
                 for column in member.needed:
