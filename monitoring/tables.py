@@ -140,7 +140,7 @@ class Table(Struct, frozen=True):
         """The head, and a text for each value."""
         shown = self.shown
         most = [max(at(r, c.key) or 0 for r in self.rows) if c.bar else 0 for c in shown]
-        cells = [[_cell(r, c, m) for c, m in zip(shown, most, strict=True)] for r in rows]
+        cells = [[cell(r, c, m) for c, m in zip(shown, most, strict=True)] for r in rows]
         return [[column.title for column in shown], *cells]
 
     def _few(self) -> Sequence[Mapping[str, Any]]:
@@ -164,7 +164,8 @@ def at(row: Mapping[str, Any], key: str) -> Any:
     return value
 
 
-def _cell(row: Mapping[str, Any], column: Column, most: float) -> str:
+def cell(row: Mapping[str, Any], column: Column, most: float = 0) -> str:
+    """The text of a value; `most`: the largest of the column, for bars."""
     value = at(row, column.key)
     if value in (None, ""):
         return DASH if value is None else ""

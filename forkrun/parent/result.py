@@ -19,7 +19,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.formats import format_named
 from forkrun.histograms.accumulators.finished import Accumulators
 from forkrun.histograms.finished import Histograms
-from forkrun.monitoring.report.notebook import Cutflows, Cuts, Datasets, summary_html
+from forkrun.monitoring.report.notebook import Cutflows, Datasets, summary_html
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import read_commits
 
@@ -141,17 +141,9 @@ class Result(Struct, frozen=True, dict=True):
     def cutflow(self) -> Cutflows:
         """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
         as in report.json: `n_events`, efficiencies, sums of weights; `print` and notebooks show a
-        table; of several datasets the sum, where that means something, and in `datasets` each by
-        name. Empty if not counted."""
-        flows = self.report.get("cutflow", ())
-        return Cutflows(
-            {
-                flow["path"]: Cuts(
-                    flow["path"], flow["cuts"], flow.get("datasets"), flow.get("no_sum", "")
-                )
-                for flow in flows
-            }
-        )
+        table, `records()` and `to_pandas()` give one; of several datasets the sum, where that means
+        something, and in `datasets` each by name. Empty if not counted."""
+        return Cutflows.of(self.report.get("cutflow", ()))
 
     def __repr__(self) -> str:
         return f"<Result of {self._summary}>"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun import _core
+from forkrun.base.destinations import DatasetApart, are_mixed
 from forkrun.rundir.ledger import Commit, CutCount
 
 
@@ -40,36 +41,72 @@ class Cut(Struct, frozen=True):
 
 class PathCutflow(Struct, frozen=True):
     """`n_units_missing`: committed without counts, as before they were asked for; `datasets`: the
-    cuts of each, by name; none: the job has not several. `no_sum`: why `cuts`, their sum, is
-    empty."""
+    cuts of each, by name; none: the job has not several; `data`: names of those that are data.
+    `no_sum`: why `cuts`, the sum of all, is empty; `sums`: of "simulation" and of "data", where a
+    job with both has several and their sum means something."""
 
     path: str
     cuts: tuple[Cut, ...]
     n_units_missing: int = 0
     datasets: dict[str, tuple[Cut, ...]] = {}
     no_sum: str = ""
+    data: tuple[str, ...] = ()
+    sums: dict[str, tuple[Cut, ...]] = {}
 
 
 def summarize_cutflow(
-    ledger: Sequence[Commit], datasets: Mapping[int, str] | None = None, no_sum: str = ""
+    ledger: Sequence[Commit],
+    datasets: Mapping[int, DatasetApart] | None = None,
+    *,
+    are_normalised: bool = False,
 ) -> tuple[PathCutflow, ...]:
-    """The sum over all commits, unless there is a reason for `no_sum`, and over those of each
-    dataset that has some, if there are several. A path whose filters were not the same in all has
-    none. `datasets`: their names, by number."""
-    of_dataset: dict[str, dict[str, tuple[Cut, ...]]] = {}
-    for number, name in (datasets or {}).items():
-        found = _sum_over([commit for commit in ledger if commit.dataset == number])
-        for flow in found:
-            of_dataset.setdefault(flow.path, {})[name] = flow.cuts
+    """The sum over all commits, where it means something, and over those of each dataset that has
+    some, if there are several. A path whose filters were not the same in all has none. `datasets`:
+    by number; `are_normalised`: whether the weights of the cutflow are, by cross sections."""
+    own = datasets or {}
+    no_sum = _no_sum(own.values(), are_normalised)
+    kinds = {
+        "simulation": [n for n, each in own.items() if not each.is_data and are_normalised],
+        "data": [n for n, each in own.items() if each.is_data],
+    }
+    several = {kind: numbers for kind, numbers in kinds.items() if len(numbers) > 1}
+    of_kinds = _sums_of(ledger, several if are_mixed(own.values()) else {})
+    of_datasets = _sums_of(ledger, {each.name: [n] for n, each in own.items()})
     return tuple(
         replace(
             flow,
             cuts=() if no_sum else flow.cuts,
-            datasets=of_dataset.get(flow.path, {}),
+            datasets=of_datasets.get(flow.path, {}),
             no_sum=no_sum,
+            data=tuple(own[n].name for n in kinds["data"]),
+            sums=of_kinds.get(flow.path, {}),
         )
         for flow in _sum_over(ledger)
     )
+
+
+def _no_sum(datasets: Collection[DatasetApart], are_normalised: bool) -> str:
+    """Why the cutflows of datasets are not added; "" if they are, or there are not several. Events
+    of simulated samples mean nothing together until they are weighed by their cross sections."""
+    if are_mixed(datasets):
+        return "data and simulation are not added"
+    if are_normalised or all(each.is_data for each in datasets):
+        return ""
+    return (
+        "simulated datasets are not added: monitoring.cutflow_weight names no weight that is made"
+        " of lumi_weight"
+    )
+
+
+def _sums_of(
+    ledger: Sequence[Commit], groups: Mapping[str, Sequence[int]]
+) -> dict[str, dict[str, tuple[Cut, ...]]]:
+    """By path and name of a group, the sum over its datasets, given by number."""
+    found: dict[str, dict[str, tuple[Cut, ...]]] = {}
+    for name, numbers in groups.items():
+        for flow in _sum_over([commit for commit in ledger if commit.dataset in numbers]):
+            found.setdefault(flow.path, {})[name] = flow.cuts
+    return found
 
 
 def _sum_over(ledger: Sequence[Commit]) -> tuple[PathCutflow, ...]:

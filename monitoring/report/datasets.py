@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from forkrun.base.destinations import DatasetApart, are_mixed, datasets_in
+from forkrun.base.destinations import DatasetApart, datasets_in
 from forkrun.base.lumis import Integers, Keys, lumi_keys, number_keys
 from forkrun.monitoring.records import RunRecords
 from forkrun.rundir.ledger import Commit
@@ -133,17 +133,3 @@ def _n_of_one(keys: Keys, commits: Sequence[Commit]) -> int:
     of_several = [keys[line.places] for line in commits if line.n_units > 1]
     firsts, _ = number_keys(np.concatenate([lumi_keys(*first.T), *of_several]))
     return len(firsts)
-
-
-def no_sum_over(records: RunRecords) -> str:
-    """Why the cutflows of datasets are not added; "" if they are, or there are not several. Events
-    of simulated samples mean nothing together until they are weighed by their cross sections."""
-    datasets = datasets_in(records.config).values()
-    if are_mixed(datasets):
-        return "data and simulation are not added"
-    if all(each.is_data for each in datasets) or records.datasets.get("weights_are_normalised"):
-        return ""
-    return (
-        "simulated datasets are not added: monitoring.cutflow_weight names no weight that is made"
-        " of lumi_weight"
-    )

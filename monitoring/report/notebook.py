@@ -2,63 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.quantities import count
+from forkrun.errors import ConfigError
 from forkrun.monitoring.report import tables
-from forkrun.monitoring.report.parts import Part, html_of, text_of
+from forkrun.monitoring.report.parts import html_of, text_of
 from forkrun.monitoring.report.sections import overview, problem_of, remarks
-from forkrun.monitoring.tables import Table
+from forkrun.monitoring.tables import Table, efficiency
+
+Flow = Mapping[str, Any]
+"""The cutflow of a path, as in report.json."""
+_EFFICIENCIES = ("step", "total", "weighted_step", "weighted_total")
 
 
-class Cuts(list[dict[str, Any]]):
-    """What the filters of a path left, as in report.json: for its beginning and for each filter.
-    `print` shows a table. `datasets`: the same of each dataset, by name, where there are several;
-    this one is then their sum, or empty: `no_sum` says why."""
+class CutRow(dict[str, Any]):
+    """What a filter left, as in report.json; `print` shows a line."""
 
-    def __init__(
-        self,
-        path: str,
-        cuts: Sequence[Mapping[str, Any]],
-        datasets: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-        no_sum: str = "",
-    ) -> None:
-        super().__init__(map(dict, cuts))
-        self._path, self.no_sum = path, no_sum
-        self.datasets = {name: Cuts(path, of_one) for name, of_one in (datasets or {}).items()}
+    def __str__(self) -> str:
+        said = f"{self['after'] or '(all)'}: {count(self['n_events'])} events"
+        if not self["after"] or not self["step"] or not self["total"]:
+            return said
+        of_last, of_all = efficiency(self["step"]), efficiency(self["total"])
+        return f"{said}, {of_last} of the last, {of_all} of all"
+
+    __repr__ = __str__
+
+
+class Cuts(list[CutRow]):
+    """What the filters of a path left: for its beginning and for each filter. `print` and notebooks
+    show a table. `datasets`: the same of each dataset, by name, where there are several; this one
+    is then their sum, or empty: `no_sum` says why."""
+
+    def __init__(self, flow: Flow, name: str = "") -> None:
+        """`name`: of the dataset."""
+        super().__init__(map(CutRow, flow["cuts"]))
+        self._flow = {"data": (), "sums": {}, **flow}
+        self.no_sum = str(flow["no_sum"])
+        one = {"datasets": {}, "no_sum": "", "data": (), "sums": {}}
+        self.datasets = {
+            each: Cuts({**flow, **one, "cuts": cuts}, each)
+            for each, cuts in flow["datasets"].items()
+        }
+        self._name = name
 
     def __getitem__(self, place: Any) -> Any:
         """Raises IndexError that says where to look if there is no sum over datasets."""
         if self.no_sum:
             names = ", ".join(f'"{name}"' for name in self.datasets)
-            look = f'result.cutflow["{self._path}"].datasets has those of {names}'
+            look = f'result.cutflow["{self._flow["path"]}"].datasets has those of {names}'
             raise IndexError(f"{self.no_sum}; {look}")
         return super().__getitem__(place)
 
-    @property
-    def _parts(self) -> list[Part]:
-        flow = {"path": self._path, "cuts": [*self], "datasets": self.datasets}
-        return tables.cutflow([{**flow, "n_units_missing": 0, "no_sum": self.no_sum}])
+    def records(self) -> list[dict[str, Any]]:
+        """A flat dict for each dataset and filter, of which pandas and polars make tables: path,
+        dataset ("" if there are not several), is_data, filter ("" at the beginning), n_events,
+        sum_weights, …, and efficiencies with the ends of their intervals: step, step_low, …"""
+        if self.datasets:
+            rows = [row for cuts in self.datasets.values() for row in cuts.records()]
+            return [{**row, "is_data": row["dataset"] in self._flow["data"]} for row in rows]
+        place = {"path": self._flow["path"], "dataset": self._name, "is_data": False}
+        return [{**place, **_flat(cut)} for cut in self]
+
+    def to_pandas(self) -> Any:
+        """A DataFrame: rows are filters, columns (dataset, value), or values if there are not
+        several datasets. Raises ConfigError if pandas is not installed."""
+        return _frame(self.records(), bool(self.datasets))
 
     def __str__(self) -> str:
-        return text_of(self._parts).partition("\n")[2]  # without the title
+        return _text([self._flow])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-        return html_of(self._parts)
+        return html_of(tables.cutflow([self._flow]))
 
 
 class Cutflows(dict[str, Cuts]):
     """What the filters left, by path; `print` and notebooks show a table."""
 
+    @classmethod
+    def of(cls, flows: Iterable[Flow]) -> Cutflows:
+        return cls({flow["path"]: Cuts(flow) for flow in flows})
+
+    def records(self) -> list[dict[str, Any]]:
+        """Those of all paths."""
+        return [row for cuts in self.values() for row in cuts.records()]
+
+    def to_pandas(self) -> Any:
+        """That of all paths."""
+        return _frame(self.records(), any(cuts.datasets for cuts in self.values()))
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self.values()))
+        return _text([cuts._flow for cuts in self.values()])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""
-        return "".join(cuts._repr_html_() for cuts in self.values())
+        return html_of(tables.cutflow([cuts._flow for cuts in self.values()]))
+
+
+def _text(flows: Sequence[Flow]) -> str:
+    if not flows:
+        return "no cutflow: no path has a filter, or the job does not count (monitoring.cutflow)"
+    return text_of(tables.cutflow(flows)).removeprefix("Cutflow\n")
+
+
+def _flat(cut: Mapping[str, Any]) -> dict[str, Any]:
+    flat = {"filter": cut["after"]}
+    flat |= {key: value for key, value in cut.items() if key not in ("after", *_EFFICIENCIES)}
+    for key in _EFFICIENCIES:
+        value = cut[key] or {}
+        flat |= {key: value.get("value")}
+        flat |= {f"{key}_{end}": value.get(end) for end in ("low", "high")}
+    return flat
+
+
+def _frame(records: Sequence[Mapping[str, Any]], is_by_dataset: bool) -> Any:
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "to_pandas() needs pandas: pip install pandas; records() does not"
+        ) from None
+    frame = pandas.DataFrame.from_records(records).set_index(["path", "filter"])
+    values = frame.drop(columns=["dataset", "is_data"])
+    if not is_by_dataset:
+        return values
+    return pandas.concat(dict(iter(values.groupby(frame["dataset"], sort=False))), axis=1)
 
 
 class Datasets(dict[str, dict[str, Any]]):
@@ -69,7 +145,9 @@ class Datasets(dict[str, dict[str, Any]]):
         return tables.datasets([*self.values()])
 
     def __str__(self) -> str:
-        return self._table.text() if self else "{}"
+        return self._table.text() if self else "the job has not several datasets"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """As notebooks show it."""

@@ -22,7 +22,6 @@ from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
 from forkrun.monitoring.report.datasets import (
     DatasetCounts,
     count_datasets,
-    no_sum_over,
     yields_that_lack,
 )
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
@@ -161,7 +160,6 @@ def summarize(
     """Turns a run directory's records into the values of a report, of all sessions. `on_nodes`:
     what the nodes of the job have reported."""
     events = count_events(records)
-    names = {n: dataset.name for n, dataset in datasets_in(records.config).items()}
     course = _course_of_nodes(records, on_nodes) if on_nodes else _course_of_sessions(records)
     recovery = _recovered(records, on_nodes)
     deaths = [each.child for each in recovery]
@@ -176,7 +174,11 @@ def summarize(
         children=children,
         recovery=recovery,
         datasets=count_datasets(records),
-        cutflow=summarize_cutflow(records.ledger, names, no_sum_over(records)),
+        cutflow=summarize_cutflow(
+            records.ledger,
+            datasets_in(records.config),
+            are_normalised=bool(records.datasets.get("weights_are_normalised")),
+        ),
         notes=tuple(records.plan.get("notes", ())),
         warnings=_warnings(records, on_nodes),
         damaged=records.damaged,

@@ -3,20 +3,20 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from forkrun.base.quantities import DASH, count
 from forkrun.monitoring.report.parts import Part
-from forkrun.monitoring.tables import Column, Table
+from forkrun.monitoring.tables import Column, Table, cell
 
 Json = Mapping[str, Any]
 
 _MOST_ROWS = 12
 _MOST_CHILDREN = 32
 _MOST_LINES = 100
-_MOST_BESIDE = 7
+_MOST_DATASETS = 4
 """Datasets in one table."""
 
 
@@ -266,31 +266,56 @@ _CUTS = (
 
 
 def cutflow(flows: Sequence[Json]) -> list[Part]:
-    """What each filter left: of all events, or where there is no sum over datasets, of each of
-    these; then what the last one left of each dataset. Pages have all cuts of each dataset."""
+    """What each filter left of all events, or of each dataset, data apart from simulation."""
     if not flows:
         return []
     names = list(dict.fromkeys(name for flow in flows for name in flow["datasets"]))
-    parts: list[Part] = []
-    if flows[0]["no_sum"]:
-        begins = range(0, len(names), _MOST_BESIDE)
-        parts += [_beside(flows, names[n : n + _MOST_BESIDE]) for n in begins]
-    else:
+    data = [name for name in names if name in flows[0]["data"]]
+    simulation = [name for name in names if name not in data]
+    parts: list[Part] = [*_by_dataset(flows, "simulation", simulation, "data" * bool(data))]
+    parts += _by_dataset(flows, "data", data, "simulation" * bool(simulation))
+    if not names:
         rows = [row for flow in flows for row in _cuts(flow["cuts"], flow["path"])]
         parts.append(Table("Cutflow", (Column("path", "path"), *_CUTS), rows, _MOST_LINES))
-    if names:
-        parts.append(_left(flows))
-        parts += [
-            Table(f"Path {flow['path']}, dataset {name}", _CUTS, _cuts(cuts), folded=True)
-            for flow in flows
-            for name, cuts in flow["datasets"].items()
-        ]
     missing = flows[0]["n_units_missing"]
     notes = [
         flows[0]["no_sum"],
         f"Without {count(missing)} units that were not counted" * (missing > 0),
     ]
     return [*parts, *filter(None, notes)]
+
+
+def _by_dataset(
+    flows: Sequence[Json], kind: str, names: Sequence[str], others: str
+) -> Iterator[Table]:
+    """A column for each of these datasets, some in a table, and for their sum, if it means
+    something. `others`: the kind of the datasets in other tables, if there are such."""
+    for first in range(0, len(names), _MOST_DATASETS):
+        shown = names[first : first + _MOST_DATASETS]
+        of_flows = [[flow["datasets"].get(name, ()) for name in shown] for flow in flows]
+        sums = [flow["sums"].get(kind, ()) if others else flow["cuts"] for flow in flows]
+        if len(names) > 1 and any(sums) and first + _MOST_DATASETS >= len(names):
+            shown = [*shown, "all"]
+            of_flows = [[*of, total] for of, total in zip(of_flows, sums, strict=True)]
+        paths = [flow["path"] for flow in flows]
+        rows = [row for each in zip(paths, of_flows, strict=True) for row in _filters(*each)]
+        columns = [Column(str(n), name, "text", word="dataset") for n, name in enumerate(shown)]
+        head = (Column("path", "path"), Column("after", "after"), Column("kind", "kind"))
+        yield Table(
+            f"Cutflow of {kind}" if others else "Cutflow", (*head, *columns), rows, _MOST_LINES
+        )
+
+
+def _filters(path: str, of_each: Sequence[Sequence[Json]]) -> Iterator[Json]:
+    """Rows of a path: for each filter, those of _CUTS that have a value."""
+    for n, at_once in enumerate(zip_longest(*map(_cuts, of_each), fillvalue=None)):
+        after = next(cut["after"] for cut in at_once if cut)
+        place = {"path": path if n == 0 else "", "after": after}
+        for column in _CUTS[1:]:
+            values = [cell(cut or {column.key: None}, column) for cut in at_once]
+            if set(values) - {"", DASH}:
+                yield {**place, "kind": column.title, **{str(k): v for k, v in enumerate(values)}}
+                place = {"path": "", "after": ""}
 
 
 def _cuts(cuts: Iterable[Json], path: str = "") -> list[Json]:
@@ -305,55 +330,6 @@ def _cuts(cuts: Iterable[Json], path: str = "") -> list[Json]:
         }
         for n, cut in enumerate(cuts)
     ]
-
-
-def _beside(flows: Sequence[Json], names: Sequence[str]) -> Table:
-    """What each filter left of these datasets, a column for each."""
-    kinds = {"n_events": "events", "sum_weights": "weights", "missing": "refused as None"}
-    cuts = [cut for flow in flows for of_one in flow["datasets"].values() for cut in _cuts(of_one)]
-    of_all = [k for k in kinds if k == "n_events" or any(cut[k] is not None for cut in cuts)]
-    rows = []
-    for flow in flows:
-        of_each = [_cuts(flow["datasets"].get(name, ())) for name in names]
-        for n, at_once in enumerate(zip_longest(*of_each)):
-            after = next(cut["after"] for cut in at_once if cut)
-            place = {"path": flow["path"] if n == 0 else "", "after": after}
-            for key in of_all:
-                if key == "missing" and not any(cut and cut[key] for cut in at_once):
-                    continue
-                values = [_number(cut, key) for cut in at_once]
-                kind = kinds[key] if len(of_all) > 1 else ""
-                rows.append({**place, "kind": kind, **{str(n): v for n, v in enumerate(values)}})
-                place = {"path": "", "after": ""}
-    columns = [Column(str(n), name, "text", word="dataset") for n, name in enumerate(names)]
-    head = (Column("path", "path"), Column("after", "after"), Column("kind", "kind"))
-    return Table("Cutflow", (*head, *columns), rows, _MOST_LINES)
-
-
-def _number(cut: Json | None, key: str) -> str:
-    value = cut[key] if cut else None
-    return DASH if value is None else f"{value:.6g}" if isinstance(value, float) else count(value)
-
-
-def _left(flows: Sequence[Json]) -> Table:
-    """What the last filter of each path left of each dataset."""
-    rows = [
-        {
-            **cuts[-1],
-            "path": flow["path"] if n == 0 else "",
-            "name": name,
-            "n_all": cuts[0]["n_events"],
-        }
-        for flow in flows
-        for n, (name, cuts) in enumerate(flow["datasets"].items())
-    ]
-    columns = (
-        Column("path", "path"), Column("name", "dataset"), Column("n_all", "events", "count"),
-        Column("n_events", "left", "count", word="events"), Column("total", "of all", "efficiency"),
-        Column("sum_weights", "weights", "number"),
-        Column("weighted_total", "of all", "efficiency"),
-    )  # fmt: skip
-    return Table("Left of each dataset", columns, rows, _MOST_LINES)
 
 
 def _largest(costs: Iterable[Json]) -> list[Json]:

@@ -73,9 +73,13 @@ def test_events_are_counted_behind_each_filter(tmp_path: Path, children: int) ->
     assert "<td>three</td><td>96</td><td>66.7 ± 3.9 %</td><td>40.0 ± 3.2 %</td>" in page
     assert f"<code>{tmp_path / 'run/output/events.root'}</code>" in page
     assert flow._repr_html_() in page
-    assert flow["loose"]._repr_html_() in flow._repr_html_()
-    assert str(flow).startswith(str(flow["skim"]))
+    assert flow["loose"]._repr_html_().partition("<td>loose")[2] in flow._repr_html_()
+    of_all = [line.split() for line in str(flow).splitlines()]
+    assert of_all[:4] == [line.split() for line in str(flow["skim"]).splitlines()]
+    assert repr(flow["skim"]) == str(flow["skim"])
     last = flow["skim"][2]
+    assert str(last) == "three: 96 events, 66.7 ± 3.9 % of the last, 40.0 ± 3.2 % of all"
+    assert str(flow["skim"][0]) == "(all): 240 events"
     assert last["step"]["value"] == len(MORE) / len(MANY)
     assert last["total"]["value"] == len(MORE) / N_EVENTS
     assert "three      96  66.7 ± 3.9 %  40.0 ± 3.2 %" in (tmp_path / "run/report.txt").read_text()
@@ -124,7 +128,14 @@ def test_weights_are_summed_exactly_through_deaths(tmp_path: Path) -> None:
 def test_nothing_is_counted_where_that_is_switched_off(tmp_path: Path) -> None:
     ended = forkrun("run", job(tmp_path, cutflow=False), "-o", "run", cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert Result.read(tmp_path / "run").cutflow == {}
+    flow = Result.read(tmp_path / "run").cutflow
+    assert flow == {}
+    assert (
+        str(flow)
+        == repr(flow)
+        == ("no cutflow: no path has a filter, or the job does not count (monitoring.cutflow)")
+    )
+    assert flow.records() == []
     assert "Path" not in ended.out
     assert "Cutflow" not in (tmp_path / "run/report.txt").read_text()
 

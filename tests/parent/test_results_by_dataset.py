@@ -238,14 +238,48 @@ def test_data_and_simulation_have_no_sum_and_everything_says_so(folder: Path, on
     with pytest.raises(KeyError, match='no module "sum" has accumulated anything; did you mean'):
         result.accumulators["sum"]
     plain = plain_of(folder)
-    _, *rows = [line.split() for line in str(cuts).splitlines()]
-    assert rows[0] == ["p", "(all)", "events", "120", "120", "60"]
-    assert rows[2] == ["positive", "events", *(str(of.cuts[1][1]) for of in plain.values())]
-    assert rows[3] == ["weights", *(f"{of.cuts[1][2]:.6g}" for of in plain.values())]
+    table = [line for line in str(cuts).splitlines() if line]
+    simulated, data = (table.index(f"Cutflow of {kind}") for kind in ("simulation", "data"))
+    rows = [line.split() for line in table[simulated + 1 : data]]
+    of_sum = [sum(plain[name].cuts[n][1] for name in SIMULATION) for n in range(3)]
+    assert rows[0] == ["path", "after", "kind", "dy", "tt", "all"]
+    assert rows[1] == ["p", "(all)", "events", "120", "60", "180"]
+    counts = [str(plain[name].cuts[1][1]) for name in SIMULATION]
+    assert rows[3] == ["positive", "events", *counts, str(of_sum[1])]
+    weights = [plain[name].cuts[2][2] for name in SIMULATION]
+    assert rows[-3] == ["weights", *(f"{each:.6g}" for each in [*weights, sum(weights)])]
+    assert [line.split() for line in table[data + 1 : data + 3]] == [
+        ["path", "after", "kind", "data"],
+        ["p", "(all)", "events", "120"],
+    ]
+    assert table[-1].strip() == no_sum
+    assert repr(cuts) == str(cuts) == str(result.cutflow) == repr(result.cutflow)
     report = (one / "report.txt").read_text()
     assert str(cuts) in report
     assert f"<p>{no_sum}</p>" in cuts._repr_html_()
     assert "total" not in json.loads((one / "output/accumulators.json").read_bytes())
+
+
+def test_a_cutflow_is_a_frame_of_filters_and_datasets(folder: Path, one: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    cutflow, plain = Result.read(one).cutflow, plain_of(folder)
+    records = cutflow.records()
+    assert records == cutflow["p"].records()
+    assert [
+        (row["dataset"], row["is_data"], row["filter"], row["n_events"], row["sum_weights"])
+        for row in records
+    ] == [(name, name == "data", *cut) for name, of in plain.items() for cut in of.cuts]
+    frame = cutflow.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.index) == [("p", name) for name in ("", "positive", "large")]
+    for name, of in plain.items():
+        assert frame[name]["n_events"].tolist() == [n for _, n, _ in of.cuts]
+        passed = of.cuts[2][1] / of.cuts[1][1]
+        step = frame[name].loc[("p", "large")]
+        assert step["step"] == passed
+        assert step["step_low"] < passed < step["step_high"]
+    alone = cutflow["p"].datasets["dy"].to_pandas()
+    assert alone["total"].tolist() == frame["dy"]["total"].tolist()
 
 
 def test_simulation_whose_weights_are_normalised_has_a_sum(folder: Path, tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ class Accumulators(dict[str, dict[str, Any]]):
             return cls(content.get("total") or {}, content.get("datasets"))
         return cls(content)
 
+    def __repr__(self) -> str:
+        if not self and self.datasets:
+            return f"data and simulation are not added; datasets: {dict(self.datasets)}"
+        return super().__repr__()
+
     def __missing__(self, label: str) -> dict[str, Any]:
         known = {**self, **{of: {} for each in self.datasets.values() for of in each}}
         if not self and label in known:
