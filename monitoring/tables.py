@@ -28,11 +28,13 @@ def rate(value: float | None) -> str:
 
 
 def measured(value: Mapping[str, Any]) -> str:
-    """`1.2 s ± 3.0 %  0.95 ×`: `value` in its own `form`, `noise` of its repeats, and `ratio`."""
+    """`1.2 s ± 3.0 %  0.95 × *`: `value` in its own `form`, `noise` of its repeats, and `ratio`,
+    with a star if it `is_beyond_noise`."""
     noise = value.get("noise")
     said = f" ± {percent(noise / 2, value.get('digits', 1))}" if noise is not None else ""
     ratio = f"  {value['ratio']:.2f} ×" if value.get("ratio") is not None else ""
-    return f"{FORMS[value['form']](value['value'])}{said}{ratio}"
+    star = " *" if ratio and value.get("is_beyond_noise") else ""
+    return f"{FORMS[value['form']](value['value'])}{said}{ratio}{star}"
 
 
 FORMS: dict[str, Callable[[Any], str]] = {

@@ -21,13 +21,16 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 class Spread(Struct, frozen=True):
     """Median of repeats, the lowest and the highest; `ratio`: of medians, to that of the first
-    column, None where one of them is not known, or the first one 0 and the other not."""
+    column, None where one of them is not known, or the first one 0 and the other not.
+    `is_beyond_noise`: whether none of the repeats is among those of the first column; None where
+    one of the two has no repeats."""
 
     value: float
     low: float
     high: float
     n: int
     ratio: float | None
+    is_beyond_noise: bool | None = None
 
     @property
     def noise(self) -> float | None:
@@ -119,8 +122,15 @@ def _spreads(
         value = median(known)
         base = median(reference) if reference else 0.0
         ratio = value / base if base else 1.0 if reference and not value else None
-        spreads[name] = Spread(value, min(known), max(known), len(known), ratio)
+        beyond = _is_beyond_noise(known, reference)
+        spreads[name] = Spread(value, min(known), max(known), len(known), ratio, beyond)
     return spreads
+
+
+def _is_beyond_noise(values: Sequence[float], first: Sequence[float]) -> bool | None:
+    if min(len(values), len(first)) < 2:
+        return None
+    return min(values) > max(first) or max(values) < min(first)
 
 
 def _same_outputs(runs: Sequence[Run], first: Sequence[Run]) -> dict[str, bool | None]:

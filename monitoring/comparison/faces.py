@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import asdict
 
-from forkrun.base.quantities import DASH
+from forkrun.base.quantities import DASH, duration
 from forkrun.monitoring import tables
 from forkrun.monitoring.comparison.compare import Column, Spread
-from forkrun.monitoring.comparison.runs import FIGURES
+from forkrun.monitoring.comparison.runs import FIGURES, Run
 from forkrun.monitoring.report.page.words import WORDS
 from forkrun.monitoring.report.page.write import page_of
-from forkrun.monitoring.report.parts import Section, text_of
+from forkrun.monitoring.report.parts import Fact, Facts, Section, text_of
 
 _MOST_ROWS = 12
 _SAME = {True: "the same", False: "DIFFER", None: "not known"}
-_SAID = "Ratios are to the first. Repeats of one job are one column: median ± half of their range."
+_SAID = (
+    "Ratios are to the first. Repeats of one job are one column: median ± half of their range."
+    " *: no repeat is among those of the first column."
+)
+_FIRST = ("rate", "memory", "read")
+"""Figures that people look at first."""
 
 
 def format_comparison(columns: Sequence[Column]) -> str:
@@ -41,6 +47,7 @@ def _sections(columns: Sequence[Column]) -> list[Section]:
     forms = {figure.text: (figure.form, figure.word) for figure in FIGURES.values()}
     modules, read = (_largest([getattr(c, of) for c in columns]) for of in ("modules", "columns"))
     return [
+        Section("differences", "Differences", [_differences(columns)]),
         Section("runs", "Runs", [_runs(columns), _SAID]),
         Section("figures", "Figures", [_compared("Figures", "figure", figures, forms)]),
         Section(
@@ -51,6 +58,58 @@ def _sections(columns: Sequence[Column]) -> list[Section]:
         Section("input", "Input", [_compared("Bytes read per event", "column", read, form="size")]),
         Section("outputs", "Outputs", [_outputs(columns)]),
     ]
+
+
+def _differences(columns: Sequence[Column]) -> Facts:
+    """For each column after the first: what matters most."""
+    first = columns[0]
+    facts = []
+    for n, column in enumerate(columns[1:], start=2):
+        said = [_outputs_in_words(column), *map(partial(_figure_in_words, column), _FIRST)]
+        said += [_slower_module(first, column), _what_changed(first.runs[0], column.runs[0])]
+        facts.append(Fact(f"[{n}] to [1]", " · ".join(filter(None, said))))
+    return Facts(facts, title="Differences")
+
+
+def _outputs_in_words(column: Column) -> str:
+    other = [label for label, is_same in column.same_outputs.items() if is_same is False]
+    if other:
+        return f"outputs DIFFER: {', '.join(other)}"
+    return "outputs the same" if all(column.same_outputs.values()) and column.same_outputs else ""
+
+
+def _figure_in_words(column: Column, name: str) -> str:
+    spread = column.figures.get(name)
+    if spread is None or spread.ratio is None:
+        return ""
+    within = {False: ", within the noise", True: ", beyond the noise", None: ""}
+    return f"{FIGURES[name].word} {spread.ratio:.2f} ×{within[spread.is_beyond_noise]}"
+
+
+def _slower_module(first: Column, column: Column) -> str:
+    """The module whose time per event changed most."""
+    changes = {
+        name: spread.value - first.modules[name].value
+        for name, spread in column.modules.items()
+        if name in first.modules and spread.is_beyond_noise is not False
+    }
+    name = max(changes, key=lambda name: abs(changes[name]), default=None)
+    if name is None or not changes[name]:
+        return ""
+    change = f"{duration(abs(changes[name]))} {'more' if changes[name] > 0 else 'less'}"
+    return f"module {name} {change} per event"
+
+
+def _what_changed(first: Run, run: Run) -> str:
+    names = ("configuration", "forkrun", "machine", "children", "threads")
+    pairs = zip(
+        names,
+        (*first.kind, first.children, first.threads),
+        (*run.kind, run.children, run.threads),
+        strict=True,
+    )
+    changed = [name for name, before, after in pairs if before != after]
+    return f"changed: {', '.join(changed)}" if changed else ""
 
 
 def _runs(columns: Sequence[Column]) -> tables.Table:
@@ -107,7 +166,13 @@ def _cell(spread: Spread | None, form: str, n: int) -> dict[str, Any] | None:
     if spread is None:
         return None
     ratio = spread.ratio if n else None
-    return {"value": spread.value, "form": form, "noise": spread.noise, "ratio": ratio}
+    return {
+        "value": spread.value,
+        "form": form,
+        "noise": spread.noise,
+        "ratio": ratio,
+        "is_beyond_noise": bool(spread.is_beyond_noise),
+    }
 
 
 def _largest(found: Sequence[Mapping[str, Spread]]) -> dict[str, list[Spread | None]]:

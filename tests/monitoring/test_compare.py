@@ -50,6 +50,28 @@ def test_repeats_are_one_column_with_their_median_and_noise(make_run: Callable[.
     assert second.same_outputs == {"events": True}
 
 
+def test_a_difference_is_marked_where_no_repeat_is_among_the_others(
+    make_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = {"a": (100, 120, 110), "b": (118, 125, 130), "c": (121, 125, 130), "d": (90,)}
+    runs = [
+        make_run(f"{job}{n}", rate, job=job)
+        for job, each in rates.items()
+        for n, rate in enumerate(each)
+    ]
+    columns = compare([read_run(path) for path in runs])
+    found = [column.figures["rate"].is_beyond_noise for column in columns]
+    assert found == [False, False, True, None]
+    assert main(["compare", *map(str, runs)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" · ")[1] for line in lines if " to [1] " in line] == [
+        "rate 1.14 ×, within the noise", "rate 1.14 ×, beyond the noise", "rate 0.82 ×",
+    ]  # fmt: skip
+    assert all("outputs the same" in line for line in lines if " to [1] " in line)
+    (rate,) = (line for line in lines if line.strip().startswith("events of the whole job"))
+    assert rate.count("1.14 × *") == rate.count("*") == 1
+
+
 def test_times_of_threads_are_compared_by_event(make_run: Callable[..., Path]) -> None:
     """Half of the times of one run are missing: their process was killed."""
     whole, half = make_run("a", 100), make_run("b", 100, job="other")

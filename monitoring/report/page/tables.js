@@ -12,7 +12,7 @@ const FORMS = {
   words: String, text: String, word: ([text, term]) => word(term || text, text), count, time: took, size: (bytes) => (bytes < 10 && bytes % 1 ? `${bytes.toFixed(2)} B` : size(bytes)), share: percent, rate,
   ratio: (value) => value.toFixed(2), number: (value) => String(Number(value.toPrecision(6))),
   efficiency: ({ value, low, high }) => `${percent(value)} (${percent(low)} to ${percent(high)})`,
-  measured: ({ value, form, noise, ratio }) => `${FORMS[form](value)}${noise === null ? "" : ` ± ${percent(noise / 2)}`}${ratio === null ? "" : `  ${ratio.toFixed(2)} ×`}`,
+  measured: ({ value, form, noise, ratio, is_beyond_noise: star }) => `${FORMS[form](value)}${noise === null ? "" : ` ± ${percent(noise / 2)}`}${ratio === null ? "" : `  ${ratio.toFixed(2)} ×${star ? " *" : ""}`}`,
 };
 const isText = (column) => ["words", "word"].includes(column.form ?? "words");
 
