@@ -9,10 +9,9 @@
 #include <TFile.h>
 #include <TObjString.h>
 
+#include <forkrun/formats/merge/merger.hpp>
 #include <forkrun/formats/merge/ntuples_as_trees.hpp>
 #include <forkrun/formats/merge/origins.hpp>
-#include <forkrun/formats/merge/plain_merger.hpp>
-#include <forkrun/formats/merge/root_merger.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/merge/merged_structure.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -45,19 +44,24 @@ class Carried {
     return *ntuples;
   }
 
-  template <typename Merger>
   void add_to(Merger& merger, TreeFile& file, std::size_t number) const {
     if (!identities_.empty()) {
       file.check_identity(identities_.at(number));
     }
-    merger.add(file);
+    add(merger, file);
     if (const auto& ntuples = ntuples_of(file, number); !ntuples.names().empty()) {
       TreeFile trees{ntuples.path()};
-      merger.add(trees);
+      add(merger, trees);
     }
   }
 
  private:
+  static void add(Merger& merger, TreeFile& file) {
+    if (!merger.add(file)) {
+      throw InputError(file.path() + " was changed while it was merged");
+    }
+  }
+
   const std::vector<FileIdentity>& identities_;
   std::string output_;
   mutable std::map<std::size_t, std::unique_ptr<NtuplesAsTrees>> ntuples_;
@@ -112,45 +116,17 @@ std::optional<std::set<std::string>> plain_trees(const Carried& carried) {
   return names;
 }
 
-/// False if ROOT is needed: the output is as it was then.
-bool carry_without_root(const Carried& carried, const std::string& output_path) {
-  const auto output = reopen_with_trees(output_path);
-  if (!output) {
-    return false;
-  }
-  TreeFile first{carried.inputs.front()};
-  PlainMerger merger{*output,
-                     {first.compression()},
-                     BasketCheck::Depth::headers,
-                     [&](const std::string& tree) { return carried.wants(tree); },
-                     Origins{true},
-                     Ntuples::passed_over};
-  for (std::size_t i = 0; i < carried.inputs.size(); ++i) {
-    TreeFile file{carried.inputs[i]};
-    carried.add_to(merger, file, i);
-  }
-  merger.finish();
-  output->close();
-  merger.check(output_path);
-  return true;
-}
-
-std::vector<std::string> carry_with_root(
-    const Carried& carried, const std::string& output_path, OutputMode mode,
-    IfTheyDiffer if_they_differ, std::map<std::string, std::vector<std::string>> only_branches) {
-  auto first = std::make_unique<TreeFile>(carried.inputs.front());
-  const auto compression = first->compression();
-  OutputFile output{output_path, compression, mode};
+/// Adds to a file that is written without ROOT, or with it. Gives the names of what ROOT carried.
+template <typename File>
+std::vector<std::string> carry_to(File& output, const Carried& carried,
+                                  const std::string& output_path, TreeFile& first,
+                                  MergeSettings settings = {}) {
+  settings.treatment.compression = first.compression();
   const auto wanted = [&](const std::string& path) {
     return carried.wants(path) ? std::optional{path} : std::nullopt;
   };
-  RootMerger merger{output,
-                    {.treatment = {compression},
-                     .if_they_differ = if_they_differ,
-                     .only_branches = std::move(only_branches)},
-                    wanted,
-                    Origins{true}};
-  carried.add_to(merger, *first, 0);
+  Merger merger{output, std::move(settings), wanted, Origins{true}};
+  carried.add_to(merger, first, 0);
   for (std::size_t i = 1; i < carried.inputs.size(); ++i) {
     TreeFile file{carried.inputs[i]};
     carried.add_to(merger, file, i);
@@ -159,6 +135,18 @@ std::vector<std::string> carry_with_root(
   output.close();
   merger.check(output_path);
   return merger.names();
+}
+
+std::vector<std::string> carry_with_root(const Carried& carried, const std::string& output_path,
+                                         OutputMode mode, IfTheyDiffer if_they_differ,
+                                         BranchesThatDiffer branches) {
+  MergeSettings settings{.if_they_differ = if_they_differ};
+  if (branches == BranchesThatDiffer::leave_out) {
+    settings.only_branches = common_branches_of(carried);
+  }
+  TreeFile first{carried.inputs.front()};
+  OutputFile output{output_path, first.compression(), mode};
+  return carry_to(output, carried, output_path, first, std::move(settings));
 }
 
 }  // namespace
@@ -173,15 +161,17 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
   }
   const Carried carried{inputs, exclude, identities, output_path};
   return naming_inputs(inputs, output_path, [&]() -> std::vector<std::string> {
-    if (branches == BranchesThatDiffer::leave_out) {
-      return carry_with_root(carried, output_path, OutputMode::update, if_they_differ,
-                             common_branches_of(carried));
+    const auto trees =
+        branches == BranchesThatDiffer::leave_out ? std::nullopt : plain_trees(carried);
+    const auto plain = trees && !trees->empty() ? reopen_with_trees(output_path) : nullptr;
+    if (plain) {
+      TreeFile first{inputs.front()};
+      carry_to(*plain, carried, output_path, first);
     }
-    const auto trees = plain_trees(carried);
-    if (trees && (trees->empty() || carry_without_root(carried, output_path))) {
+    if (plain || (trees && trees->empty())) {
       return {trees->begin(), trees->end()};
     }
-    return carry_with_root(carried, output_path, OutputMode::update, if_they_differ, {});
+    return carry_with_root(carried, output_path, OutputMode::update, if_they_differ, branches);
   });
 }
 
@@ -208,11 +198,8 @@ void check_carried(const std::vector<std::string>& inputs, const std::string& sc
                    BranchesThatDiffer branches) {
   const std::vector<FileIdentity> any;
   const Carried carried{inputs, exclude, any, scratch};
-  const bool are_common = branches == BranchesThatDiffer::leave_out;
   naming_inputs(inputs, scratch, [&] {
-    return carry_with_root(carried, scratch, OutputMode::create, if_they_differ,
-                           are_common ? common_branches_of(carried)
-                                      : std::map<std::string, std::vector<std::string>>{});
+    return carry_with_root(carried, scratch, OutputMode::create, if_they_differ, branches);
   });
 }
 

@@ -9,10 +9,9 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/merge/joined_ntuples.hpp>
+#include <forkrun/formats/merge/merger.hpp>
 #include <forkrun/formats/merge/ntuples_as_trees.hpp>
 #include <forkrun/formats/merge/origins.hpp>
-#include <forkrun/formats/merge/plain_merger.hpp>
-#include <forkrun/formats/merge/root_merger.hpp>
 #include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -97,36 +96,36 @@ class FileMerge {
     if (!output) {
       return {};
     }
-    PlainMerger merger{
-        *output,        treatment_of(request_, compression),
-        request_.check, [&](const std::string& path) { return wanted(path).has_value(); },
-        origins_,       Ntuples::passed_over};
-    const auto add = [&](std::size_t number) { return add_to(merger, number); };
-    if (!std::ranges::all_of(std::views::iota(std::size_t{}, request_.inputs.size()), add)) {
-      if (ntuples_.paths().empty()) {
-        output->abandon();
-      }
-      return {};
+    auto entries = add_all(*output, compression);
+    if (!entries && ntuples_.paths().empty()) {
+      output->abandon();
     }
-    auto entries = merger.finish();
-    output->close();
-    return finished(merger, std::move(entries));
+    return entries;
   }
 
   std::map<std::string, std::int64_t> add_with_root(Compression compression) {
     OutputFile output{request_.output, compression,
                       ntuples_.paths().empty() ? OutputMode::create : OutputMode::update};
-    RootMerger merger{output,
-                      {treatment_of(request_, compression),
-                       request_.check,
-                       request_.if_they_differ,
-                       {},
-                       request_.trees.has_value(),
-                       request_.note ? UnknownReferences::leave_out : UnknownReferences::error},
-                      [&](const std::string& path) { return wanted(path); },
-                      origins_};
+    return add_all(output, compression).value();
+  }
+
+  /// None if ROOT is needed, and the output is not written with it.
+  template <typename File>
+  std::optional<std::map<std::string, std::int64_t>> add_all(File& output,
+                                                             Compression compression) {
+    Merger merger{output,
+                  {treatment_of(request_, compression),
+                   request_.check,
+                   request_.if_they_differ,
+                   {},
+                   request_.trees.has_value(),
+                   request_.note ? UnknownReferences::leave_out : UnknownReferences::error},
+                  [&](const std::string& path) { return wanted(path); },
+                  origins_};
     for (std::size_t number = 0; number < request_.inputs.size(); ++number) {
-      static_cast<void>(add_to(merger, number));
+      if (!add_to(merger, number)) {
+        return {};
+      }
     }
     auto entries = merger.finish();
     output.close();
@@ -134,16 +133,15 @@ class FileMerge {
   }
 
   /// A file, and what RNTuples it has that are to be trees.
-  template <typename Merger>
   bool add_to(Merger& merger, std::size_t number) {
     auto file = std::make_unique<TreeFile>(request_.inputs[number]);
-    bool is_added = is_done(merger, *file);
+    bool is_added = merger.add(*file);
     auto ntuples = std::make_unique<NtuplesAsTrees>(
         *file, [&](const auto& path) { return wanted(path).has_value(); },
         path_of_trees(request_.output, number), NtuplesAsTrees::Says::of_carried);
     if (is_added && !ntuples->names().empty()) {
       auto trees = std::make_unique<TreeFile>(ntuples->path());
-      is_added = is_done(merger, *trees);
+      is_added = merger.add(*trees);
       keep_first(std::move(trees));
     }
     constexpr std::size_t most_empty = 4;
@@ -156,11 +154,6 @@ class FileMerge {
     keep_first(std::move(file));
     return is_added;
   }
-  static bool is_done(PlainMerger& merger, TreeFile& file) { return merger.add(file); }
-  static bool is_done(RootMerger& merger, TreeFile& file) {
-    merger.add(file);
-    return true;
-  }
   /// Merged trees of ROOT take their structure from the first file with them.
   void keep_first(std::unique_ptr<TreeFile> file) {
     constexpr std::size_t n_most = 2;
@@ -169,7 +162,6 @@ class FileMerge {
     }
   }
 
-  template <typename Merger>
   std::map<std::string, std::int64_t> finished(const Merger& merger,
                                                std::map<std::string, std::int64_t> entries) {
     entries.insert(ntuples_.entries().begin(), ntuples_.entries().end());

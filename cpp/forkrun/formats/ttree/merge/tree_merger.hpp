@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <forkrun/formats/root_file/output_file.hpp>
+#include <forkrun/formats/root_file/plain_file.hpp>
 #include <forkrun/formats/table/row_origins.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
@@ -19,6 +21,7 @@
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
+#include <forkrun/formats/ttree/write/plain_tree.hpp>
 #include <forkrun/formats/ttree/write/rebuilt_index.hpp>
 
 class TKey;
@@ -35,15 +38,25 @@ struct TreePlace {
   [[nodiscard]] std::string path() const { return folder.empty() ? name : folder + "/" + name; }
 };
 
+/// The file of a merge: forkrun writes it, with nothing but trees of numbers, or ROOT does.
+struct MergedFile {
+  MergedFile(PlainFile& file) : records{file}, plain{&file} {}
+  MergedFile(OutputFile& file) : records{file}, root{&file} {}
+
+  RecordFile& records;
+  PlainFile* plain{};
+  OutputFile* root{};
+};
+
 /// Joins trees of one structure, in the order in which they are added, by copying their baskets as
 /// they are: large reads, large writes, nothing uncompressed unless baskets are joined. That holds
-/// for branches of objects and those within them as well. ROOT reads the first tree; of those whose
-/// records are alike, forkrun reads where the baskets are, which is most of the work. Trees with
-/// references between objects are copied by ROOT, after the same checks.
+/// for branches of objects and those within them as well. Trees of numbers need no ROOT. Of others
+/// it reads the first one, then records tell where baskets are, which is most of the work. Trees
+/// with references between objects are copied by ROOT, after the same checks.
 class TreeMerger {
  public:
   /// `only`: the top-level branches that are merged, all when none.
-  TreeMerger(OutputFile& output, TreePlace place, const BasketTreatment& treatment,
+  TreeMerger(const MergedFile& output, TreePlace place, const BasketTreatment& treatment,
              BasketCheck::Depth check, std::optional<std::vector<std::string>> only = {});
   ~TreeMerger();
   TreeMerger(const TreeMerger&) = delete;
@@ -51,11 +64,12 @@ class TreeMerger {
 
   [[nodiscard]] const TreePlace& place() const { return place_; }
 
-  /// `key`: of the tree in this file. \throws InputError naming the branches in which the tree
-  /// differs from the first one, or the basket that is damaged.
-  void add(TreeFile& file, const TKey& key);
-  /// These rows of it alone. \throws InputError, also if its objects cannot be taken apart.
-  void add_rows(TreeFile& file, std::span<const RowRange> rows);
+  /// Gives the rows that the tree has in this file; none if ROOT is needed, and the output is not
+  /// written with it. `key`: of the tree there, if ROOT is at hand. \throws InputError naming the
+  /// branches in which the tree differs from the first one, or the basket that is damaged; also if
+  /// not all rows are taken and its objects cannot be taken apart.
+  [[nodiscard]] std::optional<std::int64_t> add(TreeFile& file, const TKey* key,
+                                                const TakenRows& taken);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
   /// Lines about what of the tree is not kept, and about trees that added nothing; once it is
@@ -69,43 +83,60 @@ class TreeMerger {
   }
 
  private:
-  bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
-  void start(TTree& tree, const TreeFile& file, const BranchTree& branches);
-  void note_structure(TreeFile& file, const TKey& key, const BranchTree& branches);
-  void add_to_index(TTree& tree, std::span<const RowRange> rows);
-  bool copy_by_record(TreeFile& file, const TKey& key);
-  void include_ranges(const BranchTree& from);
-  void include_ranges(std::span<const BranchRecord> from);
-  void check_way_of_filling(TTree& tree, const TreeFile& file);
-  void copy(TTree& tree, TreeFile& file, const BranchTree& branches);
-  void copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches);
-  void copy_records(TreeFile& file, const BranchTree& branches, const BasketCheck& check,
-                    std::span<const BasketPlace> places);
-  /// `fills`: ROOT reads all entries and fills them anew, else it copies baskets.
-  void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
+  using BranchOf = std::function<StoredBranch(std::size_t filled)>;
+
+  [[nodiscard]] std::string where(const TreeFile& file) const;
+  std::optional<std::int64_t> add_by_record(TreeFile& file, const TKey* key,
+                                            const TakenRows& taken);
+  bool start(TreeFile& file, TreeRecord& record);
+  [[nodiscard]] std::vector<RowRange> rows_of(const TreeFile& file, const TakenRows& taken,
+                                              std::int64_t n_rows) const;
+  void note_rows(std::span<const RowRange> rows);
+  void join(TreeFile& file, const BasketCheck& check, std::span<const RowRange> rows,
+            const BranchOf& branch_of);
+  void copy_whole(TreeFile& file, const BasketCheck& check, std::span<const BasketPlace> places,
+                  const BranchOf& branch_of);
   [[nodiscard]] std::vector<CopiedBasket> recompressed(TreeFile& file, const BasketCheck& check,
                                                        std::span<const BasketPlace> places);
-  void enter(TreeFile& file, const BranchTree& branches, std::span<const BasketPlace> places,
-             std::span<const CopiedBasket> copied);
-  void note_passed(TreeFile& file, const BranchTree& branches, bool by_root);
-  void rewrite(const BranchTree& branches, TreeFile& file, const BasketPlace& place);
-  void join(TreeFile& file, const BranchTree& branches, std::span<const RowRange> rows);
-  void note_branches();
+  void rewrite(TreeFile& file, const BasketPlace& place, const BranchOf& branch_of);
+  void note_passed(TreeFile& file, std::size_t branch, const BranchOf& branch_of);
 
-  OutputFile& output_;
+  // With ROOT:
+  [[nodiscard]] std::optional<TreeRecord> record_beside_root(TreeFile& file, const TKey& key) const;
+  std::int64_t add_by_root(TreeFile& file, const TKey& key, const TakenRows& taken);
+  bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
+  void start(TTree& tree, const TreeFile& file, const BranchTree& branches);
+  void start_without_entries();
+  void note_structure(TreeFile& file, const TKey& key, const BranchTree& branches);
+  void add_to_index(TTree& tree, std::span<const RowRange> rows);
+  void include_ranges(const BranchTree& from);
+  void check_way_of_filling(TTree& tree, const TreeFile& file);
+  void check_taken_apart(TTree& tree, const TreeFile& file, const BranchTree& branches) const;
+  [[nodiscard]] BranchOf stored_by_root(TTree& tree, const TreeFile& file,
+                                        const BranchTree& branches) const;
+  void copy(TTree& tree, TreeFile& file, const BranchTree& branches, const TakenRows& taken,
+            std::span<const RowRange> rows);
+  void copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches);
+  /// `fills`: ROOT reads all entries and fills them anew, else it copies baskets.
+  void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
+  void note_branches();
+  void write_by_root();
+
+  MergedFile output_;
   TreePlace place_;
   std::string path_;  ///< of the place
   BasketTreatment treatment_;
   BasketCheck::Depth check_;
   MergedStructure structure_;
-  std::unique_ptr<TTree> tree_;
+  std::unique_ptr<PlainTree> plain_;          ///< that is written without ROOT
+  std::unique_ptr<TTree> tree_;               ///< that ROOT writes
   std::vector<std::string> without_entries_;  ///< files whose branches are others, or not known
   std::unique_ptr<TreeFile> only_without_entries_;
-  BranchTree branches_;
+  BranchTree branches_;  ///< of ROOT's tree
   std::int64_t n_entries_{};
   bool is_by_branch_{};                   ///< the branches were filled one by one
   std::vector<std::int64_t> of_holders_;  ///< entries then, as branches_.holders
-  std::vector<FilledPlace> places_;       ///< as branches_.filled
+  std::vector<FilledPlace> places_;       ///< of the branches with baskets
   std::vector<BranchWriter> writers_;     ///< the same
   RebuiltIndex index_;
   std::size_t n_parts_{};  ///< trees, or rows of trees, that were added

@@ -72,6 +72,16 @@ class BranchOfRoot final : public BranchTarget {
     branch_.AddBasket(basket, true, first_entry);
   }
 
+  void include(const BranchRecord& other) override {
+    const auto leaves = leaves_of(branch_);
+    for (std::size_t i = 0; i < other.leaves.size(); ++i) {
+      if (other.leaves[i]) {
+        include_range(*leaves[i], *other.leaves[i]);
+      }
+    }
+    set_largest_count(branch_, std::max(largest_count(branch_), other.largest_count));
+  }
+
   void finish(std::int64_t n_entries, std::span<const std::int64_t> largest_counts) override {
     const auto leaves = leaves_of(branch_);
     for (const auto& [number, at, size, is_unsigned] : counts()) {

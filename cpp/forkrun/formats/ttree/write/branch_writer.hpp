@@ -54,6 +54,8 @@ class BranchWriter {
              std::uint32_t ends);
   /// The largest counts of an input branch, baskets of which are entered as they are.
   void include_largest(std::span<const std::int64_t> counts);
+  /// The same of one that a record describes.
+  void include(const BranchRecord& other) { branch_->include(other); }
   /// Notes that the next entries of the tree are to be those of an input, which are added as
   /// baskets or by ROOT: in its turn.
   void note_passed(BranchReader& reader);

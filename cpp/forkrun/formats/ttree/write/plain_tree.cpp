@@ -70,6 +70,14 @@ class PlainTree::Branch final : public BranchTarget {
     content.list.baskets.push_back({first_entry, place, header.n_bytes});
   }
 
+  void include(const BranchRecord& other) override {
+    for (std::size_t i = 0; i < other.leaves.size(); ++i) {
+      if (other.leaves[i]) {
+        tree_.include_range(number_, i, *other.leaves[i]);
+      }
+    }
+  }
+
   void finish(std::int64_t n_entries, std::span<const std::int64_t> largest_counts) override {
     tree_.contents_[number_].list.n_entries = n_entries;
     const auto& leaves = members().leaves;

@@ -28,8 +28,6 @@ class PlainTree final : public BranchMaker {
   [[nodiscard]] bool has(const std::string& branch) const override;
   /// One of them by its number. It is not to outlive the tree.
   [[nodiscard]] std::unique_ptr<BranchTarget> branch(std::size_t number);
-  /// Widens the range of a leaf by that of another tree of the same structure.
-  void include_range(std::size_t branch, std::size_t leaf, const LeafRange& range);
 
   /// `column`: not nested.
   [[nodiscard]] std::unique_ptr<BranchTarget> add(const NewBranch& column) override;
@@ -43,6 +41,7 @@ class PlainTree final : public BranchMaker {
 
   [[nodiscard]] std::unique_ptr<BranchTarget> add(BranchMembers branch);
   [[nodiscard]] std::size_t count_with(const std::string& counter);
+  void include_range(std::size_t branch, std::size_t leaf, const LeafRange& range);
 
   std::string path_;
   TreeMembers members_;

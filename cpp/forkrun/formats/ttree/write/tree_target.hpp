@@ -11,6 +11,7 @@
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/tree_record.hpp>
 
 namespace forkrun::root_io {
 
@@ -51,6 +52,8 @@ class BranchTarget {
 
   /// Enters the next basket, which is on file at `place`.
   virtual void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) = 0;
+  /// Widens the ranges of its leaves by those of another one of the same structure.
+  virtual void include(const BranchRecord& other) = 0;
   /// The branch is complete. `largest_counts`: of its leaves, as far as they count.
   virtual void finish(std::int64_t n_entries, std::span<const std::int64_t> largest_counts) = 0;
 };

@@ -26,8 +26,8 @@ namespace forkrun::root_io {
 /// Whether trees of a path are merged, and which cycle of it: "Events;2" where not the newest is.
 using WantedTrees = std::function<std::optional<std::string>(const std::string& path)>;
 
-struct RootMergeSettings {
-  BasketTreatment treatment;
+struct MergeSettings {
+  BasketTreatment treatment{};
   BasketCheck::Depth check = BasketCheck::Depth::headers;
   IfTheyDiffer if_they_differ = IfTheyDiffer::error;
   /// By path of a tree, the top-level branches that are merged, where not all are.
@@ -36,14 +36,16 @@ struct RootMergeSettings {
   UnknownReferences unknown = UnknownReferences::error;
 };
 
-/// Joins whatever files hold but RNTuples, by path within the file, with ROOT. Paths are of keys:
-/// objects may have names of their own, and folders the names of objects.
-class RootMerger {
+/// Joins whatever files hold but RNTuples, by path within the file: trees of numbers without ROOT,
+/// all else with it. Paths are of keys: objects may have names of their own, and folders the names
+/// of objects.
+class Merger {
  public:
-  RootMerger(OutputFile& output, RootMergeSettings settings, WantedTrees wanted, Origins origins);
+  Merger(const MergedFile& output, MergeSettings settings, WantedTrees wanted, Origins origins);
 
-  /// \throws InputError, OutputError
-  void add(TreeFile& file);
+  /// False if ROOT is needed for anything in it, were it only to say what is wrong, and the output
+  /// is not written with it: then it is of no use. \throws InputError, OutputError
+  [[nodiscard]] bool add(TreeFile& file);
   /// Gives the entries by tree. \throws OutputError
   std::map<std::string, std::int64_t> finish();
   /// Lines for people on baskets that were joined, on rows that were left out, and on objects that
@@ -55,9 +57,10 @@ class RootMerger {
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:
+  bool add_plain_trees(TreeFile& file);
   void add_directory(TreeFile& file, TDirectory& directory, const std::string& folder);
   void add_key(TreeFile& file, TKey& key, const std::string& folder);
-  void add_tree(TreeFile& file, TKey& key, const TreePlace& place);
+  bool add_tree(TreeFile& file, const TKey* key, const TreePlace& place);
   void add_folder(TreeFile& file, TKey& key, const std::string& path);
   [[nodiscard]] TreeMerger& merger_of(const TreePlace& place);
   void check_kind(const TreeFile& file, const std::string& path, const std::string& folder,
@@ -68,13 +71,13 @@ class RootMerger {
     std::string kind;
   };
 
-  OutputFile& output_;
-  RootMergeSettings settings_;
+  MergedFile output_;
+  MergeSettings settings_;
   WantedTrees wanted_;
   Origins origins_;
   std::vector<std::unique_ptr<TreeMerger>> trees_;  ///< in the order in which they came
-  ObjectMerger objects_;
-  std::map<std::string, Kind> kinds_;  ///< by path, of objects
+  std::optional<ObjectMerger> objects_;             ///< with ROOT
+  std::map<std::string, Kind> kinds_;               ///< by path, of objects
 };
 
 }  // namespace forkrun::root_io

@@ -1,4 +1,4 @@
-#include <forkrun/formats/merge/root_merger.hpp>
+#include <forkrun/formats/merge/merger.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -37,26 +37,45 @@ bool belongs_to_file(const TKey& key, const std::string& path) {
 
 }  // namespace
 
-RootMerger::RootMerger(OutputFile& output, RootMergeSettings settings, WantedTrees wanted,
-                       Origins origins)
+Merger::Merger(const MergedFile& output, MergeSettings settings, WantedTrees wanted,
+               Origins origins)
     : output_{output},
       settings_{std::move(settings)},
       wanted_{std::move(wanted)},
-      origins_{std::move(origins)},
-      objects_{output, settings_.treatment.compression, settings_.if_they_differ,
-               settings_.unknown} {}
+      origins_{std::move(origins)} {
+  if (output_.root != nullptr) {
+    objects_.emplace(*output_.root, settings_.treatment.compression, settings_.if_they_differ,
+                     settings_.unknown);
+  }
+}
 
-void RootMerger::add(TreeFile& file) {
+bool Merger::add(TreeFile& file) {
+  if (output_.plain != nullptr) {
+    file.check_keys();
+    return add_plain_trees(file);
+  }
   naming_file(file.path(), [&] {
     file.check_keys();
     origins_.begin_file(file);
     add_directory(file, file.file(), "");
   });
-  objects_.end_file(file);
+  objects_->end_file(file);
+  return true;
+}
+
+bool Merger::add_plain_trees(TreeFile& file) {
+  const auto names = file.names_of_trees(Ntuples::passed_over);
+  return names && naming_file(file.path(), [&] {
+           origins_.begin_file(file);
+           return std::ranges::all_of(*names, [&](const auto& name) {
+             return name == origin_record || !wanted_(name) ||
+                    add_tree(file, nullptr, {"", name, name});
+           });
+         });
 }
 
 /// Folders first: ROOT makes none of a name that an object has.
-void RootMerger::add_directory(TreeFile& file, TDirectory& directory, const std::string& folder) {
+void Merger::add_directory(TreeFile& file, TDirectory& directory, const std::string& folder) {
   auto keys = newest_keys(directory);
   std::ranges::stable_partition(
       keys, [](const TKey* key) { return is_folder(TClass::GetClass(key->GetClassName())); });
@@ -69,7 +88,7 @@ void RootMerger::add_directory(TreeFile& file, TDirectory& directory, const std:
   }
 }
 
-void RootMerger::add_key(TreeFile& file, TKey& key, const std::string& folder) {
+void Merger::add_key(TreeFile& file, TKey& key, const std::string& folder) {
   const auto path = path_in(folder, key.GetName());
   const auto asked = wanted_(path);
   const bool can_be_asked_for = !settings_.only_trees || is_tree(key);
@@ -78,13 +97,14 @@ void RootMerger::add_key(TreeFile& file, TKey& key, const std::string& folder) {
   }
   check_kind(file, path, folder, is_tree(key) ? "a tree" : "an object");
   if (is_tree(key)) {
-    add_tree(file, key, {folder, key.GetName(), *asked});
+    const auto* asked_key = *asked == path ? &key : find_object(file.file(), *asked);
+    add_tree(file, asked_key, {folder, key.GetName(), *asked});
   } else if (!ObjectMerger::merges(key) || origins_.takes_object(path)) {
-    objects_.add(file, key, folder);
+    objects_->add(file, key, folder);
   }
 }
 
-TreeMerger& RootMerger::merger_of(const TreePlace& place) {
+TreeMerger& Merger::merger_of(const TreePlace& place) {
   const auto path = place.path();
   const auto known =
       std::ranges::find(trees_, path, [](const auto& tree) { return tree->place().path(); });
@@ -97,36 +117,33 @@ TreeMerger& RootMerger::merger_of(const TreePlace& place) {
       only == settings_.only_branches.end() ? std::nullopt : std::optional{only->second}));
 }
 
-void RootMerger::add_tree(TreeFile& file, TKey& key, const TreePlace& place) {
+bool Merger::add_tree(TreeFile& file, const TKey* key, const TreePlace& place) {
   const auto path = place.path();
   const auto taken = origins_.take_rows(path);
   auto& merger = merger_of(place);
   const auto before = merger.n_entries();
-  if (taken.is_all()) {
-    merger.add(file, place.asked == path ? key : *find_object(file.file(), place.asked));
-  } else {
-    merger.add_rows(file, taken.rows);
+  const auto n_rows = merger.add(file, key, taken);
+  if (n_rows) {
+    origins_.check_rows(path, *n_rows);
+    origins_.add_rows(path, taken, *n_rows, merger.n_entries() - before);
   }
-  const auto n_taken = merger.n_entries() - before;
-  const auto n_rows = taken.is_all() ? n_taken : file.tree(place.asked).GetEntries();
-  origins_.check_rows(path, n_rows);
-  origins_.add_rows(path, taken, n_rows, n_taken);
+  return n_rows.has_value();
 }
 
-void RootMerger::add_folder(TreeFile& file, TKey& key, const std::string& path) {
+void Merger::add_folder(TreeFile& file, TKey& key, const std::string& path) {
   const CapturedMessages messages;
   auto& folder = open_folder(key);
   messages.require_undamaged(file.path());
   if (!settings_.only_trees) {
-    output_.folder(path, folder.GetTitle());
+    output_.root->folder(path, folder.GetTitle());
   }
   add_directory(file, folder, path);
 }
 
 /// What is a tree in one file must be one in all. And of an object "b" in folder "a" and one "a/b"
 /// beside it, one would be taken for the other.
-void RootMerger::check_kind(const TreeFile& file, const std::string& path,
-                            const std::string& folder, const std::string& kind) {
+void Merger::check_kind(const TreeFile& file, const std::string& path, const std::string& folder,
+                        const std::string& kind) {
   const auto& before = kinds_.try_emplace(path, folder, kind).first->second;
   if (before.folder != folder) {
     throw InputError(file.path() + ": two objects have the path \"" + path +
@@ -138,38 +155,43 @@ void RootMerger::check_kind(const TreeFile& file, const std::string& path,
   }
 }
 
-std::map<std::string, std::int64_t> RootMerger::finish() {
+std::map<std::string, std::int64_t> Merger::finish() {
   std::map<std::string, std::int64_t> entries;
   for (const auto& tree : trees_) {
     entries[tree->place().path()] = tree->finish();
   }
-  objects_.finish();
+  if (objects_) {
+    objects_->finish();
+  }
   if (const auto origins = origins_.of_output(); !origins.empty()) {
-    write_origins(output_, origins, settings_.treatment.compression);
+    const auto compression = settings_.treatment.compression;
+    output_.plain != nullptr ? write_origins(*output_.plain, origins, compression)
+                             : write_origins(*output_.root, origins, compression);
   }
   return entries;
 }
 
-std::vector<std::string> RootMerger::notes() const {
+std::vector<std::string> Merger::notes() const {
   std::vector<std::string> notes;
   for (const auto& tree : trees_) {
     add_note(notes, tree->place().path(), tree->reclustering());
     std::ranges::copy(tree->notes(), std::back_inserter(notes));
   }
   std::ranges::sort(notes);
-  for (const auto& lines : {origins_.notes(), objects_.notes()}) {
+  for (const auto& lines :
+       {origins_.notes(), objects_ ? objects_->notes() : std::vector<std::string>{}}) {
     notes.insert(notes.end(), lines.begin(), lines.end());
   }
   return notes;
 }
 
-void RootMerger::check(const std::string& path) const {
+void Merger::check(const std::string& path) const {
   for (const auto& tree : trees_) {
     tree->check(path);
   }
 }
 
-std::vector<std::string> RootMerger::names() const {
+std::vector<std::string> Merger::names() const {
   std::vector<std::string> names;
   for (const auto& [path, kind] : kinds_) {
     names.push_back(path);
