@@ -6,11 +6,10 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,6 +19,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.base.notebook import run_shown
 from forkrun.base.progress import in_notebook
 from forkrun.base.quantities import plural
+from forkrun.base.received import CONFIG
 from forkrun.base.user_code.plain_errors import show_errors_plainly
 from forkrun.batch.submission import Submission
 from forkrun.config import BatchSystem, JobConfig, read_config, validate
@@ -30,7 +30,7 @@ from forkrun.errors import ConfigError, InputError
 from forkrun.fork.command import CleanCommand
 from forkrun.merge import merge_files
 from forkrun.modules.program.given import Given, giving
-from forkrun.modules.program.handing_over import handing_over
+from forkrun.modules.program.handing_over import contents_for, handing_over, import_path
 from forkrun.modules.program.state import running_here
 from forkrun.modules.program.taking import offer
 from forkrun.modules.program.used import of_program, used_values
@@ -185,20 +185,15 @@ def _words_of_submit(how: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def become(job: LoadedJob, words: Sequence[str], children: Any, threads: Any) -> NoReturn:
-    """Replaces this process by that of a command with the job: its exit code and its signals are
-    those of this one."""
+def handed(job: LoadedJob, children: Any, threads: Any) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Contents and environment of a process that takes the job over from this one, which ends.
+    Raises ConfigError."""
     raw = job._with(children, threads).model_dump(mode="json")
     if raw["datasets"] and raw["source"]["files"] == files_of(raw["datasets"]):
         raw["source"]["files"] = []  # --dataset chooses others
     own = {kind: each for kind, each in job.given.items() if kind.startswith("given:")}
-    with handing_over(own, json.dumps(raw).encode()) as handed:
-        for descriptor in handed.descriptors:
-            os.set_inheritable(descriptor, True)
-        environment = {**os.environ, **handed.environment, **handed_over(job.file)}
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os.execve(sys.executable, [sys.executable, "-m", "forkrun", *words], environment)
+    contents = contents_for(own) | {CONFIG: json.dumps(raw).encode()}
+    return contents, {**os.environ, "PYTHONPATH": import_path(), **handed_over(job.file)}
 
 
 def load(file: str | Path, **sections: Any) -> LoadedJob:

@@ -17,7 +17,7 @@ from forkrun.base.received import STATE
 from forkrun.base.refusals import refusal
 from forkrun.base.streams import use_lasting_streams
 from forkrun.base.user_text import printable, text_problem
-from forkrun.cli.program import become_command, is_program, split_at_dashes
+from forkrun.cli.program import is_program, split_at_dashes, take_job
 from forkrun.errors import ConfigError, ForkrunError, OutputError
 from forkrun.fork.command import leave_error
 from forkrun.fork.single_thread import limit_library_threads
@@ -75,7 +75,7 @@ def main_inner(arguments: Sequence[str]) -> int:
 
         options = parse_arguments(own)
     if is_program(options):
-        become_command(options, own, of_program)
+        options = parse_arguments(take_job(options, own, of_program))
     code: int = options.run(options)
     sys.stdout.flush()
     return code

@@ -6,16 +6,18 @@ import contextlib
 import faulthandler
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TextIO
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 from forkrun import _core
 from forkrun.base.durable import open_to_append
 from forkrun.base.streams import open_standard_descriptors, stream_of_log
-from forkrun.fork.signals import own_fork
+from forkrun.fork.command import end_with_parent
+from forkrun.fork.signals import STOP_SIGNALS, own_fork
 
 
 class Process(NamedTuple):
@@ -74,3 +76,43 @@ def _settle(log: str, streams: Sequence[TextIO]) -> None:
     faulthandler.disable()  # the handlers that it believes in place were left at the fork
     faulthandler.enable(2)
     gc.enable()
+
+
+def fork_copy() -> int:
+    """Forks a copy of this process that keeps its terminal and ends with it. Gives its pid, 0 in
+    the copy."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    if pid := os.fork():
+        return pid
+    end_with_parent()
+    return 0
+
+
+def wait_for_copy(pid: int) -> int:
+    """The exit code of a copy, which gets signals to this process; one that ends it ends this one,
+    too."""
+
+    def forward(number: int, _: Any) -> None:
+        if number != signal.SIGINT or not _is_in_foreground():  # a terminal sends it to both
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    heard = [n for n in STOP_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in heard}
+    try:
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if code < 0:
+        with contextlib.suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return code
+
+
+def _is_in_foreground() -> bool:
+    with contextlib.suppress(OSError), open("/dev/tty") as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False

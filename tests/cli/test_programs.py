@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import forkrun
 from forkrun.base.durable import read_json
 from tests.support.files import write_events
-from tests.support.jobs import Ended
+from tests.support.jobs import Ended, environment, running, served_python, wait_for
 from tests.support.jobs import forkrun as command
 
 PROGRAM = """
@@ -191,3 +193,47 @@ def test_datasets_of_a_program_are_chosen(folder: Path) -> None:
     again = run(folder, "run", file, "--dataset", "a")
     assert again.code == 4
     assert "Choose another one with -o, or replace it with --force" in again.err
+
+
+@pytest.mark.parametrize("name", ["LEAST", "LD_LEAST"])
+def test_a_job_has_the_environment_and_folder_that_its_program_has_set(
+    folder: Path, name: str
+) -> None:
+    """A variable that counts when a process starts, as some with LD_ do, has one started."""
+    (folder / "other").mkdir()
+    text = (
+        "import os\n"
+        f"os.environ[{name!r}] = '30'\n"
+        "job = forkrun.Job('../a.root', name='mine')\n"
+        f"job.filter(lambda b: b.event > int(os.environ[{name!r}])).hist('event', (100, 0, 100))\n"
+        "os.chdir('other')\n"
+        "job.run(1)\n"
+    )
+    ended = command("run", program(folder, text), "-q", cwd=folder)
+    assert ended.code == 0, ended.err
+    assert n_left(folder / "other/mine-run") == 50
+
+
+def test_a_program_has_the_input_of_the_command(folder: Path) -> None:
+    text = 'make("mine", int(input())).run(1)\n'
+    words = [served_python(), "-m", "forkrun", "run", program(folder, text), "-q"]
+    subprocess.run(words, cwd=folder, input="30\n", text=True, check=True, env=environment())
+    assert n_left(folder / "mine-run") == 50
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_signal_ends_a_program_with_its_command(folder: Path, number: signal.Signals) -> None:
+    text = "import os, time\nPath('pid').write_text(f'{os.getpid()}\\n')\ntime.sleep(1e6)\n"
+    with running("run", program(folder, text), cwd=folder) as process:
+        wait_for(lambda: (folder / "pid").is_file() and "\n" in (folder / "pid").read_text())
+        process.send_signal(number)
+        code = process.wait()
+    copy = Path("/proc", (folder / "pid").read_text().strip())
+    wait_for(lambda: not copy.exists())
+    assert code == (130 if number == signal.SIGINT else -number)
+
+
+def test_a_program_that_dies_ends_its_command_alike(folder: Path) -> None:
+    text = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
+    with running("run", program(folder, text), cwd=folder) as process:
+        assert process.wait() == -signal.SIGSEGV

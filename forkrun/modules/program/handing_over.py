@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.received import CONFIG, GIVEN, STATE, in_anonymous_files
+from forkrun.base.received import GIVEN, STATE, in_anonymous_files
 from forkrun.base.user_code.installed import environment_folders
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import pickled
@@ -31,23 +31,23 @@ class HandedOver(Struct, frozen=True):
     descriptors: tuple[int, ...]
 
 
-@contextlib.contextmanager
-def handing_over(given: Mapping[str, Given], config: bytes = b"") -> Iterator[HandedOver]:
-    """Keeps the anonymous files while the process runs. `config`: the configuration in JSON, for a
-    process that reads it in the place of a file. Raises ConfigError for what cannot be handed
+def contents_for(given: Mapping[str, Given]) -> dict[str, bytes]:
+    """What another process needs of this program. Raises ConfigError for what cannot be handed
     over."""
     contents = {STATE: pickle.dumps(ProgramState.taken())}
-    if given:
-        contents[GIVEN] = _pickled(given)
-    if config:
-        contents[CONFIG] = config
-    with in_anonymous_files(contents) as descriptors:
+    return contents | {GIVEN: _pickled(given)} if given else contents
+
+
+@contextlib.contextmanager
+def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
+    """Keeps the anonymous files while the process runs. Raises ConfigError."""
+    with in_anonymous_files(contents_for(given)) as descriptors:
         numbers = {name: str(descriptor) for name, descriptor in descriptors.items()}
-        environment = {"PYTHONPATH": _import_path(), **numbers}
+        environment = {"PYTHONPATH": import_path(), **numbers}
         yield HandedOver(environment, tuple(descriptors.values()))
 
 
-def _import_path() -> str:
+def import_path() -> str:
     """Where this program finds modules, which the other process may not: its own folder, and what
     it has added."""
     installed = environment_folders()

@@ -8,7 +8,6 @@ the job does not need is not imported."""
 from __future__ import annotations
 
 import contextlib
-import importlib
 import pickle
 import sys
 import warnings
@@ -183,5 +182,5 @@ def receive_state() -> None:
     if content := received(STATE):
         state: ProgramState = pickle.loads(content)
         state.set_up()
-        if "numpy" in sys.modules:
-            state.imported(importlib.import_module("numpy"))
+        for name in state.awaited & sys.modules.keys():
+            state.imported(sys.modules[name])
