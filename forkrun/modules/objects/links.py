@@ -7,11 +7,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import awkward as ak
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from forkrun.base.awkward_array import ak
 from forkrun.base.nearest import suggestion
 from forkrun.modules.objects.collections import Collection, NoSuchColumnError
 from forkrun.modules.objects.relations import in_targets
