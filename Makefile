@@ -13,14 +13,15 @@ FAILURES ?= 100
 SHELL  := /bin/bash
 # pip compiles what it installs, for ten seconds: where Python may not write, each command would compile its imports anew.
 INSTALL = $(BIN)/python -m pip install --quiet --requirement /dev/stdin
-ROOT_LIBRARIES := libCore.so libRIO.so libTree.so libHist.so libXrdCl.so.* libtbb.so.*
+# Wheels are built for those of these that are here: on PATH or in ~/.pyenv.
+WHEELS ?= 3.11 3.12 3.13 3.14
 SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cmake*')
 
 # A second Python, for what only newer ones can do: the first of these that runs.
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man wheel clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man docs wheels clean need
 
 demo: $(VENV)/built ## generate input, run a skim and a reconstruction with 8 children, print what they cost
 	@mkdir -p build/demo
@@ -64,7 +65,7 @@ $(VENV)/environment: pyproject.toml | need
 
 $(VENV)/tools: $(VENV)/environment
 	@echo "Installing what tests and linters need"
-	$(BIN)/python .ci/requirements.py build test dev | $(INSTALL)
+	$(BIN)/python .ci/requirements.py build test docs dev | $(INSTALL)
 	touch $@
 
 # The C++ tests are a third of what there is to compile: they are built when they are asked for, and from then on.
@@ -198,11 +199,12 @@ man: build ## the man page of all commands: man build/man/forkrun.1
 	@mkdir -p build/man
 	$(BIN)/forkrun manual > build/man/forkrun.1
 
-wheel: build ## a wheel in dist/ for any Linux whose C and C++ libraries are as new: ROOT and oneTBB come with the package root
-	rm -rf build/wheel build/lib.* build/bdist.*
-	PATH="$(CURDIR)/$(BIN):$$PATH" FORKRUN_BUILD_DIR=build/release $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m auditwheel repair $(ROOT_LIBRARIES:%=--exclude '%') \
-		--wheel-dir dist build/wheel/forkrun-*.whl
+docs: build ## the documentation as a web site, with the generated reference: build/site/index.html, which needs no server
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open $(CURDIR)/build/site/index.html"
+
+wheels: build ## wheels in dist/ for any Linux whose C and C++ libraries are as new, each tried in an empty environment; one: WHEELS=3.12
+	$(BIN)/python .ci/wheels.py $(WHEELS)
 
 asan: $(VENV)/environment ## C++ tests without ROOT under the address and undefined-behaviour sanitizers
 	$(CONFIGURE) -B build/asan -DFORKRUN_SANITIZE=address,undefined -DCMAKE_PREFIX_PATH="$(CURDIR)/$(VENV)"

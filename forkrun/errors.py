@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+EXIT_CODES = {
+    "0": "done and verified",
+    "1": "internal error (please report it), or a condition of compare --fail-if holds",
+    "2": "the configuration or the command line is wrong",
+    "3": "an input file is missing, damaged or of another form than expected",
+    "4": "an output or the run directory cannot be written",
+    "5": "a module raised an error, or a child died",
+    "6": "what was written is not what was processed",
+    "7": "the parent cannot fork safely",
+    "8": "done without events that crash a child, or without files that cannot be read",
+    "9": "out of time: running the same command again resumes the job",
+    "10": "the batch system refused a job or cannot be reached, or a node could not be set up",
+    "11": "collected in part: something is missing",
+    "12": "measured on a busy machine: figures without conclusions",
+    "128+n": "stopped by signal n: running the same command again resumes the job",
+}
+
 EVENTS_LEFT_OUT = 8
 """Exit code of a job that was done, but without events that crash the child, or without files that
 cannot be read."""

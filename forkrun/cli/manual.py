@@ -1,4 +1,4 @@
-"""`forkrun manual`: the man page of all commands, from what `--help` says."""
+"""`forkrun manual`: the man page of all commands and keys, from parser and models."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Iterator
 
 import forkrun
+from forkrun.errors import EXIT_CODES
 
 DESCRIPTION = (
-    "Print the man page of all commands: forkrun manual | man -l -, or once"
+    "Print the man page of all commands and keys: forkrun manual | man -l -, or once"
     " forkrun manual > ~/.local/share/man/man1/forkrun.1"
 )
 
@@ -40,7 +41,10 @@ def man_page() -> str:
     for name, each in commands.choices.items():
         lines += [f".SS forkrun {_text(name)}", _text(each.description or COMMANDS[name])]
         lines += _options(each)
-    return "\n".join([*lines, ".SH EXIT STATUS", *_exit_codes(parser.epilog or "")]) + "\n"
+    lines += [".SH CONFIGURATION", ".ad l", *_keys(), ".ad", ".SH EXIT STATUS"]
+    for number, meaning in EXIT_CODES.items():
+        lines += [".TP", rf"\fB{_text(number)}\fR", _text(meaning)]
+    return "\n".join(lines) + "\n"
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -54,14 +58,15 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def _heading(action: argparse.Action) -> str:
     """`-o, --output RUNDIR`."""
-    value = "" if action.nargs == 0 else rf" \fI{_text(_value(action))}\fR"
+    value = "" if action.nargs == 0 else rf" \fI{_text(value_of(action))}\fR"
     if not action.option_strings:
         return value.strip()
     names = ", ".join(rf"\fB{_text(name)}\fR" for name in action.option_strings)
     return names + value
 
 
-def _value(action: argparse.Action) -> str:
+def value_of(action: argparse.Action) -> str:
+    """Name or choices of the value of an option or argument."""
     if isinstance(action.metavar, str):
         return action.metavar
     if action.choices is not None:
@@ -74,12 +79,17 @@ def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     return _text(text % {**vars(action), "prog": parser.prog}) if text else ".br"
 
 
-def _exit_codes(epilog: str) -> Iterator[str]:
-    """The sentence at the end of --help, one code a line."""
-    _, _, codes = " ".join(epilog.split()).partition("exit codes: ")
-    for code in codes.split("; "):
-        number, _, meaning = code.partition(" ")
-        yield from (".TP", rf"\fB{_text(number)}\fR", _text(meaning))
+def _keys() -> Iterator[str]:
+    """Keys of a job's configuration, section by section."""
+    from forkrun.config.described import sections
+
+    for section in sections():
+        yield from (f".SS {_text(section.name)}", _text(section.text) or ".br")
+        for key in section.keys:
+            default = f", {key.default}" if key.default else ""
+            about = _text(f"({key.type}{default})".replace("`", ""))
+            text = _text(key.text.replace("`", ""))
+            yield from (".TP", rf"\fB{_text(key.name)}\fR {about}", text)
 
 
 def _text(text: str | None) -> str:

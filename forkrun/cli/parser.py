@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import forkrun
+from forkrun.errors import EXIT_CODES
 
 GROUPS = {
     "daily work": {
@@ -57,12 +58,6 @@ _FOLDERS = {
     **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
 }
 """Folders of commands that are not beside this file."""
-_EPILOG = """exit codes: 0 done and verified; 1 internal error, or a condition of compare holds;
-2 configuration or usage; 3 input; 4 output; 5 a module raised or a child died; 6 verification;
-7 not safe to fork; 8 done without events that crash a child; 9 out of time, to be resumed;
-10 the batch system refused a job, cannot be reached, or a node could not be set up;
-11 collected in part; 12 measured on a busy machine;
-128+n signal n"""
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -120,7 +115,7 @@ def _parser_without_commands() -> tuple[argparse.ArgumentParser, Any]:
         prog="forkrun",
         formatter_class=_Grouped,
         description="Process event data in forked children that share memory.",
-        epilog=_EPILOG,
+        epilog=f"exit codes: {'; '.join(f'{n} {words}' for n, words in EXIT_CODES.items())}",
     )
     parser.add_argument(
         "--cmake-dir",

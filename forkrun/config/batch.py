@@ -47,45 +47,52 @@ class BatchConfig(Section):
     """[batch]: what a node is given, and how it is set up."""
 
     on: BatchSystem | None = None
-    """What runs the nodes, where the command line says nothing."""
+    """Batch system, unless the command line names one."""
     partition: Word | None = None
+    """Partition of Slurm; not given: the site's."""
     account: Word | None = None
+    """Account; `accounting_group` of HTCondor."""
     time: Duration | None = None
-    """Time limit of a node's job ("8h"), at which units are committed and the job is requeued."""
+    """Time limit of a node's job (`"8h"`): children end in time, and the job is requeued."""
     memory: Size | None = None
-    """Memory of a node's job ("16 GB")."""
+    """Memory of a node's job (`"16 GB"`); also the limit of its children, `limits.memory`."""
     cores: Positive | None = None
-    """Cores of a node's job, which has as many children as fit."""
+    """Cores of a node's job, which has as many children as fit; not given: children times
+    threads."""
     at_once: Positive | None = None
-    """Nodes that run at the same time, at most; not given: all, on this machine one."""
+    """Largest number of nodes that run at the same time; not given: all, on this machine one."""
     directives: Lines = ()
-    """More options of the batch system, such as "--constraint=avx2"."""
+    """More options of `sbatch` (`"--constraint=avx2"`), or lines of HTCondor's submit
+    description."""
     scratch: ShellText | None = None
-    """A folder of a node's own disk to work in, as "$TMPDIR"; not given: in the run directory."""
+    """Folder on a node's own disk to work in: `"$TMPDIR"`, `"$_CONDOR_SCRATCH_DIR"`
+    (docs/batch.md#scratch-disks-and-copies-in-and-out); not given: the run directory."""
     publish_every: Duration = 30.0
-    """How often what was committed on scratch is copied to the run directory."""
+    """How often commits on scratch are copied to the run directory."""
     stage_in: Annotated[str, AfterValidator(_with("source", "target"))] | None = None
-    """Copies an input file to scratch before it is read: "xrdcp --silent {source} {target}"."""
+    """Command that copies an input file to scratch: `"xrdcp --silent {source} {target}"`."""
     stage_out: Annotated[str, AfterValidator(_with("source", "name"))] | None = None
-    """Copies an output to storage when it is collected: "xrdcp -f {source} root://se//me/{name}"."""
+    """Command that copies a collected output: `"xrdcp -f --cksum adler32:{adler32} {source}
+    root://se.site//store/user/me/{name}"`."""
     setup: Lines = ()
-    """Lines of the shell before forkrun starts on a node."""
+    """Shell commands before forkrun starts on a node, such as `voms-proxy-info --exists --valid
+    8:00`; one that fails ends the node."""
     command: str | None = None
-    """How forkrun is started on a node; not given: by the Python that submits."""
+    """Command that starts forkrun on a node; not given: the Python that submits."""
     merge: Flag = False
-    """The outputs are merged when the nodes are done, by a job that waits for them."""
+    """Collect in a job that waits for the nodes, as `--merge`."""
     outputs: OutputsMade = OutputsMade.COLLECT
-    """Outputs are made when all is collected, in one place that reads the input again, or "on
-    nodes", which have read it, and are joined when all is collected."""
+    """Where outputs are made: by `forkrun collect`, which reads the input again, or `"on nodes"`,
+    which have read it (docs/batch.md#outputs-made-on-nodes)."""
     merge_jobs: Positive | None = None
-    """Jobs that make parts of the outputs before these are merged; not given: one for each 100
-    nodes."""
+    """Jobs that make parts of the outputs first (docs/batch.md#merging-in-parts); not given: one
+    per 100 nodes."""
     retries: Count = 3
-    """Times that `forkrun resubmit` submits a node that failed."""
+    """How often `forkrun resubmit` submits a node again; `--nodes` ignores it."""
     more_memory: Factor = 1.5
-    """A node that was killed, perhaps for its memory, gets so many times more of it."""
+    """Factor on the memory of a node that was killed, perhaps for its memory."""
     more_time: Factor = 2.0
-    """A node that committed nothing in its time gets so many times more of it."""
+    """Factor on the time of a node that ran out of time without a commit."""
 
     @property
     def are_outputs_on_nodes(self) -> bool:

@@ -32,7 +32,7 @@ class FilledBranches(Section):
     """[source.branches]"""
 
     fill: Annotated[dict[str, FillValue], Field(min_length=1)]
-    """By pattern of names, the value of a branch where a file lacks it: {"HLT_*" = false}."""
+    """Values by pattern of branch names: `{ "HLT_*" = false }`."""
 
 
 BranchesRule = Literal["same", "common"] | FilledBranches

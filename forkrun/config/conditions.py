@@ -33,48 +33,58 @@ class ArrayConfig(Section):
     """What an array must be like."""
 
     dtype: ElementType | None = None
+    """Element type that the array must have."""
     shape: tuple[Dimension, ...] | None = None
-    """-1: any number."""
+    """Shape that the array must have; -1: any number."""
 
 
 class IovConfig(Section):
     """[[conditions.iovs]]: the payload of one interval of validity."""
 
     since: Bound
-    """A run (273150) or "RUN:LUMI", the first of the interval."""
+    """First run (`273150`) or `"RUN:LUMI"` of the interval."""
     until: Bound | None = None
-    """The last one, which is in it. Without it: until the next interval begins."""
+    """Last run or `"RUN:LUMI"`, included; not given: until the next interval begins."""
     file: str | None = None
+    """File to load."""
     params: dict[str, Any] = {}
-    """In addition to those of the condition."""
+    """Parameters in addition to those of the condition."""
 
 
 class IovIndex(Section):
     """A file of intervals (`index`)."""
 
     iovs: tuple[IovConfig, ...]
+    """The intervals."""
 
 
 class ConditionConfig(ArrayConfig):
     """[[conditions]]: loaded in the parent, shared by all children."""
 
     label: Label
+    """Name of the condition."""
     type: ConditionType
+    """`"npy"`, `"npz"`, `"json"`, `"toml"`, `"pickle"`, `"root"`, `"correctionlib"`, `"parquet"`,
+    `"arrow"`, `"onnx"`, `"python:FILE.py:NAME"` or `"python:PACKAGE.MODULE:NAME"`
+    (docs/conditions.md)."""
     file: str | None = None
+    """File to load."""
     params: dict[str, Any] = {}
+    """Parameters of the type; keywords of your own function or class."""
     iovs: tuple[IovConfig, ...] = ()
-    """None: it is always valid."""
+    """Intervals of validity; none: always valid."""
     index: str | None = None
-    """Instead of `iovs`: a TOML or JSON file that holds them."""
+    """Instead of `file` and `iovs`: a TOML or JSON file with `iovs`."""
     arrays: dict[str, ArrayConfig] = {}
-    """What arrays of a condition with several must be like, by name."""
+    """Element types and shapes by name, for conditions with several arrays: `{ NAME = { dtype = …,
+    shape = … } }`."""
 
 
 class PrefetchConfig(Section):
     """[prefetch]: what is loaded before the fork."""
 
     exclude: Texts = ()
-    """Patterns of labels. These are loaded by each child when it first needs them."""
+    """Patterns of labels of conditions that each child loads when it first needs them."""
 
 
 def first_of(bound: str) -> LumiId:

@@ -24,17 +24,21 @@ class DatasetConfig(Section):
     """[[datasets]]: modules have it as `events.dataset`."""
 
     name: Label
+    """Name in `--dataset`, in the axis `dataset` of histograms and in files of outputs."""
     files: Texts
     """Paths, globs and URLs, in input order."""
     tree: str | None = None
-    """The same for all datasets; not given: source.tree."""
+    """Tree of events, the same for all datasets; not given: `source.tree`."""
     cross_section: CrossSection | None = None
-    """In pb."""
+    """Cross section in pb."""
     is_data: Flag = False
-    """The lumi mask holds for data alone; the weight of their events is 1."""
+    """Whether these are data: their weight is 1, and the lumi mask holds for them."""
     sum_of_weights: CrossSection | None = None
-    """Sum of weights of all generated events; not given: from the trees `Runs` of its files."""
+    """Sum of weights of all generated events, each once; not given: from the trees `Runs` of the
+    files."""
     metadata: dict[str, Any] = {}
+    """Anything, for modules; used where the keys above are not given
+    (docs/datasets.md#datasets)."""
 
 
 def with_datasets(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,22 +18,23 @@ class FriendConfig(Section):
     of the source's tree, in the same order, or entries are found by keys."""
 
     tree: str = ""
-    """"": the name of source.tree."""
+    """Name of the tree; `""`: that of `source.tree`."""
     files: Texts = ()
     """Paths, globs and URLs, in the order of the input; none: the files of the input themselves."""
     prefix: Prefix = ""
-    """Before the names of its columns."""
+    """Text before the names of its columns."""
     by: Texts | dict[str, str] = ()
-    """Branches of integers that name an event together: ["run", "event"]; where the friend has
-    other names for them: { run = "RunNumber", event = "EventNumber" }."""
+    """Integer branches, any number, by which entries are found
+    (docs/configuration.md#friends-by-run-and-event): `["run", "event"]`, or `{ run = "RunNumber" }`
+    for other names in the friend. Not given: entry by entry."""
     missing: Literal["error", "drop"] | FilledBranches = "error"
-    """Events without an entry in the friend: an error, left out of the job ("drop"), or its columns
-    get values: { fill = { "*" = -1 } }."""
+    """An event without a partner: `"error"`; `"drop"`: left out of the job; `{ fill = { "PATTERN" =
+    value } }`: filled, lists and texts empty."""
     duplicates: Partner = Partner.ERROR
-    """Which of several entries with the keys of an event counts: none, which is an error, or the
-    first."""
+    """An event with several partners: `"error"`, or the `"first"`."""
     file_by_file: Flag = False
-    """The entries of a file of the input are in the friend's file of the same number."""
+    """Partners of the n-th input file are in the n-th file of the friend. Datasets of simulation,
+    which all have run 1, need it, or a friend within the files of the input."""
 
     @property
     def keys(self) -> dict[str, str]:

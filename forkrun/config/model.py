@@ -45,50 +45,59 @@ class JobSection(Section):
     """[job]"""
 
     name: Label = "job"
+    """Names the default run directory, NAME-run."""
     luminosity: CrossSection | None = None
-    """In 1/fb: makes the column lumi_weight, luminosity times cross section over sum of weights."""
+    """Integrated luminosity in 1/fb: makes the column `lumi_weight` (docs/datasets.md#weights)."""
     seed: Seed = 0
-    """Seed of the modules' random numbers."""
+    """Seed of random numbers (docs/modules.md#random-numbers)."""
     plugins: Texts = ()
-    """Libraries of C++ modules, loaded in the parent; a bare name: one that comes with forkrun."""
+    """Libraries of C++ modules, loaded in the parent; a bare name (`"forkrun_modules"`) is one that
+    comes with forkrun."""
 
 
 class ForkingConfig(Section):
     """[forking]: the children."""
 
     children: Annotated[Count, _PROCESSES] = 1
-    """0: process in the parent's own process. "auto", which a job has where nothing else is said:
-    as many as the CPUs that it may use, by threads of a child."""
+    """Child processes. `"auto"`, the default: CPUs that the job may use, divided by
+    `threads.per_child`; `"contiguous"` and `"round-robin"` need a number. `0`: the job runs in the
+    parent itself."""
     distribution: Distribution = Distribution.GUIDED
+    """`"guided"`: units to any idle child; `"lumi"`: whole lumis, balanced by events;
+    `"contiguous"`: one range of the input per child; `"round-robin"`: turns of consecutive events
+    (docs/distribution.md). Merged files do not depend on it, except the order of accumulated lists
+    with `"round-robin"`."""
     min_unit_events: Positive | None = None
-    """guided: where a lumi is cut, events per unit at least, roughly."""
+    """For `"guided"`: fewest events of a unit where a lumi is cut; not given: 1."""
     max_unit_events: Positive | None = None
-    """guided: larger lumis are cut."""
+    """For `"guided"`: larger lumis are cut."""
     events_per_turn: Positive = 100
-    """round-robin: consecutive events that a child takes per turn."""
+    """For `"round-robin"`: consecutive events that a child takes per turn."""
     recycle_events: Count = 0
-    """Number of events after which a child ends and is forked again; 0: never."""
+    """Number of events after which a child ends and is forked again; `0`: never."""
     recycle_memory: Size | None = None
-    """Private memory ("2 GB") from which on a child ends and is forked again."""
+    """Private memory (`"2 GB"`) at which a child ends and is forked again."""
     cpu_affinity: Flag = False
-    """Bind each child to CPUs of its own, threads.per_child of them."""
+    """Bind each child to CPUs of its own: `threads.per_child`, one more if it reads ahead."""
 
 
 class RecoveryConfig(Section):
     """[recovery]: children that die or hang."""
 
     on_bad_event: OnBadEvent = OnBadEvent.STOP
-    """What is done about an event that crashes the child: end the job, or leave the event out."""
+    """Reaction to an event that crashes the child: end the job, or `"skip"` the event
+    (docs/recovery.md)."""
     on_bad_file: OnBadEvent = OnBadEvent.STOP
-    """What is done about a file of the input that cannot be opened or read: end the job, or go on
-    without its events. What is left out is done when the same command runs again."""
+    """Reaction to an input file that cannot be opened or read: end the job, or `"skip"` its events
+    (docs/recovery.md#files-that-cannot-be-read), with exit code 8. Running the same command again
+    processes them."""
     max_bad_events: Count = 100
-    """skip: largest number of bad events; with more, the job ends."""
+    """Largest number of skipped events; with more, the job ends."""
     hang_timeout: Duration = 1800.0
-    """A child without progress for so long ("30m") hangs; 0: none ever does. What comes before its
-    first event may take half an hour, if that is more."""
+    """A child that ends no block for so long (`"30m"`) hangs; `0`: never. Before its first event it
+    has at least half an hour."""
     grace: Duration = 10.0
-    """How long a child that is to end has before it is killed."""
+    """Time that a child has to end before it is killed."""
 
     @property
     def leaves_files_out(self) -> bool:
@@ -100,48 +109,58 @@ class LimitsConfig(Section):
     """[limits] of the whole job; those of a batch system and of a cgroup hold as well."""
 
     walltime: Duration | None = None
-    """The job ends in time to merge and close ("8h", "07:45:00")."""
+    """The job ends in time to merge and close: `"8h"`, `"1h30m"`, `"07:45:00"` or seconds
+    (`--max-walltime`). The end of a Slurm allocation counts as well."""
     memory: Size | None = None
-    """Parent and children together ("16 GB")."""
+    """Memory of parent and children together: `"16 GB"`, `"500 MiB"` or bytes (`--max-memory`). The
+    limit of the cgroup counts as well."""
 
 
 class MemoryConfig(Section):
     """[memory]: what the parent does before the fork, so that children keep sharing its memory."""
 
     immortal: Flag = True
-    """Take the reference counts from all objects of the parent (Python 3.12 or newer)."""
+    """Remove the reference counts from all objects of the parent (Python 3.12 or newer)."""
     freeze: Flag = True
     """Keep the garbage collector from the parent's objects."""
     fill_holes: Flag = True
     """Keep children from making objects in the holes between the parent's."""
     warm_up: Flag = True
-    """Load libraries and fill caches in the parent that every child would load and fill, with a
-    small job; few children with few events do without that job."""
+    """Run a small warm-up job in the parent, which loads the libraries and fills the caches that
+    every child would load and fill; jobs with few children and few events do without it."""
     huge_pages: Flag | None = None
-    """Make Python's objects in huge pages, and join other pages to huge ones; not given: join them
-    where there is much memory and many children to share it; false: neither. Children have huge
-    pages of their own only if this is true."""
+    """Huge pages for Python's objects, and other pages joined to huge ones. Not given: pages are
+    joined with 16 children or more and 256 MB or more; `false`: neither; `true`: children have
+    them, too."""
     check_conditions: CheckConditions = CheckConditions.CHILD
-    """Compare conditions after a child's first unit and at its end ("child"), after every unit, or
-    after every call of a Python module, which names the module."""
+    """When conditions are compared with those that the parent loaded: `"child"`: after a child's
+    first unit and at its end; `"unit"`: after every unit; `"call"`: after every call of a Python
+    module, which is named; `"never"`."""
 
 
 class ThreadsConfig(Section):
     """[threads]: inside each child."""
 
     per_child: Annotated[Positive, _THREADS] = 1
+    """Threads of each child."""
     concurrent_blocks: InFlight = 0
-    """Event blocks in flight; 0: one per thread."""
+    """Event blocks in flight; `0`: one per thread."""
     concurrent_lumis: InFlight = 0
-    """Work units (lumis, or parts of them) in flight; 0: one per block."""
+    """Units in flight: the tail of one overlaps the head of the next; `0`: as many as blocks; `1`:
+    no overlap."""
     concurrent_iovs: InFlight = 0
-    """Intervals of validity to which these may belong; 0: as many as there are."""
+    """IOVs in flight; `0`: no limit; `1`: a unit of the next IOV waits until all units of this one
+    are committed."""
     executor: Executor = Executor.TBB
+    """`"tbb"`: oneTBB; `"serial"`: one thread, no tasks; `"dispatch"`: libdispatch, where forkrun
+    was built with it (docs/libraries.md#onetbb-and-libdispatch)."""
     read_ahead: Flag | None = None
-    """With Python modules: a thread more in each child of one thread reads the columns of the next
-    block meanwhile; not given: where the job may use twice as many CPUs as it has children."""
+    """For children of one thread with Python modules: a second thread reads the columns of the next
+    block. Not given: where the job may use at least twice as many CPUs as children, and keeps no
+    trace. `true` also pays for remote files."""
     block_size: Annotated[Count, _BLOCK] = 0
-    """Events per block; 0: by what calls of Python modules cost; without them, cache-sized."""
+    """Events per block; `0`: by the cost of calls of Python modules (docs/modules.md#blocks);
+    without Python modules 8,192, with several threads whole clusters of up to 65,536."""
 
     @property
     def in_flight(self) -> tuple[int, int, int, int]:
@@ -163,23 +182,26 @@ class MonitoringConfig(Section):
     """[monitoring]"""
 
     timing: Flag = True
-    """Count and time the calls of every module: RUNDIR/timing.json."""
+    """Count and time the calls of every module (docs/monitoring.md#times-of-modules):
+    `RUNDIR/timing.json`."""
     cutflow: Flag | None = None
-    """Count the events that each filter of a path leaves; None: where a filter is in Python."""
+    """Count the events that each filter of a path leaves (docs/modules.md#cutflow); not given:
+    where a filter is in Python."""
     cutflow_weight: str = ""
-    """The column of weights whose sums the cutflow has as well, such as "genWeight"."""
+    """Column of weights whose sums the cutflow has as well, such as `"genWeight"`."""
     trace: Flag = False
-    """Keep calls one by one: RUNDIR/trace.json, for ui.perfetto.dev."""
+    """Keep calls one by one: `RUNDIR/trace.json` (`--trace`), for ui.perfetto.dev."""
     trace_calls: Annotated[Positive, _CALLS] = 200_000
-    """Calls that each child keeps at most."""
+    """Largest number of calls that each child keeps, the first ones."""
     sampling_interval_s: Annotated[Number, Field(ge=0.01), _INTERVAL] = 0.1
-    """Between looks at the memory of all processes, at least."""
+    """Shortest time between two complete samples of memory, in seconds."""
     sampling_cost: Annotated[Number, Field(gt=0, le=1)] = 0.006
-    """CPU time that sampling may take, as a fraction of one CPU."""
+    """Largest share of one CPU that sampling takes, without the first readings of each process."""
     exact_pss: Flag = False
-    """Sample all processes at once, and read PSS whatever time that takes: for measurements."""
+    """Sample all processes at once and read their PSS, however long it takes."""
     unshared: Flag = False
-    """Find out which memory becomes private, and why: forkrun measure unshared RUNDIR."""
+    """Find out which memory becomes private, and why (docs/memory.md): `forkrun measure unshared
+    RUNDIR`."""
 
 
 _DEFAULTS: Any = Field(default={}, validate_default=True)

@@ -41,21 +41,29 @@ class AxisConfig(Section):
     categories."""
 
     bins: Positive | None = None
+    """Number of bins between `low` and `high`."""
     low: Number | None = None
+    """Lower edge."""
     high: Number | None = None
+    """Upper edge."""
     log: Flag = False
     """Bins of equal width in the logarithm."""
     edges: tuple[Edge, ...] = ()
+    """Edges of bins of any width; the first and last may be infinite."""
     start: Integer | None = None
+    """First integer, one bin each."""
     stop: Integer | None = None
-    """Integers from start to stop - 1."""
+    """Integer after the last one."""
     categories: tuple[str, ...] | tuple[Integer, ...] = ()
+    """Categories: texts or integers."""
     growth: Flag = False
-    """Other categories get bins of their own."""
+    """Give other categories bins of their own."""
     integers: Flag = False
-    """Categories are integers: where none is named, and they grow."""
+    """Categories are integers: for an axis that grows and names none."""
     name: str = ""
+    """Name of the axis."""
     label: str = ""
+    """Label of the axis in plots."""
 
     @model_validator(mode="after")
     def _has_bins(self) -> Self:
@@ -76,42 +84,52 @@ class ModuleConfig(Section):
     """[[modules]]: a producer, filter or analyzer."""
 
     label: Label
+    """Name in paths, messages and the histogram file; not given: that of the class or function, if
+    no other module has it."""
     type: ModuleType
+    """`"python:FILE.py:NAME"` or `"python:PACKAGE.MODULE:NAME"`, a class or function;
+    `"cpp:CLASS"`; `"expression:EXPRESSION"` (docs/expressions.md)."""
     params: dict[str, Any] = Field(default_factory=dict)  # {} would be copied deeply
+    """Keyword parameters of the class or function."""
     concurrency: (
         Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT] | None
     ) = None
-    """Instead of what a C++ module says itself; a number: so many blocks at a time."""
+    """Blocks at the same time in a C++ module (docs/modules.md#several-blocks-at-once), instead of
+    its own declaration."""
     instances: Literal["shared", "per_block"] | None = None
-    """C++ modules: one object for all blocks in flight, or one for each."""
+    """For C++ modules: one object for all blocks in flight, or one for each."""
     resources: Texts = ()
-    """Names of shared resources: one module at a time runs of those that name the same one."""
+    """Names of shared resources: of the C++ modules that name the same one, one runs at a time."""
     kind: Literal["filter", "producer", "analyzer", "histogram"] | None = None
-    """What a function or an expression is; a class says it itself."""
+    """Kind of a function or an expression; a class has its own."""
     name: Label | None = None
-    """Name of the histogram, or of the one column that is made; not given: the label."""
+    """Name of the histogram, or of the one column of a function or expression; not given: the
+    label."""
     axes: tuple[AxisConfig, ...] = ()
-    """Axes of the histogram."""
+    """Axes of a histogram, a table for each."""
     weight: str | Annotated[Number, Field(allow_inf_nan=False)] | None = None
-    """Weight of the histogram: an expression or a number."""
+    """Weight of a histogram: an expression or a number."""
     consumes: tuple[str, ...] | None = None
-    """Columns that a function reads; not given: found out with the first events."""
+    """Columns that a function reads; not given: found out with the first events
+    (docs/modules.md#what-a-module-reads)."""
     produces: dict[str, str] | None = None
     """Types of the columns that a function makes; not given: found out."""
     replaces: Texts = ()
-    """Columns that a function, an expression or a C++ module makes anew for all behind it."""
+    """Columns that a function, expression or C++ module replaces for all modules after it
+    (docs/systematics.md#replace-a-column)."""
     variations: dict[VariationName, Texts] = Field(default_factory=dict)
-    """Systematic variations of a function and their directions, {"jes": ["up", "down"]}."""
+    """Systematic variations of a function with their directions: `{ jes = ["up", "down"] }`
+    (docs/systematics.md#systematic-variations)."""
     variation: VariationName | None = None
-    """The one in which alone a function or an expression replaces its columns: "jes_up"."""
+    """The one variation in which a function or expression replaces its columns: `"jes_up"`."""
     on_data: Flag = True
-    """false: events of data keep the columns that it replaces, in all variations."""
+    """`false`, with `replaces`: data keep the columns."""
     code: str | None = None
-    """Digest of a function that is given by a running program."""
+    """Set by programs: digest of a function of theirs."""
     values: dict[str, str] = Field(default_factory=dict)
-    """By `FILE.py:NAME`, digests of what a running program has in its modules and this one uses."""
+    """Set by programs: digests, by `FILE.py:NAME`, of the values of their own that it uses."""
     place: tuple[str, int] | None = None
-    """File and line of a program that adds it to its job."""
+    """Set by programs: file and line at which it was added to the job."""
 
     @model_validator(mode="after")
     def _has_params_to_keep(self) -> Self:

@@ -19,52 +19,57 @@ class OutputConfig(Section):
     """[[outputs]]: selected events, in output/LABEL.root."""
 
     label: Label
+    """The file is `RUNDIR/output/LABEL.root`; at most 223 bytes, not `histograms`. Labels may not
+    differ in case alone."""
     mode: OutputMode = OutputMode.FULL
-    """Whole events, or the ids of events and new columns alone: a friend of the input's tree."""
+    """`"full"`: whole events; `"friend"`: ids of events and new columns alone, a friend of the
+    input (docs/outputs.md#what-to-choose)."""
     paths: Texts = ()
-    """Write events that one of these paths accepts; none: every event."""
+    """Events that one of these paths accepts; none: every event."""
     per_lumi: Flag = False
-    """A file for each lumi, in output/LABEL/, with a list of them."""
+    """A file for each lumi in `RUNDIR/output/LABEL`, with a list of them."""
     datasets: Literal["apart", "together"] | None = None
-    """Where the job has [[datasets]]: a file for each, output/LABEL/DATASET.root, or one for all
-    with a column `dataset`, a number whose name its object `datasets` says; not given: apart if
-    there are several."""
+    """For a job with `[[datasets]]`: a file for each, `output/LABEL/DATASET.root`
+    (docs/outputs.md#outputs-of-several-datasets), or one for all, with a column `dataset`. Not
+    given: apart if there are several."""
     keep: Texts = ("*",)
-    """Patterns of input branches and of produced columns."""
+    """Patterns of branches and new columns that are written, with their counters."""
     drop: Texts = ()
+    """Patterns of branches and new columns that are left out."""
     format: str = ""
-    """Format of the file: "ttree", "rntuple", "parquet", or one that an installed package adds; the
-    first two are for input in either. "": that of the input."""
+    """`"ttree"`, `"rntuple"` (docs/formats.md#outputs), `"parquet"` (`pip install
+    "forkrun[parquet]"`), or one that an installed package adds; `""`: as the input."""
     parquet: Flag = False
-    """Older form: the same rows in output/LABEL.parquet as well; format = "parquet" writes these
-    alone."""
+    """Older form: also `RUNDIR/output/LABEL.parquet` with the same rows."""
     decisions: Flag = False
-    """New columns forkrun_paths_NAME, one for each path of the job: which events it accepts."""
+    """Columns `forkrun_paths_NAME`, one for each path of the job: whether it accepts the event."""
     variations: Literal["all"] | Texts = ()
-    """Systematic variations with an output of their own, LABEL_VARIATION, of the events that they
-    select and with their columns; "all": those in which something is different."""
+    """Names of systematic variations, or `"all"`: a further output `LABEL_VARIATION` for each that
+    differs (docs/systematics.md#outputs-of-variations)."""
     variation: str = ""
-    """The variation whose events and columns these are; "": the nominal case."""
+    """Variation whose events and columns this output has; `""`: the nominal case."""
     compression: Compression = None
-    """Compression of all baskets, as ROOT does it at this level; None, from "auto": input baskets
-    that are kept whole stay as they are, others are "zstd:5" with forkrun's own search."""
+    """`"auto"`: whole baskets stay as they are, others are compressed by Zstandard
+    (docs/outputs.md#what-to-choose); `"zstd:N"`, `"lz4:N"`, `"zlib:N"`, `"lzma:N"` with N from 1 to
+    9: as ROOT does, byte for byte; `"none"`."""
 
 
 class MergeConfig(Section):
     """[merge]"""
 
     enabled: Flag = True
+    """`false`: leave the merge to `forkrun merge RUNDIR`."""
     keep_temporary: Flag = False
-    """Keep RUNDIR/units after a verified merge."""
+    """Keep `RUNDIR/units` after a verified merge."""
     when_stopped: Flag = False
-    """Merge what has been committed also when the job was stopped before its end."""
+    """Also merge a job that was stopped before its end."""
     carry: Flag | None = None
-    """Carry other trees and objects of the input (Runs, MetaData, …) to each output, merged; not
-    given: to outputs of one dataset each."""
+    """Carry other trees and objects of the input (`Runs`, `MetaData`, …) to each output, merged
+    (docs/merging.md#rows-of-other-trees). Not given: to outputs of one dataset each."""
     verify: Flag = False
-    """Unzip also baskets that are kept whole, and check what they hold."""
+    """Also unzip and check baskets that are kept whole."""
     keep_first: Flag = False
-    """Keep the first file's objects where they cannot be merged and differ between files."""
+    """Keep carried objects of the first file where they differ and cannot be merged; else they are
+    an error."""
     histograms_json: Flag = False
-    """Write histograms to output/histograms.json as well, by the schema of UHI: for hist, without
-    ROOT."""
+    """Also write `output/histograms.json`, by the schema of UHI (docs/histograms.md#in-json)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -15,15 +16,22 @@ def one_or_many(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def at_most(most: float, why: str) -> AfterValidator:
+@dataclass(frozen=True)
+class AtMost:
     """Refuses a number that makes no sense, and says why."""
 
-    def check(value: float) -> float:
-        if value > most:
-            raise ValueError(f"at most {most:,}: {why}")
+    most: float
+    why: str
+
+    def __call__(self, value: float) -> float:
+        if value > self.most:
+            raise ValueError(f"at most {self.most:,}: {self.why}")
         return value
 
-    return AfterValidator(check)
+
+def at_most(most: float, why: str) -> AfterValidator:
+    """An upper bound with its reason."""
+    return AfterValidator(AtMost(most, why))
 
 
 _ENTRIES = at_most((1 << 63) - 1, "entries of files are counted in 63 bits")

@@ -29,60 +29,69 @@ class SourceConfig(Section):
     """[source]: which events to read."""
 
     files: Texts = ()
-    """Paths, globs and URLs (root://…), in input order; URLs of one file are a list in the list, or
-    have | between them: the next is read where one fails."""
+    """Paths, globs and URLs (`root://…`, docs/remote.md), in input order; files of a glob are
+    sorted by name. Replicas of one file are a list in the list, or have `|` between them."""
     list: str | None = None
-    """A file with one path, glob or URL per line; # starts a comment."""
+    """A file with one path, glob or URL per line, relative to its folder; `#` starts a comment."""
     prefixes: Texts = ()
-    """Beginnings of URLs, the best first: files are names below each of them, /store/…/f.root."""
+    """Beginnings of URLs, the best first: files are names below each of them
+    (docs/remote.md#replicas)."""
     tree: str = "Events"
-    """Its key; "Events;2": an older cycle than the newest; a pattern, "DF_*/O2track": all such
-    trees of a file, one after the other."""
+    """The tree of events with its folders (`"folder/Events"`): its newest cycle, or `"Events;2"`. A
+    pattern takes several trees of a file (docs/configuration.md#several-trees-of-a-file)."""
     tree_in_outputs: str = ""
-    """Name of the tree in outputs; "": as in the input; of a pattern what is behind its last slash,
-    or "Events" if that is one, too."""
+    """Name of the tree in outputs; `""`: as in the input, for a pattern the part after its last
+    slash."""
     run_branch: str = "run"
+    """Branch of run numbers; a leaf or member is `"id.run"`. All three of these `""`: each file is
+    one lumi of run 1, and entries are event numbers."""
     lumi_branch: str = "luminosityBlock"
-    """"" (with run_branch = "" and event_branch = ""): each file is one lumi of run 1."""
+    """Branch of lumi numbers."""
     event_branch: str = "event"
+    """Branch of event numbers."""
     events_per_lumi: Positive | None = None
-    """Events of a lumi, by their numbers, in files of LCIO, which have no lumis; not given: each
-    run is one."""
+    """For LCIO (docs/formats.md#lcio-events), which has no lumis: events per lumi, by event number;
+    not given: each run is one."""
     friends: tuple[FriendConfig, ...] = ()
-    """Trees with an entry for each of this tree's, whose branches are columns, too:
-    [{ tree = "corrections", files = ["corrections.root"], prefix = "" }]."""
+    """Friend trees, whose branches are columns, too (docs/configuration.md#friend-trees): `[{ tree
+    = "corrections", files = ["corrections.root"] }]`."""
     trees_with_events: Annotated[Texts, BeforeValidator(one_or_many)] = ()
-    """Names and patterns of trees in the same files and folder, with an entry for each event: their
-    branches are columns TREE.BRANCH, and outputs have them as trees of their own."""
+    """Names and patterns of trees with an entry for each event
+    (docs/configuration.md#trees-that-go-with-the-events)."""
     branches: BranchesRule = "same"
-    """Those that only some files have: an error if they are used, left out ("common"), or filled
-    where they lack: { fill = { "HLT_*" = false } }."""
+    """Branches that only some files have: `"same"`: an error if used; `"common"`: left out; `{ fill
+    = { "HLT_*" = false } }`: filled (docs/configuration.md#files-that-differ-in-their-branches)."""
     collections: Annotated[tuple[CollectionPattern, ...], BeforeValidator(one_or_many)] = (
         "{collection}.{field}",
         "{collection}_{field}",
     )
-    """How columns of objects are named, the first that fits."""
+    """Patterns of the names of columns of objects (docs/modules.md#objects); the first that
+    fits."""
     fields: dict[str, str] = {}
-    """Names that modules see instead of those of the input's fields: {"PT" = "pt"}."""
+    """Names of fields as modules see them: `{ PT = "pt" }`."""
     duplicates: Duplicates = Duplicates.WARN
-    """Events whose ids come again: a warning, an error, kept without a word, or left out ("drop":
-    the first in input order stays). But with "keep", the same file twice is an error."""
+    """Reaction to events with the same ids (docs/configuration.md#events-that-are-there-twice):
+    `"warn"`, `"error"`, `"keep"`, or `"drop"` all but the first in input order."""
     lumi_mask: str | None = None
-    """Golden JSON: {"run": [[first lumi, last lumi], …], …}."""
+    """Golden JSON, `{"run": [[first lumi, last lumi], …], …}`, both ends included; with datasets
+    for data alone."""
     runs: Runs | None = None
-    """Only these runs: "362001-362100,362200", both ends of a range included; beside a lumi mask,
-    what both accept."""
+    """These runs alone, both ends of a range included: `"362001-362100,362200"` (`--runs`). With a
+    lumi mask: runs that both accept."""
     max_events: Count | None = None
-    """Largest number of events, counted after runs, the lumi mask and skip_events."""
+    """Largest number of events, counted after runs, mask and `skip_events`; weights follow
+    (docs/configuration.md#sums-of-weights-of-a-part)."""
     skip_events: Count = 0
+    """Events at the beginning of the input, after runs and mask, that are left out."""
     order: EventOrder = EventOrder.AUTO
-    """Order of events in blocks and outputs: "input": as in the input; "lumi": each lumi in one
-    piece, where its first event is; "sorted": by run and lumi; "auto": "input", unless something
-    needs whole lumis."""
+    """Order of events (docs/distribution.md#order-of-events): `"input"`; each `"lumi"` in one
+    piece, where its first event is; `"sorted"` by run and lumi; `"auto"`: `"input"`, unless
+    something needs whole lumis."""
     datasets: Texts = ()
-    """Names of the [[datasets]] to read; none: all."""
+    """Names or patterns of the `[[datasets]]` to read (`--dataset`); none: all."""
     only: Texts = ()
-    """These events alone ("RUN:LUMI:EVENT"), instead of runs, mask, skip_events and max_events."""
+    """These events alone, `"RUN:LUMI:EVENT"`, instead of runs, mask, `skip_events` and `max_events`
+    (`--only`)."""
 
     @property
     def ids(self) -> IdBranches:
