@@ -68,9 +68,10 @@ def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def portable(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel for other machines: what `make wheel` makes of the first."""
-    makefile = (SOURCES / "Makefile").read_text()
-    libraries = re.findall(r"^ROOT_LIBRARIES := (.*)$", makefile, re.M)[0].split()
+    """The wheel for other machines: what `make wheels` makes of the first."""
+    program = (SOURCES / ".ci/wheels.py").read_text()
+    (listed,) = re.findall(r"^ROOT_LIBRARIES = \(\n(.*?)^\)", program, re.M | re.S)
+    libraries = re.findall(r'"(.*?)"', listed)
     others = [f"--exclude={name}" for name in libraries]
     folder = tmp_path_factory.mktemp("portable")
     options = (*others, "--wheel-dir", folder, wheel)
