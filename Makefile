@@ -21,7 +21,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man docs wheels clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man docs changelog wheels clean need
 
 demo: $(VENV)/built ## generate input, run a skim and a reconstruction with 8 children, print what they cost
 	@mkdir -p build/demo
@@ -202,6 +202,9 @@ man: build ## the man page of all commands: man build/man/forkrun.1
 docs: build ## the documentation as a web site, with the generated reference: build/site/index.html, which needs no server
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "Open $(CURDIR)/build/site/index.html"
+
+changelog: build ## the fragments of changes/ as they will stand in CHANGELOG.md; VERSION=0.3.0 puts them there
+	$(BIN)/python -m towncrier build --name forkrun $(if $(VERSION),--version $(VERSION) --yes,--version Unreleased --draft)
 
 wheels: build ## wheels in dist/ for any Linux whose C and C++ libraries are as new, each tried in an empty environment; one: WHEELS=3.12
 	$(BIN)/python .ci/wheels.py $(WHEELS)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,8 @@ QUICK = ("docs/tutorial.md", "README.md")
 MARKDOWN = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\(([^)#\s:]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+RELEASES = "<!-- releases -->"
+FRAGMENT = re.compile(r"\+[\w-]+\.(added|changed|fixed|removed)\.md")
 NAMED = re.compile(r"docs/[\w/-]+\.md")
 
 
@@ -86,6 +89,25 @@ def test_the_documentation_stays_short() -> None:
     assert sum(words[page] for page in pages) <= 36_000
     decisions = [page for page in words if re.match(r"\d{4}-", page.name)]
     assert [page.name for page in decisions if words[page] > 250] == []
+
+
+def test_entries_of_the_changelog_are_short_and_have_a_kind() -> None:
+    released = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition(RELEASES)[2]
+    lines = released.splitlines()
+    entries = [line for line in lines if line.startswith("- ")]
+    assert [line for line in entries if len(line) > 120] == []
+    assert [line for line in lines if line.startswith(" ")] == []  # an entry is one line
+    assert [entry for entry, n in Counter(entries).items() if n > 1] == []
+    kinds = {line for line in lines if line.startswith("### ")}
+    assert kinds == {"### Added", "### Changed", "### Fixed", "### Removed"}
+
+
+def test_fragments_of_the_changelog_are_one_short_line() -> None:
+    fragments = sorted((ROOT / "changes").glob("*.md"))
+    wrong = [file.name for file in fragments if not FRAGMENT.fullmatch(file.name)]
+    texts = {file.name: file.read_text(encoding="utf-8").strip() for file in fragments}
+    wrong += [name for name, text in texts.items() if len(text) > 118 or "\n" in text]
+    assert wrong == [], "CONTRIBUTING.md says how: changes/+NAME.added.md"
 
 
 @pytest.fixture
