@@ -14,6 +14,7 @@ import forkrun
 from forkrun.cli import main
 from forkrun.histograms.final.samples import Sample
 from forkrun.histograms.final.templates import Channel, write_combine, write_pyhf
+from tests.histograms.datacard import read_datacard
 
 
 def channel(name: str, observed: list[float]) -> Channel:
@@ -50,28 +51,24 @@ def test_pyhf_fits_the_workspace(tmp_path: Path) -> None:
 
 
 def test_combine_gets_a_datacard_and_its_shapes(tmp_path: Path) -> None:
-    write_combine(tmp_path / "fit", [channel("a", [12, 24])], "sig")
-    lines = (tmp_path / "fit" / "datacard.txt").read_text().splitlines()
-    words = [line.split() for line in lines if line]
-    assert ["imax", "1"] in words
-    assert ["jmax", "1"] in words
-    assert ["observation", "36"] in words
-    assert ["process", "sig", "bkg"] in words
-    assert ["process", "0", "1"] in words
-    assert ["rate", "5", "30"] in words
-    assert ["jes", "shape", "1", "1"] in words
-    assert words[-1] == ["*", "autoMCStats", "10"]
-    with uproot.open(tmp_path / "fit" / "shapes.root") as file:
-        found = {key: file[key] for key in file.keys(cycle=False) if "/" in key}
-        assert set(found) == {
-            "a/data_obs", "a/sig", "a/bkg", "a/sig_jesUp", "a/sig_jesDown", "a/bkg_jesUp",
-            "a/bkg_jesDown",
-        }  # fmt: skip
-        assert found["a/sig"].values().tolist() == [2, 3]
-        assert found["a/bkg"].variances().tolist() == [4, 9]
-        assert found["a/bkg"].axis().edges().tolist() == [0, 1, 3]
-        assert found["a/sig_jesDown"].values().tolist() == [1, 3]
-        assert found["a/data_obs"].values().tolist() == [12, 24]
+    first, second = channel("a", [12, 24]), channel("b", [1.5, 0.1])
+    second.processes[1].varied.clear()
+    write_combine(tmp_path / "fit", [first, second], "sig")
+    card = read_datacard(tmp_path / "fit" / "datacard.txt")
+    assert card.observed == {"a": 36, "b": 1.6}
+    assert card.numbers == {"sig": 0, "bkg": 1}
+    assert card.rates == {(c, p): n for c in "ab" for p, n in (("sig", 5), ("bkg", 30))}
+    assert card.systematics == {
+        ("a", "sig"): ["jes"], ("a", "bkg"): ["jes"], ("b", "sig"): [], ("b", "bkg"): ["jes"],
+    }  # fmt: skip
+    found = card.histograms
+    assert found["a", "sig", ""].values().tolist() == [2, 3]
+    assert found["a", "bkg", ""].variances().tolist() == [4, 9]
+    assert found["a", "bkg", ""].axis().edges().tolist() == [0, 1, 3]
+    assert found["a", "sig", "jesDown"].values().tolist() == [1, 3]
+    assert found["a", "data_obs", ""].values().tolist() == [12, 24]
+    text = (tmp_path / "fit" / "datacard.txt").read_text()
+    assert text.splitlines()[-1] == "* autoMCStats 10"
 
 
 @pytest.mark.parametrize(("direction", "up"), [("jes_up", 12.0), ("jes_down", 8.0)])
@@ -101,7 +98,11 @@ def test_a_run_is_exported_as_templates(
     assert observed["x"] == h[{"dataset": "data", "variation": "nominal"}].values().tolist()
     out = ["-o", str(tmp_path / "card"), "--histogram", "x"]
     assert main(["export", run, "combine", "--signal", "top", *out]) == 0
-    assert (tmp_path / "card" / "datacard.txt").exists()
+    card = read_datacard(tmp_path / "card" / "datacard.txt")
+    assert {process: n for (_, process), n in card.rates.items()} == {
+        name: sum(values) for name, values in wanted.items()
+    }
+    assert card.observed == {"x": sum(observed["x"])}
     for wrong in (["--signal", "tpo"], [], ["--signal", "top", "--histogram", "y"]):
         assert main(["export", run, "pyhf", *wrong]) == 2
     assert 'no simulated dataset "tpo"; did you mean "top"' in capsys.readouterr().err

@@ -146,12 +146,12 @@ def _datacard(channels: Sequence[Channel], signal: str) -> str:
     sources = sources_of([sample for _, sample in columns])
     rows = [
         ["bin", *(c.name for c in channels)],
-        ["observation", *(f"{c.observed.sum():.10g}" for c in channels)],
+        ["observation", *(f"{c.observed.sum():.17g}" for c in channels)],
         [],
         ["bin", "", *(c.name for c, _ in columns)],
         ["process", "", *(s.name for _, s in columns)],
         ["process", "", *(str(numbers[s.name]) for _, s in columns)],
-        ["rate", "", *(f"{s.values.sum():.10g}" for _, s in columns)],
+        ["rate", "", *(f"{s.values.sum():.17g}" for _, s in columns)],
         [],
         *(
             [source, "shape", *("1" if _varied(s, names) else "-" for _, s in columns)]
