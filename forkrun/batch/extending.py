@@ -18,6 +18,7 @@ from forkrun.config.anchor import is_url
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, index_files, input_files
 from forkrun.index.digests import friend_name
+from forkrun.index.known_ids import with_ids_of
 from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.job_input import plan_input
 from forkrun.parent.preparation import PlannedJob, in_order, index_input
@@ -41,6 +42,7 @@ def extend_nodes(
     directory; returns its configuration and the numbers of the new nodes. Raises ConfigError,
     InputError or OutputError; the job then is as it was."""
     config = read_config(folder.config)
+    given = with_ids_of(given, config)
     _check_fragments(folder, config)
     planned = read_plan(folder)
     plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
@@ -120,7 +122,7 @@ def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
         output.model_copy(update={"format": output.format or formats.get(output.label, "")})
         for output in given.outputs
     )
-    given = given.model_copy(update={"outputs": outputs})
+    given = with_ids_of(given.model_copy(update={"outputs": outputs}), config)
     if changed := differences(_described(config), _described(given)):
         raise ConfigError(f"{rule}; what has changed: {'; '.join(changed[:5])}")
 
@@ -185,7 +187,7 @@ def _extended(
     """`config`: with the files that the job has."""
     held = dict.fromkeys(plan.files)
     more_config, whole_config = (_with_files(config, files) for files in (new, [*held, *new]))
-    index, order = index_input(whole_config), EventOrder(plan.order)
+    (_, index), order = index_input(whole_config), EventOrder(plan.order)
     _, more = plan_input(in_order(more_config, order), index[len(plan.files) :])
     whole = PlannedJob.of(in_order(whole_config, order), index, time.time(), is_on_nodes=True)
     joined = extended(plan, more, whole.plan)

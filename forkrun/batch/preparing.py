@@ -66,7 +66,7 @@ def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
     """Checks the job as `run` does, and plans it. Raises ConfigError or InputError with all
     problems."""
     _check_can_be_split(config)
-    index = index_input(config)
+    config, index = index_input(config)
     n_events = _n_events(config, index)
     n_nodes = split.count(n_events)
     job = prepare(_for_nodes(config, n_nodes, n_events), index=index, is_on_nodes=True)

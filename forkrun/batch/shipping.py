@@ -127,7 +127,7 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
 
 def _prepared_anew(folder: RunDirectory, config: JobConfig) -> PreparedJob:
     """The job as it was planned, with modules as they are now."""
-    planned = PlannedJob.of(config, index_input(config), time.time(), is_on_nodes=True)
+    planned = PlannedJob.of(*index_input(config), time.time(), is_on_nodes=True)
     planned = replace(planned, plan=read_plan(folder))
     return planned.prepared(planned.conditions())
 

@@ -43,8 +43,9 @@ class SourceConfig(Section):
     """Name of the tree in outputs; `""`: as in the input, for a pattern the part after its last
     slash."""
     run_branch: str = "run"
-    """Branch of run numbers; a leaf or member is `"id.run"`. All three of these `""`: each file is
-    one lumi of run 1, and entries are event numbers."""
+    """Branch of run numbers; a leaf or member is `"id.run"`. If none of these three is given, those
+    of known formats are found (docs/formats.md#event-ids). `""`: all are run 1, each file is one
+    lumi, entries are event numbers."""
     lumi_branch: str = "luminosityBlock"
     """Branch of lumi numbers."""
     event_branch: str = "event"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from forkrun.formats.column_types import ColumnType
 
@@ -28,6 +29,11 @@ def joined(parts: Sequence[Plain]) -> Plain:
     np.cumsum(counts, out=offsets[1:])
     inner = joined([inner_of(part) for part in lists])
     return (offsets, *inner) if isinstance(inner, tuple) else (offsets, inner)
+
+
+def ids_of(column: Plain) -> npt.NDArray[np.uint64]:
+    """(n_events,) uint64 of a column of ids: of integers, or of lists of one."""
+    return np.asarray(column[1] if isinstance(column, tuple) else column).astype(np.uint64)
 
 
 def part_of(column: Plain, first: int, last: int) -> Plain:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from forkrun._core import EventDigest
 from forkrun.formats import format_of
+from forkrun.formats.plain import ids_of
 
 _READ_AT_ONCE = 1 << 20
 Integers = npt.NDArray[np.int64]
@@ -56,7 +57,7 @@ def _read(
             table, opened = format_of(path).opened(path, tree), file
         for begin in range(first, last, _READ_AT_ONCE):
             end = min(begin + _READ_AT_ONCE, last)
-            values = np.asarray(table.read([branch], begin, end)[branch]).astype(np.uint64)
+            values = ids_of(table.read([branch], begin, end)[branch])
             (own,) = np.nonzero(values % np.uint64(n_residues) == residue)
             events.append(values[own])
             entries.append(own + begin)

@@ -121,10 +121,12 @@ def find(request: dict[str, Any]) -> list[list[int]]:
     """[event, entry] of those of the wanted events that are in a range of entries."""
     import numpy as np  # an index needs none of it
 
+    from forkrun.formats.plain import ids_of
+
     first, branch = request["first"], request["event_branch"]
     path, tree = request["path"], request["tree"]
     columns = format_of(path).read(path, tree, [branch], first, request["last"])
-    numbers = np.asarray(columns[branch]).astype(np.uint64)  # the index has seen none below 0
+    numbers = ids_of(columns[branch])  # the index has seen none below 0
     wanted = np.array(request["events"], dtype=np.uint64)  # of a list, NumPy would make floats
     places = np.flatnonzero(np.isin(numbers, wanted))
     return [[int(numbers[place]), int(place) + first] for place in places]
@@ -135,10 +137,12 @@ def values_of(request: dict[str, Any]) -> dict[str, bytes]:
     piece."""
     import numpy as np
 
+    from forkrun.formats.plain import ids_of
+
     path, names = request["path"], request["names"]
     opened = format_of(path).opened(path, request["tree"])
     parts = [opened.read(names, first, last) for first, last in request["pieces"]]
-    columns = {name: [np.asarray(part[name]).astype(np.int64) for part in parts] for name in names}
+    columns = {name: [ids_of(part[name]) for part in parts] for name in names}
     return {name: np.concatenate(column).tobytes() for name, column in columns.items()}
 
 

@@ -24,6 +24,7 @@ from forkrun.fork.safety import check_safe_to_fork
 from forkrun.index import FileIndex, find_files, try_index, with_friends
 from forkrun.index.carried import check_carried
 from forkrun.index.datasets import with_datasets
+from forkrun.index.known_ids import with_known_ids
 from forkrun.parent.calls import warnings_of
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
@@ -52,7 +53,7 @@ class Findings(Struct):
 def check_job(config: JobConfig) -> Findings:
     """Checks input, conditions, modules and schedule, and calls the modules with first events."""
     found = Findings()
-    index = _index(config, found)
+    config, index = _index(config, found)
     if index is None:
         found.errors += _problems_without_input(config)
         return found
@@ -72,16 +73,20 @@ def check_job(config: JobConfig) -> Findings:
     return found
 
 
-def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
-    """Index of the files that can be read; None without any."""
+def _index(config: JobConfig, found: Findings) -> tuple[JobConfig, list[FileIndex] | None]:
+    """Index of the files that can be read; None without any. And the configuration with the id
+    columns that the files have."""
     try:
         files, problems = find_files(config.source)
     except InputError as error:
         found.errors.append(error)
-        return None
+        return config, None
     missing = {problem.partition(": ")[0] for problem in problems}
     files = [file for file in dict.fromkeys(files) if file not in missing]
     index, unreadable = try_index(files, config.source.ids) if files else ([], [])
+    if files and not index and (known := with_known_ids(config, files)):
+        config = known
+        index, unreadable = try_index(files, config.source.ids)
     found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
     if index and not found.errors:
         try:
@@ -90,8 +95,8 @@ def _index(config: JobConfig, found: Findings) -> list[FileIndex] | None:
             check_carried(index, config)
         except ForkrunError as error:
             found.errors.append(error)
-            return None
-    return index or None
+            return config, None
+    return config, index or None
 
 
 def _problems_without_input(config: JobConfig) -> list[ForkrunError]:

@@ -28,6 +28,7 @@ from forkrun.index.carried import check_carried
 from forkrun.index.datasets import with_datasets
 from forkrun.index.digests import input_digests
 from forkrun.index.known_friends import with_known_friends
+from forkrun.index.known_ids import with_known_ids
 from forkrun.index.ranges import Flags
 from forkrun.parent.bad_files import named_file
 from forkrun.parent.job_input import plan_input
@@ -149,7 +150,9 @@ class PlannedJob(Struct, frozen=True):
         """Indexes the input if its index is not given. Raises ConfigError or InputError."""
         if part is not None:
             return cls._of_part(config, part, start_s)
-        given, plan = plan_input(config, index_input(config) if index is None else index)
+        if index is None:
+            config, index = index_input(config)
+        given, plan = plan_input(config, index)
         check_object_branches(config, given.index)
         of_file = [file.dataset for file in given.index] if config.datasets else []
         lumis = count_lumis(given.ranges, given.mask, of_file)
@@ -249,12 +252,21 @@ def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
     return config.model_copy(update={"source": source})
 
 
-def index_input(config: JobConfig) -> list[FileIndex]:
-    """Indexes all input files of a job, and finds out whether they can be joined."""
+def index_input(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
+    """Indexes all input files of a job, and finds out whether they can be joined; the configuration
+    with the id columns that the files have, if it names none."""
     find = input_files_or_gaps if config.recovery.leaves_files_out else input_files
-    index = with_friends(_indexed(find(config.source), config), config.source)
+    files = find(config.source)
+    try:
+        index = _indexed(files, config)
+    except InputError:
+        known = with_known_ids(config, list(filter(None, files)))
+        if known is None:
+            raise
+        config, index = known, _indexed(files, known)
+    index = with_friends(index, config.source)
     check_carried(index, config)
-    return index
+    return config, index
 
 
 def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) -> list[FileIndex]:

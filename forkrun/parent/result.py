@@ -43,7 +43,7 @@ class Result(Struct, frozen=True, dict=True):
         """Draws a histogram of one or two axes: simulation stacked by dataset, its uncertainty with
         all variations as a band, data as points and their ratio, where there are such. `look`:
         stack, ratio, log, overflow, style ("cms", "atlas", "lhcb", "alice" or "root"), text,
-        labels, order: docs/plots.md. Gives a matplotlib Figure, which notebooks show. Raises
+        labels, order: docs/histograms.md. Gives a matplotlib Figure, which notebooks show. Raises
         ConfigError if mplhep is not installed, and for names and arguments that there are not."""
         check_text("result.plot(…)", "name", name)
         if name not in self.histograms:

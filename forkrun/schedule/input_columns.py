@@ -8,16 +8,17 @@ from html import escape
 from typing import Any, overload
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural, size
-from forkrun.config import IdBranches, JobConfig
+from forkrun.config import JobConfig
 from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import OTHER, Described
 from forkrun.index import Branch, FileIndex, input_files, try_index, with_friends
 from forkrun.index.datasets import with_datasets
+from forkrun.index.known_ids import with_known_ids, without_ids
 from forkrun.index.read import describe_files
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.monitoring.tables import Column, Table
@@ -25,16 +26,16 @@ from forkrun.schedule.input_branches import InputBranches
 
 _COLUMNS = (
     Column("name", "name"), Column("type", "type"), Column("collection", "collection"),
-    Column("held_by", "in"), Column("unpacked", "unpacked"), Column("stored", "in file"),
-    Column("how", "compression"),
+    Column("id", "id"), Column("held_by", "in"), Column("unpacked", "unpacked"),
+    Column("stored", "in file"), Column("how", "compression"),
 )  # fmt: skip
 
 
 class InputColumn(Struct, frozen=True):
     """A branch. `type`: of the column, or its class; `why_none`: why it is no column, "" if it is
-    one; `n_within`: number of columns within it; `held_by`: files, datasets or the friend that have
-    it, "" for all; `n_bytes`, `n_stored`: unpacked and in the file, None where that is not
-    known."""
+    one; `id`: "run", "lumi" or "event" of the columns that jobs know events by; `n_within`: number
+    of columns within it; `held_by`: files, datasets or the friend that have it, "" for all;
+    `n_bytes`, `n_stored`: unpacked and in the file, None where that is not known."""
 
     name: str
     type: str
@@ -45,6 +46,7 @@ class InputColumn(Struct, frozen=True):
     compression: str = ""
     why_none: str = ""
     n_within: int = 0
+    id: str = ""
 
     def as_row(self) -> dict[str, Any]:
         """As the table has it."""
@@ -128,8 +130,8 @@ def _is_like(name: str, pattern: str) -> bool:
 def columns_of_input(config: JobConfig) -> InputColumns:
     """Looks into all files of a job, in processes of their own; the sizes are those of the first
     file that has events, of each dataset. Raises InputError."""
+    config, index = _indexed(config)
     source = config.source
-    index = _indexed(input_files(source), source.ids)
     index = with_datasets(index, config.datasets, source.prefixes)
     index = with_friends(index, source, finds_partners=False)
     of_input = InputBranches.of(index)
@@ -147,7 +149,10 @@ def columns_of_input(config: JobConfig) -> InputColumns:
         InputColumn(name, branch.type, collections.get(name, ""), _of_friend(number, index))
         for name, (number, branch) in of_input.friends.items()
     ]
-    return InputColumns(found, _measured(measured, config.datasets))
+    ids = dict(zip(source.ids[1:], ("run", "lumi", "event"), strict=True))
+    found = [replace(column, id=ids.get(column.name, "")) for column in found]
+    none = "" if any(ids) else "; no ids: each file is a lumi of run 1, entries are event numbers"
+    return InputColumns(found, _measured(measured, config.datasets) + none)
 
 
 def _of_friend(number: int, index: Sequence[FileIndex]) -> str:
@@ -160,14 +165,16 @@ def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> 
     return f"; sizes are those of {where}" if where else ""
 
 
-def _indexed(files: Sequence[str], ids: IdBranches) -> list[FileIndex]:
-    """With the ids of the job; without, if there are no such branches."""
-    index, problems = try_index(files, ids)
+def _indexed(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
+    """With the ids of the job or of its files; without, if there are no such branches."""
+    files = input_files(config.source)
+    index, problems = try_index(files, config.source.ids)
     if problems:
-        index, problems = try_index(files, IdBranches(ids.tree, "", "", ""))
+        config = with_known_ids(config, files) or without_ids(config)
+        index, problems = try_index(files, config.source.ids)
     if problems:
         raise InputError("\n".join(problems))
-    return index
+    return config, index
 
 
 def _column(

@@ -17,11 +17,12 @@ from forkrun.histograms.final.templates import Channel, write_combine, write_pyh
 from tests.histograms.datacard import read_datacard
 
 
-def channel(name: str, observed: list[float]) -> Channel:
+def channel(name: str, observed: list[float], *, varies_signal: bool = True) -> Channel:
     def values(*numbers: float) -> Any:
         return np.array(numbers)
 
-    signal = Sample("sig", False, values(2, 3), values(1, 4), {"jes_up": values(3, 3)})
+    varied = {"jes_up": values(3, 3)} if varies_signal else {}
+    signal = Sample("sig", False, values(2, 3), values(1, 4), varied)
     jes = {"jes_up": values(11, 21), "jes_down": values(9.5, 18)}
     background = Sample("bkg", False, values(10, 20), values(4, 9), jes)
     edges = values(0, 1, 3)
@@ -51,9 +52,8 @@ def test_pyhf_fits_the_workspace(tmp_path: Path) -> None:
 
 
 def test_combine_gets_a_datacard_and_its_shapes(tmp_path: Path) -> None:
-    first, second = channel("a", [12, 24]), channel("b", [1.5, 0.1])
-    second.processes[1].varied.clear()
-    write_combine(tmp_path / "fit", [first, second], "sig")
+    channels = [channel("a", [12, 24]), channel("b", [1.5, 0.1], varies_signal=False)]
+    write_combine(tmp_path / "fit", channels, "sig")
     card = read_datacard(tmp_path / "fit" / "datacard.txt")
     assert card.observed == {"a": 36, "b": 1.6}
     assert card.numbers == {"sig": 0, "bkg": 1}

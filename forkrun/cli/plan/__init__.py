@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Needs no conditions, and no modules but to see whether they want lumis one by one."""
     config = _config(options)
-    index = _index(options, config)
+    config, index = _index(options, config)
     if options.fit:
         return run_fit(options, config, index)
     if options.simulate:
@@ -70,9 +70,9 @@ def _config(options: argparse.Namespace) -> JobConfig:
     return config_of(options)
 
 
-def _index(options: argparse.Namespace, config: JobConfig) -> list[FileIndex]:
+def _index(options: argparse.Namespace, config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
     if options.synthetic is not None:
-        return synthetic_index(SyntheticInput.parse(options.synthetic, options.cluster))
+        return config, synthetic_index(SyntheticInput.parse(options.synthetic, options.cluster))
     with naming(options.config):
         return index_input(config)
 

@@ -15,7 +15,7 @@ from forkrun.config import SourceConfig
 from forkrun.errors import InputError
 from forkrun.formats import format_named
 from forkrun.formats.column_types import ColumnType
-from forkrun.formats.plain import Plain, joined, one_value, rows_of
+from forkrun.formats.plain import Plain, ids_of, joined, one_value, rows_of
 from forkrun.plan import Units
 from forkrun.plan.model import EntryRange
 from forkrun.schedule.input_branches import InputBranches
@@ -155,8 +155,7 @@ class FirstEvents(Struct, frozen=True, dict=True):
     def events(self) -> npt.NDArray[np.uint64]:
         """(n_events,) event numbers."""
         if self.source.event_branch:
-            numbers = self.read(self.source.event_branch)
-            return np.asarray(numbers).astype(np.uint64)
+            return ids_of(self.read(self.source.event_branch))
         parts = [np.arange(r.first, r.last, dtype=np.uint64) for r in self.ranges]
         return np.concatenate([np.empty(0, np.uint64), *parts])
 

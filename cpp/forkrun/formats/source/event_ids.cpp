@@ -43,9 +43,22 @@ std::optional<Misfit> widen_any(const Column& column, std::vector<To>& into) {
   }
 }
 
-bool is_integer(const ColumnType& type) {
-  return type.shape == Shape::scalar && type.n_in_item() == 1 &&
+/// Also lists: of one value in each event, as members of the one header of an event are.
+bool may_be_ids(const ColumnType& type) {
+  return (type.shape == Shape::scalar || type.shape == Shape::jagged) && type.n_in_item() == 1 &&
          type.element >= ElementType::int16 && type.element <= ElementType::uint64;
+}
+
+/// The first event without exactly one value, and how many it has.
+std::optional<Misfit> not_one_value(const Column& column) {
+  if (column.type().shape == Shape::scalar) {
+    return std::nullopt;
+  }
+  const auto offsets = column.offsets();
+  const auto wrong = std::ranges::adjacent_find(offsets, [](auto a, auto b) { return b - a != 1; });
+  return wrong == offsets.end() ? std::optional<Misfit>{}
+                                : Misfit{static_cast<std::size_t>(wrong - offsets.begin()),
+                                         std::to_string(wrong[1] - wrong[0])};
 }
 
 }  // namespace
@@ -59,7 +72,7 @@ EventIds::IdColumn<T>::IdColumn(const Table& table, const std::string& its_path,
   }
   reader = table.reader(name);
   const auto type = reader->type();
-  if (!type || !is_integer(*type)) {
+  if (!type || !may_be_ids(*type)) {
     throw InputError(path + ": branch \"" + name + "\" is " + reader->described_type() +
                      "; an id branch holds one integer per event");
   }
@@ -67,14 +80,20 @@ EventIds::IdColumn<T>::IdColumn(const Table& table, const std::string& its_path,
 
 template <typename T>
 void EventIds::IdColumn<T>::load(std::int64_t first, std::int64_t last) {
-  if (reader) {
-    reader->read(first, last, column);
-    if (const auto misfit = widen_any(column, values)) {
-      throw InputError(path + ": branch \"" + name + "\", entry " +
-                       std::to_string(first + static_cast<std::int64_t>(misfit->place)) + ": " +
-                       misfit->value + " is not a valid number of a " + number_of +
-                       "; these are from 0 to " + std::to_string(std::numeric_limits<T>::max()));
-    }
+  if (!reader) {
+    return;
+  }
+  reader->read(first, last, column);
+  const auto shown = [&](const Misfit& misfit) {
+    const auto entry = std::to_string(first + static_cast<std::int64_t>(misfit.place));
+    return path + ": branch \"" + name + "\", entry " + entry + ": " + misfit.value;
+  };
+  if (const auto misfit = not_one_value(column)) {
+    throw InputError(shown(*misfit) + " values; an id branch holds one integer per event");
+  }
+  if (const auto misfit = widen_any(column, values)) {
+    throw InputError(shown(*misfit) + " is not a valid number of a " + number_of +
+                     "; these are from 0 to " + std::to_string(std::numeric_limits<T>::max()));
   }
 }
 

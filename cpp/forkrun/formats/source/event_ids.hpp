@@ -22,7 +22,7 @@ struct IdBranches {
 /// Reads the ids of a range of entries, from the id branches or from the entries' numbers.
 class EventIds {
  public:
-  /// \throws InputError if a branch is missing or is not one integer per event.
+  /// \throws InputError if a branch is missing or of no integers, which lists of one may hold, too.
   EventIds(const Table& table, const std::string& path, const IdBranches& names,
            std::uint32_t file_number);
 
