@@ -96,7 +96,8 @@ CPP = {
     },
     "formats/ttree/merge": {
         "formats/ttree/verify", "formats/ttree/write", "formats/ttree/read",
-        "formats/ttree/layout", "formats/table", "formats/root_file", "bytes", "core/data",
+        "formats/ttree/layout", "formats/table", "formats/root_file", "fragments", "bytes",
+        "core/data",
     },
     "formats/ttree/output": {
         "formats/ttree/merge", "formats/ttree/verify", "formats/ttree/write", "formats/ttree/read",

@@ -1,19 +1,98 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include <TTree.h>
 
+#include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/formats/table/cluster_size.hpp>
 #include <forkrun/formats/ttree/merge/basket_chunks.hpp>
 #include <forkrun/formats/ttree/merge/unread_copy.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/write/recompress.hpp>
+#include <forkrun/fragments/cluster_cutter.hpp>
+#include <forkrun/fragments/entry_ranges.hpp>
 
 namespace forkrun::root_io {
+
+namespace {
+
+std::size_t n_threads_for(double n_bytes) {
+  return n_threads_worth(n_bytes, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+/// Writes entries again, from one file after the other, in clusters of their own.
+class TreeMerger::EntrySink final : public ClusterSink {
+ public:
+  using Readers = std::vector<std::unique_ptr<BranchReader>>;
+
+  EntrySink(std::vector<BranchWriter>& writers, RecordFile& output)
+      : writers_{writers},
+        output_{output},
+        cutter_{wanted_cluster_bytes(writers.size()), false,
+                [this](std::uint32_t) { return InputClusters{rows_, bytes_per_entry_}; }, *this} {}
+
+  /// Rows of a tree. `readers`: of the same branches as the writers.
+  void add_rows(Readers readers, std::span<const RowRange> rows) {
+    double n_bytes = 0;
+    for (const auto& reader : readers) {
+      n_bytes += static_cast<double>(reader->branch().n_told_bytes);
+    }
+    readers_ = std::move(readers);
+    const auto n_rows = readers_.empty() ? 0 : readers_.front()->branch().n_entries;
+    rows_ = {0, n_rows};
+    bytes_per_entry_ = std::max(n_bytes / std::max(1.0, static_cast<double>(n_rows)), 1.0);
+    ++file_;
+    for (const auto& range : rows) {
+      cutter_.add({file_, range.first, range.last});
+    }
+    cutter_.end_input_cluster();
+  }
+  /// Ends the present cluster: before baskets are entered as they are, and at the end.
+  void flush() { cutter_.finish(); }
+
+  void add(std::span<const EntryRange> entries) override {
+    std::vector<EntryRun> runs;
+    for (const auto& range : entries) {
+      runs.push_back({range.first, range.last});
+    }
+    const auto n_bytes = static_cast<double>(n_events_of(entries)) * bytes_per_entry_;
+    in_parallel(writers_.size(), n_threads_for(n_bytes),
+                [&](std::size_t i) { writers_[i].copy(*readers_[i], runs); });
+  }
+  void add_whole(const EntryRange& entries) override { add({&entries, 1}); }
+  [[nodiscard]] double n_bytes() const override {
+    double n_bytes = 0;
+    for (const auto& writer : writers_) {
+      n_bytes += static_cast<double>(writer.n_pending_bytes());
+    }
+    return n_bytes;
+  }
+  void end_cluster(std::int64_t /*n_entries*/) override {
+    in_parallel(writers_.size(), n_threads_for(n_bytes()),
+                [&](std::size_t i) { writers_[i].encode(); });
+    for (auto& writer : writers_) {
+      writer.write(output_);
+    }
+  }
+
+ private:
+  std::vector<BranchWriter>& writers_;
+  RecordFile& output_;
+  Readers readers_;  ///< of the tree that was added last
+  std::array<std::int64_t, 2> rows_{};
+  double bytes_per_entry_{};
+  std::uint32_t file_{};
+  ClusterCutter cutter_;
+};
 
 TreeMerger::TreeMerger(const MergedFile& output, TreePlace place, const BasketTreatment& treatment,
                        BasketCheck::Depth check, std::optional<std::vector<std::string>> only)
@@ -23,8 +102,7 @@ TreeMerger::TreeMerger(const MergedFile& output, TreePlace place, const BasketTr
       treatment_{treatment},
       check_{check},
       structure_{std::move(only)},
-      reclustering_{treatment},
-      joined_{writers_, output.records} {}
+      reclustering_{treatment} {}
 
 TreeMerger::~TreeMerger() = default;
 
@@ -57,8 +135,8 @@ std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey
   const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
   const auto places = check.places();
   const bool joins = !taken.is_all() || reclustering_.joins(places);
-  if (key != nullptr && joins) {
-    return {};  // it knows the branches within others
+  if (joins && !has_own_branches_alone()) {
+    return {};
   }
   if (key != nullptr && has_objects(branches_)) {
     output_.root->describe_classes_of(file);
@@ -67,7 +145,9 @@ std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey
   if (taken.is_all()) {
     reclustering_.note(places, joins);
   }
-  const BranchOf branch_of = [&](auto number) { return file.input_tree(path_).branch(number); };
+  const BranchOf branch_of = [&](auto number) {
+    return file.input_tree(place_.asked).branch(number);
+  };
   joins ? join(file, check, rows, branch_of) : copy_whole(file, check, places, branch_of);
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     writers_[i].include(record->filled[i]);
@@ -122,16 +202,25 @@ void TreeMerger::note_rows(std::span<const RowRange> rows) {
 void TreeMerger::join(TreeFile& file, const BasketCheck& check, std::span<const RowRange> rows,
                       const BranchOf& branch_of) {
   check_all(file, check, chunk_);
-  JoinedEntries::Readers readers;
+  EntrySink::Readers readers;
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     readers.push_back(std::make_unique<BranchReader>(branch_of(i), file));
   }
-  joined_.add(readers, rows);
+  if (!joined_) {
+    joined_ = std::make_unique<EntrySink>(writers_, output_.records);
+  }
+  joined_->add_rows(std::move(readers), rows);
+}
+
+void TreeMerger::flush() {
+  if (joined_) {
+    joined_->flush();
+  }
 }
 
 void TreeMerger::copy_whole(TreeFile& file, const BasketCheck& check,
                             std::span<const BasketPlace> places, const BranchOf& branch_of) {
-  joined_.flush();
+  flush();
   if (treatment_.recompresses) {
     for (std::size_t i = 0; i < writers_.size(); ++i) {
       note_passed(file, i, branch_of);
@@ -190,7 +279,7 @@ std::int64_t TreeMerger::finish() {
   if (tree_ == nullptr && !without_entries_.empty()) {
     start_without_entries();
   }
-  joined_.flush();
+  flush();
   for (auto& writer : writers_) {
     writer.finish();
   }

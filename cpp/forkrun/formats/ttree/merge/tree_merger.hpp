@@ -15,7 +15,6 @@
 #include <forkrun/formats/ttree/layout/tree_record.hpp>
 #include <forkrun/formats/ttree/merge/basket_check.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
-#include <forkrun/formats/ttree/merge/joined_entries.hpp>
 #include <forkrun/formats/ttree/merge/merged_structure.hpp>
 #include <forkrun/formats/ttree/merge/reclustering.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
@@ -83,6 +82,7 @@ class TreeMerger {
   }
 
  private:
+  class EntrySink;
   using BranchOf = std::function<StoredBranch(std::size_t filled)>;
 
   [[nodiscard]] std::string where(const TreeFile& file) const;
@@ -94,6 +94,7 @@ class TreeMerger {
   void note_rows(std::span<const RowRange> rows);
   void join(TreeFile& file, const BasketCheck& check, std::span<const RowRange> rows,
             const BranchOf& branch_of);
+  void flush();
   void copy_whole(TreeFile& file, const BasketCheck& check, std::span<const BasketPlace> places,
                   const BranchOf& branch_of);
   [[nodiscard]] std::vector<CopiedBasket> recompressed(TreeFile& file, const BasketCheck& check,
@@ -102,6 +103,8 @@ class TreeMerger {
   void note_passed(TreeFile& file, std::size_t branch, const BranchOf& branch_of);
 
   // With ROOT:
+  /// Whether no branch is within another one, or of objects: records tell how entries are stored.
+  [[nodiscard]] bool has_own_branches_alone() const;
   [[nodiscard]] std::optional<TreeRecord> record_beside_root(TreeFile& file, const TKey& key) const;
   std::int64_t add_by_root(TreeFile& file, const TKey& key, const TakenRows& taken);
   bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
@@ -142,7 +145,7 @@ class TreeMerger {
   std::size_t n_parts_{};  ///< trees, or rows of trees, that were added
   std::vector<std::string> notes_;
   Reclustering reclustering_;
-  JoinedEntries joined_;
+  std::unique_ptr<EntrySink> joined_;             ///< entries that are written again
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
   std::optional<std::string> record_;             ///< structure of the first tree's
   Bytes chunk_;

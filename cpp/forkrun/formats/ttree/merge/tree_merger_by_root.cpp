@@ -27,9 +27,7 @@ namespace {
 /// None if ROOT has to read it.
 std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::string& path) {
   const auto object = read_object(file, key, path);
-  auto record =
-      object.type == "TTree" ? parse_tree_record(object.bytes, object.key_length) : std::nullopt;
-  return record && !record->has_baskets ? std::move(record) : std::nullopt;
+  return object.type == "TTree" ? parse_tree_record(object.bytes, object.key_length) : std::nullopt;
 }
 
 }  // namespace
@@ -39,7 +37,15 @@ std::optional<TreeRecord> TreeMerger::record_beside_root(TreeFile& file, const T
     return {};
   }
   check_version(file, branches_);
-  return record_of(file, key, path_);
+  auto record = record_of(file, key, path_);
+  return record && (!record->has_baskets || has_own_branches_alone()) ? std::move(record)
+                                                                      : std::nullopt;
+}
+
+bool TreeMerger::has_own_branches_alone() const {
+  return plain_ || (!has_objects(branches_) && branches_.holders.empty() &&
+                    tree_->GetListOfBranches()->GetEntriesFast() ==
+                        static_cast<int>(branches_.filled.size()));
 }
 
 void TreeMerger::start(TTree& tree, const TreeFile& file, const BranchTree& branches) {
@@ -168,7 +174,7 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches,
     return copy_by_branch(tree, file, branches);
   }
   if (!are_known(branches)) {
-    joined_.flush();
+    flush();
     return copy_by_root(tree, file, treatment_.recompresses);
   }
   const BasketCheck check{tree, branches.filled, file, check_};
@@ -181,7 +187,7 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches,
     reclustering_.note(places, joins);
   }
   if (by_root) {
-    joined_.flush();
+    flush();
     // Where references count from is in the key of a basket, if it has room: ROOT writes it over
     // what follows else.
     const bool lacks_room = check_all(file, check, chunk_) && may_have_references(file, branches);
