@@ -26,6 +26,7 @@ ROOT_LIBRARIES = (
 )
 """Libraries that come with ROOT's package: not put into the wheel."""
 BUILD = Path("build/wheels")
+SOURCE = BUILD / "source"
 DIST = Path("dist")
 
 
@@ -63,6 +64,16 @@ def interpreters(versions: list[str]) -> dict[str, str]:
     return found
 
 
+def take_sources() -> None:
+    """Puts the sources of the last commit, and the types of the extension, in a folder of their
+    own, in which nothing changes meanwhile."""
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    SOURCE.mkdir(parents=True)
+    run("git", "archive", "--output", BUILD / "source.tar", "HEAD")
+    run("tar", "-xf", BUILD / "source.tar", "-C", SOURCE)
+    shutil.copy("forkrun/_core.pyi", SOURCE / "forkrun")
+
+
 def build(python: str, version: str) -> Path:
     """Builds the wheel of an interpreter, and returns its file."""
     folder = BUILD / version
@@ -75,11 +86,9 @@ def build(python: str, version: str) -> Path:
         (tools / "ready").touch()
     path = f"{tools / 'bin'}:{os.environ['PATH']}"
     shutil.rmtree(folder / "raw", ignore_errors=True)
-    for old in (*Path("build").glob("lib.*"), *Path("build").glob("bdist.*")):
-        shutil.rmtree(old, ignore_errors=True)
     options = ("--no-build-isolation", "--no-deps", "--wheel-dir", folder / "raw")
-    pip_wheel = (tools / "bin/python", "-m", "pip", "wheel", "--quiet", *options, ".")
-    run(*pip_wheel, PATH=path, FORKRUN_BUILD_DIR=str(folder / "cmake"))
+    pip_wheel = (tools / "bin/python", "-m", "pip", "wheel", "--quiet", *options, SOURCE)
+    run(*pip_wheel, PATH=path, FORKRUN_BUILD_DIR=str((folder / "cmake").resolve()))
     (raw,) = (folder / "raw").glob("*.whl")
     excluded = [f"--exclude={name}" for name in ROOT_LIBRARIES]
     repair = ("-m", "auditwheel", "repair", *excluded, "--wheel-dir", folder / "repaired", raw)
@@ -112,6 +121,7 @@ def install_and_run(python: str, wheel: Path, folder: Path) -> tuple[float, floa
 
 def main() -> None:
     """Builds and tries the wheels of the versions that the command line names."""
+    take_sources()
     slow, is_busy = [], os.getloadavg()[0] > (os.cpu_count() or 1) + 1
     for version, python in interpreters(sys.argv[1:]).items():
         wheel = build(python, version)
