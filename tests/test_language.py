@@ -33,6 +33,17 @@ QUESTION = re.compile(r"\w\?(\s|$)")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
 FOREIGN = re.compile(r"\b(anew|behind(?! a proxy)|whoever|go(es)? on)\b")
 """Words of translated English: write again, after, anyone who, continue."""
+CLEAN_ROOMS = (
+    "forkrun/child",
+    "forkrun/cli",
+    "forkrun/conditions",
+    "forkrun/config",
+    "forkrun/fork",
+)
+"""Rooms whose code has been read through: no word of translated English comes back."""
+FOREIGN_IN_CODE = re.compile(r"\b(anew|behind|beside|whatever|whoever|go(es)? on)\b")
+NO_NOUN = re.compile(r"\s*(As|Of|Such|That|Those|What|Whatever|Who)\b")
+"""Beginnings of docstrings that put a relative clause in the place of a noun."""
 OTHER_ARGUMENT = re.compile(r"(def \w+\((self, )?|lambda )block\b")
 """Functions of users get `events`."""
 
@@ -137,6 +148,18 @@ def places(files: Iterable[Path], wrong: re.Pattern[str]) -> list[str]:
 
 def test_pages_have_words_of_plain_english() -> None:
     assert places(PAGES, FOREIGN) == []
+
+
+def test_code_of_clean_rooms_has_words_of_plain_english() -> None:
+    files = [path for path in PYTHON if str(path.relative_to(ROOT)).startswith(CLEAN_ROOMS)]
+    assert files
+    assert places(files, FOREIGN_IN_CODE) == []
+
+
+@pytest.mark.slow
+def test_docstrings_of_clean_rooms_begin_with_a_noun_or_a_verb() -> None:
+    docstrings = [(p, t) for p, t, is_doc in python_texts() if is_doc and p.startswith(CLEAN_ROOMS)]
+    assert [f"{place}: {text}" for place, text in docstrings if NO_NOUN.match(text)] == []
 
 
 @pytest.mark.slow

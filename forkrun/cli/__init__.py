@@ -29,7 +29,7 @@ _TELLING = (
     "estimate", "replay",
 )  # fmt: skip
 _OF_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
-"""What a record that is damaged may lead to."""
+"""Errors that a damaged record may lead to."""
 _LONGEST = 2000
 """Characters of a line of an error."""
 
@@ -102,7 +102,7 @@ def command() -> NoReturn:
 
 
 def _only_tells(arguments: Sequence[str]) -> bool:
-    """Whether the command is there for what it prints: others end the same whoever listens."""
+    """Whether the command exists for its output: others end the same without a reader."""
     return not arguments or arguments[0].startswith("-") or arguments[0] in _TELLING
 
 

@@ -17,7 +17,7 @@ _TYPES: Mapping[str, Any] = {
     **dict.fromkeys(("RUNDIR", "DIR", "FILE", "OUT.json"), Path),
     **dict.fromkeys(("SECONDS", "SPREAD", "FACTOR"), float),
 }
-"""What the word for a value says of it; others are texts."""
+"""Types of values by their metavar; others are texts."""
 
 
 def add_option(parser: Any, written: str, words: str, **more: Any) -> None:

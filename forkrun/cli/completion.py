@@ -11,7 +11,7 @@ from forkrun.errors import ConfigError
 _SHELLS = ("bash", "zsh", "fish")
 _FILES = {"CONFIG", "FILE", "INPUT", "LIBRARY", "OUTPUT"}
 _FOLDERS = {"RUNDIR", "FOLDER", "DIR"}
-"""What stands for paths in the help of options and arguments."""
+"""Metavars of paths in the help of options and arguments."""
 _EPILOG = """now: eval "$(forkrun completion bash)"
 from now on: forkrun completion bash > ~/.local/share/bash-completion/completions/forkrun;
   forkrun completion zsh > a folder of $fpath/_forkrun;

@@ -9,7 +9,7 @@ from forkrun.cli.arguments import add_option
 from forkrun.cli.merge import add_options_of_files, merge_files_of
 
 DESCRIPTION = (
-    "Write what the inputs hold, one behind the other, to the last-named file: all trees as"
+    "Write the contents of the inputs, one after the other, to the last-named file: all trees as"
     " RNTuples, or all RNTuples as trees, column by column; histograms and other objects as"
     " `forkrun merge` has them. What is of the wanted format already is copied."
 )

@@ -57,7 +57,7 @@ _FOLDERS = {
     **dict.fromkeys(("report", "compare", "export", "plot", "top"), "reports"),
     **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
 }
-"""Folders of commands that are not beside this file."""
+"""Folders of commands that are not in this folder."""
 
 
 def make_parser(command: str | None = None) -> argparse.ArgumentParser:

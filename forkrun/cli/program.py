@@ -23,7 +23,7 @@ them."""
 
 
 def split_at_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Arguments of the command, and behind `--` those of the program in Python that it takes."""
+    """Arguments of the command, and after `--` those of the program in Python."""
     words = list(arguments)
     end = words.index("--") if "--" in words else len(words)
     has_program = any(word.endswith(".py") for word in words[:end])

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of this command."""
     add_run_directory(parser)
     add_option(parser, f"--on {{{','.join(BatchSystem)}}}", "batch system")
-    words = "resubmit these nodes, whatever their state and retries"
+    words = "resubmit these nodes in any state, without counting retries"
     add_option(parser, "--nodes N,N-M", words)
     words = "change a value of [batch] from now on"
     add_option(parser, "--set batch.KEY=VALUE", words, action="append", default=[], dest="settings")
@@ -51,7 +51,7 @@ def resubmit(options: argparse.Namespace, given: JobConfig | None = None) -> int
     settings = [parse_setting(text) for text in options.settings]
     wrong = [key for key, _ in settings if not key.startswith("batch.")]
     if wrong:
-        raise ConfigError(f"resubmit --set {wrong[0]}: only [batch] may change; submit anew")
+        raise ConfigError(f"resubmit --set {wrong[0]}: only [batch] may change; submit again")
     with opened_nodes(options.run_directory, "resubmit") as (folder, ranges, lock):
         config = read_config(folder.config, settings)
         if given is not None:
@@ -99,7 +99,7 @@ def _code(
     if not options.new_code:
         changed = changed_code(folder)
         text = (
-            f"{', '.join(changed)}: changed since the job was submitted; nodes go on with the"
+            f"{', '.join(changed)}: changed since the job was submitted; nodes continue with the"
             " code of the submission (--new-code: with that of now)"
         )
         return [text] if changed else []

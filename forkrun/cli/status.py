@@ -58,7 +58,7 @@ def _print(options: argparse.Namespace, folder: RunDirectory, status: JobStatus)
 
 
 def to_json(status: JobStatus) -> dict[str, object]:
-    """What `--json` prints: sums, then the nodes."""
+    """Value that `--json` prints: sums, then the nodes."""
     sums = ("n_units", "n_units_planned", "n_events", "n_events_planned", "n_left_out")
     return {
         **{name: int(status.total(name)) for name in sums},

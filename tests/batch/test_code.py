@@ -120,7 +120,8 @@ def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None
         "resubmit", run, "--nodes", 1, "--set", "batch.command=/bin/true", cwd=job.folder
     )
     assert (
-        "helper.py: changed since the job was submitted; nodes go on with the code of" in said.out
+        "helper.py: changed since the job was submitted; nodes continue with the code of"
+        in said.out
     )
     wait_for(lambda: status_of(run)["states"]["failed"] + status_of(run)["states"]["lost"] == 1)
     new = forkrun("resubmit", run, "--nodes", 1, "--new-code", cwd=job.folder)

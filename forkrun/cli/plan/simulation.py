@@ -37,7 +37,7 @@ SIMULATION = {
     "--first FRACTION:FACTOR": "extra cost of the first events: 0.03:10 (fraction:factor)",
     "--per-lumi SPREAD = 0.0": "relative spread of costs between lumis: 0.3",
     "--overhead SECONDS": "time per stretch [s] (0.007, or that of the run)",
-    "--per-call SECONDS = 0.0": "fixed cost of each call of modules, beside its events (0; in"
+    "--per-call SECONDS = 0.0": "fixed cost of each call of modules, besides its events (0; in"
     " Python some 0.02)",
     "--plot FILE": "write a plot of utilization",
     "--synthetic FILESxLUMISxEVENTS": "do without input: number of files, lumis per file and"

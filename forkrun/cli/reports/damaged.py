@@ -26,7 +26,7 @@ def damaged_record() -> OutputError | None:
 
 
 def _damage(path: Path) -> str:
-    """What is wrong with a record, "" if nothing is, or if it is not known what it has to hold."""
+    """Fault of a record; "" if it has none, or if its contents are not known."""
     if path.suffix not in (".json", ".jsonl"):
         return ""
     try:

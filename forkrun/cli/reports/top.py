@@ -35,7 +35,7 @@ DESCRIPTION = (
 )
 
 _EVERY_S = 2.0
-_QUESTION = "y stops the job after the begun lumis; any other key goes on"
+_QUESTION = "y stops the job after the begun lumis; any other key continues"
 _UP, _DOWN = "\x1b[A", "\x1b[B"
 
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _View:
-    """What is shown of a job, and what keys do."""
+    """View of a job, and reactions to keys."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

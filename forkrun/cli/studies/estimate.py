@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _MOST_THREADS = 10_000
-"""What is simulated takes time for each of them."""
+"""Largest number of threads: each execution with them takes time to simulate."""
 
 _OPTIONS = {
     "--threads N,N,… = 1,2,4,8,16,32": "numbers of threads (%(default)s)",

@@ -1,4 +1,4 @@
-"""`forkrun measure order`: what the order of a file costs whoever reads it lumi by lumi."""
+"""`forkrun measure order`: cost of reading a file lumi by lumi, by its order of events."""
 
 from __future__ import annotations
 
