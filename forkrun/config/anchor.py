@@ -24,8 +24,8 @@ def is_url(path: str) -> bool:
 
 
 def user_folder(variable: str, name: str) -> Path | None:
-    """What the variable of the environment says, else ~/`name`. None where the user has no home: in
-    a container, an identifier without an entry in /etc/passwd."""
+    """Value of the environment variable, else ~/`name`. None where the user has no home: in a
+    container, an identifier without an entry in /etc/passwd."""
     if named := os.environ.get(variable):
         return Path(named)
     home = os.path.expanduser("~")

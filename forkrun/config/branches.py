@@ -1,4 +1,4 @@
-"""What becomes of branches that only some files of the input have."""
+"""Rules for branches that only some files of the input have."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Distribution(StrEnum):
 
 
 class Executor(StrEnum):
-    """What runs the tasks of a child."""
+    """Executor of a child's tasks."""
 
     SERIAL = "serial"
     TBB = "tbb"
@@ -23,7 +23,7 @@ class Executor(StrEnum):
 
 
 class OnBadEvent(StrEnum):
-    """What is done about an event that crashes the child."""
+    """Reaction to an event that crashes the child, or to a bad file."""
 
     STOP = "stop"
     SKIP = "skip"
@@ -39,7 +39,7 @@ class CheckConditions(StrEnum):
 
 
 class Duplicates(StrEnum):
-    """What becomes of input that is there twice."""
+    """Reaction to input that is there twice."""
 
     WARN = "warn"
     ERROR = "error"
@@ -57,14 +57,14 @@ class EventOrder(StrEnum):
 
 
 class OutputMode(StrEnum):
-    """What an output holds of its events."""
+    """Contents of an output."""
 
     FULL = "full"
     FRIEND = "friend"
 
 
 class BatchSystem(StrEnum):
-    """What starts the parents of nodes."""
+    """System that starts the parents of nodes."""
 
     LOCAL = "local"
     SLURM = "slurm"

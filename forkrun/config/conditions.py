@@ -1,4 +1,4 @@
-"""[[conditions]] and [prefetch]: what they are, and for which events."""
+"""[[conditions]] and [prefetch], and the intervals in which conditions are valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Dimension = Annotated[int, Field(strict=True, ge=-1)]
 
 
 class ArrayConfig(Section):
-    """What an array must be like."""
+    """Requirements on an array."""
 
     dtype: ElementType | None = None
     """Element type that the array must have."""

@@ -1,4 +1,4 @@
-"""What a server may have against this job: a proxy or token that is missing or has expired."""
+"""Reasons for which a server refuses access: a proxy or token is missing or has expired."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _REFUSED = re.compile(r"auth failed|not allowed|authoriz|permission denied", re.
 
 
 def about_access(message: str) -> str:
-    """What is to be added to the message of a server that refuses access; "" for another one, and
-    of files that are here."""
+    """Addition to the message of a server that refuses access; "" for another one, and of files
+    that are here."""
     if "://" not in message or not _REFUSED.search(message):
         return ""
     found = [*_token(), *_proxy()]

@@ -51,15 +51,15 @@ def _dataset(path: str, name: str, entry: Any) -> dict[str, Any]:
 
 
 def _metadata(place: str, described: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of a dataset, also beside its files."""
+    """Keys of a dataset, those outside its metadata included."""
     given = described.get("metadata") or {}
     if not isinstance(given, Mapping):
         raise ConfigError(f"{place}: metadata has to be a table of names and values")
-    beside = {key: value for key, value in described.items() if key not in _NO_METADATA}
-    for key in sorted(beside.keys() & given.keys()):
-        if beside[key] != given[key]:
+    described_keys = {key: value for key, value in described.items() if key not in _NO_METADATA}
+    for key in sorted(described_keys.keys() & given.keys()):
+        if described_keys[key] != given[key]:
             raise ConfigError(f'{place}: "{key}" is another in metadata; only one can be meant')
-    return {**beside, **given}
+    return {**described_keys, **given}
 
 
 def _trees(described: Mapping[str, Any], files: Any) -> Iterator[str]:

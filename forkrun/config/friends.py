@@ -1,4 +1,4 @@
-"""Trees that are read beside the source's tree."""
+"""Friend trees: read together with the source's tree."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the metadata of a dataset say, as coffea's filesets and others spell it: data or simulation,
-cross section, sum of weights."""
+"""Metadata of a dataset in the spellings of coffea's filesets and others: data or simulation, cross
+section, sum of weights."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class RecoveryConfig(Section):
 
     @property
     def leaves_files_out(self) -> bool:
-        """Whether the job goes on without files that cannot be read."""
+        """Whether files that cannot be read are left out."""
         return self.on_bad_file is OnBadEvent.SKIP
 
 
@@ -254,7 +254,7 @@ class JobConfig(Section):
 
     @property
     def carrying(self) -> list[str]:
-        """Labels of outputs that get what the input has beside its events."""
+        """Labels of outputs that get the other trees and objects of the input."""
         is_one, carry = len(self.source.datasets or self.datasets) < 2, self.merge.carry
         return [
             output.label

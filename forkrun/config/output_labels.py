@@ -10,7 +10,7 @@ HISTOGRAMS = "histograms"
 
 _LONGEST_NAME_BYTES = 255  # of file systems in use: ext4, XFS, Lustre, GPFS, APFS, NFS to them
 _SUFFIX_BYTES = 32
-"""Room for what is put behind a label (".root", ".root.part" while it is written)."""
+"""Room for suffixes of a label (".root", ".root.part" while it is written)."""
 LONGEST_LABEL_BYTES = _LONGEST_NAME_BYTES - _SUFFIX_BYTES
 
 

@@ -1,4 +1,4 @@
-"""What all sections of a configuration are made of."""
+"""Types of keys, and the base class of all sections of a configuration."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ Label = Annotated[str, Field(pattern=rf"^{LABEL}$")]
 
 
 class Section(BaseModel):
-    """What all sections have in common: frozen, and unknown keys are errors."""
+    """Base of all sections: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
