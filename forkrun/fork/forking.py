@@ -21,7 +21,7 @@ from forkrun.fork.signals import STOP_SIGNALS, own_fork
 
 
 class Process(NamedTuple):
-    """What a new process runs; it ends with the exit code that `body` returns. Its output goes to
+    """Body of a new process; it ends with the exit code that `body` returns. Its output goes to
     `log`."""
 
     body: Callable[[], int]
@@ -57,7 +57,7 @@ def _run(body: Callable[[], int], log: str, streams: Sequence[TextIO]) -> NoRetu
                 traceback.print_exc()
             else:  # the terminal is for people
                 print(f"forkrun: {log}: cannot be opened: {error}", file=sys.stderr)
-    finally:  # whatever happens: a child must not go on as if it were the parent
+    finally:  # in any case: a child must not continue as if it were the parent
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()

@@ -1,4 +1,4 @@
-"""What makes a fork unsafe: other threads, connections to other machines, GPU contexts."""
+"""Hazards of a fork: other threads, connections to other machines, GPU contexts."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ NO_MEMORY = 101
 """Exit code: any other report needs memory."""
 
 Say = Callable[[Any], None]
-"""Takes a JSON-ready value to the process that waits, which hears it while the work goes on."""
+"""Takes a JSON-ready value to the process that waits, which gets it during the work."""
 Work = Callable[[Say], Any]
 """Gives a JSON-ready value."""
 
@@ -70,7 +70,7 @@ class _Answers:
         self._file.flush()
 
     def read(self) -> list[tuple[str, Any]]:
-        """What is new; a line that is not complete comes later."""
+        """Text that is new; an incomplete line comes later."""
         n_bytes = os.fstat(self._file.fileno()).st_size - self._n_read
         data = os.pread(self._file.fileno(), n_bytes, self._n_read) if n_bytes else b""
         lines = data[: data.rfind(b"\n") + 1]
@@ -153,7 +153,7 @@ def _do(work: Work, limits: Callable[[], None], answers: _Answers) -> int:
 
 
 def insist(work: Work, blame: Callable[[int], ForkrunError], *heard: Any, **how: Any) -> Any:
-    """What `work` gives, with the arguments of `ask_helper`; done again if a signal from outside
+    """Result of `work`, with the arguments of `ask_helper`; done again if a signal from outside
     ends it, three times at most. Raises what it raises, and what `blame` makes of the exit code of
     a process that has died."""
     for _ in range(TRIES):
@@ -168,7 +168,7 @@ def insist(work: Work, blame: Callable[[int], ForkrunError], *heard: Any, **how:
 def ask_reader(
     work: Work, files: Sequence[str], cpu_s: float, hear: Callable[[int], None] = lambda _: None
 ) -> Any:
-    """What `work` gives that reads these files, within `cpu_s` of CPU time; it says how many of
+    """Result of `work`, which reads these files, within `cpu_s` of CPU time; it says how many of
     them are done. Raises what it raises, and InputError with the name of the file at which the
     process died."""
     n_done = 0
@@ -221,8 +221,8 @@ def start_worker(module: str, errors: int) -> subprocess.Popen[bytes]:
 
 
 class _Errors:
-    """What workers write to stderr: lines of our own code are passed on (which server is waited
-    for), those of libraries are not."""
+    """Text that workers write to stderr: lines of our own code are passed on (which server is
+    waited for), those of libraries are not."""
 
     def __init__(self) -> None:
         self.read_end, self.write_end = os.pipe()
@@ -328,7 +328,7 @@ def ask_workers(
 
 
 def serve(answer: Callable[[Request], Answer]) -> None:
-    """What a worker does: answers requests on stdin, one by one, on stdout, until stdin ends. Stray
+    """Loop of a worker: answers requests on stdin, one by one, on stdout, until stdin ends. Stray
     output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MOST_HEAP_BYTES = 4 << 30
-"""What a helper process may have beside what it begins with, which is its parent's."""
+"""Memory of a helper process in addition to its parent's, with which it begins."""
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT)
 
@@ -26,17 +26,17 @@ def limit_reader(cpu_s: float) -> None:
 
 
 def limit_heap(files: Sequence[str], least_bytes: int) -> None:
-    """Lets this process have, beside what it has, what reading these files may need: so much, and
-    32 times their size; MOST_HEAP_BYTES at most, and where the size of a remote file is not
-    known."""
+    """Allows this process the memory that reading these files may need, in addition to its own: so
+    much, and 32 times their size; MOST_HEAP_BYTES at most, and where the size of a remote file is
+    not known."""
     wanted = least_bytes + 32 * sum(_n_bytes(file, MOST_HEAP_BYTES) for file in files)
     _lower(resource.RLIMIT_DATA, _heap_bytes() + min(MOST_HEAP_BYTES, wanted))
 
 
 def limit_growth(files: Sequence[str], n_threads: int) -> None:
-    """Bounds what a process that merges files takes beside what it has, which may be histograms,
-    sums of which take a few times as much. Does not bound it where the size of a remote file is not
-    known."""
+    """Bounds the memory of a process that merges files in addition to its own, which may be
+    histograms, sums of which take a few times as much. Does not bound it where the size of a remote
+    file is not known."""
     least, for_thread, unknown = 2 << 30, 128 << 20, 1 << 40
     largest = max((_n_bytes(file, unknown) for file in files), default=0)
     _lower(resource.RLIMIT_DATA, 4 * _heap_bytes() + least + 32 * largest + n_threads * for_thread)
@@ -56,7 +56,7 @@ def cpu_limit_s(files: Sequence[str], s_per_mb: float) -> float:
 
 
 def _heap_bytes() -> int:
-    """What RLIMIT_DATA counts."""
+    """Memory that RLIMIT_DATA counts."""
     return int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
 
 

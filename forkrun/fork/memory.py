@@ -1,8 +1,8 @@
-"""What the parent does with its memory before it forks, so that children keep sharing it.
+"""Preparation of the parent's memory before it forks, so that children keep sharing it.
 
 A page is shared until a process writes to it, and Python writes where a program only reads: it
 counts references inside the objects, its garbage collector links them into lists, and its allocator
-fills the holes between them. docs/memory.md has the measurements behind every step."""
+fills the holes between them. docs/memory.md has the measurements of every step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORTH_JOINING_CHILDREN = 16
 
 
 class MemorySettings(Protocol):
-    """What is to be done: as the section [memory] of a configuration says."""
+    """Steps to take, as in the section [memory] of a configuration."""
 
     @property
     def immortal(self) -> bool: ...
@@ -40,8 +40,8 @@ class MemorySettings(Protocol):
 
 
 class PreparedMemory(Struct, frozen=True):
-    """What was done. Of Python objects: those that conditions and modules hold, and the bytes of
-    their blocks; `immortal`: whether reading them keeps them shared."""
+    """Steps that were taken. Of Python objects: those that conditions and modules hold, and the
+    bytes of their blocks; `immortal`: whether reading them keeps them shared."""
 
     n_objects: int
     n_object_bytes: int

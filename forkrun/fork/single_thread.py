@@ -15,8 +15,8 @@ _VARIABLES = (
 
 
 def limit_library_threads() -> None:
-    """Gives each library one thread, whatever the environment says: forkrun's own threads do the
-    work, and the parent cannot fork while other threads run."""
+    """Gives each library one thread, overriding the environment: forkrun's own threads do the work,
+    and the parent cannot fork while other threads run."""
     for name in _VARIABLES:
         os.environ[name] = "1"
     # Arrow's jemalloc, as other settings left it, cleans up in a thread of its own.

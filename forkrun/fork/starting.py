@@ -1,6 +1,6 @@
-"""What a command does at the same time while it starts: ROOT's interpreter is loaded beside the
-imports where the job will need it. That is guessed from the job's configuration and its first file
-before anything large is imported; a wrong guess costs time and nothing else."""
+"""Concurrent start of a command: ROOT's interpreter is loaded while it does the imports where the
+job will need it. That is guessed from the job's configuration and its first file before anything
+large is imported; a wrong guess costs time and nothing else."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _load_root(needs_root: Callable[[], bool]) -> None:
 
 
 def need_of_root(arguments: Sequence[str]) -> Callable[[], bool] | None:
-    """What looks at the job's first file, in a thread; None if the command needs no ROOT."""
+    """Look at the job's first file, in a thread; None if the command needs no ROOT."""
     if not any(word in _WITH_ROOT for word in arguments[:1]):
         return None
     with_outputs = [file for file in map(_configuration, arguments[1:]) if file]

@@ -56,8 +56,8 @@ def _find() -> frozenset[Hazard]:
 
 
 def _threads_and_files() -> tuple[object, ...]:
-    """What changes if a thread starts or a file is opened: their numbers, which the kernel keeps;
-    before Linux 6.2 the files themselves."""
+    """Values that change if a thread starts or a file is opened: their numbers, which the kernel
+    keeps; before Linux 6.2 the files themselves."""
     n_files = os.stat(_FILES).st_size
     files = n_files or tuple(os.listdir(_FILES))
     return os.getpid(), os.stat("/proc/self/task").st_nlink, files

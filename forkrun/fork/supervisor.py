@@ -128,7 +128,7 @@ class Supervisor:
             os.kill(self._running[child], number)
 
     def _kill_all(self) -> None:
-        """Kills all children, so that none is left, whatever went wrong in the loop."""
+        """Kills all children, so that none is left after any failure of the loop."""
         for pid in self._running.values():
             os.kill(pid, signal.SIGKILL)
         for pid in self._running.values():
