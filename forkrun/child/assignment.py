@@ -1,4 +1,4 @@
-"""What a child is forked for."""
+"""Assignment of a child: the work for which it is forked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BadEvent(Struct, frozen=True):
 
 
 class Purpose(StrEnum):
-    """What a child is forked for."""
+    """Assignment of a child: the work for which it is forked."""
 
     WORK = "work"
     PROBE = "probe"

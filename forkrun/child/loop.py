@@ -1,4 +1,4 @@
-"""What one child does: units of the plan, one by one, without any communication."""
+"""Loop of a child over units of the plan, without communication."""
 
 from __future__ import annotations
 

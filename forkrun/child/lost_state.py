@@ -1,6 +1,6 @@
-"""What modules keep in a child, and nobody gets: numbers that count, containers that grow, arrays
-and histograms, in all that their code can change. They are compared with what they were when the
-child began."""
+"""State that modules keep in a child and that is lost with it: numbers that count, containers that
+grow, arrays and histograms, in all that their code can change. They are compared with what they
+were when the child began."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ENDS = ("end_job", "end_run", "end_lumi", "end_iov")
 
 
 def states_of(modules: Mapping[str, Any]) -> State:
-    """What modules in Python, by label, keep now, of each variable once."""
+    """State of modules in Python, by label, each variable once."""
     states: State = {}
     seen: set[tuple[int, str]] = set()
     for label, module in modules.items():
@@ -128,7 +128,8 @@ def _tells_state(value: Any) -> bool:
 
 
 def _state_of(value: Any) -> bytes | None:
-    """As generators of NumPy, of Python and of libraries like torch tell it; None of all else."""
+    """State of a generator of NumPy, of Python or of a library like torch; None of anything
+    else."""
     kind = type(value)
     if isinstance(value, ModuleType | type):
         return None

@@ -30,9 +30,9 @@ _COMMITS_LONG_ENOUGH = 10
 _LONG_ENOUGH_TO_WAIT_S = 0.3
 """The same where each waits for a server: a child may take all that is left."""
 _CALLS_LONG_ENOUGH = 20
-"""Time of events to which a call adds little, in calls of what they cost whatever their size."""
+"""Time of events to which a call adds little, in multiples of a call's fixed cost."""
 _CALLS_WORTH = 1.5
-"""Time of events that is worth a call, over what the call costs whatever its size."""
+"""Time of events that is worth a call, in multiples of a call's fixed cost."""
 _CALLS_KEPT = 7
 """Stretches from which it follows what a call costs."""
 _CALLS_TO_TRUST = 3
@@ -40,13 +40,13 @@ _CALLS_TO_TRUST = 3
 _OTHER_SIZE = 1.5
 """Ratio of the sizes of two calls from which it follows."""
 _LONGEST_CALLS = 3
-"""Calls, of what they cost whatever their size, that a stretch may take if this is longer."""
+"""Multiples of a call's fixed cost that a stretch may take if this is longer."""
 _OTHER_FIRST_S = 5.0
 """A first stretch that would take no longer on a CPU of its own is followed by a larger one: only
 calls of two sizes show what is paid for each."""
 _FIRST_CALL_S = 0.05
-"""What a call of Python modules costs whatever its size is not known after the first: it is taken
-for so much of it, and how large the second may be follows from the rest."""
+"""The fixed cost of a call of Python modules is not known after the first: it is taken for so much
+of it, and how large the second may be follows from the rest."""
 _MOST_FIXED_AT_FIRST, _MOST_FIXED = 4, 16
 """Ratio of the time of a stretch to that of its events, at most, before it is believed and then."""
 _FIRST_BLOCK = 8192
@@ -57,8 +57,8 @@ _GROWTH = 8
 _GAIN = 1.05
 """Ratio of the rates at which larger blocks are worth their memory."""
 _LONGEST_BLOCK_S = 0.25
-"""Blocks that take longer do not grow, unless most of it is paid whatever their size: progress and
-balance would suffer."""
+"""Blocks that take longer do not grow, unless most of it is fixed cost: progress and balance would
+suffer."""
 _COLUMN_BYTES = 64_000_000
 """Memory that the columns of a block may take."""
 _SMALLEST_BLOCK = 1024
@@ -101,8 +101,7 @@ class Pace:
         self._commit_s = 0.0
         self.n_calls = 0.0
         self.calls_s, self.fixed_s = 0.0, 0.0
-        """What calls of blocks have taken, and how much of it whatever their number of events; both
-        as far as it is known."""
+        """Time of calls of blocks, and their fixed cost in it; both as far as it is known."""
 
     def n_wanted(self, n_left: int) -> tuple[int, int]:
         """Events to take of those that no child has taken, and how many at most if they end with a

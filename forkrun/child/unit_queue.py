@@ -59,7 +59,7 @@ class UnitQueue:
         return None
 
     def _n_units(self, place: int, n_events: int, to_cluster: int) -> int:
-        """As many units as have at most `n_events`, one at least, up to where a stretch ends; some
+        """Units with at most `n_events` together, one at least, up to where a stretch ends; some
         less, or more with at most the events `to_cluster`, if it then ends with a cluster, of which
         nobody reads a part twice."""
         n, most = (max(self._place_after(place, n) - place, 1) for n in (n_events, to_cluster))
@@ -104,7 +104,7 @@ class UnitQueue:
         return int(self._events_before[end] - self._events_before[first])
 
     def close(self, wanted: Flags | None = None) -> None:
-        """No further unit is handed out; with `wanted` : (n_units of the plan,) bool, none behind
+        """No further unit is handed out; with `wanted` : (n_units of the plan,) bool, none after
         the last of those."""
         end = self._counter.n_taken
         if wanted is not None:

@@ -1,4 +1,4 @@
-"""What a job's children work on: made in the parent, shared by all of them."""
+"""Work of a job's children: made in the parent, shared by all of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forkrun.schedule.job import Job
 
 
 class SharedState(Struct, frozen=True):
-    """What parent and children tell each other, in shared memory."""
+    """Communication between parent and children, in shared memory."""
 
     hand_out: HandOut
     board: _core.StatusBoard
