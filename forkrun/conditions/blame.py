@@ -22,8 +22,8 @@ Array = npt.NDArray[Any]
 def error_of_write(
     error: Exception, payloads: Iterable[tuple[str, Any]]
 ) -> ReadOnlyConditionError | None:
-    """What to raise instead of an error of NumPy; None if it is about something else, such as a
-    column. `payloads`: (label, value) of all that are loaded."""
+    """Error to raise instead of one of NumPy; None if it is about something else, such as a column.
+    `payloads`: (label, value) of all that are loaded."""
     if not isinstance(error, ValueError) or "read-only" not in str(error):
         return None
     owned = [(label, array) for label, value in payloads for array in arrays_in(value)]

@@ -86,9 +86,9 @@ class IovTable(Struct, frozen=True):
     of_unit: npt.NDArray[np.int32]
     """(n_units,) number of the IOV that the unit lies in; -1 for a unit without events."""
     intervals: tuple[Mapping[str, int], ...]
-    """For each IOV, the interval of each condition that holds in it."""
+    """By IOV, the interval of each condition that holds in it."""
     first_lumis: tuple[LumiId, ...]
-    """For each IOV, its first lumi in the plan."""
+    """By IOV, its first lumi in the plan."""
 
     def of_units(self, lumis: Keys, n_events: npt.NDArray[np.int64]) -> IovTable:
         """The same IOVs for other units with the same lumis: (n_units,) each."""

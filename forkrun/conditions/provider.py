@@ -1,4 +1,4 @@
-"""What makes the payloads of a condition."""
+"""Base class of providers, which make the payloads of a condition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ConditionsProvider:
     """Base of what makes the payloads of a condition, one for each interval of validity. A class of
     your own is named by `type = "python:FILE.py:CLASS"`; `params` of the configuration are the
     keyword parameters of its `__init__`, checked against the annotations. It is made and asked in
-    the parent, before the fork, and must leave no thread and no connection behind; of a condition
+    the parent, before the fork, and must leave no thread and no connection open; of a condition
     that is excluded from prefetching each child asks for itself."""
 
     requires: ClassVar[str] = ""
@@ -37,7 +37,7 @@ class ConditionsProvider:
         raise NotImplementedError(f"{type(self).__name__} has no method load(file, iov)")
 
     def arrays(self, value: Any) -> Arrays:
-        """What C++ modules see of a payload: arrays by name, "" for a single one."""
+        """Arrays of a payload for C++ modules, by name, "" for a single one."""
         if isinstance(value, np.ndarray):
             return {"": value}
         if isinstance(value, BinnedTable):
@@ -47,5 +47,5 @@ class ConditionsProvider:
         return {}
 
     def attributes(self, value: Any) -> Mapping[str, str]:
-        """What else C++ modules are given with a payload."""
+        """Further values of a payload for C++ modules."""
         return {"outside": value.outside} if isinstance(value, BinnedTable) else {}

@@ -90,7 +90,8 @@ class Conditions:
         return iov
 
     def snapshot_of(self, iov: int) -> Snapshot:
-        """What holds in an IOV of the job; `outside` if there is no event, and so no IOV."""
+        """Payloads that hold in an IOV of the job; `outside` if there is no event, and so no
+        IOV."""
         return self.snapshots[iov] if self.snapshots else self.outside
 
     def payload_number(self, label: str, iov: int) -> int:

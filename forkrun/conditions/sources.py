@@ -64,7 +64,7 @@ def make_source(config: ConditionConfig) -> ConditionSource:
 
 
 def _entries(config: ConditionConfig, where: str) -> list[tuple[str, IovConfig | None]]:
-    """What the configuration or the index file says; one None if it knows no intervals."""
+    """Intervals of the configuration or the index file; one None if it knows no intervals."""
     iovs = _read_index(Path(config.index), where) if config.index else config.iovs
     of_index = f" of {config.index}" if config.index else ""
     return [(f", iovs[{n}]{of_index} ({_iov(entry)})", entry) for n, entry in enumerate(iovs)] or [

@@ -1,1 +1,1 @@
-"""What makes payloads of conditions: one file for each kind of source."""
+"""Providers of payloads of conditions: one file for each kind of source."""

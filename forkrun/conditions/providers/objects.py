@@ -14,7 +14,7 @@ from forkrun.conditions.provider import ConditionsProvider
 
 
 class JsonProvider(ConditionsProvider):
-    """What the file says."""
+    """Contents of the file."""
 
     depends_on_iov = False
 
@@ -24,7 +24,7 @@ class JsonProvider(ConditionsProvider):
 
 
 class TomlProvider(ConditionsProvider):
-    """What the file says."""
+    """Contents of the file."""
 
     depends_on_iov = False
 

@@ -16,7 +16,7 @@ from forkrun.errors import ConfigError
 
 
 class FunctionProvider(ConditionsProvider):
-    """What the function returns; it gets the file, if one is given, and the params by keyword."""
+    """Result of the function; it gets the file, if one is given, and the params by keyword."""
 
     depends_on_iov = False
 
