@@ -36,8 +36,8 @@ PYBIND11_MODULE(_core, module) {
   register_schedule(module);
   register_pages(module);  // its classes are in signatures of what follows
   register_processor(module);
-  register_lcio(module);
   register_outputs(module);
+  register_lcio(module);
   register_replay(module);
   register_plan(module);
   register_process(module);

@@ -9,6 +9,8 @@ from forkrun import _core
 
 Ids = tuple[str, str, str]
 """Branches of run, lumi and number of an event."""
+COMPRESSION = "auto"
+"""Compression of new baskets where the configuration names none: small, and quick."""
 NO_IDS: Ids = ("", "", "")
 """Run 1, a lumi for each file, the number of an entry."""
 Identity = tuple[str, int, int]
@@ -80,3 +82,23 @@ class OutputToMake(NamedTuple):
     """Columns within these branches, for formats that do not have objects."""
     tree: str = "Events"
     """Its name in outputs."""
+
+
+def to_make(output: OutputToMake, branches: Sequence[str]) -> _core.OutputToMake:
+    """What the core is told of it. `branches`: those that it keeps of the input."""
+    content = _core.OutputContent(
+        branches,
+        output.products,
+        output.compression or COMPRESSION,
+        recompresses=output.compression is not None,
+        goes_with_events=output.goes_with_events,
+        tree=output.tree,
+    )
+    return _core.OutputToMake(
+        output.fragments,
+        output.files,
+        content,
+        output.n_events,
+        output.before_group,
+        output.progress,
+    )

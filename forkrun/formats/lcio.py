@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forkrun import _core
 from forkrun.errors import ConfigError, InputError, OutputError
-from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
+from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake, to_make
 from forkrun.formats.first_bytes import first_bytes
 from forkrun.formats.format import Format, digest_of_ids
 
-if TYPE_CHECKING:  # they load NumPy
-    from forkrun.formats.lcio_records import InputRecords, RecordWriter
-
 _MARKER = bytes.fromhex("abadcafe")
 """Behind the first four bytes of a file."""
-_MOST_OPEN = 16
-"""Files of the input that the merge has open at the same time."""
 _PER_LUMI = "event/"
 """Before a number: the lumi of an event is 1, and its number divided by that one."""
 
@@ -66,7 +60,7 @@ class LcioFormat(Format):
     def opened(self, path: str, tree: str) -> Any:
         return _core.OpenLcio(path)
 
-    def source(self, events: EventSource) -> _core.Source:
+    def source(self, events: EventSource) -> _core.LcioSource:
         if events.friends:
             raise ConfigError(
                 "source.friends, source.trees_with_events: files of LCIO have no friends: leave"
@@ -90,61 +84,28 @@ class LcioFormat(Format):
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
         """By copying the records of events, or by making them anew."""
-        from forkrun.formats.lcio_outputs import make_output
-        from forkrun.formats.lcio_records import InputRecords
-
-        @lru_cache(_MOST_OPEN)
-        def records_of(number: int) -> InputRecords:
-            if on_open:
-                on_open(number)
-            return InputRecords.of(events.files[number])
-
-        return [
-            [make_output(output, *file, records_of, n_threads, verify) for file in output.files]
-            for output in outputs
-        ]
+        made = [to_make(output, output.branches) for output in outputs]
+        return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
-        from forkrun.formats.lcio_records import RecordWriter
-
         unknown = ("trees", "compression", "keep_first", "format")
         if refused := [name for name in unknown if options.get(name)]:
             raise InputError(f"merge: files of LCIO have no {', '.join(refused)}")
         for path in inputs:
             if not self.is_of(path):
                 raise InputError(f"{path}: only files of LCIO are merged with {inputs[0]}")
-        verify = bool(options.get("verify"))
-        return {"LCIO": self._joined(inputs, output, verify, RecordWriter.copy_all)}
+        return {"LCIO": self._joined(inputs, output, bool(options.get("verify")), all_runs=True)}
 
     def join(
         self, parts: Sequence[str], output: str, trees: Sequence[str], *, verify: bool,
         recluster: str,
     ) -> list[int]:  # fmt: skip
         """Without headers of runs that have no event: these are carried."""
+        return [self._joined(parts, output, verify, all_runs=False)]
 
-        def copy(writer: RecordWriter, records: InputRecords) -> None:
-            writer.copy(records, records.entries)
-
-        return [self._joined(parts, output, verify, copy)]
-
-    def _joined(
-        self, inputs: Sequence[str], output: str, verify: bool,
-        copy: Callable[[RecordWriter, InputRecords], None],
-    ) -> int:  # fmt: skip
+    def _joined(self, inputs: Sequence[str], output: str, verify: bool, *, all_runs: bool) -> int:
         """The number of events that a file of these inputs has."""
-        from forkrun.formats.lcio_records import InputRecords, RecordWriter
-
-        written = _core.EventDigest()
-        with RecordWriter(output) as writer:
-            for path in inputs:
-                records = InputRecords.of(path)
-                if verify:
-                    records.check(records.entries)
-                copy(writer, records)
-                written = written + records.digest
-            if not written.count:
-                writer.copy_headers(InputRecords.of(inputs[0]))  # so that it is a file of LCIO
-            writer.close()
+        written = _core.join_lcio(inputs, output, verify, all_runs)
         if verify and self.digest(output, "", NO_IDS) != written:
             raise OutputError(f"{output}: what was written has other events than the input")
         return written.count
@@ -159,9 +120,7 @@ class LcioFormat(Format):
         common_branches: bool,
     ) -> None:
         """Headers of runs, also of those without an event in the output."""
-        from forkrun.formats.lcio_records import carry_headers
-
-        carry_headers(inputs, output, [n_bytes for _, n_bytes, _ in identities])
+        _core.carry_lcio(inputs, output, [n_bytes for _, n_bytes, _ in identities])
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         found = _core.OpenLcio(path).index(events_per_lumi(ids))

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
-
 from forkrun.formats.column_types import ColumnType
 
 PARAMETERS = "parameters"
@@ -15,31 +13,9 @@ RUN_HEADER = "RunHeader"
 """The same of what the header of the run says."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _STORED = {
-    "bool": "int32", "int8": "int32", "int16": "int32", "int32": "int32", "uint8": "int32",
-    "uint16": "int32", "float32": "float32", "float64": "float64", "string": "string",
+    "bool", "int8", "int16", "int32", "uint8", "uint16", "float32", "float64", "string",
 }  # fmt: skip
-"""What LCIO has of the types of columns: no integers of 8 bytes, none of 4 without a sign."""
-_VECTORS = {"int32": "LCIntVec", "float32": "LCFloatVec", "string": "LCStrVec"}
-OBJECTS = "LCGenericObject"
-
-
-class NewColumn(Struct, frozen=True):
-    """How a column is stored. `kind`: type of the collection, "": it is a parameter; `element`:
-    type of its values."""
-
-    name: str
-    element: str
-    kind: str
-    is_list_of_lists: bool
-
-    @classmethod
-    def of(cls, name: str, kind: str) -> NewColumn:
-        """The one of this type, which `problem_of` has nothing against."""
-        type_ = ColumnType.of(kind)
-        element = _STORED[type_.element]
-        n_lists = type_.n_levels - type_.is_text
-        collection = _VECTORS.get(element, OBJECTS) if n_lists else ""
-        return cls(name, element, collection, n_lists == 2)
+"""Types of columns that LCIO has: no integers of 8 bytes, none of 4 without a sign."""
 
 
 def problem_of(name: str, kind: str) -> str:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from forkrun import _core
 from forkrun.errors import ForkrunError
-from forkrun.formats.events import EventSource, OutputToMake
+from forkrun.formats.events import EventSource, OutputToMake, to_make
 from forkrun.formats.format import Format
-from forkrun.formats.ttree import TTREE, TTreeFormat, to_make
+from forkrun.formats.ttree import TTREE, TTreeFormat
 
 if TYPE_CHECKING:
     from forkrun.formats.plain import Plain

@@ -40,11 +40,11 @@ def selected_columns(
 ) -> Iterator[tuple[int, Mapping[str, Plain]]]:
     """Number of events and columns of consecutive selected events, of the `entries` of a file.
     `names`: of columns of the input."""
-    for span in selected_spans(output, entries):
+    for span in _selected_spans(output, entries):
         yield len(span.row), _columns(opened, names, span, output)
 
 
-def selected_spans(output: OutputToMake, entries: Sequence[Range]) -> Iterator[Selected]:
+def _selected_spans(output: OutputToMake, entries: Sequence[Range]) -> Iterator[Selected]:
     """The selected events, each time rising entries of one file, near each other."""
     for number, (_, fragments) in enumerate(output.fragments):
         output.before_group(number)

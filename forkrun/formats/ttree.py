@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.formats.described import Described, why_no_column
-from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
+from forkrun.formats.events import (
+    COMPRESSION,
+    NO_IDS,
+    EventSource,
+    Identity,
+    Ids,
+    OutputToMake,
+    to_make,
+)
 from forkrun.formats.first_bytes import first_bytes
 from forkrun.formats.format import Format
 
@@ -19,8 +27,6 @@ _MAGIC = b"root"
 """How a file of ROOT begins."""
 _CLUSTER_BYTES = 32 << 20
 """Size in memory of a cluster that is made of values."""
-COMPRESSION = "auto"
-"""Compression of new baskets where the configuration names none: small, and quick."""
 
 
 class TTreeFormat(Format):
@@ -183,23 +189,3 @@ def _compression(number: int, is_smaller: bool) -> str:
     if level == 0:
         return "not said" if is_smaller else "none"
     return f"{_ALGORITHMS[algorithm]}:{level}" if algorithm in _ALGORITHMS else ""
-
-
-def to_make(output: OutputToMake, branches: Sequence[str]) -> _core.OutputToMake:
-    """What the core is told of it. `branches`: those that it keeps of the input."""
-    content = _core.OutputContent(
-        branches,
-        output.products,
-        output.compression or COMPRESSION,
-        recompresses=output.compression is not None,
-        goes_with_events=output.goes_with_events,
-        tree=output.tree,
-    )
-    return _core.OutputToMake(
-        output.fragments,
-        output.files,
-        content,
-        output.n_events,
-        output.before_group,
-        output.progress,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import uproot
 
 from forkrun import _core
 from forkrun.errors import OutputError
-from forkrun.formats.lcio_records import RecordWriter
+from tests.fuzz.lcio_damage import lcio_records
 from tests.support.jobs import Ended, forkrun, write_job
 from tests.support.lcio_files import (
     Collection,
@@ -193,6 +194,62 @@ def test_outputs_leave_collections_out_and_have_new_columns(tmp_path: Path) -> N
     assert (found["Link.from"][1].tolist(), found["Link.to"][1].tolist()) == ([0], [-1])
 
 
+NEW = """
+from forkrun import Producer
+
+KINDS = {"bool": "c", "int8": "b", "uint16": "u", "float64": "d", "float32[2]": "f2",
+         "string": "s", "int32[]": "l", "float64[]": "g", "string[]": "t", "float32[][]": "n"}
+
+class New(Producer):
+    consumes = ["event"]
+    produces = {name: kind for kind, name in KINDS.items()}
+    def produce(self, block):
+        import awkward as ak
+        import numpy as np
+        n = block["event"].tolist()
+        lists = [list(range(e)) for e in n]
+        return {
+            "c": np.array(n) % 2 == 0, "b": -np.array(n, "int8"),
+            "u": np.array(n, "uint16") + np.uint16(65000), "d": np.array(n) / 3,
+            "f2": np.array([[e, e / 2] for e in n], "float32"), "s": [f"e{e}" for e in n],
+            "l": ak.Array(lists), "g": ak.Array([[x / 3 for x in each] for each in lists]),
+            "t": [[f"x{x}" for x in each] for each in lists],
+            "n": ak.Array([[[x, x / 2] for x in each] for each in lists]),
+        }
+"""
+
+
+@pytest.mark.parametrize("drop", [[], ["MCParticle.*"]])
+def test_new_columns_of_all_kinds_have_their_values(tmp_path: Path, drop: list[str]) -> None:
+    """Every record is what zlib inflates, also where the event's own bytes stay as they are."""
+    file = write_events(tmp_path / "a.slcio", {1: range(1, 4)})
+    (tmp_path / "modules.py").write_text(NEW)
+    settings = {
+        "source": {"files": [str(file)]},
+        "modules": [{"label": "new", "type": "python:modules.py:New"}],
+        "outputs": [{"label": "all", "drop": drop}],
+    }
+    done(tmp_path, "run", write_job(tmp_path, settings), "-o", "run")
+    made = tmp_path / "run/output/all.slcio"
+    data = made.read_bytes()
+    inflated = [zlib.decompress(data[r.data]) for r in lcio_records(data) if r.is_compressed]
+    assert len(inflated) == 1 + 2 * 3  # the run, events and their headers
+    opened = _core.OpenLcio(str(made))
+    found = opened.read([name for name, _ in opened.index()["branches"]])
+    assert ("MCParticle.pdg" in found) == (drop == [])
+    assert found["parameters.c"][1].tolist() == [0, 1, 0]
+    assert found["parameters.b"][1].tolist() == [-1, -2, -3]
+    assert found["parameters.u"][1].tolist() == [65001, 65002, 65003]
+    assert found["parameters.d"][1].tolist() == [1 / 3, 2 / 3, 1]
+    assert found["parameters.f2"][1].tolist() == [1, 0.5, 2, 1, 3, 1.5]
+    assert found["parameters.s"][-1].tobytes() == b"e1e2e3"
+    assert found["l.values"][-1].tolist() == [0, 0, 1, 0, 1, 2]
+    assert found["g.doubles"][-1].tolist() == [x / 3 for x in (0, 0, 1, 0, 1, 2)]
+    assert found["t.values"][-1].tobytes() == b"x0x0x1x0x1x2"
+    assert found["n.values"][-1].tolist() == [0, 0, 0, 0, 1, 0.5, 0, 0, 1, 0.5, 2, 1]
+    assert np.diff(found["n.values"][0]).tolist() == [1, 2, 3]
+
+
 def test_files_are_merged_and_run_headers_come_once(tmp_path: Path) -> None:
     one = write_events(tmp_path / "a.slcio", {1: range(5), 2: range(3)})
     two = write_events(tmp_path / "b.slcio", {2: range(3, 6)})
@@ -253,7 +310,7 @@ def test_a_skim_of_no_event_is_a_file_that_can_be_read_and_merged(tmp_path: Path
 
 
 def test_a_full_disk_is_an_error_of_the_output(tmp_path: Path) -> None:
-    writer = RecordWriter("/dev/full")
+    writer = _core.LcioWriter("/dev/full")
     with pytest.raises(OutputError, match="/dev/full: cannot be written: No space left"):
         writer.close()
 
@@ -296,8 +353,8 @@ def ids_of(file: Path) -> list[tuple[int, int]]:
 
 def headers_in(file: Path) -> list[bytes]:
     """The records of run headers, in the order of the file."""
-    opened = _core.OpenLcio(str(file))
-    return [opened.stored(place, end) for _, place, end in opened.runs()]
+    data = file.read_bytes()
+    return [data[place:end] for _, place, end in _core.OpenLcio(str(file)).runs()]
 
 
 def write_runs(file: Path, *records: bytes) -> tuple[Path, list[bytes]]:
@@ -360,12 +417,11 @@ def test_a_skim_has_the_headers_of_all_runs(tmp_path: Path, drop: list[str]) -> 
 
 def damage_last_event(file: Path) -> int:
     """Changes a bit in the middle of the compressed data; gives the place of the record."""
-    (place, end) = _core.OpenLcio(str(file)).index()["places"][-1].tolist()
     data = bytearray(file.read_bytes())
-    body = data.index(b"LCEvent\0", place + 30) - 24
-    data[(body + 32 + end) // 2] ^= 4
+    body = data.rindex(b"LCEvent\0") - 24
+    data[body + 32 + int.from_bytes(data[body + 12 : body + 16], "big") // 2] ^= 4
     file.write_bytes(data)
-    return int(body)
+    return body
 
 
 def test_a_record_that_is_damaged_is_not_copied_with_verify(tmp_path: Path) -> None:

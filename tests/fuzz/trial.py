@@ -22,6 +22,7 @@ from forkrun import _core
 from forkrun.errors import ForkrunError, InputError
 from forkrun.formats.lcio import LCIO
 from forkrun.index.model import RangeColumns
+from tests.support.lcio_outputs import make_lcio
 
 STEPS = ("index", "read", "select", "outputs", "merge", "join")
 STEPS_BESIDE = ("beside", "carry", "copy")
@@ -128,11 +129,11 @@ def _as_lcio(source: Source, damaged: Path, folder: Path, note: Note) -> None:
     output = folder / "output.slcio"
 
     def make_outputs() -> None:
-        opened = _core.OpenLcio(str(damaged))
-        index = opened.index()
+        index = _core.OpenLcio(str(damaged)).index()
         first = next((name for name, _ in index["branches"] if "." in name), "").partition(".")[0]
-        for entry in range(len(index["event"])):
-            opened.changed(entry, [first], [], [("New", "LCIntVec")], b"", [])
+        make_lcio(
+            damaged, output, [n for n, _ in index["branches"] if n.partition(".")[0] != first]
+        )
 
     def merge(verify: bool) -> Digests:
         LCIO.merge([str(damaged)], str(output), verify=verify)

@@ -165,6 +165,7 @@ void begin(const ZlibStream& stream, Inflation& of) {
     return;
   }
   of.place = {from.data() + n_head, stream.into.data()};
+  of.from_begin = from.data();
   of.from_end = from.data() + from.size() - n_checksum;
   of.begin = stream.into.data();
   of.end = of.begin + stream.into.size();
@@ -193,13 +194,16 @@ bool is_right(Inflation& of) {
 
 }  // namespace
 
-bool inflate(const ZlibStream& stream) {
+bool inflate(const ZlibStream& stream) { return inflate_to_end(stream).has_value(); }
+
+std::optional<LastBlock> inflate_to_end(const ZlibStream& stream) {
   thread_local Inflation of;
   begin(stream, of);
   for (prepare(of); of.runs(); prepare(of)) {
     run(of);
   }
-  return is_right(of);
+  const LastBlock last{of.head_of_block, of.n_bits_before()};
+  return is_right(of) ? std::optional{last} : std::nullopt;
 }
 
 Inflated inflate_both(const ZlibStream& one, const ZlibStream& other) {

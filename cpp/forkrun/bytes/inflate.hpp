@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 namespace forkrun {
@@ -14,6 +16,13 @@ struct ZlibStream {
 /// Whether the stream is whole and its checksum right. If not, `into` may have anything, and zlib
 /// itself may still accept the stream: codes that no writer of ROOT files makes are left to it.
 [[nodiscard]] bool inflate(const ZlibStream& stream);
+
+/// The last block of a stream, in bits from its begin.
+struct LastBlock {
+  std::uint64_t begin{}, end{};
+};
+/// The same; none where `inflate` is false.
+[[nodiscard]] std::optional<LastBlock> inflate_to_end(const ZlibStream& stream);
 
 struct Inflated {
   bool one, other;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <forkrun/bytes/checksum.hpp>
+#include <forkrun/bytes/deflate.hpp>
 #include <forkrun/bytes/zip.hpp>
 
 namespace forkrun {
@@ -65,6 +66,24 @@ TEST(Inflate, GivesWhatZlibHasCompressed) {
     }
   }
   EXPECT_GT(n_streams, 90U);
+}
+
+TEST(Deflate, StreamsBecomeLongerWithoutBeingMadeAnew) {
+  std::mt19937_64 random{4};
+  for (int i = 0; i < 60; ++i) {
+    auto bytes = bytes_of_kind(i % n_kinds, 1 + random() % 60'000, random);
+    const auto more = bytes_of_kind(i % 3, 1 + random() % 3000, random);
+    auto stream = deflated(bytes);
+    for (int n = 0; n < 2; ++n) {  // also one that became longer before
+      Memory found(bytes.size());
+      const auto last = inflate_to_end({stream, found});
+      ASSERT_TRUE(last);
+      stream = deflated_after(stream, *last, more);
+      bytes.insert(bytes.end(), more.begin(), more.end());
+    }
+    Memory found(bytes.size());
+    EXPECT_TRUE(inflate({stream, found}) && found == bytes);
+  }
 }
 
 TEST(Inflate, TwoAtATimeAreAsEachByItself) {

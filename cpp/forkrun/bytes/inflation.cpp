@@ -228,6 +228,7 @@ bool read_symbols(Inflation& of) {
 
 bool read_head_of_block(Inflation& of) {
   Careful careful{of};
+  of.head_of_block = of.n_bits_before();
   of.is_last_block = careful.take(1) == 1;
   const auto type = careful.take(2);
   if (type == 0) {

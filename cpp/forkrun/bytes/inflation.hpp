@@ -62,6 +62,8 @@ struct Inflation {
   std::byte* begin{};
   std::byte* end{};
   std::size_t n_missing{};  ///< bytes behind the end that were taken to be zero
+  const std::byte* from_begin{};
+  std::uint64_t head_of_block{};  ///< bits before the head of the block that was read last
   bool is_last_block{};
   At at{};
   std::array<std::uint32_t, symbol_table_size> symbols{};
@@ -72,6 +74,11 @@ struct Inflation {
   [[nodiscard]] FORKRUN_INLINE bool has_room(const Place& from) const {
     constexpr std::ptrdiff_t most_read = 32, most_written = 320;
     return from_end - from.from >= most_read && end - from.to >= most_written;
+  }
+  /// Bits of the stream before what is next.
+  [[nodiscard]] std::uint64_t n_bits_before() const {
+    const auto n_taken = static_cast<std::uint64_t>(place.from - from_begin) + n_missing;
+    return n_taken * 8 - place.n_bits;
   }
   void end_block() { at = is_last_block ? At::end : At::head_of_block; }
 };

@@ -18,9 +18,9 @@ from command_line import write_figures
 
 from forkrun import _core
 from forkrun.formats.lcio import LCIO
-from forkrun.formats.lcio_records import InputRecords, RecordWriter
 from forkrun.studies.sample import SampleSettings
 from forkrun.studies.sample.collider import write_collider_sample
+from tests.support.lcio_outputs import select_lcio, source_of
 
 HERE = Path(__file__).parent
 BARS = (
@@ -57,6 +57,8 @@ class Bench:
         self.folder, self.n_events = folder, n_events
         settings = SampleSettings(n_events=n_events)
         (self.file,) = write_collider_sample(folder / "sample.slcio", settings)
+        names = [name for name, _ in _core.OpenLcio(str(self.file)).index()["branches"]]
+        self.selected = select_lcio(self.file, folder / "skim.slcio", names, every=10)
         self.columns = build / "forkrun/formats/lcio/bench_lcio"
         self.of_lcio = self._compile_of_lcio()
         self.costs: dict[str, list[float]] = {}
@@ -101,10 +103,7 @@ class Bench:
 
     def _skim(self) -> None:
         """Finding the events, reading their headers, copying each tenth."""
-        records = InputRecords.of(str(self.file))
-        writer = RecordWriter(self._path("skim"))
-        writer.copy(records, (records.event % 10 == 0).nonzero()[0])
-        writer.close()
+        LCIO.make_outputs([self.selected], source_of(self.file))
 
     def _copy(self) -> None:
         """The bytes of the merge, through this process as well."""

@@ -2,57 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <unordered_set>
-#include <utility>
 
+#include <forkrun/bytes/deflate.hpp>
 #include <forkrun/core/data/error_context.hpp>
 #include <forkrun/formats/lcio/layout.hpp>
 #include <forkrun/formats/lcio/pointers.hpp>
+#include <forkrun/formats/lcio/written.hpp>
 
 namespace forkrun::lcio {
 
 namespace {
 
-constexpr auto version = version_of(2, 23);
 using Numbers = std::unordered_set<std::uint32_t>;
-
-/// Big-endian values, one after the other.
-class Written {
- public:
-  template <typename T>
-  Written& add(T value) {
-    auto bytes = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
-    if constexpr (std::endian::native == std::endian::little) {
-      std::ranges::reverse(bytes);
-    }
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-    return *this;
-  }
-  Written& count(std::size_t n) { return add(static_cast<std::int32_t>(n)); }
-  Written& bytes(std::span<const std::byte> from) {
-    bytes_.insert(bytes_.end(), from.begin(), from.end());
-    bytes_.resize(padded(bytes_.size()));
-    return *this;
-  }
-  Written& text(std::string_view from) { return count(from.size()).bytes(as_bytes(from)); }
-  /// A block with its head.
-  Written& block(std::string_view name, std::uint32_t of_version,
-                 std::span<const std::byte> content) {
-    const auto n_head = 16 + padded(name.size());
-    count(n_head + content.size()).add(block_marker).add(of_version).count(name.size());
-    return bytes(as_bytes(name)).bytes(content);
-  }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-  [[nodiscard]] std::span<const std::byte> view() const { return bytes_; }
-
- private:
-  static std::span<const std::byte> as_bytes(std::string_view text) {
-    return std::as_bytes(std::span{text});
-  }
-
-  std::vector<std::byte> bytes_;
-};
 
 void write_parameters(Parameters parameters, Written& to) {
   std::ranges::stable_sort(parameters, {}, &Parameter::name);
@@ -101,7 +63,7 @@ std::vector<std::byte> header_data(const EventHeader& header, const Dropped& dro
     content.text(name).text(std::string{type} + (is_subset ? std::string{subset_postfix} : ""));
   }
   write_parameters(parameters_of(header, dropped, added), content);
-  return Written{}.block("EventHeader", version, content.view()).take();
+  return Written{}.block("EventHeader", written_version, content.view()).take();
 }
 
 /// A collection of an event, whose bytes may be changed.
@@ -207,16 +169,45 @@ std::vector<std::byte> body_data(const EventHeader& header, std::span<const std:
   return to.bytes(added.blocks).take();
 }
 
+void add_record(std::string_view name, std::span<const std::byte> data, Written& to) {
+  const auto small = deflated(data);
+  to.record(name, small.empty() ? data : small, data.size(), !small.empty());
+}
+
+/// An event that keeps all it has: only what comes after it is compressed. False if it cannot be.
+bool add_longer_record(const EventFile& file, const RecordHead& head,
+                       std::span<const std::byte> more, Written& to) {
+  if (!head.is_compressed()) {
+    return false;
+  }
+  const auto stored = file.stored(head);
+  std::vector<std::byte> data(head.n_data);
+  const auto last = inflate_to_end({stored, data});
+  if (!last) {
+    throw_not_inflated(head);
+  }
+  const auto longer = more.empty() ? stored : deflated_after(stored, *last, more);
+  if (!longer.empty()) {
+    to.record(head.name, longer, head.n_data + more.size(), true);
+  }
+  return !longer.empty();
+}
+
 }  // namespace
 
-EventData changed_event(const EventFile& file, std::size_t entry, const Dropped& dropped,
-                        const Added& added) {
+std::vector<std::byte> changed_event(const EventFile& file, std::size_t entry,
+                                     const Dropped& dropped, const Added& added) {
   const auto& place = file.events().at(entry);
   try {
     const auto head = file.restored(file.head_at(place.place));
-    auto data = file.restored(file.head_at(place.body));
     const auto header = event_header(head);
-    return {header_data(header, dropped, added), body_data(header, data, dropped, added)};
+    const auto body = file.head_at(place.body);
+    Written records;
+    add_record("LCEventHeader", header_data(header, dropped, added), records);
+    if (!dropped.collections.empty() || !add_longer_record(file, body, added.blocks, records)) {
+      add_record("LCEvent", body_data(header, file.restored(body), dropped, added), records);
+    }
+    return records.take();
   } catch (...) {
     rethrow_with_context(file.path() + ": entry " + std::to_string(entry) + ", at byte " +
                          std::to_string(place.place));

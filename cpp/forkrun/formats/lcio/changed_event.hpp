@@ -25,15 +25,10 @@ struct Added {
   Parameters parameters;
 };
 
-/// Data of the two records of an event, not compressed.
-struct EventData {
-  std::vector<std::byte> header, body;
-};
-
-/// An event of a file without what is dropped and with what is added. Pointers to objects of
-/// collections that are dropped become null; a collection of references loses these. \throws
-/// InputError with file and event
-[[nodiscard]] EventData changed_event(const EventFile& file, std::size_t entry,
-                                      const Dropped& dropped, const Added& added);
+/// The two records of an event of a file, without what is dropped and with what is added. Pointers
+/// to objects of collections that are dropped become null; a collection of references loses these.
+/// \throws InputError with file and event
+[[nodiscard]] std::vector<std::byte> changed_event(const EventFile& file, std::size_t entry,
+                                                   const Dropped& dropped, const Added& added);
 
 }  // namespace forkrun::lcio

@@ -81,12 +81,16 @@ RecordHead EventFile::head_at(std::int64_t place) const {
   return record_head(std::span{bytes}.first(static_cast<std::size_t>(n)), place, n_bytes());
 }
 
-std::vector<std::byte> EventFile::restored(const RecordHead& head) const {
+std::vector<std::byte> EventFile::stored(const RecordHead& head) const {
   ReadAccount account;
-  std::vector<std::byte> stored(head.n_stored);
+  std::vector<std::byte> bytes(head.n_stored);
+  read(head.data_place(), bytes, account);
+  return bytes;
+}
+
+std::vector<std::byte> EventFile::restored(const RecordHead& head) const {
   std::vector<std::byte> data(head.n_data);
-  read(head.data_place(), stored, account);
-  restore(head, stored, data);
+  restore(head, stored(head), data);
   return data;
 }
 

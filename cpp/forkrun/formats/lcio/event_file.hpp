@@ -44,6 +44,8 @@ class EventFile {
   [[nodiscard]] const RunHeader* run_header(std::int32_t run) const;
   /// The record at this place, which is one of those that were found. \throws InputError
   [[nodiscard]] RecordHead head_at(std::int64_t place) const;
+  /// The data of a record as they lie in the file. \throws InputError
+  [[nodiscard]] std::vector<std::byte> stored(const RecordHead& head) const;
   /// The data of a record. \throws InputError
   [[nodiscard]] std::vector<std::byte> restored(const RecordHead& head) const;
   /// Unpacks the two records of an event, compares their checksums, goes through their blocks, and

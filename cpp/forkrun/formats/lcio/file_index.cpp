@@ -15,8 +15,6 @@ namespace forkrun::lcio {
 
 namespace {
 
-constexpr std::int64_t cluster_bytes = 1 << 20;
-
 /// The columns of events that come one after the other.
 class ColumnsFound {
  public:

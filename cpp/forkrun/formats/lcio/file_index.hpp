@@ -11,6 +11,9 @@
 
 namespace forkrun::lcio {
 
+/// Of what lies together in an index: events, packed and unpacked.
+constexpr std::int64_t cluster_bytes = 1 << 20;
+
 /// What a file of LCIO holds.
 struct FileIndex {
   std::array<std::uint64_t, 2> identity{};  ///< depends on where events are, and on their headers

@@ -95,9 +95,12 @@ void restore(const RecordHead& head, std::span<const std::byte> stored, std::spa
   }
   const UnpackingNote note{stored.size(), into.size()};
   if (!inflate({stored, into})) {
-    throw InputError("the data of the record " + head.name +
-                     " cannot be inflated: they are damaged");
+    throw_not_inflated(head);
   }
+}
+
+void throw_not_inflated(const RecordHead& head) {
+  throw InputError("the data of the record " + head.name + " cannot be inflated: they are damaged");
 }
 
 void for_each_block(std::span<const std::byte> data, const std::function<void(const Block&)>& use) {

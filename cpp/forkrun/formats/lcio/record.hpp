@@ -36,6 +36,7 @@ struct RecordHead {
 
 /// Gives the data as they are stored, or inflated. `into`: `n_data` bytes. \throws InputError
 void restore(const RecordHead& head, std::span<const std::byte> stored, std::span<std::byte> into);
+[[noreturn]] void throw_not_inflated(const RecordHead& head);
 
 /// A part of a record's data. `version`: of LCIO that wrote it: major << 16 | minor.
 struct Block {

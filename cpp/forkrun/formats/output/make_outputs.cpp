@@ -73,8 +73,7 @@ constexpr double most_pending_bytes = 256 << 20;
 /// The outputs that are made together, and how far they are.
 class Pass {
  public:
-  Pass(const OutputsRequest& request, OutputInput& input)
-      : input_{input}, n_threads_{request.n_threads} {}
+  Pass(OutputInput& input, std::size_t n_threads) : input_{input}, n_threads_{n_threads} {}
 
   /// False if there is no room for it.
   bool add(const OutputToMake& output) {
@@ -155,15 +154,12 @@ RanksOfFiles selected_of(const OutputsRequest& request, OutputInput& input) {
   return {found.begin(), found.end()};
 }
 
-std::vector<std::vector<std::int64_t>> make_all(const OutputsRequest& request) {
-  const auto input = output_input(request.format, request.source, request.check, request.on_open);
-  if (request.source.unpacked_room && request.format == OutputFormat::tree) {
-    input->keep_only(selected_of(request, *input));
-  }
+std::vector<std::vector<std::int64_t>> make_all(const std::vector<OutputToMake>& outputs,
+                                                OutputInput& input, std::size_t n_threads) {
   std::vector<std::vector<std::int64_t>> n_events;
-  for (auto output = request.outputs.begin(); output != request.outputs.end();) {
-    Pass pass{request, *input};
-    while (output != request.outputs.end() && pass.add(*output)) {
+  for (auto output = outputs.begin(); output != outputs.end();) {
+    Pass pass{input, n_threads};
+    while (output != outputs.end() && pass.add(*output)) {
       ++output;
     }
     pass.run(n_events);
@@ -182,11 +178,12 @@ std::unique_ptr<OutputInput> output_input(OutputFormat format, const TreeSourceC
   return std::make_unique<SharedInput>(config, check, std::move(on_open));
 }
 
-std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request) {
+std::vector<std::vector<std::int64_t>> make_outputs(const std::vector<OutputToMake>& outputs,
+                                                    OutputInput& input, std::size_t n_threads) {
   try {
-    return make_all(request);
+    return make_all(outputs, input, n_threads);
   } catch (...) {
-    for (const auto& output : request.outputs) {
+    for (const auto& output : outputs) {
       for (const auto& file : output.files) {
         std::error_code ignored;
         std::filesystem::remove(file.path, ignored);
@@ -194,6 +191,14 @@ std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& reques
     }
     throw;
   }
+}
+
+std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request) {
+  const auto input = output_input(request.format, request.source, request.check, request.on_open);
+  if (request.source.unpacked_room && request.format == OutputFormat::tree) {
+    input->keep_only(selected_of(request, *input));
+  }
+  return make_outputs(request.outputs, *input, request.n_threads);
 }
 
 std::int64_t events_of_fragment(const std::string& path) {

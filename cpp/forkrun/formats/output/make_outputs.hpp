@@ -27,6 +27,14 @@ struct ClusterBegin {
                                                        OutputFormat format,
                                                        const TreeSourceConfig& source);
 
+/// Makes the files of all outputs from what children have selected, cluster of the input by
+/// cluster: what several outputs take from it is read and uncompressed once, as long as what is
+/// collected for them has room in memory. The bytes of an output depend on its selected events, the
+/// input and its content alone. Gives the number of events in each file, by output; if it throws,
+/// there are none of them. \throws InputError, OutputError
+std::vector<std::vector<std::int64_t>> make_outputs(const std::vector<OutputToMake>& outputs,
+                                                    OutputInput& input, std::size_t n_threads);
+
 struct OutputsRequest {
   std::vector<OutputToMake> outputs;
   OutputFormat format{};
@@ -44,11 +52,7 @@ struct OutputsRequest {
                                                         BasketCheck::Depth check,
                                                         std::function<void(std::size_t)> on_open);
 
-/// Makes the files of all outputs from what children have selected, cluster of the input by
-/// cluster: what several outputs take from it is read and uncompressed once, as long as what is
-/// collected for them has room in memory. The bytes of an output depend on its selected events, the
-/// input and its content alone. Gives the number of events in each file, by output; if it throws,
-/// there are none of them. \throws InputError, OutputError
+/// The same, of trees and RNTuples.
 std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request);
 
 /// Events in a fragment, all of which is read. \throws InputError

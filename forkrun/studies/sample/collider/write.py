@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from forkrun import _core
 from forkrun.base.durable import published
 from forkrun.errors import ConfigError
-from forkrun.formats.lcio_bytes import block, parameters, record, text
-from forkrun.formats.lcio_records import RecordWriter
 from forkrun.studies.sample.collider.detector import Collection, collections_of
+from forkrun.studies.sample.collider.lcio_bytes import block, parameters, record, text
 from forkrun.studies.sample.collider.physics import ENERGY_GEV, particles_of
 from forkrun.studies.sample.settings import SampleSettings
 from forkrun.studies.sample.write import sample_parts
@@ -32,7 +32,7 @@ def write_collider_sample(
     parts = sample_parts(path, settings)
     for file, (first, last) in parts.items():
         with published(file) as temporary:
-            writer = RecordWriter(str(temporary))
+            writer = _core.LcioWriter(str(temporary))
             runs = _run_of(settings, np.arange(first, last))
             for run in dict.fromkeys(runs.tolist()):
                 _write_run(writer, settings, run, np.arange(first, last)[runs == run], progress)
@@ -55,7 +55,7 @@ def _run_of(settings: SampleSettings, number: npt.NDArray[np.int64]) -> npt.NDAr
 
 
 def _write_run(
-    writer: RecordWriter,
+    writer: _core.LcioWriter,
     settings: SampleSettings,
     run: int,
     numbers: npt.NDArray[np.int64],

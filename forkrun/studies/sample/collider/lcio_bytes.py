@@ -7,43 +7,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.lib.recfunctions import repack_fields
-
 _VERSION = 2 << 16 | 23
 _RECORD, _BLOCK = 0xABADCAFE, 0xDEADBEEF
-_HAS_ONE_RUN, _HAS_LONG_OFFSETS = 1, 2
-
-
-def index_block(runs: Sequence[int], events: Sequence[int], places: Sequence[int]) -> bytes:
-    """By what LCIO finds events: offsets count from the first record."""
-    least, base = min(runs, default=0), min(places, default=0)
-    offsets = [place - base for place in places]
-    has_one = len(set(runs)) <= 1
-    is_long = max(offsets, default=0) >= 1 << 31
-    control = has_one * _HAS_ONE_RUN | is_long * _HAS_LONG_OFFSETS
-    content = struct.pack(">Iiqi", control, least, base, len(runs))
-    rows = np.zeros(
-        len(runs), [("run", ">i4"), ("event", ">i4"), ("at", ">i8" if is_long else ">i4")]
-    )
-    rows["run"], rows["event"], rows["at"] = np.array(runs, np.int64) - least, events, offsets
-    names = ["event", "at"] if has_one else ["run", "event", "at"]
-    content += repack_fields(rows[names]).tobytes()
-    return block("LCIOIndex", content)
-
-
-def access_record(
-    first: tuple[int, int],
-    last: tuple[int, int],
-    counts: tuple[int, int],
-    *places: int,
-) -> bytes:
-    """`counts`: of run headers and events; `places`: of the index, of the previous and the next
-    such record, and of the first."""
-    is_in_order = 1
-    numbers = struct.pack(">7i", *first, *last, *counts, is_in_order)
-    content = numbers + struct.pack(">4qI", *places, 0xABCD0000 | 136)
-    return record("LCIORandomAccess", block("LCIORandomAccess", content))
 
 
 def block(name: str, content: bytes) -> bytes:
