@@ -84,10 +84,8 @@ class FileMerge {
 
   /// None if ROOT is needed: the file is as it was then.
   std::optional<std::map<std::string, std::int64_t>> add_without_root(Compression compression) {
-    const bool compresses_baskets = request_.compression && request_.recluster == Recluster::never;
     const TreeFile first{request_.inputs.front()};
-    if (compresses_baskets || asks_for_cycles(request_) ||
-        !first.names_of_trees(Ntuples::passed_over)) {
+    if (asks_for_cycles(request_) || !first.names_of_trees(Ntuples::passed_over)) {
       return {};
     }
     const auto output = ntuples_.paths().empty()
