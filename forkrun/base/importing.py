@@ -7,11 +7,15 @@ import gc
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 _PLUGINS = "pydantic.plugin._loader"
 """What pydantic imports each time it makes a validator, and asks for plugins."""
+_ARROW = "awkward._connect.pyarrow"
+_LATER = (_ARROW, "fsspec", "fsspec.parquet")
+_Run = Callable[[ModuleType], None]
 
 
 def names_on_demand(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
@@ -57,3 +61,66 @@ def without_plugins() -> Iterator[None]:
         yield
     finally:
         del sys.modules[_PLUGINS]
+
+
+def import_awkward_lightly() -> None:
+    """From now on, whatever imports Awkward in this process does so without pyarrow and fsspec, a
+    third of its time: functions that need these import them when they are called."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _StandIn(ModuleType):
+    """What Awkward has in the place of a module. Functions that it takes out of the module while it
+    is imported become calls."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            return lambda *args, **how: getattr(self, name)(*args, **how)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+class _Finder:
+    """Finds Awkward and pyarrow as others do, and says how they are run."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        run_as = {"awkward": _run_awkward, "pyarrow": _run_pyarrow}.get(name)
+        if run_as is None or name in sys.modules:
+            return None
+        others = (each for each in sys.meta_path if each is not self)
+        spec = next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
+        loader: Any = spec and spec.loader
+        if run := getattr(loader, "exec_module", None):
+            loader.exec_module = lambda module: run_as(module, run)
+        return spec
+
+
+def _run_awkward(module: ModuleType, run: _Run) -> None:
+    """As usual where it does more with the modules than take functions out of them."""
+    arrow_is_there = "pyarrow" in sys.modules
+    names = {n for n in _LATER if n not in sys.modules and not (n == _ARROW and arrow_is_there)}
+    before = {*sys.modules}
+    sys.modules.update({name: _StandIn(name) for name in names})
+    try:
+        run(module)
+    except Exception:
+        for name in {*sys.modules} - before:
+            if name.partition(".")[0] in ("awkward", "fsspec"):
+                del sys.modules[name]
+        sys.modules["awkward"] = module
+        run(module)
+        return
+    stand_ins = {name: sys.modules.pop(name) for name in names}
+    if _ARROW in stand_ins:
+        vars(sys.modules["awkward._connect"])["pyarrow"] = stand_ins[_ARROW]
+
+
+def _run_pyarrow(module: ModuleType, run: _Run) -> None:
+    """With the types that Awkward adds to it."""
+    run(module)
+    if "awkward" in sys.modules:
+        importlib.import_module(_ARROW)
