@@ -45,7 +45,7 @@ def take_job(
     from forkrun.fork.forking import fork_copy, wait_for_copy  # for programs alone
 
     with open(os.memfd_create("job"), "w+b") as taken:
-        _import_what_is_named(options.config)
+        _prepare(options.config)
         if copy := fork_copy():
             code = wait_for_copy(copy)
             if not os.fstat(taken.fileno()).st_size:
@@ -58,12 +58,15 @@ def take_job(
     os._exit(0)
 
 
-def _import_what_is_named(file: str) -> None:
-    """Imports Awkward for a program with its name, once for both processes."""
+def _prepare(file: str) -> None:
+    """Does once what both processes need: the model of configurations, and Awkward, if the program
+    has its name."""
     from forkrun.base.awkward_array import load_awkward
-    from forkrun.base.importing import collector_paused
+    from forkrun.base.importing import collector_paused, without_plugins
+    from forkrun.config import JobConfig
 
-    with contextlib.suppress(OSError), collector_paused():
+    with contextlib.suppress(OSError), collector_paused(), without_plugins():
+        JobConfig.model_rebuild()
         if b"awkward" in Path(file).read_bytes():
             load_awkward()
 

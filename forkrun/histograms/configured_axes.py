@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import boost_histogram as bh
-import hist
-
 _NAMES = ("name", "label")
 
 
 def make_axis(given: Mapping[str, Any], number: int, histogram: str) -> Any:
     """An axis of `hist`. `given`: bins, low and high; or edges; start and stop; categories."""
+    import hist  # where an axis is described alone, it takes a twentieth of a second
+
     values = dict(given)
     names = {key: values.pop(key) for key in _NAMES if key in values}
     names.setdefault("name", histogram if number == 0 else f"axis{number}")
@@ -47,6 +46,8 @@ def describe_axis(axis: Any) -> dict[str, Any]:
 
 
 def _bins_of(axis: Any) -> dict[str, Any]:
+    import boost_histogram as bh
+
     is_plain = axis.traits.underflow == axis.traits.overflow and not axis.traits.circular
     match axis:
         case bh.axis.Regular() if axis.transform is None and axis.traits.underflow and is_plain:
