@@ -18,6 +18,7 @@ from forkrun.modules.missing_values import (
     has_nan,
     is_list,
     masked,
+    of_exact_type,
     where,
 )
 from forkrun.modules.objects.collections import NoSuchNameError
@@ -122,7 +123,7 @@ def _fill_none(values: Any, instead: Any, **options: Any) -> Any:
     kind = integer_type(values)
     if kind is not None and kind.kind == "b" and instead in (0, 1):
         instead = bool(instead)
-    return ak.fill_none(values, instead, **options)
+    return ak.fill_none(values, of_exact_type(instead, values), **options)
 
 
 OF_AWKWARD: Mapping[str, tuple[int, Callable[..., Any]]] = {

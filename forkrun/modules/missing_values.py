@@ -175,7 +175,8 @@ def decided_by(name: str, neutral: bool) -> Callable[..., Any]:
 
 
 def where(condition: Any, one: Any, other: Any) -> Any:
-    """`one` or `other`, by a condition; None where this is missing."""
+    """`one` or `other`, by a condition; None where this is missing. Raises ValueError."""
+    one, other = of_exact_type(one, other), of_exact_type(other, one)
     condition = _truth(condition)
     if is_list(condition):
         condition, one, other = aligned(condition, one, other)
@@ -188,6 +189,28 @@ def where(condition: Any, one: Any, other: Any) -> Any:
         return one if condition else other
     chosen = ak.where(filled(condition, False), one, other)
     return masked(chosen, missing(condition)) if is_optional(condition) else chosen
+
+
+def of_exact_type(value: Any, other: Any) -> Any:
+    """A value to choose or `other`: uint64 and integers with a sign would both become float64.
+    Raises ValueError where that would round."""
+    kind, kind_of_other = _number_type(value), _number_type(other)
+    if kind is None or kind.kind != "i" or kind_of_other != np.uint64:
+        return value
+    if isinstance(value, int) and value >= 0:
+        return np.uint64(value)
+    shown = str(value) if isinstance(value, int) else f"numbers of {kind}"
+    raise ValueError(
+        f"{shown} and numbers of uint64 would be rounded to float64: multiply one of them by 1.0 if"
+        " that is meant"
+    )
+
+
+def _number_type(value: Any) -> Any:
+    if is_awkward(value):
+        return leaf_type(value.layout)
+    is_plain = isinstance(value, int) and not isinstance(value, bool)
+    return np.dtype(np.int64) if is_plain else getattr(value, "dtype", None)
 
 
 def is_list(value: Any) -> bool:

@@ -26,6 +26,7 @@ COLUMNS = {
     "x": np.array([1.0, 2.0, 3.0]),
     "small": np.array([0, 0, 1], np.uint8),
     "u": np.array([1, 2, 3], np.uint32),
+    "id": np.array([2**63 + 1, 5, 6], np.uint64),
     "pt": ak.Array([[], [10.0], [50.0, 20.0]]),
     "ids": ak.Array([[], [7], [8, 9]]),
     "index": ak.Array([[0], [0, -1], [1, 5]]),
@@ -294,3 +295,31 @@ def test_other_missing_values_of_a_column_are_refused_with_its_name(values: Any)
     kind = f"{'float64' if values[0] == [1.5] else 'int64'}{'[]' * isinstance(values[0], list)}"
     with pytest.raises(TypeError, match=r'^column "c": .*None for 1 of 2.*fill_none'):
         columns_of({"c": ak.Array(values)}, {"c": kind}, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("where(n == 0, id, 0)", [2**63 + 1, 0, 0]),
+        ("where(n > 0, 7, id)", [2**63 + 1, 7, 7]),
+        ("where(n == 0, id, u)", [2**63 + 1, 2, 3]),
+        (f"fill_none(where({SOME}, id, id), 0)", [0, 5, 6]),
+        ("where(n == 0, id, 1.0 * n)", [2.0**63, 1.0, 2.0]),
+    ],
+)
+def test_numbers_of_64_bits_are_chosen_unrounded(text: str, values: list[float]) -> None:
+    assert value_of(text) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("where(n == 0, id, -1)", "-1"),
+        ("where(n == 0, n, id)", "numbers of int32"),
+        (f"fill_none(where({SOME}, id, id), -1)", "-1"),
+        ("where(pt > 0, id, -1)", "-1"),
+    ],
+)
+def test_a_choice_that_would_round_them_is_refused(text: str, what: str) -> None:
+    with pytest.raises(ValueError, match=f"{what} and numbers of uint64 would be rounded"):
+        value_of(text)
