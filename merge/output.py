@@ -16,6 +16,7 @@ from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.destinations import NAMES, TOGETHER, Destination
 from forkrun.base.durable import published, published_folder, write_json
+from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
 from forkrun.formats import Format, OutputToMake, format_named
 from forkrun.formats.parquet import PARQUET
@@ -267,7 +268,8 @@ def to_make(
     is number `first` of all of its datasets. `files`: paths with the entries whose events they get;
     `show` gets the number of events written, after each cluster."""
     output = config.output_of[destination.label]
-    groups = _groups(output.label, commits, config.forking.distribution.value)
+    takes_turns = config.forking.distribution is Distribution.ROUND_ROBIN
+    groups = _groups(output.label, commits, takes_turns)
 
     def check(number: int) -> None:
         for part in groups[number][1]:
@@ -359,11 +361,11 @@ def _list_of(targets: Sequence[_Target], n_events: Sequence[int]) -> list[dict[s
 
 
 def _groups(
-    label: str, commits: Sequence[Commit], distribution: str
+    label: str, commits: Sequence[Commit], takes_turns: bool
 ) -> list[tuple[int, list[OutputPart]]]:
     """Fragments with events, in the order of the plan, numbered alike for all outputs; together
     those whose events alternate: where children take turns, all of a lumi."""
-    if distribution != "round-robin":
+    if not takes_turns:
         groups = [[commit.outputs[label]] for commit in commits]
     else:
         lumis = groupby(commits, lambda commit: (commit.dataset, commit.run, commit.lumi))

@@ -101,7 +101,7 @@ class Table(Struct, frozen=True):
     def text(self, width: int = WIDTH, indent: str = "  ") -> str:
         """Lines of a head and of rows, without the title."""
         shown, rows = self.shown, self._few()
-        lines = self._cells(rows)
+        lines = self._cells(shown, rows)
         widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
         kept = list(range(len(shown)))
         while len(indent) + sum(widths[n] + 2 for n in kept) - 2 > width and any(
@@ -117,7 +117,7 @@ class Table(Struct, frozen=True):
 
     def html(self) -> str:
         """For notebooks."""
-        head, *rows = self._cells(self.rows)
+        head, *rows = self._cells(self.shown, self.rows)
         lines = [_html_row("th", head), *(_html_row("td", row) for row in rows)]
         return f"<table>{''.join(lines)}</table>"
 
@@ -138,9 +138,8 @@ class Table(Struct, frozen=True):
             "folded": self.folded,
         }
 
-    def _cells(self, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    def _cells(self, shown: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         """The head, and a text for each value."""
-        shown = self.shown
         most = [max(at(r, c.key) or 0 for r in self.rows) if c.bar else 0 for c in shown]
         cells = [[cell(r, c, m) for c, m in zip(shown, most, strict=True)] for r in rows]
         return [[column.title for column in shown], *cells]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from forkrun.base.arguments import LABEL_FORM
 from forkrun.base.destinations import APART, TOGETHER
-from forkrun.base.nearest import suggestion
+from forkrun.base.nearest import close_to, suggestion
 from forkrun.base.user_text import short
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
@@ -63,7 +63,8 @@ def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel])
     text = message.replace("Input should be", "should be").replace("Input", "this")
     if kind in ("enum", "literal_error") and isinstance(detail["input"], str):
         choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
-        text += suggestion(detail["input"], choices)
+        if close := close_to(detail["input"], choices):
+            text += f'; did you mean "{close}"?'
     return f"{text}, not {short(detail['input'])}" if location and kind != "enum" else text
 
 

@@ -94,8 +94,7 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
     def read(self, name: str) -> Plain:
         """A column of the input. Call it where files may be opened; some stay so."""
-        ranges = list(_in_a_row(self.ranges)) or [EntryRange(0, 0, 0)]
-        return joined([self._part(name, r) for r in ranges])
+        return joined([self._part(name, r) for r in self.ranges or [EntryRange(0, 0, 0)]])
 
     def _part(self, name: str, r: EntryRange) -> Plain:
         if name in self.branches.friends:
@@ -183,10 +182,11 @@ def first_events(
         taken = list(_cut(unit.ranges, n_most - n, files))
         n_taken = sum(r.last - r.first for r in taken)
         ranges += taken
-        lumis.append((unit.run, unit.lumi, n, n + n_taken))
+        begin = lumis.pop()[2] if lumis and lumis[-1][:2] == (unit.run, unit.lumi) else n
         n += n_taken
+        lumis.append((unit.run, unit.lumi, begin, n))
     is_all = n < n_most and len(files) <= _MOST_FILES
-    return FirstEvents(source, branches, ranges, lumis, is_all)
+    return FirstEvents(source, branches, list(_in_a_row(ranges)), lumis, is_all)
 
 
 def _cut(ranges: Sequence[EntryRange], n_most: int, files: set[int]) -> Iterator[EntryRange]:
@@ -202,7 +202,7 @@ def _cut(ranges: Sequence[EntryRange], n_most: int, files: set[int]) -> Iterator
 
 
 def _in_a_row(ranges: Sequence[EntryRange]) -> Iterator[EntryRange]:
-    """The same entries in fewer ranges: lumis may have few events."""
+    """The same entries in fewer ranges: units may have one event."""
     last: EntryRange | None = None
     for each in ranges:
         if last is not None and (last.file, last.last) == (each.file, each.first):
