@@ -35,6 +35,7 @@ class JobInput(Struct, frozen=True):
     """Those of a plan; None if it is for certain events alone, which weigh as among all."""
     n_dropped: int = 0
     n_without_partner: int = 0
+    has_ids: bool = True
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
@@ -49,7 +50,17 @@ class JobInput(Struct, frozen=True):
         held, joined = ranges, _joined_friends(config, index)
         drops = any(friend.missing == "drop" for friend in joined)
         ranges, n_without = drop_without_partner(joined, within(mask, ranges) if drops else ranges)
-        given = cls(index, held, ranges, ranges, mask, warnings, n_without_partner=n_without)
+        has_ids = bool(config.source.event_branch)
+        given = cls(
+            index,
+            held,
+            ranges,
+            ranges,
+            mask,
+            warnings,
+            n_without_partner=n_without,
+            has_ids=has_ids,
+        )
         rule = config.source.duplicates
         if rule is Duplicates.KEEP:
             return given
@@ -76,6 +87,10 @@ class JobInput(Struct, frozen=True):
         empty = [file.name for file in self.index if file.path and not file.n_entries]
         said = {"no events in": empty, "trees that go with the events:": self._trees}
         notes = [f"{what} {_first_of(names)}" for what, names in said.items() if names]
+        if not self.has_ids:
+            notes.append(
+                "events have no ids: each is known by its file and entry, so copies are not noticed"
+            )
         if n := self.n_without_partner:
             notes.append(f"{n:,} events that have no entry in a friend are left out")
         return tuple(notes)

@@ -51,6 +51,9 @@ def ids_in(job: forkrun.Job, folder: Path) -> dict[str, list[int]]:
     job.configure(job={"name": f"ids{uuid.uuid4().hex}"})
     result = job.run(2, output=folder / uuid.uuid4().hex, quiet=True, plots=False)
     assert result.report["events"]["digests_agree"]
+    has_note = any("events have no ids" in note for note in result.report["notes"])
+    source = json.loads((result.run_directory / "config.json").read_text())["source"]
+    assert has_note == (not source["event_branch"])
     tree = next(name for name in uproot.open(result.output("ids")) if "forkrun" not in name)
     arrays = uproot.open(result.output("ids"))[tree].arrays(library="np")
     return {name.removeprefix("seen_"): arrays[name].tolist() for name in arrays}
