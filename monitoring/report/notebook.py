@@ -43,10 +43,10 @@ class Cuts(list[CutRow]):
         self._flow = {"data": (), "sums": {}, **flow}
         self.no_sum = str(flow["no_sum"])
         one = {"datasets": {}, "no_sum": "", "data": (), "sums": {}}
-        self.datasets = {
-            each: Cuts({**flow, **one, "cuts": cuts}, each)
-            for each, cuts in flow["datasets"].items()
-        }
+        self.datasets = _OfDatasets(
+            self._flow,
+            {n: Cuts({**flow, **one, "cuts": cuts}, n) for n, cuts in flow["datasets"].items()},
+        )
         self._name = name
 
     def __getitem__(self, place: Any) -> Any:
@@ -80,6 +80,19 @@ class Cuts(list[CutRow]):
     def _repr_html_(self) -> str:
         """As notebooks show it."""
         return html_of(tables.cutflow([self._flow]))
+
+
+class _OfDatasets(dict[str, Cuts]):
+    """By name; `print` shows all of them in one table."""
+
+    def __init__(self, flow: Flow, cuts: Mapping[str, Cuts]) -> None:
+        super().__init__(cuts)
+        self._flow = flow
+
+    def __str__(self) -> str:
+        return _text([self._flow])
+
+    __repr__ = __str__
 
 
 class Cutflows(dict[str, Cuts]):

@@ -253,6 +253,7 @@ def test_data_and_simulation_have_no_sum_and_everything_says_so(folder: Path, on
         ["p", "(all)", "events", "120"],
     ]
     assert table[-1].strip() == no_sum
+    assert str(cuts.datasets) == str(cuts)
     assert repr(cuts) == str(cuts) == str(result.cutflow) == repr(result.cutflow)
     report = (one / "report.txt").read_text()
     assert str(cuts) in report
