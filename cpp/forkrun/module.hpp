@@ -4,4 +4,5 @@
 /// analyzers.
 
 #include <forkrun/core/module/appending.hpp>
+#include <forkrun/core/module/left.hpp>
 #include <forkrun/core/module/module.hpp>

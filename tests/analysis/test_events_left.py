@@ -94,7 +94,7 @@ def test_an_event_that_filters_refuse_cannot_fail_in_what_comes_after(
     assert result.histograms["x"].sum(flow=True).value == wanted
 
 
-def test_what_two_paths_use_sees_what_the_filters_of_both_have_left(
+def test_what_paths_use_after_a_common_filter_sees_nothing_that_it_refuses(
     file: Path, tmp_path: Path
 ) -> None:
     seen: dict[str, set[int]] = {"shared": set(), "own": set()}
@@ -117,6 +117,65 @@ def test_what_two_paths_use_sees_what_the_filters_of_both_have_left(
     other.filter("nMuon == 1", label="just_one").hist("shared", (10, -5, 5), name="h_one")
     run(job, tmp_path)
     assert seen == {"shared": {1, 2, 3}, "own": {2, 3}}
+
+
+@pytest.mark.parametrize(("children", "threads"), [(0, 1), (1, 2)])
+def test_what_paths_share_sees_what_any_of_them_wants(
+    file: Path, tmp_path: Path, muons: Any, children: int, threads: int
+) -> None:
+    """Also where a filter of one path needs it, and in the trial."""
+    job = forkrun.Job(file, threads={"block_size": 700})
+
+    @job.define
+    def shared(events: Any) -> Any:
+        assert np.all((events["nMuon"] >= 2) | (events["x"] > 1))
+        return events["x"] * 2.0
+
+    def large(events: Any) -> Any:
+        assert np.all((events["nMuon"] >= 2) | (events["x"] > 1))
+        return events["shared"] > 1
+
+    two = job.path("two").filter("nMuon >= 2", label="two")
+    two.filter(large, label="large")
+    two.hist("x", (10, -5, 5), name="two")
+    high = job.path("high").filter("x > 1", label="high")
+    high.filter("shared < 4", label="small").hist("shared", (10, -5, 5), name="high")
+    two.output("kept", keep=["event", "shared"])
+    result = run(job, tmp_path, children=children, threads=threads)
+    of_two = muons[(muons.nMuon >= 2) & (muons.x > 0.5)]
+    of_high = muons[(muons.x > 1) & (muons.x < 2)]
+    assert result.histograms["two"].sum(flow=True).value == len(of_two)
+    assert result.histograms["high"].sum(flow=True).value == len(of_high)
+    with uproot.open(result.outputs["kept"]) as written:
+        found = written["Events"].arrays()
+    assert found.event.tolist() == of_two.event.tolist()
+    assert found.shared.tolist() == (of_two.x * 2.0).tolist()
+
+
+def test_paths_that_wait_for_each_other_see_what_their_common_filters_have_left(
+    file: Path, tmp_path: Path, muons: Any
+) -> None:
+    seen: dict[str, set[int]] = {"p": set(), "q": set()}
+    job = forkrun.Job(file)
+
+    @job.define
+    def p(events: Any) -> Any:
+        seen["p"].update(events["nMuon"].tolist())
+        return events["x"] * 1.0
+
+    @job.define
+    def q(events: Any) -> Any:
+        seen["q"].update(events["nMuon"].tolist())
+        return events["x"] * 2.0
+
+    one = job.path("one").filter("nMuon >= 1", label="one")
+    one.path("a").filter("nMuon == 1", label="a").filter("p > 0").filter("q > 1")
+    b = one.path("b").filter("nMuon == 2", label="b").filter("q > 0").filter("p > 1")
+    b.hist("p", (10, -5, 5), name="h")
+    result = run(job, tmp_path)
+    wanted = muons[(muons.nMuon == 2) & (muons.x > 1)]
+    assert result.histograms["h"].sum(flow=True).value == len(wanted)
+    assert sorted(map(sorted, seen.values()), key=len) == [[1, 2], [1, 2, 3]]
 
 
 def test_lumis_random_numbers_and_masks_are_those_of_the_events_left(

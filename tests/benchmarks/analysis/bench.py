@@ -1,6 +1,6 @@
 """`make bench-analysis`: a columnar Python analysis with default settings, whole commands side by
 side: forkrun, coffea (in an environment of its own) and a plain loop of uproot. The histograms of
-all are compared, bin by bin."""
+all are compared, bin by bin. And functions after a filter, against the same without it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,30 @@ def main() -> None:
                     print(format_table(results[-2:]), flush=True)
                 if not args.keep:
                     file.unlink()
+        file = _sample(Path(args.keep or name), args.filtered, 5000)
+        for percent, microseconds in ((5, 20), (90, 0)):
+            results.append(_after_filter(file, Path(name), percent, microseconds, args.repeats))
+            print(format_table(results[-1:]), flush=True)
     report(results, args.json)
+
+
+def _after_filter(
+    file: Path, folder: Path, percent: int, microseconds: int, repeats: int
+) -> Result:
+    """The event loop with a filter that keeps so many percent, and without."""
+
+    def loop(kept: int) -> Cost:
+        run = folder / "after-filter"
+        program = HERE / "after_filter.py"
+        command = [sys.executable, program, file, run, str(kept), str(microseconds)]
+        subprocess.run(command, check=True)
+        summary = json.loads((run / "report.json").read_text())
+        return Cost(summary["phases"]["event_loop_s"], None)
+
+    ways = {f"after a filter of {percent} %": percent, "without": 100}
+    timers = {way: partial(loop, kept) for way, kept in ways.items()}
+    what = f"{microseconds} µs for each event" if microseconds else "whole columns"
+    return Result(f"a function of {what}: event loop", "without", measure(timers, repeats))
 
 
 def _arguments() -> argparse.Namespace:
@@ -63,6 +87,7 @@ def _arguments() -> argparse.Namespace:
         help="datasets, files of each, and events of a file, in lumis of 100 that have the same"
         " numbers in each dataset",
     )  # fmt: skip
+    parser.add_argument("--filtered", type=int, default=500_000, help="events after a filter")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="for samples and outputs (default: /tmp)")
     parser.add_argument("--keep", type=Path, help="keep samples here, and use those that are there")

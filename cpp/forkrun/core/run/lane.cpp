@@ -417,20 +417,16 @@ void Lane::close(std::uint32_t gate) {
   }
 }
 
-bool Lane::select(const Node& node) {
-  const auto gates = graph_.at(node.gates);
-  if (gates.size() == 1) {  // The mask is the gate's own.
-    return is_open(gates[0]);
-  }
-  masks_.accept_none(node.mask);
-  bool any = false;
-  for (const auto gate : gates) {
-    if (is_open(gate)) {
-      any = true;
-      masks_.add(node.mask, graph_.gates[gate].mask);
+void Lane::unite(std::uint32_t number) {
+  const auto& gate = graph_.gates[number];
+  masks_.accept_none(gate.mask);
+  is_open_[number] = 0;
+  for (const auto part : graph_.at(gate.parts)) {
+    if (is_open(part)) {
+      is_open_[number] = 1;
+      masks_.add(gate.mask, graph_.gates[part].mask);
     }
   }
-  return any;
 }
 
 Lane::Share Lane::take_share() {

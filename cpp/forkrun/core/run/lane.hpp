@@ -99,9 +99,8 @@ class alignas(cache_line_pair) Lane {
   void close(std::uint32_t gate);
   [[nodiscard]] bool is_open(std::uint32_t gate) const { return is_open_[gate] != 0; }
 
-  /// Finds out which events an analyzer or output sees: those that passed any of its gates. False
-  /// if there are none.
-  bool select(const Node& node);
+  /// When all parts of a union are known: takes what any of them has left.
+  void unite(std::uint32_t gate);
 
   /// What was read since the last call; between blocks.
   struct Share {

@@ -132,8 +132,9 @@ void LaneTasks::reset() {
     node.stage = Stage::idle;
     node.is_skipped = false;
   }
-  for (const auto analyzer : graph_.analyzers) {
-    nodes_[analyzer].expect(graph_.nodes[analyzer].gates.count);
+  for (auto number = graph_.first_union; number < gates_.size(); ++number) {
+    gates_[number].expect(graph_.gates[number].parts.count);
+    gates_[number].done.reset();
   }
   n_outputs_begun_ = 0;
   // Relaxed, here and below: others learn of it with the tasks that are pushed later.
@@ -144,7 +145,7 @@ void LaneTasks::reset() {
 
 void LaneTasks::open_gate(std::uint32_t number, ReadyTasks& ready) {
   const auto& gate = graph_.gates[number];
-  if (gate.children.count + gate.analyzers.count == 0) {
+  if (gate.is_end()) {
     end_path(ready);
     return;
   }
@@ -158,12 +159,12 @@ void LaneTasks::open_gate(std::uint32_t number, ReadyTasks& ready) {
       case WaitingTaskList::Added::done: ready.push(task); break;
     }
   }
-  decide_analyzers(gate, ready);
+  end_gate(gate, ready);
 }
 
 void LaneTasks::close_gate(std::uint32_t number, ReadyTasks& ready) {
   const auto& gate = graph_.gates[number];
-  if (gate.children.count + gate.analyzers.count == 0) {
+  if (gate.is_end()) {
     end_path(ready);
     return;
   }
@@ -171,7 +172,7 @@ void LaneTasks::close_gate(std::uint32_t number, ReadyTasks& ready) {
     lane_.close(child);
     close_gate(child, ready);
   }
-  decide_analyzers(gate, ready);
+  end_gate(gate, ready);
 }
 
 void LaneTasks::try_gate(std::uint32_t number, ReadyTasks& ready) {
@@ -182,16 +183,32 @@ void LaneTasks::try_gate(std::uint32_t number, ReadyTasks& ready) {
   }
 }
 
-void LaneTasks::decide_analyzers(const Gate& gate, ReadyTasks& ready) {
+/// Where it is the last that the block waits for, this may begin the next: nothing is touched
+/// after.
+void LaneTasks::end_gate(const Gate& gate, ReadyTasks& ready) {
   for (const auto analyzer : graph_.at(gate.analyzers)) {
-    if (nodes_[analyzer].arrive()) {
-      begin_analyzer(nodes_[analyzer], ready);
+    begin_analyzer(nodes_[analyzer], ready);
+  }
+  for (const auto number : graph_.at(gate.unions)) {
+    if (gates_[number].arrive()) {
+      end_union(number, ready);
     }
   }
 }
 
+void LaneTasks::end_union(std::uint32_t number, ReadyTasks& ready) {
+  lane_.unite(number);
+  gates_[number].done.close(ready, nullptr);
+  const auto& gate = graph_.gates[number];
+  if (gate.is_end()) {
+    end_path(ready);
+  } else {
+    end_gate(gate, ready);
+  }
+}
+
 void LaneTasks::begin_analyzer(NodeTask& task, ReadyTasks& ready) {
-  if (lane_.select(graph_.nodes[task.number])) {
+  if (lane_.is_open(graph_.nodes[task.number].gate)) {
     ask_for_inputs(task, ready);
   } else {
     task.is_skipped = true;
@@ -212,7 +229,7 @@ void LaneTasks::begin_next_output(ReadyTasks& ready) {
     return;
   }
   auto& output = nodes_[graph_.outputs[n_outputs_begun_++]];
-  if (lane_.select(graph_.nodes[output.number])) {
+  if (lane_.is_open(graph_.nodes[output.number].gate)) {
     ask_for_inputs(output, ready);
   } else {
     ready.push(output);

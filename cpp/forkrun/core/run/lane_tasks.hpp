@@ -53,6 +53,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
     LaneTasks* tasks{};
     std::uint32_t number{};
     WaitingTaskList::Link link{this, nullptr};  ///< in the list of its filter
+    WaitingTaskList done;                       ///< of a union: nodes that need its mask
   };
 
   enum class Stage : std::uint8_t {
@@ -72,6 +73,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
     bool is_skipped{};         ///< an analyzer without events: only its turn is taken
     std::uint8_t n_entered{};  ///< of its entrance: its turn, or nothing, and its queues
     WaitingTaskList::Link committing_link{this, nullptr};  ///< in the list of its unit's turn
+    WaitingTaskList::Link union_link{this, nullptr};       ///< in the list of its union
     WaitingTaskList done;
     NodeTask* asked_before{};  ///< of those whose inputs a thread is about to ask for
   };
@@ -92,7 +94,8 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   void open_gate(std::uint32_t gate, ReadyTasks& ready);
   void close_gate(std::uint32_t gate, ReadyTasks& ready);
   void try_gate(std::uint32_t gate, ReadyTasks& ready);
-  void decide_analyzers(const Gate& gate, ReadyTasks& ready);
+  void end_gate(const Gate& gate, ReadyTasks& ready);
+  void end_union(std::uint32_t gate, ReadyTasks& ready);
   void begin_analyzer(NodeTask& task, ReadyTasks& ready);
   void end_path(ReadyTasks& ready);
   void begin_next_output(ReadyTasks& ready);

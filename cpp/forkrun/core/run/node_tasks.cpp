@@ -25,7 +25,13 @@ void LaneTasks::ask_for_inputs(NodeTask& first, ReadyTasks& ready) {
 LaneTasks::NodeTask* LaneTasks::ask_for_own_inputs(NodeTask& task, NodeTask* before) {
   lane_.note_asked(task.number);
   const auto range = graph_.nodes[task.number].inputs;
-  task.expect(range.count + 1);  // One for ourselves, so that it does not begin while we ask.
+  const auto waits_for = graph_.nodes[task.number].waits_for;
+  // One for ourselves, so that it does not begin while we ask.
+  task.expect(range.count + 1 + (waits_for == none ? 0 : 1));
+  if (waits_for != none &&
+      gates_[waits_for].done.add(task.union_link) == WaitingTaskList::Added::done) {
+    (void)task.arrive();
+  }
   for (auto link = range.first + range.count; link-- > range.first;) {
     auto& input = nodes_[graph_.links[link]];
     switch (input.done.add(links_[link])) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/module/left.hpp>
 #include <forkrun/core/testing/processor_fixture.hpp>
 
 namespace forkrun::testing {
@@ -37,6 +39,46 @@ UnitOfWork unit_of_several_lumis() {
   auto unit = unit_of(0, 95);
   unit.lumis = {{{1, 1}, 25}, {{1, 2}, 30}, {{1, 3}, 31}, {{2, 1}, 95}};
   return unit;
+}
+
+TEST_P(ProcessingTest, a_producer_of_several_paths_sees_the_events_that_any_of_them_has_left) {
+  std::mutex mutex;
+  Events seen;
+  std::atomic<int> n_calls{};
+  builder.add_module({"p", {}}, [&](Construction& construction) {
+    construction.set_sees_events_left();
+    const auto input = construction.consumes_scalar<std::int64_t>("x");
+    const auto output = construction.produces_scalar<std::int64_t>("made");
+    return std::make_unique<LeftProducer>([&, input, output](const EventBlock& block, Mask left) {
+      const std::scoped_lock lock{mutex};
+      const auto values = block.get(input);
+      const auto made = block.make(output);
+      for_each_left(block, left, [&](std::size_t event) {
+        seen.push_back(block.events()[event]);
+        made[event] = values[event];
+      });
+    });
+  });
+  filter("two", 2, n_calls);
+  filter("five", 5, n_calls);
+  for (const auto* const label : {"three", "seven"}) {
+    builder.add_module({label, {}}, [&](Construction& construction) {
+      construction.set_sees_events_left();
+      (void)construction.consumes_scalar<std::int64_t>("made");
+      return std::make_unique<LeftFilter>([](const EventBlock&, Mask, std::span<std::uint8_t>) {});
+    });
+  }
+  builder.add_path({"a", {"two", "three"}});
+  builder.add_path({"b", {"five", "seven"}});
+  (void)processor().process(unit_of(0, 95), {});
+  std::ranges::sort(seen);
+  Events expected;
+  for (const auto event : range(1000, 1095)) {
+    if (event % 2 == 0 || event % 5 == 0) {
+      expected.push_back(event);
+    }
+  }
+  EXPECT_EQ(seen, expected);
 }
 
 TEST_P(ProcessingTest, a_block_may_have_events_of_several_lumis) {

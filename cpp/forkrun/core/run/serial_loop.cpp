@@ -57,9 +57,11 @@ class SerialCourse final : public ProductFetcher {
 
  private:
   bool try_gates() {
-    for (std::uint32_t number = 1; number < graph_.gates.size(); ++number) {
+    for (const auto number : graph_.gate_order) {
       const auto& gate = graph_.gates[number];
-      if (!lane_.is_open(gate.parent)) {
+      if (gate.filter == none) {
+        lane_.unite(number);
+      } else if (!lane_.is_open(gate.parent)) {
         lane_.close(number);
       } else if (call_all(gate.steps)) {
         lane_.pass(number);
@@ -73,14 +75,14 @@ class SerialCourse final : public ProductFetcher {
   bool call_analyzers() {
     return std::ranges::all_of(graph_.analyzers, [this](auto number) {
       const auto& node = graph_.nodes[number];
-      return !lane_.select(node) || call_all(node.steps);
+      return !lane_.is_open(node.gate) || call_all(node.steps);
     });
   }
 
   bool call_outputs() {
     return std::ranges::all_of(graph_.outputs, [this](auto number) {
       const auto& node = graph_.nodes[number];
-      return lane_.select(node) ? call_all(node.steps) : call_and_note(number);
+      return lane_.is_open(node.gate) ? call_all(node.steps) : call_and_note(number);
     });
   }
 

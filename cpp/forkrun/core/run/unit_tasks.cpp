@@ -7,7 +7,7 @@ namespace {
 std::uint32_t count_path_ends(const Graph& graph) {
   auto n_ends = static_cast<std::uint32_t>(graph.analyzers.size());
   for (const auto& gate : graph.gates) {
-    n_ends += gate.children.count + gate.analyzers.count == 0 ? 1 : 0;
+    n_ends += gate.is_end() ? 1 : 0;
   }
   return n_ends;
 }

@@ -57,10 +57,15 @@ class GraphCompiler {
   std::uint32_t next_gate(std::uint32_t gate, std::uint32_t filter);
   void add_analyzers();
   void add_outputs();
-  void set_gates(std::uint32_t node, Numbers gates);
   void note_makers();
   void note_events_left();
-  [[nodiscard]] std::uint32_t common_gate(std::uint32_t one, std::uint32_t other) const;
+  void pass_uses_on();
+  std::uint32_t use(std::uint32_t before, std::uint32_t gate);
+  [[nodiscard]] bool leads_to(std::uint32_t gate, std::uint32_t other) const;
+  [[nodiscard]] std::uint32_t common_gate(const Numbers& gates) const;
+  std::uint32_t gate_of(std::uint32_t set);
+  bool order_gates();
+  [[nodiscard]] Numbers waited_for(std::uint32_t vertex) const;
   LinkRange add_links(const Numbers& numbers);
   std::uint32_t number_of(const std::string& label) const;
 
@@ -73,6 +78,7 @@ class GraphCompiler {
   Numbers module_nodes_;                            ///< by module
   Numbers column_nodes_;                            ///< by product
   std::vector<Numbers> analyzer_gates_;             ///< by module
+  std::map<std::uint32_t, Numbers> own_gates_;      ///< of analyzers and outputs, by node
   std::map<std::string, std::uint32_t> path_ends_;  ///< gates
   std::vector<Numbers> gate_children_;              ///< by gate
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> gate_behind_;  ///< gate, filter
@@ -81,6 +87,11 @@ class GraphCompiler {
   std::map<std::string, std::uint32_t> resources_;               ///< queues, by name
   std::vector<bool> reaches_waiting_;  ///< by node: it, or what it needs, is in turn
   Numbers lazy_nodes_;
+  std::vector<bool> takes_common_;  ///< by node: sees what is left on the way to all its uses
+  std::vector<Numbers> sets_;       ///< of gates that do not lead to each other; gate n is set n
+  std::map<Numbers, std::uint32_t> set_numbers_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> joined_sets_;
+  std::map<std::uint32_t, std::uint32_t> unions_;  ///< gates, by set
 };
 
 GraphCompiler::GraphCompiler(const JobDescription& job)
@@ -92,8 +103,7 @@ GraphCompiler::GraphCompiler(const JobDescription& job)
       module_nodes_(job.modules.size(), none),
       column_nodes_(job.products.products().size(), none),
       analyzer_gates_(job.modules.size()),
-      gate_children_(1),
-      gate_analyzers_(1) {
+      gate_children_(1) {
   graph_.products = job.products.products();
   graph_.gates.resize(1);
   for (const auto& consumption : job.products.consumptions()) {
@@ -120,12 +130,17 @@ Graph GraphCompiler::compile() {
   add_analyzers();
   add_outputs();
   add_queues_between_units();
-  for (std::size_t gate = 0; gate < graph_.gates.size(); ++gate) {
-    graph_.gates[gate].children = add_links(gate_children_[gate]);
-    graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
-  }
   note_makers();
   note_events_left();
+  for (std::size_t gate = 0; gate < gate_children_.size(); ++gate) {
+    graph_.gates[gate].children = add_links(gate_children_[gate]);
+  }
+  for (const auto node : graph_.analyzers) {
+    gate_analyzers_[graph_.nodes[node].gate].push_back(node);
+  }
+  for (std::size_t gate = 0; gate < graph_.gates.size(); ++gate) {
+    graph_.gates[gate].analyzers = add_links(gate_analyzers_[gate]);
+  }
   add_steps(graph_, lazy_nodes_);
   return std::move(graph_);
 }
@@ -338,10 +353,9 @@ std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter)
     filter_mask = graph_.n_masks++;
   }
   const auto mask = gate == 0 ? filter_mask : graph_.n_masks++;
-  graph_.gates.push_back({gate, filter, filter_mask, mask, {}, {}, {}});
+  graph_.gates.push_back({gate, filter, filter_mask, mask, {}, {}, {}, {}, {}});
   gate_children_[gate].push_back(number);
   gate_children_.emplace_back();
-  gate_analyzers_.emplace_back();
   return number;
 }
 
@@ -350,12 +364,8 @@ void GraphCompiler::add_analyzers() {
     if (job_.modules[module].kind != ModuleKind::analyzer) {
       continue;
     }
-    const auto node = module_node(module);
-    set_gates(node, analyzer_gates_[module]);
-    for (const auto gate : graph_.at(graph_.nodes[node].gates)) {
-      gate_analyzers_[gate].push_back(node);
-    }
-    graph_.analyzers.push_back(node);
+    graph_.analyzers.push_back(module_node(module));
+    own_gates_[graph_.analyzers.back()] = analyzer_gates_[module];
   }
 }
 
@@ -365,18 +375,9 @@ void GraphCompiler::add_outputs() {
     for (const auto& path : output.paths) {
       add_once(gates, path_ends_.at(path));
     }
-    const auto node = module_node(number_of(output.label));
-    set_gates(node, std::move(gates));
-    graph_.outputs.push_back(node);
+    graph_.outputs.push_back(module_node(number_of(output.label)));
+    own_gates_[graph_.outputs.back()] = std::move(gates);
   }
-}
-
-void GraphCompiler::set_gates(std::uint32_t node, Numbers gates) {
-  if (gates.empty()) {
-    gates.push_back(0);
-  }
-  graph_.nodes[node].mask = gates.size() == 1 ? graph_.gates[gates[0]].mask : graph_.n_masks++;
-  graph_.nodes[node].gates = add_links(gates);
 }
 
 void GraphCompiler::note_makers() {
@@ -388,40 +389,202 @@ void GraphCompiler::note_makers() {
   }
 }
 
-/// The events that a node is called with are those of the last gate that leads to all its uses: its
-/// mask is known whenever the node is needed. Consumers have larger numbers than what they consume.
+/// The events that a node is called with are those that any of its uses wants: they are known when
+/// all gates are that lead to a use, so the node waits for these. Where they wait for the node
+/// themselves, by way of other such nodes, or a module may ask for it while it runs, a node takes
+/// the events left on the way to all its uses, which are known whenever it is needed.
 void GraphCompiler::note_events_left() {
-  Numbers gate_of(graph_.nodes.size(), none);
-  const auto use = [&](std::uint32_t node, std::uint32_t gate) {
-    gate_of[node] = gate_of[node] == none ? gate : common_gate(gate_of[node], gate);
-  };
+  graph_.first_union = static_cast<std::uint32_t>(graph_.gates.size());
+  for (std::uint32_t gate = 0; gate < graph_.first_union; ++gate) {
+    sets_.push_back({gate});
+  }
+  takes_common_.assign(graph_.nodes.size(), false);
+  for (const auto node : lazy_nodes_) {
+    takes_common_[node] = true;
+  }
+  for (auto number = graph_.nodes.size(); number-- > 0;) {
+    for (const auto input : graph_.at(graph_.nodes[number].all_inputs)) {
+      takes_common_[input] = takes_common_[input] || takes_common_[number];
+    }
+  }
+  const auto n_masks = graph_.n_masks;
+  do {
+    graph_.gates.resize(graph_.first_union);
+    graph_.n_masks = n_masks;
+    unions_.clear();
+    pass_uses_on();
+  } while (!order_gates());
+  gate_analyzers_.resize(graph_.gates.size());
+  std::vector<Numbers> of_gate(graph_.first_union);
+  for (const auto& [set, number] : unions_) {
+    graph_.gates[number].parts = add_links(sets_[set]);
+    for (const auto part : sets_[set]) {
+      of_gate[part].push_back(number);
+    }
+  }
+  for (std::uint32_t gate = 0; gate < graph_.first_union; ++gate) {
+    graph_.gates[gate].unions = add_links(of_gate[gate]);
+  }
+}
+
+/// From consumers, which have larger numbers, to what they consume.
+void GraphCompiler::pass_uses_on() {
+  Numbers uses(graph_.nodes.size(), none);  // Sets.
   for (const auto& gate : std::span{graph_.gates}.subspan(1)) {
-    use(gate.filter, gate.parent);
+    uses[gate.filter] = use(uses[gate.filter], gate.parent);
   }
   for (auto number = static_cast<std::uint32_t>(graph_.nodes.size()); number-- > 0;) {
     auto& node = graph_.nodes[number];
-    for (const auto gate : graph_.at(node.gates)) {
-      use(number, gate);
+    if (const auto own = own_gates_.find(number); own != own_gates_.end()) {
+      for (const auto gate : own->second) {
+        uses[number] = use(uses[number], gate);
+      }
+      uses[number] = uses[number] == none ? 0 : uses[number];
+      node.gate = gate_of(uses[number]);
+      node.mask = graph_.gates[node.gate].mask;
     }
     const bool sees_left =
         node.kind == NodeKind::output || (node.record != nullptr && node.record->sees_events_left);
-    const auto gate = sees_left && gate_of[number] != none ? gate_of[number] : 0;
+    auto set = sees_left && uses[number] != none ? uses[number] : 0;
+    set = takes_common_[number] ? common_gate(sets_[set]) : set;
+    const auto gate = node.kind == NodeKind::source_column ? 0 : gate_of(set);
     node.left = graph_.gates[gate].mask;
+    const bool is_after_gates = node.kind == NodeKind::analyzer || node.kind == NodeKind::output;
+    node.waits_for = gate >= graph_.first_union && !is_after_gates ? gate : none;
     for (const auto input : graph_.at(node.all_inputs)) {
-      if (graph_.nodes[input].kind != NodeKind::source_column) {
-        use(input, gate);
-      }
+      uses[input] = use(uses[input], set);
     }
   }
 }
 
-/// The last gate on the way to both.
-std::uint32_t GraphCompiler::common_gate(std::uint32_t one, std::uint32_t other) const {
-  while (one != other) {
-    auto& later = one > other ? one : other;  // Parents have smaller numbers.
-    later = graph_.gates[later].parent;
+/// Set of what is used at this one as well; `before`: a set, or none.
+std::uint32_t GraphCompiler::use(std::uint32_t before, std::uint32_t set) {
+  if (before == none || before == set) {
+    return set;
   }
-  return one;
+  const auto next = static_cast<std::uint32_t>(sets_.size());
+  const auto [known, is_new] = joined_sets_.emplace(std::minmax(before, set), next);
+  if (!is_new) {
+    return known->second;
+  }
+  Numbers first;
+  const auto add = [&](const Numbers& gates, const Numbers& others, bool with_same) {
+    std::ranges::copy_if(gates, std::back_inserter(first), [&](auto gate) {
+      return std::ranges::none_of(others, [&](auto other) {
+        return leads_to(other, gate) && (other != gate || !with_same);
+      });
+    });
+  };
+  add(sets_[before], sets_[set], true);
+  add(sets_[set], sets_[before], false);
+  std::ranges::sort(first);
+  const auto number =
+      first.size() == 1 ? first[0] : set_numbers_.emplace(first, next).first->second;
+  if (number == next) {
+    sets_.push_back(std::move(first));
+  }
+  return known->second = number;
+}
+
+/// Whether a gate is on the way to another. Parents have smaller numbers.
+bool GraphCompiler::leads_to(std::uint32_t gate, std::uint32_t other) const {
+  while (other > gate) {
+    other = graph_.gates[other].parent;
+  }
+  return other == gate;
+}
+
+/// The last gate on the way to all.
+std::uint32_t GraphCompiler::common_gate(const Numbers& gates) const {
+  auto common = gates[0];
+  while (!std::ranges::all_of(gates, [&](auto gate) { return leads_to(common, gate); })) {
+    common = graph_.gates[common].parent;
+  }
+  return common;
+}
+
+/// The gate of a set: a union, if it has several.
+std::uint32_t GraphCompiler::gate_of(std::uint32_t set) {
+  if (set < graph_.first_union) {
+    return set;
+  }
+  const auto next = static_cast<std::uint32_t>(graph_.gates.size());
+  const auto [known, is_new] = unions_.emplace(set, next);
+  if (is_new) {
+    graph_.gates.push_back({0, none, none, graph_.n_masks++, {}, {}, {}, {}, {}});
+  }
+  return known->second;
+}
+
+/// Each gate after all that it waits for. False if gates wait for each other: then another node
+/// takes the events left on the way to all its uses.
+bool GraphCompiler::order_gates() {
+  const auto n_gates = static_cast<std::uint32_t>(graph_.gates.size());
+  enum class State : std::uint8_t { unseen, open, done };
+  struct Visit {
+    std::uint32_t vertex{};  ///< a gate, or n_gates + a node
+    Numbers waited_for;
+  };
+  std::vector<State> states(n_gates + graph_.nodes.size());
+  states[0] = State::done;
+  graph_.gate_order.clear();
+  std::vector<Visit> way;  // Instead of the stack: chains of modules may be long.
+  const auto open = [&](std::uint32_t vertex) {
+    states[vertex] = State::open;
+    way.push_back({vertex, waited_for(vertex)});
+  };
+  for (std::uint32_t gate = 1; gate < n_gates; ++gate) {
+    if (states[gate] == State::unseen) {
+      open(gate);
+    }
+    while (!way.empty()) {
+      auto& [vertex, left] = way.back();
+      if (left.empty()) {
+        states[vertex] = State::done;
+        if (vertex < n_gates) {
+          graph_.gate_order.push_back(vertex);
+        }
+        way.pop_back();
+        continue;
+      }
+      const auto next = left.back();
+      left.pop_back();
+      if (states[next] == State::unseen) {
+        open(next);
+      } else if (states[next] == State::open) {  // All behind it in the way wait for each other.
+        const auto waits = std::ranges::find_if(way.rbegin(), way.rend(), [&](const Visit& visit) {
+          return visit.vertex >= n_gates && graph_.nodes[visit.vertex - n_gates].waits_for != none;
+        });
+        takes_common_[waits->vertex - n_gates] = true;
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// What a gate, or a node, waits for, the first last. Nodes are numbered behind the gates.
+Numbers GraphCompiler::waited_for(std::uint32_t vertex) const {
+  const auto n_gates = static_cast<std::uint32_t>(graph_.gates.size());
+  if (vertex >= graph_.first_union && vertex < n_gates) {
+    const auto is_it = [&](const auto& each) { return each.second == vertex; };
+    return sets_[std::ranges::find_if(unions_, is_it)->first];
+  }
+  if (vertex < n_gates) {
+    const auto& gate = graph_.gates[vertex];
+    return {n_gates + gate.filter, gate.parent};
+  }
+  Numbers found;
+  const auto& node = graph_.nodes[vertex - n_gates];
+  for (const auto input : graph_.at(node.inputs)) {
+    if (graph_.nodes[input].kind != NodeKind::source_column) {
+      found.push_back(n_gates + input);
+    }
+  }
+  if (node.waits_for != none) {
+    found.push_back(node.waits_for);
+  }
+  return found;
 }
 
 LinkRange GraphCompiler::add_links(const Numbers& numbers) {

@@ -36,29 +36,36 @@ struct Node {
   const ModuleRecord* record{};  ///< null for a source column
   std::uint32_t module = none;   ///< its number; none for a source column
   std::uint32_t source_column = none;
-  std::uint32_t mask = none;  ///< a filter's own, or what an analyzer or output selects
-  std::uint32_t left = 0;     ///< mask of the events that a producer or filter is called with
-  LinkRange inputs;           ///< nodes that make what this one consumes
-  LinkRange all_inputs;       ///< these and those that make what it may ask for
-  LinkRange products;         ///< what this one makes
-  LinkRange columns;          ///< those of its products that are columns
-  LinkRange gates;            ///< of an analyzer or output: it sees the events that pass one
-  LinkRange queues;           ///< to be passed before it is called, in this order
-  LinkRange cut_columns;      ///< those that it consumes, if it is cut
-  LinkRange steps;            ///< of an analyzer or output: see Step
-  const std::string* name{};  ///< label of the module or name of the column
+  std::uint32_t mask = none;       ///< a filter's own, or what an analyzer or output selects
+  std::uint32_t left = 0;          ///< mask of the events that a producer or filter is called with
+  LinkRange inputs;                ///< nodes that make what this one consumes
+  LinkRange all_inputs;            ///< these and those that make what it may ask for
+  LinkRange products;              ///< what this one makes
+  LinkRange columns;               ///< those of its products that are columns
+  std::uint32_t gate = 0;          ///< of an analyzer or output: it sees the events that pass this
+  std::uint32_t waits_for = none;  ///< union whose mask has to be known before: its own is `left`
+  LinkRange queues;                ///< to be passed before it is called, in this order
+  LinkRange cut_columns;           ///< those that it consumes, if it is cut
+  LinkRange steps;                 ///< of an analyzer or output: see Step
+  const std::string* name{};       ///< label of the module or name of the column
 };
 
 /// The beginning of a path: the events that its filters have left, with the last of them named.
-/// Paths that begin with the same filters share their gates. Gate 0 has no filter: all events.
+/// Paths that begin with the same filters share their gates. Gate 0 has no filter: all events. A
+/// union has no filter either: the events that any of several others has left.
 struct Gate {
   std::uint32_t parent = none;  ///< the gate before the last filter; smaller than this one's number
   std::uint32_t filter = none;  ///< node
   std::uint32_t filter_mask{};
   std::uint32_t mask{};  ///< the filter's own if the parent is gate 0
   LinkRange children;    ///< gates
+  LinkRange unions;      ///< gates that this one is a part of
+  LinkRange parts;       ///< of a union: gates
   LinkRange analyzers;   ///< nodes
   LinkRange steps;       ///< see Step
+
+  /// Nothing is behind it.
+  [[nodiscard]] bool is_end() const { return children.count + unions.count + analyzers.count == 0; }
 };
 
 /// A queue before modules that cannot take every block at once.
@@ -81,7 +88,9 @@ struct Step {
 /// array. Built once, before the fork; afterwards read by all threads.
 struct Graph {
   std::vector<Node> nodes;
-  std::vector<Gate> gates;  ///< parents before children
+  std::vector<Gate> gates;                ///< parents before children, then unions
+  std::uint32_t first_union{};            ///< number of the first gate that is one
+  std::vector<std::uint32_t> gate_order;  ///< gates but 0, each after all that it waits for
   std::vector<std::uint32_t> links;
   std::vector<std::uint32_t> analyzers;  ///< nodes, in the order of their modules
   std::vector<std::uint32_t> outputs;    ///< nodes, in the order of their modules

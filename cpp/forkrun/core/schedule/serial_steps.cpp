@@ -97,8 +97,11 @@ StepFinder::StepFinder(Graph& graph, const Numbers& lazy)
 }
 
 void StepFinder::find() {
-  for (std::uint32_t number = 1; number < graph_.gates.size(); ++number) {
+  for (const auto number : graph_.gate_order) {
     auto& gate = graph_.gates[number];
+    if (gate.filter == none) {
+      continue;
+    }
     gate.steps = add(gate.filter, {&gate.parent, 1});
     for (const auto& step : graph_.steps_at(gate.steps)) {
       certain_.add(step.node, number);
@@ -107,7 +110,8 @@ void StepFinder::find() {
   for (const auto* targets : {&graph_.analyzers, &graph_.outputs}) {
     for (const auto number : *targets) {
       auto& node = graph_.nodes[number];
-      node.steps = add(number, graph_.at(node.gates));
+      const auto parts = graph_.at(graph_.gates[node.gate].parts);
+      node.steps = add(number, parts.empty() ? std::span{&node.gate, 1} : parts);
     }
   }
 }

@@ -34,6 +34,32 @@ class FunctionFilter : public Filter {
   Function function_;
 };
 
+/// The same for those that see the events left; the mask is empty where all are.
+class LeftProducer : public Producer {
+ public:
+  using Function = std::function<void(const EventBlock&, Mask)>;
+  explicit LeftProducer(Function function) : function_{std::move(function)} {}
+  void produce(const EventBlock& block) override { function_(block, {}); }
+  void produce_left(const EventBlock& block, Mask left) override { function_(block, left); }
+
+ private:
+  Function function_;
+};
+
+class LeftFilter : public Filter {
+ public:
+  using Accept = std::span<std::uint8_t>;
+  using Function = std::function<void(const EventBlock&, Mask, Accept)>;
+  explicit LeftFilter(Function function) : function_{std::move(function)} {}
+  void filter(const EventBlock& block, Accept accept) override { function_(block, {}, accept); }
+  void filter_left(const EventBlock& block, Mask left, Accept accept) override {
+    function_(block, left, accept);
+  }
+
+ private:
+  Function function_;
+};
+
 class FunctionCoroutineProducer : public CoroutineProducer {
  public:
   using Function = std::function<Coroutine(const CoroutineBlock&)>;

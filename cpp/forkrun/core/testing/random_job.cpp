@@ -38,6 +38,9 @@ RandomJob::Part draw_rich_part(Random& random, const std::string& label,
   part.way = static_cast<RandomJob::Way>(below(random, 4));
   part.resource = below(random, 4) == 0 ? "library" + std::to_string(below(random, 2)) : "";
   part.is_per_block = !part.is_told && below(random, 4) == 0;
+  const bool is_called_once =
+      part.way == RandomJob::Way::coroutine || part.way == RandomJob::Way::outside;
+  part.sees_left = !is_called_once && below(random, 4) != 0;
   return part;
 }
 

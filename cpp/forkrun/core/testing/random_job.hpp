@@ -28,8 +28,9 @@ struct RandomJob {
     Way way{};               ///< `outside`: as `before`, but has work done outside
     std::string resource{};  ///< empty: none
     bool is_per_block{};
-    bool is_told{};  ///< of runs, lumis and IOVs
-    bool is_cut{};   ///< sees one lumi at a time
+    bool is_told{};    ///< of runs, lumis and IOVs
+    bool is_cut{};     ///< sees one lumi at a time
+    bool sees_left{};  ///< says something else of events that filters have refused
   };
   std::vector<Part> producers, filters, analyzers, outputs;
   std::map<std::string, std::vector<std::string>> paths;         ///< labels

@@ -82,6 +82,21 @@ TEST(RandomJobTest, block_size_changes_nothing) {
   }
 }
 
+TEST(RandomJobTest, what_modules_say_of_events_that_filters_have_refused_changes_nothing) {
+  for (std::uint32_t seed = 0; seed < 4 * n_jobs(); ++seed) {
+    const auto job = RandomJob::draw(seed);
+    auto other = job;
+    for (auto* parts : {&other.producers, &other.filters}) {
+      for (auto& part : *parts) {
+        part.sees_left = false;
+      }
+    }
+    EXPECT_EQ(observe(job, serial_config(7), {unit_of(0, 250)}),
+              observe(other, serial_config(7), {unit_of(0, 250)}))
+        << "seed " << seed;
+  }
+}
+
 std::vector<std::string> labels_of(const RandomJob& job) {
   std::vector<std::string> labels{"source", "column x"};
   for (const auto* parts : {&job.producers, &job.filters, &job.analyzers, &job.outputs}) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <forkrun/concurrency/relax.hpp>
+#include <forkrun/core/module/left.hpp>
 
 namespace forkrun::testing {
 
@@ -41,6 +42,9 @@ class Body {
     declare_entrances(construction);
     if (part.is_cut) {
       construction.set_one_lumi();
+    }
+    if (part.sees_left) {
+      construction.set_sees_events_left();
     }
     chronicle_ = part.is_told ? &witness.chronicles[part.label] : nullptr;
     if (part.is_per_block) {
@@ -268,6 +272,13 @@ std::unique_ptr<Module> make_producer(Witness& witness, const RandomJob::Part& p
                                                  body.acquire(block, std::move(work));
                                                });
   }
+  if (part.sees_left) {
+    return make<LeftProducer>(part, body, [body, filling](const EventBlock& block, Mask left) {
+      body.run(block, [left, fill = filling(block)](std::size_t event, std::uint64_t number) {
+        fill(event, is_left(left, event) ? number : 0);
+      });
+    });
+  }
   return make<FunctionProducer>(part, body, run);
 }
 
@@ -294,6 +305,15 @@ std::unique_ptr<Module> make_filter(Witness& witness, const RandomJob::Part& par
                                              [body](const EventBlock& block, ExternalWork work) {
                                                body.acquire(block, std::move(work));
                                              });
+  }
+  if (part.sees_left) {
+    return make<LeftFilter>(
+        part, body, [body, deciding](const EventBlock& block, Mask left, Accept accept) {
+          body.run(block,
+                   [left, decide = deciding(accept)](std::size_t event, std::uint64_t number) {
+                     decide(event, is_left(left, event) ? number : 1);
+                   });
+        });
   }
   return make<FunctionFilter>(part, body, run);
 }
