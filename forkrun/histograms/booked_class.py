@@ -4,14 +4,15 @@ summed exactly. All that reads or writes a histogram gets at its content as `_hi
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import boost_histogram as bh
 import numpy as np
+import numpy.typing as npt
 
-from forkrun.base.awkward_array import is_masked
+from forkrun.base.awkward_array import ak, is_awkward, is_masked
 from forkrun.histograms.exact_fills import ExactFills
 from forkrun.histograms.sums import Storage
 
@@ -34,9 +35,10 @@ class _Booked:
     def fill(
         self, *args: Any, weight: Any = None, sample: Any = None, threads: Any = None, **axes: Any
     ) -> Any:
-        for each in (*args, weight, sample, *axes.values()):
-            if is_masked(each):
-                _refuse_masked(each)
+        if any(map(_may_lack, (*args, weight, sample, *axes.values()))):
+            weight, sample, *others = _without_none([weight, sample, *args, *axes.values()])
+            args, values = tuple(others[: len(args)]), others[len(args) :]
+            axes = dict(zip(axes, values, strict=True))
         fills = self._forkrun_fills
         if weight is not None and fills.counts:
             self.__dict__["_variance_known"] = False  # as the class does
@@ -82,13 +84,38 @@ class _Booked:
         other.axes = other._generate_axes_()
 
 
-def _refuse_masked(values: Any) -> None:
-    """What is masked would be filled as whatever lies behind the mask."""
-    if n := int(np.ma.getmaskarray(values).sum()):
-        raise ValueError(
-            f"fill() got None for {n} of {values.size} (masked), as ak.firsts of an empty list is;"
-            " use ak.drop_none, or values.compressed()"
-        )
+def _may_lack(column: Any) -> bool:
+    """Whether some of its values may be None."""
+    return is_masked(column) or (is_awkward(column) and column.layout.is_option)
+
+
+def _without_none(columns: Sequence[Any]) -> list[Any]:
+    """The columns without the entries of which one has no value: these are not filled."""
+    lacks = [_missing(column) for column in columns if _may_lack(column)]
+    known = ~np.logical_or.reduce(lacks)
+    return [_chosen(column, known) for column in columns]
+
+
+def _missing(column: Any) -> npt.NDArray[np.bool_]:
+    """(n_entries,)"""
+    if is_awkward(column):
+        return np.asarray(ak.is_none(column))
+    masked: npt.NDArray[np.bool_] = np.ma.getmaskarray(column)
+    return masked if masked.ndim == 1 else np.asarray(masked.any(axis=1))
+
+
+def _chosen(column: Any, known: npt.NDArray[np.bool_]) -> Any:
+    """Those of a column with one value per entry; a value for all as it is."""
+    if (
+        column is None
+        or isinstance(column, str)
+        or np.ndim(column) == 0
+        or len(column) != len(known)
+    ):
+        return column
+    if is_awkward(column):
+        return ak.drop_none(column[known])
+    return np.asarray(column)[known]
 
 
 def _itself(histogram: Any) -> Any:

@@ -75,7 +75,7 @@ class EventBlock:
         if not isinstance(name, str):
             return SelectedEvents(self, name)
         if name not in self._columns:
-            self._columns[name] = as_array(self.plain(name))
+            self._columns[name] = as_array(self.plain(name), self.may_lack(name))
         return self._columns[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -106,6 +106,10 @@ class EventBlock:
                 raise
             raise NoSuchColumnError(self._reader.not_read(column, error.args[0])) from None
 
+    def may_lack(self, column: str) -> bool:
+        """Whether some of its numbers may be missing."""
+        return column in self._reader.made
+
     def objects(self, name: str) -> ak.Array:
         """The objects of a collection: `events.objects("Muon")` is `events.Muon`."""
         if name not in self._objects:
@@ -132,8 +136,8 @@ class EventBlock:
     def _check_one_lumi(self, name: str) -> None:
         if self._core.n_lumis > 1:
             raise ConfigError(
-                f"block.{name}: this block has events of {self._core.n_lumis} lumis; use"
-                f" block.{name}s, which has a value per event, or give the module one_lumi = True"
+                f"events.{name}: these are events of {self._core.n_lumis} lumis; use"
+                f" events.{name}s, which has a value per event, or give the module one_lumi = True"
             )
 
     @property

@@ -6,6 +6,7 @@ characters, "S1"."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,39 @@ import numpy.typing as npt
 from forkrun.base.awkward_array import ak
 from forkrun.formats.plain import Plain, inner_of
 
+_MISSING: Mapping[int, np.generic] = {4: np.uint32(0x7FE00000), 8: np.uint64(0x7FFC000000000000)}
+"""Bits of a missing number by the size of its type: of all NaN the one that stands for None in
+columns that modules in Python make, also after conversion to the other type."""
+MISSING = np.array([_MISSING[8]]).view(np.float64)[0]
 
-def as_array(plain: Plain) -> Any:
+
+def as_array(plain: Plain, may_lack: bool = False) -> Any:
     """A NumPy array where events have one number, or an array of fixed size, each; else an Awkward
-    Array. On the memory of its argument."""
+    Array. On the memory of its argument. `may_lack`: MISSING is None; then it is Awkward's, too."""
+    if may_lack and is_missing(plain[-1] if isinstance(plain, tuple) else plain).any():
+        return ak.Array(known_layout(layout_of(plain)))
     return ak.Array(layout_of(plain)) if isinstance(plain, tuple) else plain
+
+
+def is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which values are MISSING."""
+    bits = _MISSING.get(values.dtype.itemsize) if values.dtype.kind == "f" else None
+    if bits is None:
+        return np.zeros(values.shape, np.bool_)
+    found: npt.NDArray[np.bool_] = np.ascontiguousarray(values).view(bits.dtype) == bits
+    return found
+
+
+def known_layout(layout: ak.contents.Content) -> ak.contents.Content:
+    """The same with None for MISSING."""
+    if layout.is_numpy and layout.data.ndim > 1:
+        layout = layout.to_RegularArray()
+    if layout.is_list:
+        return layout.copy(content=known_layout(layout.content))
+    lacks = is_missing(np.asarray(layout.data)) if layout.is_numpy else np.zeros(0, np.bool_)
+    if not lacks.any():
+        return layout
+    return ak.contents.ByteMaskedArray(ak.index.Index8(lacks.astype(np.int8)), layout, False)
 
 
 def jagged_array(offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> ak.Array:

@@ -226,7 +226,15 @@ def _per_value(operation: Callable[..., Any]) -> Callable[..., Any]:
     """Operator of two values of the same place in the same event. `expression`: for notes."""
 
     def apply(one: Any, other: Any, expression: str = "") -> Any:
-        return operation(*aligned(one, other), expression)
+        try:
+            return operation(*aligned(one, other), expression)
+        except ValueError as error:
+            if "broadcast" not in str(error):
+                raise
+            raise ValueError(
+                "two lists of an event have different lengths: take one value of a list, x[0] or"
+                " max(x), or follow an index"
+            ) from None
 
     return apply
 

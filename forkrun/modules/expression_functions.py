@@ -23,6 +23,9 @@ from forkrun.modules.missing_values import (
 )
 from forkrun.modules.objects.collections import NoSuchNameError
 
+_OF_OBJECTS = ("num", "firsts", "sum")
+"""Functions of lists of objects as well: vectors have a sum."""
+
 
 def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """Over the list of each event. `of_two`: what max(x, y) of several arguments is."""
@@ -34,6 +37,9 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
             raise TypeError(f"{name}() takes one list per event, not {1 + len(others)} arguments")
         if not is_list(values):
             raise TypeError(f"{name}() is of a list per event, and got one value per event")
+        if name not in _OF_OBJECTS and (fields := getattr(values, "fields", None)):
+            raise TypeError(f"{name}() is of numbers, not of objects: take one of their members, as"
+                            f" {name}(x.{fields[0]})")  # fmt: skip
         return _REDUCED.get(name, getattr(ak, name))(values, axis=1, **options)
 
     return apply
@@ -182,7 +188,9 @@ METHODS = (
 
 def field_of(value: Any, name: str) -> Any:
     """A field of objects, a property of vectors, or the objects that an index leads to."""
-    if not is_awkward(value) or (name not in value.fields and name in vars(ak.Array)):
+    if not (is_awkward(value) and value.fields):
+        raise NoSuchNameError(f"no {name!r} of a column of numbers: objects have members")
+    if name not in value.fields and name in vars(ak.Array):
         raise NoSuchNameError(f"unknown field {name!r} of {_form(value)}")
     found = value[name] if name in value.fields else getattr(value, name)
     if not is_awkward(found):

@@ -197,6 +197,9 @@ def _check(node: ast.AST, text: str) -> None:
         raise ValueError(f"{text!r}: {node.value!r} is neither a number nor a column")
 
 
+_LIBRARIES = ("ak", "awkward", "np", "numpy", "math", "events")
+
+
 def _check_call(node: ast.Call, text: str) -> None:
     """Functions and methods of the lists, with the keywords that each has."""
     known: tuple[str, ...] = tuple(FUNCTIONS)
@@ -205,6 +208,9 @@ def _check_call(node: ast.Call, text: str) -> None:
         name, what, known = node.func.attr, "method of objects", (*METHODS, "size")
     if name not in known and not name.startswith("_"):
         shown = name or ast.unparse(node.func)
+        of_library = getattr(getattr(node.func, "value", None), "id", "") in _LIBRARIES
+        if of_library and name in FUNCTIONS:
+            raise ValueError(f"{text!r}: an expression has functions of its own: write {name}(…)")
         raise ValueError(f"{text!r}: {shown} is not a {what}{suggestion(shown, known)}")
     for keyword in node.keywords:
         if keyword.arg not in KEYWORDS.get(name, ()):

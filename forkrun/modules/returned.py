@@ -42,6 +42,7 @@ def taken(
 def _in_expression(what: str) -> str:
     """The remedies of a message as an expression has them."""
     what = re.sub(r"ak\.(\w+)\(([^()]*?)(, axis=\d)?\)", r"\1(\2)", what)
+    what = re.sub(r"convert it with .*", "make a column of another name", what)
     return what.replace(".astype(bool)", "a comparison such as n > 0")
 
 
@@ -142,8 +143,10 @@ def _column(name: str, kind: str, column: Any, n_events: int) -> Any:
     where = f'column "{name}"'
     if column is None:
         raise TypeError(f"{where}: wanted {kind}, got None")
-    column = nan_for_none(where, with_none(column))
     wanted = ColumnType.of(kind)
+    column = ak.Array(column) if type(column) is list else with_none(column)
+    if wanted.element.startswith("float"):
+        column = nan_for_none(where, column)
     if kind == f"{wanted.element}[]" and not wanted.is_text:
         offsets, values = _jagged(where, column)
         _check(where, wanted.element, values, len(offsets) - 1, n_events)

@@ -11,6 +11,7 @@ from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.notes import note
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
+from forkrun.modules.columns import MISSING
 from forkrun.modules.missing_values import filled, is_optional, leaf_type
 
 
@@ -58,10 +59,13 @@ def _without_none(where: str, layout: Any) -> Any:
 
 
 def nan_for_none(where: str, column: Any) -> Any:
-    """Missing floating-point numbers as NaN; anything else as it is."""
+    """Missing floating-point numbers as MISSING, a NaN; anything else as it is. Where all are
+    missing, they may be floating-point numbers."""
     if not is_awkward(column) or not is_optional(column):
         return column
     leaf = leaf_type(column.layout)
+    if leaf is None and _is_unknown(column.layout):
+        return ak.values_astype(ak.fill_none(column, MISSING, axis=-1), np.float64)
     if leaf is None or leaf.kind != "f":
         return column
     if ak.any(ak.is_none(column, axis=-1), axis=None):
@@ -69,7 +73,13 @@ def nan_for_none(where: str, column: Any) -> Any:
             f"{where} has None for some events: NaN was written; fill_none(…) says what to write"
             " instead"
         )
-    return filled(column, np.nan)
+    return filled(column, MISSING)
+
+
+def _is_unknown(layout: Any) -> bool:
+    while layout.is_list or layout.is_option:
+        layout = layout.content
+    return bool(layout.is_unknown)
 
 
 def _is_text(layout: Any) -> bool:

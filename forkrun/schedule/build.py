@@ -157,9 +157,11 @@ def _describe_columns(
 
     rule = NamingRule(source.collections, source.fields, branches.names_of_trees)
     known = Columns(types, rule, branches.names)
-    for module in (*job.added.values(), *job.again.values()):
+    modules = (*job.added.values(), *job.again.values())
+    made = frozenset(name for module in modules for name in module.produces)
+    for module in modules:
         tried = job.found.n_tried if module.module.consumes is None else None
-        module.columns = ModuleColumns(known, frozenset(module.consumes), tried)
+        module.columns = ModuleColumns(known, frozenset(module.consumes), tried, made)
 
 
 def _excused(

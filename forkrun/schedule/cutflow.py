@@ -13,6 +13,7 @@ from forkrun import _core
 from forkrun.config import JobConfig
 from forkrun.formats.column_types import ColumnType
 from forkrun.index import ColumnNames
+from forkrun.modules.columns import is_missing
 from forkrun.rundir.ledger import CUTFLOW_LABEL, CutCount
 from forkrun.schedule.variations import Variations
 
@@ -68,6 +69,7 @@ class CutCounter:
             self.next.come(block.place, mask)
         if self._sums is not None and n_events:
             weights = np.asarray(block.column(self.weight))[mask].astype(np.float64)
+            weights[is_missing(weights)] = 0
             self._sums.add(np.zeros(n_events, dtype=np.uint32), np.stack([weights, weights**2]))
 
     def take(self) -> CutCount:

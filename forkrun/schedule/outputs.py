@@ -3,6 +3,7 @@ the events that this selects, with its columns."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.destinations import APART, DATASET, TOGETHER
-from forkrun.base.nearest import suggestion
+from forkrun.base.nearest import close_to, suggestion
 from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
@@ -250,20 +251,34 @@ def pattern_problems(
     of_input: InputBranches,
     of_others: Iterable[str] = (),
 ) -> list[str]:
-    """Exact names in keep that do not exist, and outputs of which nothing is left. `of_others`:
-    names that exist elsewhere."""
+    """Names in keep and drop that do not exist, patterns without a match, and outputs of which
+    nothing is left. `of_others`: names that exist elsewhere."""
     where = f'outputs "{output.label}"'
     known = [*names, *(name for tree in of_input.with_events for name in tree.branches), *of_others]
-    problems = [
-        f"{where}: keep: {of_input.names.missing(name, known)}"
-        for name in output.keep
-        if not set(name) & set("*?[") and name not in known
-    ]
+    problems = []
+    all_of = [*known, *of_input.branches]  # also what an output has as another column, or not
+    for key, patterns, there in (("keep", output.keep, known), ("drop", output.drop, all_of)):
+        for name in patterns:
+            if set(name) & set("*?["):
+                said = _without_match(name, all_of) if name != "*" else ""
+            else:
+                said = of_input.names.missing(name, there) if name not in there else ""
+            problems += [f"{where}: {key}: {said}"] if said else []
     if not problems and not names:
         problems.append(f"{where}: the input has no events, and its trees no branches")
     elif not problems and not kept(names, output):
         problems.append(f"{where}: keep and drop leave nothing to write")
     return problems
+
+
+def _without_match(pattern: str, known: Sequence[str]) -> str:
+    """What is said of a pattern that no name matches, "" if one does."""
+    if any(fnmatchcase(name, pattern) for name in known):
+        return ""
+    patterns = [re.sub(r"[^_.]*$", "*", name, count=1) for name in known]
+    close = close_to(pattern, [*known, *patterns])
+    hint = f'; did you mean "{close}"?' if close else ""
+    return f'no column or branch matches "{pattern}"{hint}'
 
 
 def kept(names: Iterable[str], output: OutputConfig) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import forkrun
-from forkrun import _core
+from forkrun import ConfigError, ModuleError, _core
 from forkrun.modules.expressions import Expression
 from forkrun.modules.objects.collections import NoSuchNameError
 from tests.analysis.objects_file import N_MUONS, write_objects
@@ -177,8 +177,8 @@ def test_what_is_not_of_each_event_is_refused(text: str) -> None:
         ("minimum(MET_pt, 1, MET_pt)", "minimum() takes 2 values"),
         ("where(flag)", "where() takes 3 arguments"),
         ("Jet.layout", "unknown field 'layout'"),
-        ("MET_pt.base", "unknown field 'base'"),
-        ("(MET_pt + 1).flags", "unknown field 'flags'"),
+        ("MET_pt.base", "no 'base' of a column of numbers"),
+        ("(MET_pt + 1).flags", "no 'flags' of a column of numbers"),
         ("Jet.deltaR(Jet)", "unknown method 'deltaR'"),
         ("max(Jet_pt) + wheres", 'there is no wheres; did you mean "where"'),
     ],
@@ -201,6 +201,43 @@ def test_an_index_is_of_each_event_whatever_the_size_of_blocks(tmp_path: Path) -
         result = job.run(children=0, output=tmp_path / f"run-{size}", quiet=True, plots=False)
         sums.append(result.histograms["first"].sum(flow=True).value)
     assert sums == [sum(n > 0 for n in N_MUONS)] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("max(Muon)", "max() is of numbers, not of objects: take one of their members, as max(x."),
+        ("Muon_pt + Jet_pt", "two lists of an event have different lengths"),
+        ("ak.sum(Muon_pt)", "an expression has functions of its own: write sum(…)"),
+        ("(Muon[0] + Muon[0]).mas", "Muon has no field 'mas'; did you mean \"mass\"?"),
+    ],
+)
+def test_errors_of_expressions_advise_expressions(tmp_path: Path, text: str, words: str) -> None:
+    job = forkrun.Job(write_objects(tmp_path / "objects.root"))
+    job.define("x", text).hist("x", (1, 0, 1))
+    with pytest.raises((ConfigError, ModuleError)) as error:
+        job.run(children=0, output=tmp_path / "run", quiet=True, plots=False)
+    assert words in str(error.value)
+    assert "consumes" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "words"),
+    [
+        ("keep", "Moun_*", 'no column or branch matches "Moun_*"; did you mean "Muon_*"?'),
+        ("drop", "Moun_*", 'no column or branch matches "Moun_*"; did you mean "Muon_*"?'),
+        ("drop", "Muon_ptt", 'neither the input nor a module has "Muon_ptt"; did you mean'),
+    ],
+)
+def test_keep_and_drop_without_a_match_are_errors(
+    tmp_path: Path, key: str, name: str, words: str
+) -> None:
+    job = forkrun.Job(write_objects(tmp_path / "objects.root"))
+    given = ["Muon_pt", name] if key == "keep" else [name]
+    job.output("kept", **{key: given})
+    with pytest.raises(ConfigError) as error:
+        job.check()
+    assert f'outputs "kept": {key}: {words}' in str(error.value)
 
 
 OWN_NAMES = ("variation", "lumi", "random", "max", "mask", "events", "dataset", "iov", "selected")

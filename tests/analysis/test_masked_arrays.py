@@ -79,9 +79,6 @@ def test_a_filter_refuses_what_is_masked() -> None:
         (lambda: columns_of({"n": MASKED.astype(int)}, {"n": "int32"}, 3), "None for 1 of 3"),
         (lambda: columns_of({"n": LISTS}, {"n": "int32[]"}, 3), "None for 1 of 3"),
         (lambda: columns_of({"n": LISTS}, {"n": "int32[1]"}, 3), "?int64"),
-        (lambda: booked().fill(MASKED), "None for 1 of 3"),
-        (lambda: booked().fill(x=WHOLE, weight=MASKED), "None for 1 of 3"),
-        (lambda: booked().fill([1.0], weight=np.ma.array([[1.0]], mask=True)), "None for 1 of 1"),
         (lambda: as_values(MASKED), "None"),
     ],
 )  # fmt: skip
@@ -89,6 +86,20 @@ def test_where_none_is_refused_so_are_they(take: Callable[[], Any], words: str) 
     with pytest.raises((TypeError, ValueError)) as error:
         take()
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize("values", [MASKED, ak.from_numpy(MASKED)])
+def test_entries_without_a_value_or_weight_are_not_filled(values: Any) -> None:
+    kept = MASKED.compressed()
+    for given in ({"x": values}, {"x": WHOLE, "weight": values}):
+        plain = {
+            key: kept if each is values else WHOLE[~MASKED.mask] for key, each in given.items()
+        }
+        assert booked().fill(**given) == booked().fill(**plain)
+    assert booked().fill(values, weight=2) == booked().fill(kept, weight=2)
+    names = hist.Hist.new.Reg(5, 0, 5).StrCat([], growth=True).Weight()
+    both = Analyzer().book("n", names).fill(values, ["a", "b", "c"])
+    assert [*both.axes[1]] == ["a", "c"]
 
 
 def booked() -> Any:

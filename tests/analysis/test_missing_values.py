@@ -10,6 +10,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
+import uproot
 
 import forkrun
 from forkrun import _core
@@ -253,9 +254,52 @@ def test_the_cutflow_counts_what_came_to_a_filter_and_has_no_value(
     assert "None" not in str(result.cutflow["shared"])
 
 
+@pytest.mark.parametrize("children", [0, 2])
+def test_a_column_says_where_it_has_no_value(tmp_path: Path, children: int) -> None:
+    """As the expression that it is made of does, whichever events share a block or a unit."""
+    job = forkrun.Job(
+        write_jets(tmp_path / "jets.root"),
+        forking={"max_unit_events": 7},
+        monitoring={"cutflow_weight": "leading"},
+    )
+    job.define("leading", "Jet_pt[0]")
+    job.define("copied", "leading + 1")
+
+    @job.define
+    def told(events: Any) -> Any:
+        return ak.fill_none(events["leading"], -1)
+
+    job.hist("leading", (1, 0, 99), name="h")
+    job.hist("nJet", (9, 0, 9), weight="0 * leading + 1", name="weighted")
+    job.path("other").filter("leading != 5", label="is").filter("copied > 0", label="again")
+    job.path("none").filter("is_none(copied)", label="none")
+    job.path("negated").filter("!(leading > 0)", label="not")
+    job.output("events", keep=["leading", "told"])
+    result = job.run(children=children, output=tmp_path / "run", quiet=True, plots=False)
+    assert result.histograms["h"].values(flow=True).sum() == 50
+    assert result.histograms["weighted"].values(flow=True).sum() == 50
+    counted = {
+        path: [(cut["n_events"], cut["n_missing"]) for cut in result.cutflow[path]]
+        for path in ("other", "none", "negated")
+    }
+    assert counted == {
+        "other": [(100, 0), (50, 50), (50, 0)],
+        "none": [(100, 0), (50, 0)],
+        "negated": [(100, 0), (50, 0)],
+    }
+    with uproot.open(result.outputs["events"]) as file:
+        written = file["Events"].arrays(library="np")
+    assert np.isnan(written["leading"]).sum() == 50
+    assert (written["told"] == -1).sum() == 50
+
+
 def test_nan_that_is_filled_is_counted_and_told(tmp_path: Path) -> None:
     job = forkrun.Job(write_jets(tmp_path / "jets.root"), forking={"max_unit_events": 7})
-    job.define("leading", "Jet_pt[0]")
+
+    @job.define
+    def leading(events: Any) -> Any:
+        return ak.fill_none(ak.firsts(events["Jet_pt"]), np.nan)
+
     job.hist("leading", (1, 0, 99), name="h")
     job.hist(lambda events: (events["leading"], events["nJet"]), (1, 0, 99), (3, 0, 3), name="two")
     job.hist("max(Jet_pt)", (1, 0, 99), name="missing")

@@ -121,7 +121,8 @@ def why_not(objects: ak.Array, name: str) -> str:
         for f, c in collection.columns.items()
         if f in collection.coordinates - set(objects.fields)
     )
-    if missing and collection.kind:
+    is_vector = objects.layout.purelist_parameter("__record__") != "Objects"
+    if missing and collection.kind and not is_vector:
         return (
             f"{collection.name} has no field {name!r}, and is not a Lorentz vector here, because"
             " the"

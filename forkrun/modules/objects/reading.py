@@ -18,6 +18,10 @@ class Reader(Protocol):
     def known(self) -> Columns:
         """All columns of the job."""
 
+    @property
+    def made(self) -> Collection[str]:
+        """Columns of modules in Python, whose numbers may be missing."""
+
     def objects(self, block: Any, name: str) -> Any:
         """The objects of a collection. Raises AttributeError, KeyError."""
 
@@ -36,11 +40,13 @@ class Reader(Protocol):
 
 class ModuleColumns(Struct, frozen=True):
     """`known`: all columns of the job; `read`: those of the module; `n_tried`: number of events
-    with which these were found out, None if they are declared."""
+    with which these were found out, None if they are declared; `made`: columns of modules in
+    Python, whose numbers may be missing."""
 
     known: Columns
     read: frozenset[str]
     n_tried: int | None = None
+    made: Collection[str] = frozenset()
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> ModuleColumns:
@@ -50,7 +56,7 @@ class ModuleColumns(Struct, frozen=True):
     def without(self, lacked: frozenset[str], dataset: str) -> ModuleColumns:
         """The same for events of a dataset whose files lack some columns."""
         known = self.known.without(lacked, dataset)
-        return ModuleColumns(known, self.read - lacked, self.n_tried)
+        return ModuleColumns(known, self.read - lacked, self.n_tried, self.made)
 
     def objects(self, block: Any, name: str) -> Any:
         """The objects of a collection, with a field for each column that is read."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, inner_of
-from forkrun.modules.columns import layout_of
+from forkrun.modules.columns import known_layout, layout_of
 from forkrun.modules.objects.collections import Collection, NoSuchColumnError
 from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX
 from forkrun.modules.objects.members import VectorMember
@@ -30,6 +30,9 @@ class Columnar(Protocol):
     def plain(self, column: str) -> Plain:
         """Values, or (offsets, values) of a jagged column."""
 
+    def may_lack(self, column: str) -> bool:
+        """Whether some of its numbers may be missing."""
+
     def objects(self, name: str) -> ak.Array:
         """All objects of a collection."""
 
@@ -42,14 +45,14 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     by field, those that can be read; vectors if these are all coordinates."""
     plain = {key: block.plain(column) for key, column in columns.items()}
     if not collection.is_jagged:
-        contents = {key: layout_of(values) for key, values in plain.items()}
+        contents = {key: _layout(block, columns[key], each) for key, each in plain.items()}
         return _array(block, collection, _record(collection, contents), set(plain))
     offsets = _common_offsets(plain, columns)
     fields = {key: inner_of(lists) for key, lists in plain.items()}
     for link, (key, target) in collection.links.items():
         if key in fields and (there := block.offsets(target)) is not None:
             fields[link + SUFFIX] = places(event_of(offsets), fields[key], there)
-    contents = {key: layout_of(values) for key, values in fields.items()}
+    contents = {key: _layout(block, columns.get(key, ""), each) for key, each in fields.items()}
     for name, relation in collection.relations.items():
         if relation.fields <= fields.keys():
             contents |= _related(block, offsets, name, relation, fields)
@@ -60,6 +63,11 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     content = _record(collection, contents)
     layout = ak.contents.ListOffsetArray(ak.index.Index64(offsets), content)
     return _array(block, collection, layout, set(fields))
+
+
+def _layout(block: Columnar, column: str, values: Plain) -> Any:
+    layout = layout_of(values)
+    return known_layout(layout) if block.may_lack(column) else layout
 
 
 def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> Any:

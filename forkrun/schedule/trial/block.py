@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,8 @@ from forkrun import _core
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, rows_of
 from forkrun.modules.events_left import spans_left
-from forkrun.modules.objects.collections import Collection, Columns, NoSuchNameError
+from forkrun.modules.objects.collections import Collection as Objects
+from forkrun.modules.objects.collections import Columns, NoSuchNameError
 from forkrun.modules.objects.links import SUFFIX
 from forkrun.modules.objects.reading import no_such_name
 from forkrun.schedule.trial.first_events import FirstEvents
@@ -72,10 +73,10 @@ class NotingColumns:
     """Lets a module read all columns, and notes which. `is_guess`: some of them because no event
     has told which collection is meant."""
 
-    def __init__(self, known: Columns, block: TrialBlock) -> None:
-        self.known = known
+    def __init__(self, known: Columns, block: TrialBlock, made: Collection[str]) -> None:
+        self.known, self.made = known, made
         self._block = block
-        self._counted: dict[str, Collection] = {}
+        self._counted: dict[str, Objects] = {}
         self._named: set[str] = set()
         self.is_guess = False
 
@@ -106,7 +107,7 @@ class NotingColumns:
         self._counted[name] = collection
         return self._block.peek(_likely(collection))[0]
 
-    def _note(self, collection: Collection, fields: Iterable[str], is_guess: bool = False) -> None:
+    def _note(self, collection: Objects, fields: Iterable[str], is_guess: bool = False) -> None:
         self.is_guess |= is_guess
         for field in fields:
             for column in collection.columns_of_link(field.removesuffix(SUFFIX)):
@@ -140,6 +141,6 @@ class NotingColumns:
         return no_such_name(name, self.known)
 
 
-def _likely(collection: Collection) -> str:
+def _likely(collection: Objects) -> str:
     """The column that is most likely read anyway."""
     return collection.columns.get("pt") or next(iter(collection.columns.values()))

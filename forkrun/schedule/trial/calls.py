@@ -98,8 +98,10 @@ class Trial:
             for name in (*m.produces, *m.replaces)
         }
         self._types = {**events.types, **cpp.types}
+        self._made = set[str]()
         for module in modules.values():
             self._types |= module.produces
+            self._made |= module.produces.keys()
         self._known = known.with_types(self._types)
         self._left, self._is_exact = self._everything, True
         """Events that a path has left, and whether it leaves just these in the job."""
@@ -213,10 +215,11 @@ class Trial:
         is_partial = not self._left.any()
         left = self._everything if is_partial else self._left
         block = TrialBlock(self._events, partial(self._seen, label), left, self._iov)
-        reader = NotingColumns(self._known, block)
+        reader = NotingColumns(self._known, block, self._made)
         before, module.columns = module.columns, reader
         if module.module.consumes is not None:  # nothing is to be found out: arrays as in the job
-            module.columns = ModuleColumns(self._known, frozenset(module.consumes))
+            read = frozenset(module.consumes)
+            module.columns = ModuleColumns(self._known, read, made=self._made)
         answer, produces = None, None
         try:
             with self._entered(label):
@@ -292,6 +295,7 @@ class Trial:
             of_all = spread(_of_type(column, types[name]), left)
             self._columns[self._versions.made(label, name)] = of_all
         self._types |= types
+        self._made |= types.keys()
         self._known = self._known.with_types(self._types)
         return dict(types)
 
