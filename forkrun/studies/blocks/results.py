@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from forkrun.config import SourceConfig
 from forkrun.formats import Format
+from forkrun.formats.plain import ids_of
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.histograms.sums import HistogramSums
 from forkrun.plan.stored import read_plan
@@ -41,15 +42,15 @@ def read_results(
     tree = source.tree_names.in_outputs(read_plan(run).trees)
     names = [source.run_branch, source.lumi_branch, source.event_branch]
 
-    def ids_of(label: str) -> EventIds:
+    def events_in(label: str) -> EventIds:
         found = form.read(str(run.merged(label, suffix=form.suffix)), tree, names)
         return np.stack([ids_of(found[name]) for name in names], axis=1)
 
     products = str(run.merged(PRODUCTS, suffix=form.suffix))
     parts = sorted((folder / "units").glob("*/histograms.bin"))
     return Results(
-        ids_of(PRODUCTS),
+        events_in(PRODUCTS),
         form.read(products, tree, columns) if columns else {},
-        {label: ids_of(name) for label, name in filters.items()},
+        {label: events_in(name) for label, name in filters.items()},
         {(module, name): sums for module, name, sums in sum_histograms(parts)},
     )
