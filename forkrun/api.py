@@ -63,6 +63,7 @@ class LoadedJob(Struct, frozen=True):
         force: bool = False,
         quiet: bool = False,
         plots: bool = False,
+        explain: bool = False,
         cluster: Any = None,
         nodes: int | None = None,
     ) -> Result:
@@ -74,7 +75,7 @@ class LoadedJob(Struct, frozen=True):
         __tracebackhide__ = True  # in notebooks
         offer(self, children=children, threads=threads, output=output)
         call = "job.run(…)"
-        check_flags(call, force=force, quiet=quiet, plots=plots)
+        check_flags(call, force=force, quiet=quiet, plots=plots, explain=explain)
         if not _is_count(children) and not (isinstance(children, str) and children == AUTO):
             raise refused(call, "children", f'a number or "{AUTO}"', children)
         if not _is_count(threads):
@@ -91,8 +92,10 @@ class LoadedJob(Struct, frozen=True):
             from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 
             with giving(self.given), running_here(), describing(self.file):
-                return run_job(config, folder, force=force, quiet=quiet, plots=plots)
-        flags = _flags(force, quiet, plots)
+                return run_job(
+                    config, folder, force=force, quiet=quiet, plots=plots, explain=explain
+                )
+        flags = _flags(force, quiet, plots) + ["--explain"] * explain
         arguments = ["-o", str(folder.absolute()), *flags]
         _do_in_clean_parent(self.file, config, self.given, "run", arguments)
         return Result.read(folder.absolute())

@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from forkrun.base.destinations import datasets_in
 from forkrun.base.durable import published, read_json, write_json
-from forkrun.histograms.accumulators.parts import merge_parts, results
+from forkrun.histograms.accumulators.parts import ByDataset, merge_parts, results
 from forkrun.histograms.pictures import write_pictures
-from forkrun.histograms.root_file import sum_histograms, write_histograms
+from forkrun.histograms.root_file import Named, sum_histograms, write_histograms
 from forkrun.histograms.uhi import write_uhi
+from forkrun.merge.kept import Kept
 from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.node_outputs import node_outputs_to_join, write_node_outputs
-from forkrun.merge.node_sums import Sums, files_to_add, sums_to_merge
+from forkrun.merge.node_sums import files_to_add, sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Progress, merge_outputs
 from forkrun.merge.output_parts import Merging, parts_to_join
@@ -62,15 +63,23 @@ def merge_run(
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
+        kept = Kept.of(RunDirectory(folder))
+        config = kept.without(config)
         parts = _parts(RunDirectory(folder), config, planned, ordered, on_open)
         outputs = merge_outputs(folder, config, ordered, planned, progress, on_open, parts)
         if planned.is_part:
             carries = [number for number, *_ in planned.carries or ()]
             write_node_outputs(RunDirectory(folder), outputs, ordered, carries)
             return MergeSummary(read.count, read.hex, outputs, 0)
-        sums = sums_to_merge(RunDirectory(folder), ordered)
-        histograms = _merge_histograms(folder, config, sums.histograms)
-        n_bytes = _merge_accumulators(folder, sums.accumulators)
+        outputs = kept.with_outputs(outputs)
+        made = [] if kept.run.are_all_kept else ordered  # else these are of the run before
+        sums = sums_to_merge(RunDirectory(folder), made)
+        totals = kept.with_histograms(sum_histograms(files_to_add(folder, sums.histograms)))
+        histograms = _write_histograms(folder, config, totals)
+        merged = kept.with_accumulators(merge_parts(files_to_add(folder, sums.accumulators)))
+        n_bytes = _write_accumulators(folder, merged)
+        if planned.is_whole and not skipped.count and not planned.left_out:
+            kept.store(made, (read.count, read.hex), totals, merged, outputs)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise
@@ -90,24 +99,23 @@ def _parts(
     return parts_to_join(Merging(folder, config, planned, ordered), on_open)
 
 
-def _merge_accumulators(folder: Path, sums: Sequence[Sums]) -> int:
-    """Merges the accumulators, in the order of the input; returns the size of their file."""
-    if not sums:
+def _write_accumulators(folder: Path, totals: ByDataset) -> int:
+    """Writes what was accumulated; returns the size of the file."""
+    if not totals:
         return 0
     file = RunDirectory(folder).accumulators
     datasets = datasets_in(read_json(RunDirectory(folder).config))
-    write_json(file, results(merge_parts(files_to_add(folder, sums)), datasets))
+    write_json(file, results(totals, datasets))
     return file.stat().st_size
 
 
-def _merge_histograms(
-    folder: Path, config: JobConfig, sums: Sequence[Sums]
+def _write_histograms(
+    folder: Path, config: JobConfig, totals: Sequence[Named]
 ) -> tuple[int, int, dict[str, int]]:
-    """Merges the histograms; returns their number, the size of their file, and which were filled
+    """Writes the histograms; returns their number, the size of their file, and which were filled
     with values that are not finite."""
-    if not sums:
+    if not totals:
         return 0, 0, {}
-    totals = sum_histograms(files_to_add(folder, sums))
     if config.merge.histograms_json:
         with published(RunDirectory(folder).histograms_json) as temporary:
             write_uhi(temporary, totals)

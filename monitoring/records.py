@@ -19,6 +19,7 @@ from forkrun.monitoring.samples import Sample, read_samples
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
+from forkrun.rundir.results import Earlier
 
 __all__ = ["RunRecords", "Sample", "TimelineLine", "Written", "read_records"]
 
@@ -65,6 +66,8 @@ class RunRecords(Struct, frozen=True):
     timeline: tuple[TimelineLine, ...] = ()
     host: Mapping[str, Any] | None = None
     sampler: Mapping[str, Any] | None = None
+    earlier: Earlier = Earlier()
+    """Results that are kept of earlier runs."""
     damaged: tuple[str, ...] = ()
     """What could not be read and is left out, in words."""
 
@@ -149,6 +152,7 @@ def _read_records(
         timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),
         host=_read_object(folder.host, damaged, _OF_HOST),
         sampler=_read_object(folder.sampler, damaged, _OF_SAMPLER),
+        earlier=Earlier.read(folder),
         damaged=tuple(damaged),
     )
 

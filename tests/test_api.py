@@ -87,7 +87,10 @@ def test_errors_of_a_job_are_the_same_classes(
     with pytest.raises(forkrun.InputError, match=r"none\.root: file not found"):
         missing.run(children=children, output="run-2", quiet=True, plots=False)
     forkrun.load(job_file).run(children=children, output="run-3", quiet=True, plots=False)
-    other = forkrun.load(job_file, outputs=[])
+    other = forkrun.load(
+        job_file, modules=[module("b", "ManyJets")], outputs=[{"label": "others"}],
+        paths={"skim": ["b"]}, monitoring={"cutflow": False},
+    )  # fmt: skip
     with pytest.raises(forkrun.OutputError, match="this run directory belongs to another job"):
         other.run(children=children, output="run-3", quiet=True, plots=False)
 

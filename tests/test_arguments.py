@@ -125,6 +125,7 @@ ARGUMENTS: dict[str, Argument] = {
     "Job.run.force": Argument(lambda v: run(force=v), ("true",)),
     "Job.run.quiet": Argument(lambda v: run(quiet=v), ("true",)),
     "Job.run.plots": Argument(lambda v: run(plots=v), ("true", "none")),
+    "Job.run.explain": Argument(lambda v: run(explain=v), ("true",)),
     "Job.check.strict": Argument(lambda v: job().check(strict=v), ("true",)),
     "Job.check.blocks": Argument(lambda v: job().check(blocks=v), ("true",)),
     "Job.submit.on": Argument(lambda v: submitting(on=v), ("none",)),
@@ -241,6 +242,7 @@ def test_the_table_has_every_public_argument() -> None:
     wanted = {name for name in public() if name.rpartition(".")[2] not in NOT_TRIED}
     same = {f"LoadedJob.{name}" for name in (
         "run.children", "run.threads", "run.output", "run.force", "run.quiet", "run.plots",
+        "run.explain",
         "check.strict", "check.blocks", "columns.patterns", "submit.on",
     )}  # fmt: skip
     assert wanted - same == ARGUMENTS.keys()

@@ -35,7 +35,7 @@ _MADE_BY = {
     "outputs": 'job.output("LABEL", …)',
 }
 """Sections that calls make."""
-_OF_RUN = ("output", "force", "quiet", "plots", "cluster", "nodes")
+_OF_RUN = ("output", "force", "quiet", "plots", "explain", "cluster", "nodes")
 _OF_INPUT = ("job", "source", "datasets")
 """Sections that say what is read."""
 _FRIEND = 'a dict {"files": …, "tree": …, "prefix": …, "by": …}, or several'
@@ -146,16 +146,18 @@ class Job(JobPath):
         force: bool = False,
         quiet: bool = False,
         plots: bool = False,
+        explain: bool = False,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
         `output`: the run directory, NAME-run if not given; a job that was interrupted is resumed
-        there, and one that is done is not done again, as long as nothing has changed on which
-        its results depend. `force`: replaces another job's. `plots`: draws those of the report,
-        for papers. Raises the errors of `forkrun.errors`."""
+        there; of one that is done, results stay of which nothing has changed that they depend on,
+        and the others are computed. `force`: computes all. `explain`: says of each result why.
+        `plots`: draws those of the report, for papers. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
         return self._loaded("run", children).run(
-            children, threads=threads, output=output, force=force, quiet=quiet, plots=plots
-        )
+            children, threads=threads, output=output, force=force, quiet=quiet, plots=plots,
+            explain=explain,
+        )  # fmt: skip
 
     def check(self, *, strict: bool = False, blocks: bool = False) -> None:
         """Checks the job without running it: calls each function with the first events, and says

@@ -30,6 +30,6 @@ def run(options: argparse.Namespace) -> int:
         config = config_with(options)
     result = run_job(
         config, folder.path, quiet=options.quiet, plots=options.plots,
-        logs=options.logs,
+        logs=options.logs, explain=options.explain, is_new=False,
     )  # fmt: skip
     return print_result(result, options)

@@ -49,6 +49,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         " does it later)"
     )
     add_plots(parser, words)
+    words = "say of each result whether it is kept of an earlier run here, or why it is computed"
+    add_option(parser, "--explain", words)
     add_option(parser, "--logs", "show what modules print, which goes to RUNDIR/logs")
     add_how_much(parser)
 
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     with naming(options.config):
         result = run_job(
             config, folder, force=options.force, quiet=options.quiet, plots=options.plots,
-            logs=options.logs,
+            logs=options.logs, explain=options.explain,
         )  # fmt: skip
     return print_result(result, options)
 

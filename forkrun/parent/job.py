@@ -31,10 +31,10 @@ from forkrun.errors import (
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.monitoring import Timeline
+from forkrun.parent.again.keeping import Keeping, decide, is_joined
 from forkrun.parent.bad_files import BadFiles, files_that_came_back
-from forkrun.parent.child_logs import ChildLogs
 from forkrun.parent.deadline import find_deadline
-from forkrun.parent.messages import Messages
+from forkrun.parent.messages import ChildLogs, Messages
 from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.result import Result
@@ -75,12 +75,15 @@ def run_job(
     whole: RunDirectory | None = None,
     submitted: Fingerprint | None = None,
     logs: bool = False,
+    explain: bool = False,
+    is_new: bool = True,
 ) -> Result:
     """The whole job: check, process, merge, report; only what is left of it if the run directory
     holds its beginning. `part`: only these units of the plan of a job on many nodes, whose run
     directory is `whole`, and which had the fingerprint `submitted` when this node began. `logs`:
-    what modules print is shown as well. Raises a ForkrunError that says what went wrong; then
-    nothing is under a final name that has not been verified."""
+    what modules print is shown as well. `explain`: says of each result why it is computed; not
+    `is_new`: what is always computed is not if it is there. Raises a ForkrunError that says what
+    went wrong; then nothing is under a final name that has not been verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_can_begin(folder)
@@ -98,11 +101,24 @@ def run_job(
             said = f"{back[0]}: can be read now; the job begins anew, as its plan has more events"
             Messages(folder, quiet).say(said)
             is_resumed = False
+        is_local = whole is None and part is None
+        keeping = None
+        if is_local:
+            keeping, is_resumed = decide(folder, job, is_resumed, force=force, is_new=is_new)
         if is_resumed:
             check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
-                return _already_done(folder, job, lock, quiet, plots)
-        before = _continue(folder, job, lock) if is_resumed else _begin(folder, job)
+                return _already_done(folder, job, lock, quiet, plots, keeping, explain)
+        if keeping is not None:
+            if is_joined(folder, keeping):
+                return _join(folder, keeping, lock, quiet, plots, explain)
+            job = keeping.job
+        before = (
+            _continue(folder, job, lock, keeping)
+            if is_resumed
+            else _begin(folder, job, keeping, force=force)
+        )
+        _say_kept(Messages(folder, quiet), keeping, explain)
         deadline = find_deadline(config.limits.walltime, start_s)
         messages = Messages(folder, quiet)
         timeline = Timeline(folder.path)
@@ -137,8 +153,9 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 
 
 def _already_done(
-    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool
-) -> Result:
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool,
+    keeping: Keeping | None, explain: bool,
+) -> Result:  # fmt: skip
     """Ends a run that is merged, also one whose parent was killed just after the merge, or while it
     removed temporary outputs."""
     from forkrun.parent.merging import end_merge
@@ -154,33 +171,74 @@ def _already_done(
         _report(folder, job, lock, messages, plots)
     remove_left_over(folder, temporary_outputs=not keeps)
     messages.say(f"{folder.path}: already done; {option('--force')} does it again")
+    if keeping is not None and explain:
+        messages.say("\n".join(keeping.explained()))
     return Result.read(folder.path)
 
 
-def _begin(folder: RunDirectory, job: PreparedJob) -> list[Commit]:
-    clear(folder)
-    describe_job(folder, job)
+def _say_kept(messages: Messages, keeping: Keeping | None, explain: bool) -> None:
+    """Says what is kept, and with `explain` why each result is computed."""
+    if keeping is None:
+        return
+    if keeping.run.kept:
+        messages.say(keeping.text)
+    if explain:
+        messages.say("\n".join(keeping.explained()))
+
+
+def _join(
+    folder: RunDirectory, keeping: Keeping, lock: RunLock, quiet: bool, plots: bool, explain: bool
+) -> Result:
+    """Makes the outputs of what is stored alone: the events were processed before."""
+    job = keeping.results.job
+    remove_results(folder)
+    describe_job(folder, job, keeping)
+    run = _run_of(folder, job, lock, quiet)
+    _say_kept(run.messages, keeping, explain)
+    _merge(run, is_whole=True)
+    _end(run, lock, "ok", plots)
+    return Result.read(folder.path)
+
+
+def _run_of(folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool) -> Run:
+    """A run without units to process."""
+    timeline, messages = Timeline(folder.path), Messages(folder, quiet)
+    none = BadFiles(job.plan.units, job.plan.files, job.unreadable, is_to_skip=False)
+    run = Run(folder, job, timeline, messages, None, lock.keep, none)
+    timeline.record("job_start", pid=os.getpid(), time_s=job.start_s)
+    return run
+
+
+def _begin(
+    folder: RunDirectory, job: PreparedJob, keeping: Keeping | None, *, force: bool
+) -> list[Commit]:
+    clear(folder, stored=force or keeping is None)
+    describe_job(folder, job, keeping)
     return []
 
 
-def _continue(folder: RunDirectory, job: PreparedJob, lock: RunLock) -> list[Commit]:
+def _continue(
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, keeping: Keeping | None
+) -> list[Commit]:
     n_events = job.plan.units.n_events
     remove_results(folder)
     commits, problems = valid_commits(folder, n_events, thorough=True, tick=lock.keep)
-    describe_job(folder, job)
+    describe_job(folder, job, keeping)
     _report_redone(Messages(folder, quiet=False), problems)
     return commits
 
 
-def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
-    """Writes what describes the job, the fingerprint last: without it nothing was begun."""
-    write_config(folder, job.config)
+def describe_job(folder: RunDirectory, job: PreparedJob, keeping: Keeping | None = None) -> None:
+    """Writes what describes the job, the fingerprint last: without it nothing was begun. `keeping`:
+    the job is what of this one is computed."""
+    whole = keeping.results.job if keeping else job
+    write_config(folder, whole.config)
     make_folders(folder)
     write_columns(folder.input_lumis, job.input_lumis.columns())
     write_columns(folder.plan, job.plan.described())
     if len(job.config.datasets) > 1:
         known = job.schedule.found.sums_of_weights
-        are_normalised = job.schedule.weights_are_normalised
+        are_normalised = whole.schedule.weights_are_normalised
         described = {"sums_of_weights": known, "weights_are_normalised": are_normalised}
         write_json(folder.datasets, described)
     if job.config.conditions:
@@ -192,6 +250,8 @@ def describe_job(folder: RunDirectory, job: PreparedJob) -> None:
         job.schedule.input_format,
     )
     write_json(folder.output_contents, msgspec.to_builtins(contents), indent=None)
+    if keeping:
+        keeping.run.write(folder)
     write_json(folder.fingerprint, job.fingerprint)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -66,6 +67,15 @@ class PreparedJob(Job, frozen=True):
     """Files that are left out, and why."""
     part: Part | None = None
     """The part of the plan, on a node of many."""
+    planned: Any = None
+    """The `PlannedJob` that it was made of."""
+
+    def prepared_with(self, config: JobConfig) -> PreparedJob:
+        """The job with another configuration of modules, paths and outputs, for the same plan: what
+        was found out of modules is known."""
+        planned = replace(self.planned, config=config, plan=self.plan, may_reorder=False)
+        made: PreparedJob = planned.prepared(self.schedule.conditions, self.schedule.found)
+        return made
 
     @property
     def cuts(self) -> Cuts | None:
@@ -233,6 +243,7 @@ class PlannedJob(Struct, frozen=True):
             time.time(),
             {file.path: file.unreadable for file in index if file.unreadable},
             self.part,
+            self,
         )
 
     def _with_whole_lumis(self) -> Plan:

@@ -27,10 +27,11 @@ LUMIS = {
 """Names of the files of `LumiAccounting`, or of several datasets of the folders."""
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _BATCH_FOLDERS = ("parts", "ends", "logs", "merge", "code")
-_RECORD_FOLDERS = (*_FOLDERS, "batch", "nodes", "sums", *LUMIS.values())
+_RECORD_FOLDERS = (*_FOLDERS, "results", "batch", "nodes", "sums", *LUMIS.values())
 _ENTRIES = frozenset((
     *_RESULTS, *_FOLDERS, "config.json", "plan.json", "conditions.json", "fingerprint.json",
-    "lumis.json", "datasets.json", "outputs.json", "lock", "batch", "nodes", "sums", "units.tar",
+    "lumis.json", "datasets.json", "outputs.json", "results.json", "results", "lock", "batch",
+    "nodes", "sums", "units.tar",
     *(f"{name}{suffix}" for name in LUMIS.values() for suffix in ("", ".json")),
 ))  # fmt: skip
 
@@ -71,6 +72,10 @@ class RunDirectory(Struct, frozen=True):
     datasets = _Place("datasets.json")
     """What is known of several datasets: `sums_of_weights`, by name; `weights_are_normalised`:
     whether those of the cutflow are."""
+    results_record = _Place("results.json")
+    """What results depend on, and which of them are kept of earlier runs."""
+    stored = _Place("results")
+    """Folder of results that later runs may keep."""
     output_contents = _Place("outputs.json")
     """What outputs hold."""
     lock = _Place("lock")

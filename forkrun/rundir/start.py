@@ -112,10 +112,12 @@ def write_config(folder: RunDirectory, config: JobConfig) -> None:
     write_json(folder.config, config.model_dump(mode="json"), mode=mode)
 
 
-def clear(folder: RunDirectory) -> None:
-    """Removes an earlier run, its fingerprint first; its configuration is replaced later."""
+def clear(folder: RunDirectory, *, stored: bool = True) -> None:
+    """Removes an earlier run, its fingerprint first; its configuration is replaced later. Not
+    `stored`: the results that this one may keep stay."""
     _remove(folder, [folder.fingerprint.name, folder.ledger.name])
-    _remove(folder, folder.entries - {folder.lock.name, folder.config.name})
+    stays = {folder.lock.name, folder.config.name} | (set() if stored else {folder.stored.name})
+    _remove(folder, folder.entries - stays)
 
 
 def remove_results(folder: RunDirectory) -> None:

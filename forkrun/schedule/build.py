@@ -71,6 +71,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
     weight = config.monitoring.cutflow_weight
     excused = _excused(job, branches, config)
     are_normalised = is_made_with(WEIGHT, weight, builder.products_by_module())
+    wiring = builder.products_by_module()
     core = _compile(builder, problems)
     core.share_histograms(config.threads.n_filling)
     _check_histograms(core, job.modules, job.variations.of_analyzers)
@@ -83,7 +84,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
         job.variations.of_analyzers, bool(job.added) and may_read_ahead(config),
         find_warnings(Described(config, job.modules, job.columns_of, outputs, branches)),
         config.outputs, job.found, are_normalised, _wants_one_lumi(core, config, job),
-        branches.format.name,
+        branches.format.name, wiring=wiring,
     )  # fmt: skip
 
 

@@ -51,6 +51,8 @@ class JobSchedule(Struct, frozen=True):
     one_lumi: bool = False
     input_format: str = "ttree"
     watch: _core.PageWatch | None = None
+    wiring: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {}
+    """By label of each call of a module: its kind, the products that it reads and that it makes."""
 
     def make_processor(
         self, settings: _core.ProcessorSettings, board: _core.StatusBoard, child: int

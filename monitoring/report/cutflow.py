@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from forkrun import _core
 from forkrun.base.destinations import DatasetApart, are_mixed
 from forkrun.rundir.ledger import Commit, CutCount
+from forkrun.rundir.results import Counts
 
 
 class Efficiency(Struct, frozen=True):
@@ -55,7 +56,7 @@ class PathCutflow(Struct, frozen=True):
 
 
 def summarize_cutflow(
-    ledger: Sequence[Commit],
+    ledger: Sequence[Commit | Counts],
     datasets: Mapping[int, DatasetApart] | None = None,
     *,
     are_normalised: bool = False,
@@ -99,7 +100,7 @@ def _no_sum(datasets: Collection[DatasetApart], are_normalised: bool) -> str:
 
 
 def _sums_of(
-    ledger: Sequence[Commit], groups: Mapping[str, Sequence[int]]
+    ledger: Sequence[Commit | Counts], groups: Mapping[str, Sequence[int]]
 ) -> dict[str, dict[str, tuple[Cut, ...]]]:
     """By path and name of a group, the sum over its datasets, given by number."""
     found: dict[str, dict[str, tuple[Cut, ...]]] = {}
@@ -109,17 +110,24 @@ def _sums_of(
     return found
 
 
-def _sum_over(ledger: Sequence[Commit]) -> tuple[PathCutflow, ...]:
+def _sum_over(ledger: Sequence[Commit | Counts]) -> tuple[PathCutflow, ...]:
     counted = [commit for commit in ledger if commit.cutflow]
     n_missing = sum(commit.n_units for commit in ledger if not commit.cutflow)
     names = dict.fromkeys(path for commit in counted for path in commit.cutflow or {})
+    kept = {p for each in counted if _is_kept(each) for p in each.cutflow or {}}
     flows = []
     for path in names:
-        parts = [(commit.cutflow or {}).get(path, []) for commit in counted]
+        of = [each for each in counted if _is_kept(each) == (path in kept)]
+        found = [(each.cutflow or {}).get(path, []) for each in of]
+        parts = [part for part in found if part] if path in kept else found
         if len({tuple(_key(count) for count in part) for part in parts}) == 1:
             cuts = _cuts([_sum(column) for column in zip(*parts, strict=True)])
             flows.append(PathCutflow(path, cuts, n_missing))
     return tuple(flows)
+
+
+def _is_kept(counts: Commit | Counts) -> bool:
+    return isinstance(counts, Counts) and counts.is_kept
 
 
 class _Sum(Struct, frozen=True):

@@ -11,7 +11,8 @@ from msgspec import Struct, convert
 from forkrun.base.destinations import Destination, destinations_in
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.monitoring.report.datasets import lumis_of_plan, n_lumis
-from forkrun.rundir.ledger import Commit
+from forkrun.rundir.ledger import Commit, OutputPart
+from forkrun.rundir.results import WrittenEvents
 
 DIGEST_MODULUS = 1 << 128
 
@@ -121,7 +122,7 @@ def count_events(records: RunRecords) -> EventCounts:
         ),
         outputs=tuple(_output(records, each) for each in _destinations(records)),
         not_finite=_not_finite(records),
-        nan_fills=_nan_fills(records.ledger),
+        nan_fills=records.earlier.nan_fills(_nan_fills(records.ledger)),
     )
 
 
@@ -138,14 +139,19 @@ def _destinations(records: RunRecords) -> list[Destination]:
     """Outputs in the configuration's order, then those only a ledger knows."""
     configured = destinations_in(records.config)
     known = {each.label for each in configured}
-    written = dict.fromkeys(label for line in records.ledger for label in line.outputs)
+    labels = dict.fromkeys(label for line in records.ledger for label in line.outputs)
+    written = filter(records.earlier.has_output, labels)
     return configured + [Destination(label, label) for label in written if label not in known]
 
 
 def _output(records: RunRecords, destination: Destination) -> OutputCounts:
     label = destination.label
     lines = [line for line in records.ledger if destination.has(line.dataset)]
-    parts = [line.outputs[label] for line in lines if label in line.outputs]
+    kept = records.earlier.written(label)
+    parts: list[OutputPart | WrittenEvents] = [
+        line.outputs[label] for line in lines if kept is None and label in line.outputs
+    ]
+    parts += [part for number, part in (kept or {}).items() if destination.has(number)]
     n_events = sum(part.n_events for part in parts)
     digest = add_digests(part.digest for part in parts if part.digest)
     merged = _merged(records).get(destination.name)

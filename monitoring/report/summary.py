@@ -175,7 +175,7 @@ def summarize(
         recovery=recovery,
         datasets=count_datasets(records),
         cutflow=summarize_cutflow(
-            records.ledger,
+            records.earlier.counts(records.ledger),
             datasets_in(records.config),
             are_normalised=bool(records.datasets.get("weights_are_normalised")),
         ),

@@ -191,8 +191,9 @@ def test_datasets_of_a_program_are_chosen(folder: Path) -> None:
     histogram = forkrun.Result.read(folder / "both-run").histograms["event"]
     assert histogram.values().sum(axis=0).tolist() == [0, 30]
     again = run(folder, "run", file, "--dataset", "a")
-    assert again.code == 4
-    assert "Choose another one with -o, or replace it with --force" in again.err
+    assert again.code == 0, again.err
+    histogram = forkrun.Result.read(folder / "both-run").histograms["event"]
+    assert histogram.values().sum(axis=0).tolist() == [80, 0]
 
 
 @pytest.mark.parametrize("name", ["LEAST", "LD_LEAST"])

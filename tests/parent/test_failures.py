@@ -192,7 +192,9 @@ def test_a_thread_in_the_parent_is_an_error_that_names_it(events: Path, tmp_path
     assert 'thread jet-server, since module "server" was constructed' in ended.err
 
 
-def test_an_existing_run_directory_is_replaced_only_by_force(events: Path, tmp_path: Path) -> None:
+def test_a_finished_run_is_replaced_by_a_changed_one_or_by_force(
+    events: Path, tmp_path: Path
+) -> None:
     job = write_job(tmp_path, jets_job([events]))
     assert forkrun("run", job, "-o", "run", "-q", cwd=tmp_path).code == 0
     before = (tmp_path / "run/report.json").read_text()
@@ -201,9 +203,15 @@ def test_an_existing_run_directory_is_replaced_only_by_force(events: Path, tmp_p
     assert "already done; --force does it again" in again.err
     other = [job, "-o", "run", "-q", "--set", "modules.jets.params.n=3"]
     ended = forkrun("run", *other, cwd=tmp_path)
+    assert ended.code == 0
+    changed = (tmp_path / "run/report.json").read_text()
+    assert changed != before
+    stranger = {**jets_job([events]), "modules": [], "paths": {}, "outputs": [{"label": "others"}]}
+    ended = forkrun("run", write_job(tmp_path, stranger), "-o", "run", "-q", cwd=tmp_path)
     assert ended.code == 4
     assert "belongs to another job; what has changed: configuration: modules" in ended.err
-    assert (tmp_path / "run/report.json").read_text() == before
+    assert (tmp_path / "run/report.json").read_text() == changed
+    write_job(tmp_path, jets_job([events]))
     assert forkrun("run", job, "-o", "run", "-q", "--force", cwd=tmp_path).code == 0
     assert (tmp_path / "run/report.json").read_text() != before
 

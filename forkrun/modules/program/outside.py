@@ -1,0 +1,139 @@
+"""What code reads that is neither in its input nor in its code: the time, the environment, files,
+chance. Results of such code have no digest: they are computed whenever the job runs."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import sysconfig
+from importlib import metadata
+from types import ModuleType
+
+from forkrun.base.user_code.installed import is_installed
+
+_MODULES = frozenset((
+    "time", "random", "secrets", "uuid", "socket", "ssl", "http", "urllib", "requests", "httpx",
+    "aiohttp", "subprocess", "multiprocessing", "ctypes", "cffi", "_cffi_backend", "mmap",
+    "tempfile", "sqlite3", "glob", "shutil", "io", "getpass", "platform", "signal", "select",
+    "asyncio", "locale", "fileinput", "linecache", "dbm", "shelve", "zipfile", "tarfile", "gzip",
+    "bz2", "lzma", "urllib3", "fsspec", "s3fs", "uproot", "h5py", "tables", "ROOT", "cppyy",
+    "XRootD", "pyarrow", "importlib", "imp", "runpy", "gc", "inspect", "resource", "psutil",
+    "threading", "_thread", "queue", "concurrent", "weakref", "os", "posix", "sys", "pickle",
+    "cloudpickle", "dill", "joblib",
+))  # fmt: skip
+"""Packages of which code may only use what `_HARMLESS` names."""
+_HARMLESS = {
+    "os": {"path", "sep", "fspath", "PathLike", "linesep", "curdir", "extsep"},
+    "sys": {"float_info", "maxsize", "version_info", "stderr", "stdout", "byteorder"},
+    "io": {"StringIO", "BytesIO"},
+    "inspect": {"signature", "Parameter"},
+    "time": {"struct_time"},
+}
+_NAMES = frozenset((
+    "open", "input", "eval", "exec", "compile", "__import__", "globals", "locals", "id", "hash",
+    "breakpoint", "memoryview",
+))  # fmt: skip
+"""Built-in functions."""
+_ATTRIBUTES = frozenset((
+    "now", "today", "utcnow", "read_text", "read_bytes", "read_csv", "read_parquet", "read_hdf",
+    "iterdir", "rglob", "is_file", "is_dir", "environ", "getenv", "getenvb", "urandom",
+    "import_module", "from_file", "InferenceSession", "load_model", "loadtxt", "genfromtxt",
+    "fromfile", "memmap", "from_parquet", "open_memmap", "_getframe", "modules", "f_globals",
+    "__globals__", "__builtins__", "__subclasses__", "gmtime", "localtime", "monotonic",
+    "perf_counter",
+))  # fmt: skip
+"""Names of attributes, whatever has them."""
+_OF_PACKAGES = {
+    "numpy": {"random", "load", "empty", "empty_like", "DataSource"},
+    "scipy": {"rvs", "random_state"},
+    "awkward": {"from_parquet", "from_json", "from_feather"},
+    "torch": {"load", "rand", "randn", "randint", "manual_seed", "empty"},
+    "onnxruntime": {"InferenceSession"},
+    "xgboost": {"load_model", "Booster"},
+    "lightgbm": {"Booster"},
+    "pandas": {"read_json", "read_pickle", "read_table"},
+}
+_FORKRUN = "forkrun"
+
+
+def uses_outside(attributes: set[str]) -> list[str]:
+    """Attributes that code uses which read what is outside, whatever they are of."""
+    return sorted(attributes & _ATTRIBUTES)
+
+
+def builtin_outside(name: str) -> bool:
+    """Whether a built-in function of this name reads what is outside, or depends on more than its
+    arguments."""
+    return name in _NAMES
+
+
+def module_outside(module: ModuleType, attributes: set[str]) -> str:
+    """What a library's module is used for that has no digest; "" if nothing."""
+    top, *inner = module.__name__.split(".")
+    used = attributes & vars(module).keys()
+    if module.__name__ in ("posixpath", "os.path"):
+        changing = {"exists", "isfile", "isdir", "getsize", "getmtime", "expandvars", "expanduser"}
+        return next((f"os.path.{name}" for name in sorted(used & changing)), "")
+    if top in _MODULES:
+        used -= _HARMLESS.get(top, set())
+        return f"{module.__name__}.{min(used)}" if used else top if top not in _HARMLESS else ""
+    wrong = _OF_PACKAGES.get(top, set())
+    if wrong & set(inner):
+        return module.__name__
+    return next((f"{module.__name__}.{name}" for name in sorted(used & wrong)), "")
+
+
+def name_outside(module: str, name: str) -> str:
+    """The same of something that is imported by itself, `from time import time`; ""."""
+    top, *inner = module.split(".")
+    first = name.partition(".")[0]
+    if top in _MODULES and first not in _HARMLESS.get(top, set()) and top != "posix":
+        return f"{module}.{name}"
+    if top in ("builtins", "_io") and (first in _NAMES or top == "_io"):
+        return first
+    wrong = _OF_PACKAGES.get(top, set())
+    return f"{module}.{name}" if wrong & {first, *inner} or first in _ATTRIBUTES else ""
+
+
+@functools.cache
+def package_version(name: str) -> str | None:
+    """The version of the package with a module; None if it has none: then nobody knows when it
+    changes."""
+    top = name.partition(".")[0].lstrip("_")
+    package = sys.modules.get(name.partition(".")[0])
+    file = getattr(package, "__file__", None)
+    if name.partition(".")[0] in sys.stdlib_module_names or package is None:
+        return sys.version if name.partition(".")[0] in sys.stdlib_module_names else None
+    if top == _FORKRUN:
+        return "own"  # the build is a part of every digest
+    version = getattr(package, "__version__", None)
+    if isinstance(version, str) and (file is None or is_installed(file)):
+        return version
+    try:
+        return metadata.version(top)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@functools.cache
+def installed_packages() -> str:
+    """Names and versions of all installed packages."""
+    places = dict.fromkeys([*map(sysconfig.get_path, ("purelib", "platlib")), *sys.path])
+    names = (n for p in places if os.path.isdir(p or "") for n in os.listdir(p))
+    return " ".join(sorted({n for n in names if n.endswith((".dist-info", ".egg-info"))}))
+
+
+_CALLS = re.compile(
+    rb"\0(getenv|secure_getenv|fopen|fopen64|time|gettimeofday|clock_gettime|rand|random|srand|"
+    rb"drand48|getpid|socket|connect|dlopen|mmap|_ZNSt13random_device[^\0]*|"
+    rb"_ZNSt6chrono3_V21[0-9][^\0]*_clock3nowEv|_ZNSt1[34]basic_[i]?f?i?l?e?stream[^\0]*4open[^\0]*|"
+    rb"_ZNSt14basic_ifstream[^\0]*|_ZNSt13basic_filebuf[^\0]*)\0"
+)
+
+
+def library_outside(data: bytes) -> str:
+    """The function by whose name a shared library asks for what is outside; ""."""
+    found = _CALLS.search(data)
+    return found[1].decode() if found else ""

@@ -1,0 +1,346 @@
+"""From a prepared job to the digests of its results: each of all that the result depends on."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from forkrun import _core
+from forkrun.base.user_text import leaves
+from forkrun.config import ModuleConfig
+from forkrun.parent.preparation import PreparedJob
+from forkrun.rundir.build import build_identity
+from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
+from forkrun.schedule.job_modules import is_cpp
+from forkrun.schedule.plugins import plugin_path
+from forkrun.schedule.versions import plain_name
+
+if TYPE_CHECKING:
+    from forkrun.modules.program.dependence import Dependence
+
+_PACKAGES = (
+    "numpy",
+    "awkward",
+    "awkward_cpp",
+    "vector",
+    "hist",
+    "boost_histogram",
+    "correctionlib",
+    "onnxruntime",
+    "numba",
+)
+"""Those that compute values for expressions and functions, wherever they are used."""
+_OF_MERGE = {"carry", "keep_first"}
+"""Keys of [merge] that outputs depend on."""
+_NOT_OF_MODULES = {"place", "values", "code"}
+
+
+class _Module(Struct, frozen=True):
+    """`kind`: as the schedule has it; `needs`: labels of modules whose products it reads."""
+
+    entry: ModuleConfig
+    kind: str
+    needs: frozenset[str]
+
+
+class JobResults:
+    """The results of a job, and what each depends on. `modules`: by label, in their order; `paths`:
+    by name, labels."""
+
+    def __init__(self, job: PreparedJob) -> None:
+        self.job = job
+        self.paths: Mapping[str, tuple[str, ...]] = {
+            name: tuple(labels) for name, labels in job.config.paths.items()
+        }
+        wiring = job.schedule.wiring
+        self._maker = {
+            product: plain_name(label)
+            for label, (_, _, makes) in wiring.items()
+            for product in makes
+        }
+        entries = {entry.label: entry for entry in job.config.modules}
+        kinds = {plain_name(label): kind for label, (kind, *_) in wiring.items()}
+        reads: dict[str, set[str]] = {}
+        for label, (_, products, _) in wiring.items():
+            makers = {self._maker[p] for p in products if p in self._maker}
+            reads.setdefault(plain_name(label), set()).update(makers)
+        self._reads = reads
+        self.modules = {
+            label: _Module(entry, kinds[label], frozenset(reads[label] - {label}))
+            for label, entry in entries.items()
+            if label in kinds
+        }
+
+    # --- what needs what --------------------------------------------------------------------------
+
+    def closure(self, labels: Iterable[str]) -> set[str]:
+        """The modules with all whose products they read, and those that share what one changes."""
+        found: set[str] = set()
+        waiting = list(labels)
+        while waiting:
+            label = waiting.pop()
+            if label not in found and label in self.modules:
+                found.add(label)
+                waiting += [*self.modules[label].needs, *self._together.get(label, ())]
+        return found
+
+    def filters(self, path: str, before: str = "") -> list[str]:
+        """Modules of a path that may decide about events, up to one of it."""
+        labels = self.paths[path]
+        if before:
+            last = max(place for place, label in enumerate(labels) if label == before)
+            labels = labels[:last]
+        return [label for label in labels if label in self.modules and not self._fills(label)]
+
+    def _fills(self, label: str) -> bool:
+        return self.modules[label].kind == "analyzer"
+
+    @cached_property
+    def analyzers(self) -> list[str]:
+        """Labels of modules that fill, or do something else with events, in the order in which
+        their histograms are written: those in C++ first."""
+        in_cpp = [plain_name(h.module) for h in self.job.schedule.core.histograms()]
+        in_cpp += [label for label, each in self.modules.items() if is_cpp(each.entry)]
+        labels = dict.fromkeys([*in_cpp, *self.modules])
+        return [label for label in labels if label in self.modules and self._fills(label)]
+
+    def paths_of(self, analyzer: str) -> list[str]:
+        """Paths on which a module is."""
+        return [path for path, labels in self.paths.items() if analyzer in labels]
+
+    def needed_by_output(self, label: str) -> set[str]:
+        """Modules whose columns an output has, or that decide what it accepts."""
+        output = self.job.config.output_of[label]
+        paths = self.paths if output.decisions else output.paths
+        wanted = {label for path in paths for label in self.filters(path)}
+        wanted |= self._reads.get(label, set())
+        if output.variation:
+            wanted |= set(self._with_variations())
+        return self.closure(wanted)
+
+    def _with_variations(self) -> Iterator[str]:
+        for label, each in self.modules.items():
+            module = self.job.schedule.modules.get(label)
+            in_python = module is not None and (module.variations or module.only_variation)
+            if (
+                in_python
+                or each.entry.variations
+                or each.entry.variation
+                or each.kind != "analyzer"
+            ):
+                yield label
+
+    @cached_property
+    def weight_makers(self) -> set[str]:
+        """Modules that make the weight of cutflows."""
+        weight = self.job.config.monitoring.cutflow_weight
+        made = {label for p, label in self._maker.items() if weight and plain_name(p) == weight}
+        return self.closure(made)
+
+    def needed_by_cutflow(self, path: str) -> set[str]:
+        """Modules that decide on a path, and those that make the weights."""
+        return self.closure(self.filters(path)) | self.weight_makers
+
+    def needed_by_sums(self, label: str) -> set[str]:
+        """An analyzer with all that it reads, and what decides before it."""
+        before = {f for path in self.paths_of(label) for f in self.filters(path, label)}
+        return self.closure({label, *before})
+
+    # --- digests ----------------------------------------------------------------------------------
+
+    def digests(self) -> tuple[ResultDigest, ...]:
+        """Digests of all results, in their order."""
+        sums = [self._sums(label) for label in self.analyzers]
+        outputs = [self._output(output.label) for output in self.job.config.outputs]
+        flows = [self._cutflow(path) for path in self.paths] if self.are_counted else []
+        return (*sums, *outputs, *flows)
+
+    @property
+    def are_counted(self) -> bool:
+        """Whether the job counts what filters leave."""
+        return any(label.startswith("cutflow ") for label in self.job.schedule.wiring)
+
+    def _sums(self, label: str) -> ResultDigest:
+        order = {f"order of {p}": _digest(self.filters(p, label)) for p in self.paths_of(label)}
+        forms = self.job.schedule.histogram_forms()
+        own = {name: form for name, form in forms.items() if name.partition("/")[0] == label}
+        settings = {f"axes of {label}": _digest([own, self._booked(label)])}
+        found = self._result(SUMS, label, self.needed_by_sums(label), order | settings)
+        return replace(found, title=self.modules[label].entry.name or label)
+
+    def _booked(self, label: str) -> list[str]:
+        module = self.job.schedule.modules.get(plain_name(label))
+        booked = module.histograms() if module is not None else {}
+        return [f"{name} {getattr(b.histogram, 'label', '')}" for name, b in booked.items()]
+
+    def _output(self, label: str) -> ResultDigest:
+        job, output = self.job, self.job.config.output_of[label]
+        merge = job.config.merge.model_dump(mode="json", include=_OF_MERGE)
+        content = msgspec.to_builtins(job.schedule.outputs[label])
+        settings = [output.model_dump(mode="json"), merge, content, job.schedule.input_format]
+        paths = self.paths if output.decisions else output.paths
+        order = {f"order of {path}": _digest(self.filters(path)) for path in paths}
+        parts = {f"settings of {label}": _digest(settings), **order}
+        return self._result(OUTPUT, label, self.needed_by_output(label), parts)
+
+    def _cutflow(self, path: str) -> ResultDigest:
+        weight = self.job.config.monitoring.cutflow_weight
+        parts = {f"order of {path}": _digest(self.filters(path)), "weight": weight}
+        return self._result(CUTFLOW, path, self.needed_by_cutflow(path), parts)
+
+    def _result(
+        self, kind: str, label: str, needed: set[str], parts: Mapping[str, str]
+    ) -> ResultDigest:
+        labels = [each for each in self.modules if each in needed]
+        own = {f"{self._word(each)} {each}": self._of_module[each][0] for each in labels}
+        reasons = [why for each in labels for why in self._of_module[each][1]]
+        parts = {**self._of_all, **own, **parts}
+        return ResultDigest(kind, label, parts, tuple(dict.fromkeys(reasons)))
+
+    def _word(self, label: str) -> str:
+        entry = self.modules[label].entry
+        if entry.kind == "producer":
+            return "column" if entry.type.startswith("expression:") else "function"
+        return entry.kind or "module"
+
+    @cached_property
+    def _of_all(self) -> dict[str, str]:
+        """What every result depends on."""
+        job = self.job
+        known, units = job.fingerprint["configuration"], job.plan.units
+        ranges = units.joined_ranges(np.arange(len(units)))
+        chosen = hashlib.sha256(np.ascontiguousarray(ranges).data).hexdigest()
+        settings = job.config.job
+        return {
+            "input": _digest([[*job.fingerprint["input"].items()], job.plan.n_events, chosen]),
+            "source": known["source"],
+            "datasets": known["datasets"],
+            "job": _digest([settings.seed, settings.luminosity, job.config.threads.block_size]),
+            "conditions": _digest([known["conditions"], job.fingerprint["conditions"]]),
+            "forkrun and Python": _digest(
+                [
+                    *(build_identity(), sys.version, _core.root_version(), _processor()),
+                    *map(_version, _PACKAGES),
+                ]
+            ),
+        }
+
+    @cached_property
+    def _of_module(self) -> dict[str, tuple[str, list[str]]]:
+        """By label, the digest of a module itself, and why it is not of all."""
+        return {label: self._own_digest(label, each.entry) for label, each in self.modules.items()}
+
+    def _own_digest(self, label: str, entry: ModuleConfig) -> tuple[str, list[str]]:
+        left_out = _NOT_OF_MODULES | ({"type"} if label in self._code else set())
+        described = entry.model_dump(mode="json", exclude=left_out)
+        texts = (value for value in leaves([entry.params]) if isinstance(value, str))
+        files = [_file(Path(text)) for text in dict.fromkeys(texts) if Path(text).is_file()]
+        if (own := self._code.get(label)) is not None:
+            return _digest([described, files, own.digest]), [f"{why}" for why in own.reasons]
+        libraries, reasons = self._libraries if self.job.config.job.plugins else ("", [])
+        return _digest([described, files, libraries]), reasons
+
+    @cached_property
+    def _libraries(self) -> tuple[str, list[str]]:
+        from forkrun.modules.program.outside import library_outside
+
+        paths = [Path(plugin_path(plugin)) for plugin in self.job.config.job.plugins]
+        data = [path.read_bytes() for path in paths if path.is_file()]
+        reasons = [
+            f"{path.name} calls {what}"
+            for path, each in zip(paths, data, strict=False)
+            if (what := library_outside(each)) and not _is_ours(path)
+        ]
+        reasons += [
+            f"{path.name} was changed while the job was prepared"
+            for path in paths
+            if path.is_file() and path.stat().st_mtime > self.job.start_s
+        ]
+        return _digest([hashlib.sha256(each).hexdigest() for each in data]), reasons
+
+    @cached_property
+    def _code(self) -> dict[str, Dependence]:
+        """By label, what the code of modules in Python depends on."""
+        if not self.job.schedule.modules:
+            return {}
+        from forkrun.modules.program.dependence import dependence_of
+
+        return {
+            label: dependence_of(*_values(module.module))
+            for label, module in self.job.schedule.modules.items()
+            if label in self.modules
+        }
+
+    @cached_property
+    def _together(self) -> dict[str, set[str]]:
+        """By label, modules that share something which one of them may change: what one computes
+        may depend on whether the other runs."""
+        reach: dict[int, list[str]] = {}
+        for label, code in self._code.items():
+            for each in code.shared:
+                reach.setdefault(each, []).append(label)
+        found: dict[str, set[str]] = {}
+        for labels in reach.values():
+            if len(labels) > 1 and any(self._code[label].changes for label in labels):
+                for label in labels:
+                    found.setdefault(label, set()).update(labels)
+        return found
+
+
+def _values(module: Any) -> list[Any]:
+    """Code of a user's module: its functions, or its class."""
+    function = getattr(module, "function", None)
+    if type(module).__module__ != "forkrun.modules.functions" or function is None:
+        return [type(module)]
+    others = [getattr(module, name, None) for name in ("params", "weight")]
+    return [_text_of(each) for each in (function, *others)]
+
+
+def _text_of(value: Any) -> Any:
+    """An expression as its text."""
+    is_expression = type(value).__module__ == "forkrun.modules.expressions"
+    return value.text if is_expression else value
+
+
+@functools.cache
+def _version(package: str) -> str:
+    """Version of an installed package; "" if it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+@functools.cache
+def _processor() -> str:
+    """Kind of processor: libraries may compute or compress otherwise on another."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        return next((line for line in file if line.startswith("model name")), "")
+    return ""
+
+
+def _is_ours(path: Path) -> bool:
+    return path.resolve().is_relative_to(Path(_core.__file__).resolve().parent)
+
+
+def _file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

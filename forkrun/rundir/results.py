@@ -1,0 +1,330 @@
+"""Results of a run, each with the digest of all that it depends on, and those that are stored: the
+next run in the directory keeps what has the same digest.
+
+    results.json            of the run that is there: what its results depend on, and which it keeps
+    results/index.json      what is stored: of the last run, and `aside` what it asked for no more
+    results/…               sums of histograms and accumulators; outputs as hard links
+
+What is stored is named by its digest, and believed only with size and checksum (sums), or with size
+and time (outputs). So it does not matter when a process was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from forkrun import _core
+from forkrun.base.durable import remove, sync, write_bytes, write_json
+from forkrun.base.regular_file import read_regular
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, CutCount
+
+SUMS, OUTPUT, CUTFLOW = "sums", "output", "cutflow"
+"""Kinds of results: what an analyzer fills and accumulates; an output; what a path's filters leave.
+"""
+_WORDS = {SUMS: "histogram ", OUTPUT: "output ", CUTFLOW: "cutflow of "}
+_FORM = 1
+"""Version of the two files."""
+
+
+class ResultDigest(Struct, frozen=True):
+    """What a result depends on. `label`: of its module or output, or its path; `parts`: digests by
+    name of what it depends on; `reasons`: why these are not all, so it is always computed."""
+
+    kind: str
+    label: str
+    parts: dict[str, str]
+    reasons: tuple[str, ...] = ()
+    title: str = ""
+    """Name of a histogram, for people."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Which result of the job it is."""
+        return self.kind, self.label
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{_WORDS[self.kind]}{self.title or self.label}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256; "" of what is always computed."""
+        if self.reasons:
+            return ""
+        text = json.dumps([_FORM, self.kind, self.label, self.parts], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class RunResults(Struct, frozen=True):
+    """Content of `results.json`. `results`: of the run, in its order; `kept`: digests of those that
+    are taken from what is stored."""
+
+    results: tuple[ResultDigest, ...] = ()
+    kept: tuple[str, ...] = ()
+    form: int = _FORM
+
+    @classmethod
+    def read(cls, folder: RunDirectory) -> RunResults:
+        """That of a run; empty where it keeps no record."""
+        try:
+            found = msgspec.json.decode(read_regular(folder.results_record), type=cls)
+        except (OSError, ValueError):
+            return cls()
+        return found if found.form == _FORM else cls()
+
+    def write(self, folder: RunDirectory) -> None:
+        """Writes it."""
+        write_json(folder.results_record, msgspec.to_builtins(self), indent=None)
+
+    def keeps(self, kind: str, label: str) -> bool:
+        """Whether a result is taken from what is stored."""
+        return any(r.key == (kind, label) and r.digest in self.kept for r in self.results)
+
+    @property
+    def are_all_kept(self) -> bool:
+        """Whether nothing is computed."""
+        return bool(self.results) and all(result.digest in self.kept for result in self.results)
+
+
+class StoredFile(Struct, frozen=True):
+    """`name`: in the folder of what is stored; `place`: of an output, in that of the outputs, with
+    the time of its last change; `checksum`: of sums."""
+
+    name: str
+    n_bytes: int
+    checksum: int = 0
+    place: str = ""
+    mtime_ns: int = 0
+
+    def is_as_written(self, folder: RunDirectory) -> bool:
+        """Whether it is there, unchanged."""
+        path = folder.stored / self.name
+        try:
+            found = path.stat(follow_symlinks=False)
+            if found.st_size != self.n_bytes:
+                return False
+            if self.place:
+                return found.st_mtime_ns == self.mtime_ns
+            return bool(_core.file_checksum(str(path)) == self.checksum)
+        except Exception:
+            return False
+
+
+class WrittenEvents(Struct, frozen=True):
+    """What children have written of an output. `digest`: of the ids of its events."""
+
+    n_events: int
+    digest: str
+    n_bytes: int
+
+
+class Stored(Struct, frozen=True):
+    """A result that is stored. `computed_s`: when its run ended, since the epoch; `build`: of the
+    forkrun that did it; `merged`: summaries of an output's files;
+    `written`: by dataset what they have to hold; `cutflow`: by dataset and path;
+    `nan_fills`: of its histograms; `aside`: the last run did not ask for it."""
+
+    result: ResultDigest
+    computed_s: float
+    build: str
+    n_events: int
+    events: str
+    """Digest of the ids of the events that it is of."""
+    files: tuple[StoredFile, ...] = ()
+    merged: tuple[dict[str, Any], ...] = ()
+    written: dict[int, WrittenEvents] = {}
+    cutflow: dict[int, dict[str, list[CutCount]]] = {}
+    nan_fills: dict[str, int] = {}
+    aside: bool = False
+
+    @property
+    def digest(self) -> str:
+        """Digest of all that it depends on."""
+        return self.result.digest
+
+
+class Store(Struct, frozen=True):
+    """What is stored in a run directory, by digest."""
+
+    results: tuple[Stored, ...] = ()
+    form: int = _FORM
+
+    @classmethod
+    def read(cls, folder: RunDirectory) -> Store:
+        """Nothing where there is none, or where it is damaged."""
+        try:
+            if folder.stored.is_symlink():
+                return cls()
+            found = msgspec.json.decode(read_regular(folder.stored / _INDEX), type=cls)
+        except (OSError, ValueError):
+            return cls()
+        return found if found.form == _FORM else cls()
+
+    def good(self, folder: RunDirectory) -> dict[str, Stored]:
+        """By digest, what is there as it was written."""
+        checked: dict[StoredFile, bool] = {}
+        for stored in self.results:
+            for file in stored.files:
+                if file not in checked:
+                    checked[file] = "/" not in file.name and file.is_as_written(folder)
+        return {s.digest: s for s in self.results if s.digest and all(checked[f] for f in s.files)}
+
+    def write(self, folder: RunDirectory) -> None:
+        """Writes the index, then removes files that nothing in it names."""
+        write_json(folder.stored / _INDEX, msgspec.to_builtins(self), indent=None)
+        named = {_INDEX, *(file.name for stored in self.results for file in stored.files)}
+        for entry in os.listdir(folder.stored):
+            if entry not in named:
+                remove(folder.stored / entry)
+
+    def after(self, now: Sequence[Stored]) -> Store:
+        """With the results of a run in place of those before: what it did not ask for is aside
+        once, then gone."""
+        wanted = {stored.digest for stored in now}
+        others = (s for s in self.results if s.digest not in wanted and not s.aside)
+        return Store((*now, *(replace(stored, aside=True) for stored in others)))
+
+
+_INDEX = "index.json"
+
+
+def store_bytes(
+    folder: RunDirectory, kind: str, pieces: Iterable[bytes | memoryview]
+) -> StoredFile:
+    """Stores the sums of a run."""
+    data = b"".join(pieces)
+    name = f"{hashlib.sha256(data).hexdigest()[:24]}.{kind}"
+    folder.stored.mkdir(exist_ok=True)
+    write_bytes(folder.stored / name, data)
+    return StoredFile(name, len(data), _core.crc32c(data, 0))
+
+
+def store_output(folder: RunDirectory, file: Path, digest: str) -> StoredFile | None:
+    """Stores a file of the outputs, as another name of it; None where the disk has no such
+    names."""
+    place = str(file.relative_to(folder.output))
+    name = hashlib.sha256(f"{digest} {place}".encode()).hexdigest()[:24] + ".output"
+    folder.stored.mkdir(exist_ok=True)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(folder.stored / name)
+        os.link(file, folder.stored / name, follow_symlinks=False)
+        found = (folder.stored / name).stat()
+    except OSError:
+        return None
+    return StoredFile(name, found.st_size, 0, place, found.st_mtime_ns)
+
+
+def take_output(folder: RunDirectory, file: StoredFile) -> None:
+    """Brings a stored file back to the outputs. Raises OSError."""
+    final = folder.output / file.place
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(final)
+    os.link(folder.stored / file.name, final, follow_symlinks=False)
+    sync(final.parent)
+
+
+def summed_cutflows(commits: Sequence[Commit]) -> dict[int, dict[str, list[CutCount]]] | None:
+    """By dataset and path, the exact sums over commits; None if not all have counted the same."""
+    found: dict[int, dict[str, list[list[CutCount]]]] = {}
+    for commit in commits:
+        for path, counts in (commit.cutflow or {}).items():
+            found.setdefault(commit.dataset, {}).setdefault(path, []).append(counts)
+    n_commits = {n: sum(c.dataset == n for c in commits) for n in found}
+    summed: dict[int, dict[str, list[CutCount]]] = {}
+    for dataset, paths in found.items():
+        for path, parts in paths.items():
+            same = {tuple((c.after, c.weights is None) for c in part) for part in parts}
+            if len(same) > 1 or len(parts) != n_commits[dataset]:
+                return None
+            of_dataset = summed.setdefault(dataset, {})
+            of_dataset[path] = [_summed(column) for column in zip(*parts, strict=True)]
+    return summed
+
+
+def _summed(counts: Sequence[CutCount]) -> CutCount:
+    weights = None
+    if counts[0].weights is not None:
+        total = _core.ExactSums(2, 1)
+        for count in counts:
+            words = np.array(count.weights, dtype=np.uint64)
+            total.merge(_core.ExactSums.unpacked(words, 2, 1))
+        weights = total.packed().tolist()
+    n_events, n_missing = sum(c.n_events for c in counts), sum(c.n_missing for c in counts)
+    return CutCount(counts[0].after, n_events, weights, n_missing)
+
+
+class Counts(Struct, frozen=True):
+    """Cutflows of a commit, or kept of an earlier run."""
+
+    dataset: int
+    cutflow: Mapping[str, list[CutCount]]
+    n_units: int = 0
+    is_kept: bool = False
+
+
+class Earlier(Struct, frozen=True):
+    """What a run shows of earlier ones. `run`: what it has, empty if nothing is kept."""
+
+    run: RunResults = RunResults()
+    kept: tuple[Stored, ...] = ()
+
+    @classmethod
+    def read(cls, folder: RunDirectory) -> Earlier:
+        """That of a run."""
+        run = RunResults.read(folder)
+        if not run.kept:
+            return cls()
+        stored = {each.digest: each for each in Store.read(folder).results}
+        return cls(run, tuple(stored[digest] for digest in run.kept if digest in stored))
+
+    def counts(self, ledger: Sequence[Commit]) -> Sequence[Commit | Counts]:
+        """Cutflows of the run's paths: of commits, but for those that are kept."""
+        if not self.run.kept:
+            return ledger
+        wanted = [r.label for r in self.run.results if r.kind == CUTFLOW]
+        kept = {path for each in self.kept for flows in each.cutflow.values() for path in flows}
+        own = [
+            Counts(c.dataset, {p: n for p, n in (c.cutflow or {}).items() if p not in kept}, 0)
+            for c in ledger
+        ]
+        before = [
+            Counts(dataset, flows, 0, True)
+            for each in self.kept
+            for dataset, flows in each.cutflow.items()
+        ]
+        paths = {p for c in (*own, *before) for p in c.cutflow if p.partition("@")[0] in wanted}
+        order = sorted(paths, key=lambda p: ("@" in p, wanted.index(p.partition("@")[0]), p))
+        return [replace(c, cutflow={p: c.cutflow[p] for p in order if p in c.cutflow}) for c in
+                (*own, *before)]  # fmt: skip
+
+    def written(self, label: str) -> dict[int, WrittenEvents] | None:
+        """By dataset what a kept output has to hold; None of one that is not kept."""
+        own = (s for s in self.kept if s.result.key == (OUTPUT, label))
+        return next((stored.written for stored in own), None)
+
+    def has_output(self, label: str) -> bool:
+        """Whether the run has an output that a ledger knows: it may be that of the run before."""
+        return not self.run.kept or any(r.key == (OUTPUT, label) for r in self.run.results)
+
+    def nan_fills(self, found: Mapping[str, int]) -> dict[str, int]:
+        """Values filled that are NaN, by histogram. `found`: in commits."""
+        if not self.run.kept:
+            return dict(found)
+        kept = {each.result.label for each in self.kept if each.result.kind == SUMS}
+        own = {r.label for r in self.run.results if r.kind == SUMS} - kept
+        mine = {n: k for n, k in found.items() if n.partition("/")[0].partition("@")[0] in own}
+        return mine | {name: n for each in self.kept for name, n in each.nan_fills.items()}
