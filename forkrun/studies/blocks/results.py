@@ -44,7 +44,7 @@ def read_results(
 
     def events_in(label: str) -> EventIds:
         found = form.read(str(run.merged(label, suffix=form.suffix)), tree, names)
-        return np.stack([np.asarray(found[name]).astype(np.uint64) for name in names], axis=1)
+        return np.stack([ids_of(found[name]) for name in names], axis=1)
 
     products = str(run.merged(PRODUCTS, suffix=form.suffix))
     parts = sorted((folder / "units").glob("*/histograms.bin"))
