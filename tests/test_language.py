@@ -39,6 +39,7 @@ CLEAN_ROOMS = (
     "forkrun/conditions",
     "forkrun/config",
     "forkrun/fork",
+    "forkrun/plan",
 )
 """Rooms whose code has been read through: no word of translated English comes back."""
 FOREIGN_IN_CODE = re.compile(r"\b(anew|behind|beside|whatever|whoever|go(es)? on)\b")

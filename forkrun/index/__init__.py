@@ -1,4 +1,4 @@
-"""What the input files hold: entries, lumis, clusters and branches, read outside the parent.
+"""Contents of the input files: entries, lumis, clusters and branches, read outside the parent.
 
 Names are imported when they are first used: the helper process that reads files needs few of them,
 and its start is a large part of a small job."""

@@ -33,14 +33,14 @@ class IndexCache(Struct, frozen=True):
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
         """Jobs at the same time see all of it or nothing. It is not synced: half an index after the
-        machine failed is none, and is made anew. Not of a file that was replaced since it was
+        machine failed is none, and is made again. Not of a file that was replaced since it was
         read."""
         place = self._place(request)
         if place is not None and _is_of(index, request):
             _write(place, index)
 
     def find_result(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """What was kept for a request that names all that its result depends on."""
+        """Kept result of a request, which names all that the result depends on."""
         return _read(self._named(request))
 
     def keep_result(self, request: dict[str, Any], result: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ _CHECK_BYTES = 4
 
 
 def _check(data: bytes | memoryview) -> bytes:
-    """What is written before it."""
+    """Head that is written before it."""
     return _core.crc32c(data).to_bytes(_CHECK_BYTES)
 
 

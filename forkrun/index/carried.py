@@ -1,5 +1,5 @@
-"""Whether what the input files hold beside their events can be carried to outputs: known before the
-first event, not after the last."""
+"""Whether other trees and objects of the input can be carried to outputs: known before the first
+event, not after the last."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
 def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
     problems = [f"{file.path}: {line}" for file in index for line in file.beside.problems]
     if problems:
-        remedy = "make outputs without what the input has beside events: merge.carry = false"
+        remedy = "make outputs without other trees and objects of the input: merge.carry = false"
         raise InputError("; ".join([*problems, remedy]))
     files = _first_of_each_kind(index, config.merge.keep_first)
     if len(files) > 1 or any(file.beside.may_refer for file in index):

@@ -1,4 +1,4 @@
-"""What messages say of names that are no columns."""
+"""Messages about names that are no columns."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ColumnNames(Struct, frozen=True):
         return replace(self, others={**self.others, **dict.fromkeys(names, why)})
 
     def no_column(self, name: str) -> str:
-        """What there is of this name, or around it, and why it is no column; "": nothing."""
+        """Why a name that the input has is no column; "" if the input does not have it."""
         branch = name if name in self.others else name.partition(".")[0]
         if branch not in self.others or (branch != name and branch in self.holders):
             return ""
@@ -76,7 +76,7 @@ class ColumnNames(Struct, frozen=True):
     def missing(
         self, name: str, known: Iterable[str], who: str = "neither the input nor a module has"
     ) -> str:
-        """What is said of a name that is none of the `known` columns and collections."""
+        """Message about a name that is none of the `known` columns and collections."""
         return self.no_column(name) or f'{who} "{name}"{self.hint(name, known)}'
 
     def hint(self, name: str, known: Iterable[str]) -> str:

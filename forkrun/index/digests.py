@@ -22,15 +22,15 @@ def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, s
 
 
 def input_name(file: FileIndex) -> str:
-    """What a file is called among digests. A remote file is the same on another server: its UUID
-    and size name it."""
+    """Name of a file among digests. A remote file is the same on another server: its UUID and size
+    name it."""
     if not is_url(file.path):
         return file.name
     return f"{file.uuid}, {file.n_bytes} bytes" + f": {file.tree}" * bool(file.tree)
 
 
 def friend_name(file: FriendFile) -> str:
-    """What a friend's file is called among digests."""
+    """Name of a friend's file among digests."""
     return f'friend "{file.tree}" in {file.path}'
 
 

@@ -54,7 +54,7 @@ class Duplicates(Struct, frozen=True):
     parts: Sequence[RangePart] = ()
 
     def text(self) -> str:
-        """What is there twice."""
+        """Events that are there twice."""
         assert self.example is not None
         run, lumi, event, first, again = self.example
         n = f"{self.n_events:,} events are" if self.n_events > 1 else "1 event is"
@@ -202,7 +202,7 @@ def _request(
 def _answers(
     index: Sequence[FileIndex], requests: Sequence[dict[str, Any]], cache: IndexCache
 ) -> list[dict[str, Any]]:
-    """What helpers found, or have found before."""
+    """Results of helpers, from now or from before."""
     answers, todo, keys = [], [], {}
     for number, request in enumerate(requests):
         identities = [index[int(n)].identity for n in request["paths"]]

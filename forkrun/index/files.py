@@ -59,7 +59,7 @@ def input_files_or_gaps(source: SourceConfig) -> list[str]:
 def expand(patterns: Iterable[str], prefixes: Sequence[str]) -> list[str]:
     """Paths and URLs of the files that are there; on servers of those that were listed before, if
     they were."""
-    return [f for pattern in patterns for f in _expand(pattern, [], "", prefixes, anew=False)]
+    return [f for pattern in patterns for f in _expand(pattern, [], "", prefixes, again=False)]
 
 
 def _listed(path: Path) -> list[str]:
@@ -73,14 +73,14 @@ def _listed(path: Path) -> list[str]:
 
 
 def _expand(
-    pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str], *, anew: bool = True
+    pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str], *, again: bool = True
 ) -> list[str]:
     if is_url(pattern):
-        return _on_servers(pattern, problems, remedy, anew)
+        return _on_servers(pattern, problems, remedy, again)
     if prefixes:
         first, *others = prefixes
         name = pattern.lstrip("/") if first.endswith("/") else pattern
-        found = _on_servers(known_as(first + name), problems, remedy, anew)
+        found = _on_servers(known_as(first + name), problems, remedy, again)
         names = [url.removeprefix(public_url(first)) for url in found]
         return [known_as("|".join([first + n, *(p + n for p in others)])) for n in names]
     if not os.path.exists(pattern) and glob.has_magic(pattern):
@@ -95,12 +95,12 @@ def _expand(
     return [os.path.abspath(pattern)]
 
 
-def _on_servers(url: str, problems: list[str], remedy: str, anew: bool) -> list[str]:
+def _on_servers(url: str, problems: list[str], remedy: str, again: bool) -> list[str]:
     """A URL, or those that a pattern stands for."""
     if not is_remote_pattern(url):
         return [url]
     try:
-        found = files_of_pattern(url, anew=anew)
+        found = files_of_pattern(url, again=again)
     except InputError as error:
         problems.append(str(error))
         return []
@@ -126,7 +126,7 @@ def _unreadable(path: str, remedy: str) -> str:
 
 
 def _sibling(path: str) -> str:
-    """What its folder has instead: a file with a name like it."""
+    """Similar name in its folder, or ""."""
     folder, name = os.path.split(path)
     try:
         close = close_to(name, islice(os.listdir(folder or "."), _MOST_SIBLINGS))

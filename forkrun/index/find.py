@@ -17,7 +17,7 @@ from forkrun.index.read import ask_workers
 
 
 class EventId(NamedTuple):
-    """What names an event of the input."""
+    """Ids of an event of the input."""
 
     run: int
     lumi: int

@@ -183,7 +183,7 @@ def as_columns(file: FileIndex, prefix: str) -> FileIndex:
 
 
 def with_events(files: Sequence[FileIndex]) -> Sequence[FileIndex]:
-    """Those that say which branches there are; the first if none has events."""
+    """Files that say which branches there are; the first if none has events."""
     return [file for file in files if file.n_entries] or files[:1]
 
 
@@ -194,7 +194,7 @@ def _has_ids(file: FileIndex, ids: IdBranches) -> bool:
 def _columns(
     files: Sequence[FileIndex], ids: set[str], prefix: str, index: Sequence[FileIndex]
 ) -> dict[str, Branch]:
-    """Those that can be read, without ids. A counter that the input has as well is left out: the
+    """Branches that can be read, without ids. A counter that the input has as well is left out: the
     columns that it counts are read without it."""
     known = {branch.name for file in index for branch in file.all_branches}
     branches: dict[str, Branch] = {}

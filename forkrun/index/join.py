@@ -1,4 +1,4 @@
-"""What a helper process does to find the partners of entries in a friend."""
+"""Search for the partners of entries in a friend, in a helper process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Friend trees as whoever planned the job found them: a node knows where the entries of its files
-are in them, without the files of other nodes."""
+"""Friend trees as the plan of the job has them: a node knows where the entries of its files are in
+them, without the files of other nodes."""
 
 from __future__ import annotations
 

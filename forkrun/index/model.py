@@ -105,11 +105,11 @@ class Branch(NamedTuple):
 
 
 class BesideEvents(NamedTuple):
-    """What a file holds beside its tree of events. `forms`: digest of names, classes, structures of
-    trees and axes of histograms; `contents`: of these and of what cannot be merged; `problems`:
-    lines on what cannot be carried to an output; `may_refer`: objects may refer to others by
-    numbers of the file, so that ROOT has to know their classes; `trees`: paths of other trees, in
-    the order of the file's keys."""
+    """Trees and objects of a file other than its tree of events. `forms`: digest of names, classes,
+    structures of trees and axes of histograms; `contents`: of these and of what cannot be merged;
+    `problems`: lines on what cannot be carried to an output; `may_refer`: objects may refer to
+    others by numbers of the file, so that ROOT has to know their classes; `trees`: paths of other
+    trees, in the order of the file's keys."""
 
     forms: str = ""
     contents: str = ""
@@ -185,7 +185,8 @@ class FileIndex(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What tells it from others of the input: its path, and the tree if there are several."""
+        """Name that tells it from others of the input: its path, and the tree if there are
+        several."""
         return f"{self.path}: {self.tree}" if self.tree else self.path
 
     @property

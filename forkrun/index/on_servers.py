@@ -23,14 +23,14 @@ def is_remote_pattern(url: str) -> bool:
 
 
 _listed: dict[str, list[str]] = {}
-"""What patterns, as whole URLs, have matched last: a command lists the files of a server once."""
+"""Last matches of patterns, as whole URLs: a command lists the files of a server once."""
 
 
-def files_of_pattern(url: str, *, anew: bool) -> list[str]:
-    """URLs that a pattern matches, sorted; if not `anew`, those that it has matched before. Raises
+def files_of_pattern(url: str, *, again: bool) -> list[str]:
+    """URLs that a pattern matches, sorted; if not `again`, those that it has matched before. Raises
     InputError if its folders cannot be listed."""
     asked = whole_url(url)
-    if anew or asked not in _listed:
+    if again or asked not in _listed:
         ((_, answer),) = ask_workers([{"path": url, "pattern": url}])
         if "error" in answer:
             raise InputError(answer["error"])

@@ -57,12 +57,12 @@ class Partners(Struct, frozen=True, eq=False):
 
     @property
     def first_partner(self) -> int:
-        """That of the first entry; 0 without entries."""
+        """Partner of the first entry; 0 without entries."""
         return int(self.entry[0]) if len(self.entry) else 0
 
     @property
     def last(self) -> Integers:
-        """(n,) the entry behind each stretch."""
+        """(n,) the entry after each stretch."""
         return np.append(self.first[1:], self.n_entries)[: len(self.first)]
 
     @property
@@ -74,7 +74,7 @@ class Partners(Struct, frozen=True, eq=False):
         return bool(np.any(file[1:] < file[:-1]) or np.any(entry[1:][same] < entry[:-1][same]))
 
     def of(self, first: int, last: int) -> list[Entries]:
-        """Those of entries [first, last), in order."""
+        """Partners of entries [first, last), in order."""
         begin = max(int(np.searchsorted(self.first, first, side="right")) - 1, 0)
         places = slice(begin, int(np.searchsorted(self.first, last)))
         columns = (self.first, self.last, self.file, self.entry, self.repeats)

@@ -197,7 +197,7 @@ def _matching(pattern: str, answer: Answer) -> list[str]:
 
 
 def describe_files(wanted: Sequence[tuple[str, str]]) -> list[dict[str, Described]]:
-    """What each file says of the branches of a tree, by name. Raises InputError."""
+    """Branches of a tree in each file, by name. Raises InputError."""
     requests = [{"path": file, "describe": tree} for file, tree in wanted]
     answers = {(r["path"], r["describe"]): answer for r, answer in ask_workers(requests)}
     problems = [f"{each[0]}: {a['error']}" for each in wanted if "error" in (a := answers[each])]

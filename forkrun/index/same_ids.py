@@ -1,4 +1,4 @@
-"""What a helper process does to find events that come again."""
+"""Search for events that come again, in a helper process."""
 
 from __future__ import annotations
 

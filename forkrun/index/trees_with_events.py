@@ -12,12 +12,12 @@ KEY = "source.trees_with_events"
 
 
 def trees_named(patterns: Sequence[str], there: Iterable[str]) -> list[str]:
-    """Those that patterns name, in the order of these, and each in the order of `there`, names of
+    """Trees that patterns name, in the order of these, and each in the order of `there`, names of
     all in the folders of events. Raises ConfigError for patterns without a tree."""
     names = dict.fromkeys(there)
     named = {p: [name for name in names if fnmatchcase(name, p)] for p in patterns}
     problems = [
-        f'{KEY}: "{pattern}": no file has such a tree beside the events{suggestion(pattern, names)}'
+        f'{KEY}: "{pattern}": no file has such a tree with the events{suggestion(pattern, names)}'
         for pattern, found in named.items()
         if not found
     ]

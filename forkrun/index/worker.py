@@ -17,7 +17,7 @@ from forkrun.formats import format_of
 _IDS = ("run_branch", "lumi_branch", "event_branch")
 _LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
 _LARGE = {"carried", "by"}
-"""What is kept of all files, or of all entries."""
+"""Arguments of requests that hold something of all files, or of all entries."""
 _READ_AT_ONCE = 1 << 20
 _S_PER_MB = 1.0  # a hundred times what the id branches take
 
@@ -166,7 +166,7 @@ def weights_of(request: dict[str, Any]) -> tuple[float, float, float]:
 
 
 def check_carried(request: dict[str, Any]) -> int:
-    """Joins what files hold beside their events, as a job will; nothing of it is kept."""
+    """Joins the other trees and objects of files, as a job will; nothing of it is kept."""
     files: list[str] = request["carried"]
     with tempfile.TemporaryDirectory(prefix="forkrun-carried-") as folder:
         scratch = os.path.join(folder, "carried.root")

@@ -1,5 +1,5 @@
 """Where the blocks of a plan end: modules that get few events in a call take most of their time for
-what a call costs whatever it gets. Pure."""
+the fixed cost of a call. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_FILES = 16
 
 
 def borders(plan: Plan, iovs: npt.NDArray[Any] | None, one_lumi: bool) -> dict[str, Flags]:
-    """By reason, (n_units,) whether blocks cannot go on from the unit before: both are of one
+    """By reason, (n_units,) whether blocks cannot continue from the unit before: both are of one
     dataset, of one IOV and, with `one_lumi`, of one lumi. `iovs`: (n_units,), None where they are
     not known."""
     keys: dict[str, npt.NDArray[Any]] = {}
@@ -48,10 +48,10 @@ def _differs(key: npt.NDArray[Any]) -> Flags:
 
 
 class Cuts(Struct, frozen=True, dict=True):
-    """Where the blocks of a plan end. `at`: by reason, for each unit whether it cannot go on with
-    the block of the one before; `block_size`: as it was set, 0 if it was not; `turns`: how children
-    take turns; `labels`: of modules that are called with one lumi after the other, wherever blocks
-    end."""
+    """Where the blocks of a plan end. `at`: by reason, for each unit whether it cannot continue
+    with the block of the one before; `block_size`: as it was set, 0 if it was not; `turns`: how
+    children take turns; `labels`: of modules that are called with one lumi after the other,
+    wherever blocks end."""
 
     plan: Plan
     at: Mapping[str, Flags]
@@ -126,7 +126,7 @@ class Cuts(Struct, frozen=True, dict=True):
         return events_of(self.plan.n_events, of.n_calls)
 
     def warning(self) -> str:
-        """What calls get, why, and what to do; "" if it is enough."""
+        """Number of events per call, the reason, and the remedy; "" if it is enough."""
         if self.are_small:
             return self._warning("modules in Python get", "the time")
         if not self.labels or not self.by_lumi.are_small:
@@ -140,14 +140,14 @@ class Cuts(Struct, frozen=True, dict=True):
         n, n_calls = self.plan.n_events, self.n_calls
         return (
             f"{who} {events_of(n, n_calls)} in a call, {n_calls:,} calls for {plural(n, 'event')}:"
-            f" what a call costs whatever it gets will be most of {time}{self.cause()}"
+            f" the fixed cost of a call will be most of {time}{self.cause()}"
         )
 
     def _who(self) -> str:
         return " and ".join(f'"{label}"' for label in self.labels) or "modules in C++"
 
     def cause(self) -> str:
-        """What keeps blocks small, and what to do; "" if it is not one thing."""
+        """Reason for small blocks, and the remedy; "" if it is not one thing."""
         reasons = [*self.at, "files", *(["block"] if self.block_size else [])]
         left = {reason: self._without(reason) for reason in reasons}
         main = min(left, key=lambda reason: left[reason])

@@ -1,4 +1,4 @@
-"""A plan with more files behind it: units that were planned keep their numbers."""
+"""A plan extended by more files: units that were planned keep their numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from forkrun.plan.model import Plan, Units
 
 
 def extended(plan: Plan, more: Plan, whole: Plan) -> Plan | None:
-    """The units of `plan`, then those of `more`, which is of the files behind; `whole`: a plan of
-    all files, cut anyhow. None if that has the events in another order, because lumis go on in the
-    new files."""
+    """The units of `plan`, then those of `more`, which is of the files after them; `whole`: a plan
+    of all files, cut anyhow. None if that has the events in another order, because lumis continue
+    in the new files."""
     units = _behind(plan.units, more.units, len(plan.files))
     joined = replace(whole, units=units, children=plan.children)
     same = np.array_equal(_entries(joined.units), _entries(whole.units))

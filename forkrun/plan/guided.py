@@ -57,7 +57,7 @@ class UnitSizes(Struct, frozen=True):
 
 
 Clusters = Sequence[Sequence[int]]
-"""For each file: the first entry of each cluster, in order, then the number of entries."""
+"""First entry of each cluster, by file, in order, then the number of entries."""
 
 
 def cut_for_all(

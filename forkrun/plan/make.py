@@ -36,7 +36,7 @@ def make_plan(
 
 
 def select_events(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None = None) -> Selected:
-    """What a job is to process, however it is shared."""
+    """Work of a job, independent of how it is shared."""
     return select(ranges, Selection(mask, config.source.skip_events, config.source.max_events))
 
 
@@ -77,7 +77,7 @@ def order_of(config: JobConfig) -> tuple[EventOrder, str]:
 
 
 def _needs_whole_lumis(config: JobConfig) -> str:
-    """What does; "" if nothing."""
+    """Setting that needs whole lumis; "" if none does."""
     if config.forking.distribution is Distribution.LUMI:
         return 'forking.distribution = "lumi"'
     return next((f'output "{o.label}", per_lumi' for o in config.outputs if o.per_lumi), "")

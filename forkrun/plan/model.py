@@ -47,7 +47,7 @@ class Unit(NamedTuple):
 
 class Stretch(NamedTuple):
     """Consecutive units that a child takes, processes and commits together. `run`, `lumi`: the
-    first; `ranges` : (n_ranges, 3) file, first entry and the one behind the last; `lumis`: run,
+    first; `ranges` : (n_ranges, 3) file, first entry and the one after the last; `lumis`: run,
     lumi, and number of events up to its end, (n_lumis,) each, of one lumi after the other."""
 
     first: int
@@ -95,7 +95,7 @@ class Units(Sequence[Unit]):
 
     @cached_property
     def go_back(self) -> bool:
-        """Whether a file comes again after another one, or an entry after one behind it."""
+        """Whether a file comes again after another one, or an entry after a later one."""
         _, seen, number = np.unique(self.file, return_index=True, return_inverse=True)
         turn = np.argsort(np.argsort(seen))[number]
         is_same = turn[1:] == turn[:-1]
@@ -237,9 +237,9 @@ class Plan(Struct, frozen=True):
     order_reason: str = ""
     """Why it is not "input"."""
     warnings: tuple[str, ...] = ()
-    """What of the input is hardly meant."""
+    """Parts of the input that are hardly meant."""
     notes: tuple[str, ...] = ()
-    """What of it is worth a line."""
+    """Notes on the input, a line each."""
     n_dropped: int = 0
     """Events that are left out because they are in the input before."""
     n_without_partner: int = 0

@@ -22,7 +22,7 @@ _NEAR = 0.1
 
 
 class CarriedFile(NamedTuple):
-    """A file of the input of which outputs get what is beside its events."""
+    """An input file whose other trees and objects outputs get."""
 
     number: int
     path: str
@@ -34,7 +34,7 @@ class Part(Struct, frozen=True):
     """`plan`: units counted from 0, of files that have the same numbers as in the whole plan; the
     paths of others are "". `input_lumis`: events in the whole input of the lumis of these units;
     `friends`: where the entries of its files are in friend trees; `carries`: where a node makes its
-    part of the outputs, the files whose rows beside events this one has; `copies`: by path of a
+    part of the outputs, the files whose rows of other trees this one has; `copies`: by path of a
     file, where to read it instead."""
 
     plan: Plan
@@ -185,7 +185,7 @@ def parts_of(
 
 
 def carriers_of(plan: Plan, borders: Sequence[int], first_file: int = 0) -> dict[int, list[int]]:
-    """By part, the files whose rows beside events it has: of each file from number `first_file` on
+    """By part, the files whose rows of other trees it has: of each file from number `first_file` on
     the first part with events of it, or of a file before it, so that parts in their order have the
     files in theirs. Files of a dataset without any event have none; those with several trees of
     events are in one part."""

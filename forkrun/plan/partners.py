@@ -113,10 +113,10 @@ def _alike(friend: Joined, ranges: LumiRanges | Units, kind: int) -> _Pieces:
         begins, ends = partners.first[chosen], partners.last[chosen]
         (places,) = np.nonzero(ranges.file == file)
         first, last = ranges.first[places], ranges.last[places]
-        behind = np.searchsorted(ends, first, side="right")  # the first that ends behind it
-        counts = np.maximum(np.searchsorted(begins, last) - behind, 0)
+        after = np.searchsorted(ends, first, side="right")  # the first that ends after it
+        counts = np.maximum(np.searchsorted(begins, last) - after, 0)
         of_range = np.repeat(np.arange(len(places)), counts)
-        which = np.arange(len(of_range)) + np.repeat(behind - np.cumsum(counts) + counts, counts)
+        which = np.arange(len(of_range)) + np.repeat(after - np.cumsum(counts) + counts, counts)
         found.append(
             _Pieces(
                 places[of_range],

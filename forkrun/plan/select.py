@@ -12,7 +12,7 @@ from forkrun.plan.lumi_mask import LumiMask, within
 
 
 class Selection(Struct, frozen=True):
-    """What is asked for."""
+    """Selection that a job asks for."""
 
     mask: LumiMask | None = None
     skip_events: int = 0
@@ -20,7 +20,7 @@ class Selection(Struct, frozen=True):
 
 
 class Selected(Struct, frozen=True):
-    """What is selected: ranges of entries in input order, each of one lumi, as columns of equal
+    """Selected events: ranges of entries in input order, each of one lumi, as columns of equal
     length. `digest`: of their events; None if the index does not know it."""
 
     run: Integers

@@ -174,7 +174,7 @@ def test_a_tree_of_other_entries_is_an_error_of_check(tmp_path: Path) -> None:
     assert f'{second}: has no tree "JetSys_new", which other files have' in ended.err
     ended = forkrun("check", job(tmp_path, [first, second], ["JetSys_dwn"]), cwd=tmp_path)
     assert ended.code == 2
-    assert '"JetSys_dwn": no file has such a tree beside the events; did you mean' in ended.err
+    assert '"JetSys_dwn": no file has such a tree with the events; did you mean' in ended.err
 
 
 @pytest.mark.slow
