@@ -30,11 +30,11 @@ SOURCE = BUILD / "source"
 DIST = Path("dist")
 
 
-def run(*command: object, **variables: str) -> str:
+def run(*command: object, cwd: Path | None = None, **variables: str) -> str:
     """Output of a command, which ends this program if it fails."""
     words = [str(word) for word in command]
     environment = {**os.environ, **variables}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, cwd=cwd)
     if done.returncode:
         sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -105,16 +105,19 @@ def install_and_run(python: str, wheel: Path, folder: Path) -> tuple[float, floa
     shutil.rmtree(folder, ignore_errors=True)
     run(python, "-m", "venv", folder / "env")
     binaries = (folder / "env/bin").resolve()
+    config = Path("configs/nanoaod.toml").resolve()
     begin = time.monotonic()
     run(binaries / "python", "-m", "pip", "install", "--quiet", wheel, PATH=str(binaries))
     installed = time.monotonic()
-    sample, output = folder / "in.root", folder / "run"
-    command = (binaries / "forkrun",)
-    run(*command, "sample", sample, "--events", 2000, "--lumis", 3, "--quiet", PATH=str(binaries))
-    job = ("run", "configs/nanoaod.toml", sample, "--children", 2, "-o", output, "--quiet")
-    run(*command, *job, PATH=str(binaries))
+
+    def forkrun(*arguments: object) -> None:
+        """Runs in the trial's folder: in that of the sources, Python would take them."""
+        run(binaries / "forkrun", *arguments, "--quiet", cwd=folder, PATH=str(binaries))
+
+    forkrun("sample", "in.root", "--events", 2000, "--lumis", 3)
+    forkrun("run", config, "in.root", "--children", 2, "-o", "run")
     done = time.monotonic()
-    if not (output / "output/events.root").is_file():
+    if not (folder / "run/output/events.root").is_file():
         sys.exit(f"{wheel}: the first job wrote no output")
     return installed - begin, done - installed
 
@@ -122,7 +125,7 @@ def install_and_run(python: str, wheel: Path, folder: Path) -> tuple[float, floa
 def main() -> None:
     """Builds and tries the wheels of the versions that the command line names."""
     take_sources()
-    slow, is_busy = [], os.getloadavg()[0] > (os.cpu_count() or 1) + 1
+    slow, is_busy = list[str](), os.getloadavg()[0] > (os.cpu_count() or 1) + 1
     for version, python in interpreters(sys.argv[1:]).items():
         wheel = build(python, version)
         if "forkrun/_core.pyi" not in zipfile.ZipFile(wheel).namelist():

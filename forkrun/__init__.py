@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from forkrun.monitoring.live.notebook import RunningJob
     from forkrun.parent.result import Result
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Analyzer",

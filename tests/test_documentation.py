@@ -92,7 +92,9 @@ def test_the_documentation_stays_short() -> None:
 
 
 def test_entries_of_the_changelog_are_short_and_have_a_kind() -> None:
-    released = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition(RELEASES)[2]
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    head, _, released = text.partition(RELEASES)
+    assert "\n- " not in head, "a change is a fragment in changes/, CONTRIBUTING.md says how"
     lines = released.splitlines()
     entries = [line for line in lines if line.startswith("- ")]
     assert [line for line in entries if len(line) > 120] == []
