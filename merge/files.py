@@ -16,6 +16,7 @@ from forkrun.base.arguments import (
 from forkrun.base.durable import published, refuse_remote
 from forkrun.base.input_files.same_files import repeated
 from forkrun.base.input_files.urls import know_given_urls, known_as
+from forkrun.config.remote_cache import use_remote_cache
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
 
@@ -59,6 +60,7 @@ def merge_files(
         raise ConfigError(f'merge: format "{format}" must be ttree or rntuple')
     know_given_urls()
     files = list(map(known_as, listed_files(_CALL, "inputs", inputs)))
+    use_remote_cache(files)
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
     if compression is not None:
         check_text(_CALL, "compression", compression)

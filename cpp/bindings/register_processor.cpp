@@ -287,6 +287,7 @@ and gives its values as `read_columns`; `read_ids` gives run, lumi and number of
                     "that the columns of a block took at most")
       .def_readonly("read_calls", &UnitResult::read_calls)
       .def_readonly("read_bytes", &UnitResult::read_bytes)
+      .def_readonly("cached_bytes", &UnitResult::cached_bytes)
       .def_readonly("n_blocks", &UnitResult::n_blocks);
   py::class_<UnitToDo>(module, "UnitToDo")
       .def(py::init(&make_unit), py::arg("number"), py::arg("run"), py::arg("lumi"),

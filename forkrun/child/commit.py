@@ -60,6 +60,7 @@ def commit_stretch(
         cpu_s=result.cpu_s,
         read_calls=result.read_calls,
         read_bytes=result.read_bytes,
+        cached_bytes=result.cached_bytes,
         block_size=block_size,
         cutflow=cutflow,
         accumulators=accumulators,

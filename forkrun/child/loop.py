@@ -27,6 +27,8 @@ from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger_writer import Ledger
 from forkrun.schedule.job_schedule import processor_settings
 
+_AWAY = "{} did not answer: its files were read from this machine's cache, as they were before"
+
 
 def run_child(work: Work, child: int, assignment: Assignment) -> int:
     """The body of a forked child. Gives its exit code; an error is left in its note."""
@@ -84,7 +86,8 @@ def _note(work: Work, child: int, before: State) -> None:
     may have."""
     has_children = work.job.config.forking.children
     lost = lost_states(work.job.schedule.modules, before) if has_children else ()
-    for text in [*take_notes(), *lost]:
+    away = (_AWAY.format(server) for server in _core.take_unanswered_servers())
+    for text in [*take_notes(), *lost, *away]:
         work.timeline.record("warning", child=child, pid=os.getpid(), text=text)
 
 

@@ -38,6 +38,7 @@ GROUPS = {
     },
     "files": {
         "convert": "write trees as RNTuples, or RNTuples as trees",
+        "cache": "show, clear or fill the cache of remote files",
         "sample": "write a NanoAOD-like sample",
     },
     "studies": {
@@ -54,6 +55,7 @@ GROUPS = {
 }
 COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 _FOLDERS = {
+    **dict.fromkeys(("cache", "columns"), "files"),
     **dict.fromkeys(("report", "compare", "export", "plot", "top"), "reports"),
     **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
 }

@@ -72,10 +72,16 @@ def anchored_plugin(plugin: str, folder: Path) -> str:
     return anchored(plugin, folder) if "/" in plugin or "." in plugin else plugin
 
 
+def anchored_cache(cache: str, folder: Path) -> str:
+    """A folder made absolute; a word of source.cache stays."""
+    return anchored(cache, folder) if "/" in cache else cache
+
+
 _ANCHORS: dict[tuple[str, str], Callable[[str, Path], str]] = {
     ("job", "plugins"): anchored_plugin,
     ("source", "files"): anchored,
     ("source", "list"): anchored,
+    ("source", "cache"): anchored_cache,
     ("source", "lumi_mask"): anchored,
     ("friends", "files"): anchored,
     ("datasets", "files"): anchored,

@@ -24,6 +24,7 @@ from forkrun.config.section import AtMost, Section
 _NAMED = {
     section.Texts: "text or list of texts",
     section.Size: "size",
+    section.ShareOrSize: "share or size",
     section.Duration: "time",
 }
 _PLAIN = {bool: "`true` or `false`", int: "integer", float: "number", str: "text"}

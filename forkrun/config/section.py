@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,6 +15,16 @@ from forkrun.base.quantities import parse_duration, parse_size
 def one_or_many(value: object) -> object:
     """A list, of which one text may stand for a list of one."""
     return [value] if isinstance(value, str) else value
+
+
+def share_or_size(value: object) -> object:
+    """`"5%"` stays; sizes become bytes. Raises ValueError."""
+    if isinstance(value, str) and re.fullmatch(r"(100|[1-9]?\d)%", value):
+        return value
+    size = parse_size(value)
+    if not isinstance(size, int) or size < 0:
+        raise ValueError('a share of the free space, "5%", or a size, "20 GB"')
+    return size
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ Positive = Annotated[int, Field(strict=True, ge=1), _ENTRIES]
 _SIZE = at_most((1 << 63) - 1, "addresses have 63 bits")
 _TIME = at_most(1_000_000_000, "that is 31 years; leave the limit out")
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1), _SIZE]
+ShareOrSize = Annotated[int | str, BeforeValidator(share_or_size)]
 Duration = Annotated[
     float, BeforeValidator(parse_duration), Field(ge=0, allow_inf_nan=False), _TIME
 ]

@@ -11,7 +11,7 @@ from forkrun.config.branches import BranchesRule
 from forkrun.config.choices import Duplicates, EventOrder
 from forkrun.config.friends import FriendConfig
 from forkrun.config.runs import Runs
-from forkrun.config.section import Count, Positive, Section, Texts, one_or_many
+from forkrun.config.section import Count, Positive, Section, ShareOrSize, Texts, one_or_many
 
 CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
 
@@ -36,6 +36,12 @@ class SourceConfig(Section):
     prefixes: Texts = ()
     """Beginnings of URLs, the best first: files are names below each of them
     (docs/remote.md#replicas)."""
+    cache: Annotated[str, Field(pattern=r"^(auto|on|off)$|^[^:]*/[^:]*$")] = "auto"
+    """Where bytes of remote files that were read are kept: `"auto"`: in forkrun's cache, unless
+    other machines see that disk; `"on"`: there, too; `"off"`; or a folder (with a `/`), which users
+    may share (docs/remote.md#the-cache)."""
+    cache_limit: ShareOrSize = "5%"
+    """Largest size of that cache, or its share of the free space."""
     tree: str = "Events"
     """The tree of events with its folders (`"folder/Events"`): its newest cycle, or `"Events;2"`. A
     pattern takes several trees of a file (docs/configuration.md#several-trees-of-a-file)."""

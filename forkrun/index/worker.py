@@ -49,6 +49,8 @@ def answer(request: Request) -> Answer:
             from forkrun.index.on_servers import matches
 
             return {"matches": matches(request["pattern"])}
+        if "fill" in request:
+            return {"filled": _core.fill_cache(request["path"])}
         if "stats" in request:
             return {"stats": _core.stat_remote(request["stats"])}
         if "describe" in request:

@@ -18,6 +18,7 @@ from forkrun.base.notes import take_notes
 from forkrun.child.hand_out import HandOut
 from forkrun.child.lost_state import lost_states, states_of
 from forkrun.config import Executor, JobConfig
+from forkrun.config.remote_cache import use_remote_cache
 from forkrun.errors import ConfigError, ForkrunError, ForkSafetyError, InputError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.safety import check_safe_to_fork
@@ -83,6 +84,7 @@ def _index(config: JobConfig, found: Findings) -> tuple[JobConfig, list[FileInde
         return config, None
     missing = {problem.partition(": ")[0] for problem in problems}
     files = [file for file in dict.fromkeys(files) if file not in missing]
+    use_remote_cache(files, config.source.cache, config.source.cache_limit)
     index, unreadable = try_index(files, config.source.ids) if files else ([], [])
     if files and not index and (known := with_known_ids(config, files)):
         config = known

@@ -16,6 +16,7 @@ from forkrun.base.notes import take_notes
 from forkrun.conditions import Conditions, prefetch_conditions
 from forkrun.config import EventOrder, JobConfig
 from forkrun.config.anchor import is_url
+from forkrun.config.remote_cache import use_remote_cache
 from forkrun.errors import ConfigError, InputError
 from forkrun.index import (
     FileIndex,
@@ -283,7 +284,9 @@ def index_input(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
 def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) -> list[FileIndex]:
     """`plan`: of these files, with their trees and datasets, where it is known."""
     trees = plan.trees if plan else ()
-    if any(map(is_url, [*files, *(f for each in config.source.friends for f in each.files)])):
+    all_files = [*files, *(f for each in config.source.friends for f in each.files)]
+    use_remote_cache(all_files, config.source.cache, config.source.cache_limit)
+    if any(map(is_url, all_files)):
         share_ends()
     leaves_out = config.recovery.leaves_files_out
     index = index_files(files, config.source.ids, trees=trees, leaves_out=leaves_out)

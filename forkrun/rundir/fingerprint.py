@@ -75,6 +75,8 @@ def fingerprint(
 
 def _leave_out_places(described: dict[str, Any]) -> None:
     """Takes out where remote files are: what they hold is in the digests of the input."""
+    for key in ("cache", "cache_limit"):
+        described.pop(key, None)
     if described.pop("prefixes", None):
         described["files"] = None
     elif described["files"]:

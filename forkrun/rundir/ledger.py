@@ -133,6 +133,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     build: str = ""
     dataset: int = 0
     nan_fills: dict[str, int] = {}
+    cached_bytes: int = 0
 
     @property
     def units(self) -> range:

@@ -14,6 +14,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.base.quantities import plural, size
 from forkrun.config import JobConfig
 from forkrun.config.datasets import DatasetConfig
+from forkrun.config.remote_cache import use_remote_cache
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import OTHER, Described
 from forkrun.index import Branch, FileIndex, input_files, try_index, with_friends
@@ -168,6 +169,7 @@ def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> 
 def _indexed(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
     """With the ids of the job or of its files; without, if there are no such branches."""
     files = input_files(config.source)
+    use_remote_cache(files, config.source.cache, config.source.cache_limit)
     index, problems = try_index(files, config.source.ids)
     if problems:
         config = with_known_ids(config, files) or without_ids(config)

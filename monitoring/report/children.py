@@ -36,6 +36,7 @@ class ChildSummary(Struct, frozen=True):
     cpu_efficiency: float | None
     read_calls: int
     read_bytes: int
+    cached_bytes: int
     peak_pss_bytes: int | None
     peak_uss_bytes: int | None
     end_pss_bytes: int | None
@@ -244,6 +245,7 @@ def _summarize(records: RunRecords, seen: _ByChild, child: int, start_s: float) 
         cpu_efficiency=cpu_s / processing_s / threads if processing_s > 0 else None,
         read_calls=sum(unit.read_calls for unit in units),
         read_bytes=sum(unit.read_bytes for unit in units),
+        cached_bytes=sum(unit.cached_bytes for unit in units),
         **_memory(samples),
     )
 

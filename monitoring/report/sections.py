@@ -233,6 +233,8 @@ def _work(report: Json) -> Iterator[Fact]:
     if ends := balance["end_times"]:
         yield Fact("end", f"the last child {seconds(ends['range_s'])} s after the first")
     reads = f"in {plural(totals['read_calls'], 'call')}, {size(totals['mean_read_bytes'])} each"
+    if totals["cached_bytes"]:
+        reads += f"; of remote files {size(totals['cached_bytes'])} more from this machine's cache"
     yield Fact("read", size(totals["read_bytes"]), reads)
     if totals["events_per_commit"] is not None:
         largest, n = totals["largest_block"], totals["n_commits"]

@@ -89,6 +89,8 @@ class Totals(Struct, frozen=True):
     read_calls: int
     read_bytes: int
     mean_read_bytes: float | None
+    cached_bytes: int
+    """Bytes of remote files that were read from this machine's cache, not from servers."""
     n_commits: int
     events_per_commit: float | None
     largest_block: int
@@ -359,6 +361,7 @@ def _totals(records: RunRecords, phases: Phases, children: tuple[ChildSummary, .
         read_calls=calls,
         read_bytes=read_bytes,
         mean_read_bytes=_ratio(read_bytes, calls),
+        cached_bytes=sum(child.cached_bytes for child in children),
         n_commits=len(records.ledger),
         events_per_commit=_ratio(n_events, len(records.ledger)),
         largest_block=max((line.block_size for line in records.ledger), default=0),

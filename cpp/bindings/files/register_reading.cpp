@@ -3,6 +3,7 @@
 
 #include <pybind11/stl.h>
 
+#include <forkrun/bytes/remote/remote_cache.hpp>
 #include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
@@ -179,6 +180,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> stated_remote(const Strings& 
   return found;
 }
 
+/// Path, name, bytes of the file and on the disk, and last use.
+std::vector<std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>>
+cached_files(const std::string& folder) {
+  std::vector<std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t>> found;
+  for (const auto& each : RemoteCache::entries(folder)) {
+    found.emplace_back(each.path, each.name, each.version.n_bytes, each.n_kept_bytes, each.used_ns);
+  }
+  return found;
+}
+
 py::typing::Optional<py::typing::Dict<
     py::str,
     py::typing::List<py::typing::Tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t>>>>
@@ -270,6 +281,25 @@ it changed last in ns. Raises InputError.)");
       "stat_remote", &stated_remote, py::arg("urls"),
       R"(Bytes of each remote file, and when it changed last in ns; -1 bytes where its server does not
 tell.)");
+  module.def(
+      "fill_cache",
+      [](const std::string& name) {
+        const auto account = fill_cache(name);
+        return std::pair{account.bytes, account.cached_bytes};
+      },
+      py::arg("name"), py::call_guard<py::gil_scoped_release>(),
+      R"(Reads all of a remote file, so that the cache has it: bytes that came from the server, and that
+were there. Raises InputError.)");
+  module.def("cached_files", &cached_files, py::arg("folder"),
+             R"(Files of a cache of remote bytes: path, URL ("": it is damaged), bytes of the remote
+file, bytes on the disk, and when a job used it last, in ns since 1970.)");
+  module.def(
+      "take_unanswered_servers",
+      [] {
+        auto* const cache = RemoteCache::of_job();
+        return cache == nullptr ? Strings{} : cache->take_unanswered();
+      },
+      "Servers, new ones alone, whose files were read from the cache as they do not answer.");
   module.def(
       "read_origins", &read_origins, py::arg("path"),
       R"(Where the rows of a file's carried trees came from: by path of a tree, in the order of its

@@ -29,6 +29,7 @@ struct ByteRange {
 struct ReadAccount {
   std::int64_t calls{};
   std::int64_t bytes{};
+  std::int64_t cached_bytes{};  ///< of a server's file, that were on this machine
 };
 
 /// The bytes of a file that is open for reading. Any thread.

@@ -1,8 +1,8 @@
 """`make bench-remote`: input over a slow link, whole commands with default settings: the dimuon
 analysis and a skim of 5 % with all branches, by root:// and http://, next to uproot and coffea (by
 http://; in coffea's environment) and compiled RDataFrame (by root://). Of a file whose baskets have
-checksums of their own (zlib) and of one whose have none (Zstandard). Counts requests and bytes, and
-says which aims hold."""
+checksums of their own (zlib) and of one whose have none (Zstandard); and again, when it is cached.
+Counts requests and bytes, and says which aims hold."""
 
 from __future__ import annotations
 
@@ -47,16 +47,22 @@ _LEAST_RATIO = {"uproot": 2.0, "coffea": 2.0, "RDataFrame": 5.0}
 _MS_OF_RDATAFRAME = 100.0
 _MOST_MORE_BYTES = 1.05
 _CHILDREN = (1, 8)
+_MOST_AGAIN = 1.15
+"""Time of a second run over the time with a local file."""
+_MOST_BYTES_AGAIN = 20_000
+"""That a server says before it gives a file."""
 
 
 @dataclass
 class Way:
-    """One way to do a job. `best_s`: whole command; `traffic`: of the last one."""
+    """One way to do a job. `cache`: folder, "": none. `best_s`: whole command; `traffic`: of the
+    last one."""
 
     job: str
     name: str
     command: list[str]
     log: Path | None = None
+    cache: Path | str = ""
     best_s: float = float("inf")
     traffic: Traffic = field(default_factory=lambda: Traffic(0, 0))
 
@@ -64,7 +70,7 @@ class Way:
         """Once more."""
         if self.log:
             self.log.write_text("")
-        environment = {**os.environ, "FORKRUN_CACHE": ""}
+        environment = {**os.environ, "FORKRUN_CACHE": str(self.cache)}
         ended: list[subprocess.CompletedProcess[bytes]] = []
         cost = timed(
             lambda: ended.append(
@@ -193,6 +199,26 @@ def children(aims: Aims, job: str, at: Servers, commands: Commands) -> None:
         aims.most(what, n_bytes[1] / n_bytes[0], _MOST_MORE_BYTES)
 
 
+def again(aims: Aims, job: str, local: Path, at: Servers, commands: Commands, n: int) -> None:
+    """A second run, of which the cache has the bytes."""
+    here = Way(job, "forkrun, local file, again", commands.forkrun(job, str(local)),
+               cache=commands.folder / f"{job}-local")  # fmt: skip
+    ways = [
+        Way(job, f"forkrun, {protocol}://, again", commands.forkrun(job, file), log,
+            cache=commands.folder / f"{job}-{protocol}-{local.name}")
+        for protocol, file, log in (("root", at.root, at.root_log), ("http", at.web, at.web_log))
+    ]  # fmt: skip
+    measure([here, *ways], 1)
+    for way in (here, *ways):
+        way.best_s = float("inf")
+    measure([here, *ways], n)
+    show(here)
+    for way in ways:
+        show(way)
+        aims.most(f"{way.name} / local, {job}", way.best_s / here.best_s, _MOST_AGAIN)
+        aims.most(f"{way.name}, {job}: bytes", way.traffic.n_bytes, _MOST_BYTES_AGAIN)
+
+
 def show(way: Way) -> None:
     """One line."""
     traffic = way.traffic
@@ -256,6 +282,7 @@ def of_file(
                     yield {"ms": ms, "job": job, "way": way.name, "s": way.best_s,
                            **way.traffic._asdict()}  # fmt: skip
                 judge(aims, ways, ms, here.best_s, link_s)
+                again(aims, job, local, at, commands, options.repeats)
                 if number == 0:
                     children(aims, job, at, commands)
 

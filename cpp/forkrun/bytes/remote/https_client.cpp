@@ -188,7 +188,9 @@ RemoteProblem HttpsClient::fetch_once(const RangeRequest& request, RangeAnswer& 
                 told_range(request.ranges.front()),
             false};
   }
-  auto problem = problem_of(code, told_status());
+  const auto status = told_status();
+  auto problem = problem_of(code, status);
+  problem.is_answer = (status > 0 && status < server_error) || code == Curl::untrusted_server;
   if (!problem && !answer.is_whole()) {
     problem = {"the answer is shorter than what was asked for", false};
   }

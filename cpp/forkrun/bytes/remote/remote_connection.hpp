@@ -21,6 +21,7 @@ struct RemoteProblem {
   std::string text{};
   bool is_lasting = false;               ///< asking again does not help
   std::optional<RemoteVersion> other{};  ///< which it gave, in place of one that is known
+  bool is_answer = false;                ///< it can be reached, and refuses
 
   explicit operator bool() const { return !text.empty(); }
 };

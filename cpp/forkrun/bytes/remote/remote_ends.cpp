@@ -35,6 +35,7 @@ struct RecordHeader {
   std::int64_t n_file_bytes{};
   std::int64_t modified_ns{};
   std::int64_t n_ranges{};
+  std::int64_t is_cached{};
 };
 
 std::span<std::byte> bytes_of(auto& value) { return std::as_writable_bytes(std::span{&value, 1}); }
@@ -106,7 +107,8 @@ class EndsFile {
                         std::ssize(version.tag),
                         version.n_bytes,
                         version.modified_ns,
-                        std::ssize(ends.ranges)};
+                        std::ssize(ends.ranges),
+                        ends.is_cached ? 1 : 0};
     std::vector<std::byte> record;
     append(record, bytes_of(header));
     append(record, std::as_bytes(std::span{name}));
@@ -170,6 +172,7 @@ class EndsFile {
 
   [[nodiscard]] std::optional<RemoteEnds> read(std::int64_t place, RecordHeader header) const {
     RemoteEnds ends{{header.n_file_bytes, header.modified_ns, ""}};
+    ends.is_cached = header.is_cached != 0;
     auto& tag = ends.version.tag;
     tag.resize(static_cast<std::size_t>(header.n_tag_bytes));
     const auto place_of_tag = std::ssize(bytes_of(header)) + header.n_name_bytes;

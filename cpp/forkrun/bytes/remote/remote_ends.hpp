@@ -16,6 +16,7 @@ struct RemoteEnds {
   RemoteVersion version{};          ///< of the file
   std::vector<ByteRange> ranges{};  ///< in the order of the file
   std::vector<std::byte> bytes{};   ///< of the ranges, one after the other
+  bool is_cached = false;           ///< its server did not answer
 };
 
 /// Ends of remote files, which one process of a job reads for all: in a file that the job's first

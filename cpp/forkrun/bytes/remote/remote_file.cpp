@@ -30,16 +30,23 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
       rates_{replicas_.size()},
       versions_(replicas_.size()),
       shared_{std::make_shared<RemoteRequests>()} {
-  if (knows_ends()) {
-    return;
+  if (!knows_ends()) {
+    const SharedEnds::Turn turn{name_};
+    if (!knows_ends()) {  // nor does a process that had its turn before
+      learn_ends();
+      return;
+    }
   }
-  const SharedEnds::Turn turn{name_};
-  if (!knows_ends()) {  // nor does a process that had its turn before
-    Patience patience;
-    connect_patiently(patience);
-    const auto window = shared_->windows.expect_to_stay(ends_of(version_.n_bytes));
-    insist(patience, 0, [&](std::uint64_t& connection) { return read_ends(window, connection); });
-  }
+  open_cached();
+}
+
+/// From the server, which tells the version of the file; else from the cache.
+void RemoteFile::learn_ends() {
+  Patience patience;
+  connect_patiently(patience);
+  open_cached();
+  const auto window = shared_->windows.expect_to_stay(ends_of(version_.n_bytes));
+  insist(patience, 0, [&](std::uint64_t& connection) { return read_ends(window, connection); });
 }
 
 /// Waits for answers, which are bounded in time.
@@ -58,16 +65,39 @@ RemoteFile::~RemoteFile() {
 bool RemoteFile::knows_ends() {
   for (auto& ends : SharedEnds::of(name_)) {
     version_ = ends.version;
+    is_cached_ = is_cached_ || ends.is_cached;
     if (replicas_.size() == 1) {
       versions_.front().add(version_);
-    } else if (begin_.empty()) {
-      const auto n = std::min<std::size_t>(ends.bytes.size(), n_bytes_compared);
-      begin_.assign(ends.bytes.begin(), ends.bytes.begin() + static_cast<std::ptrdiff_t>(n));
     }
+    know_begin(ends.bytes);
     const Lock lock{shared_->mutex};
     shared_->windows.put(std::move(ends.ranges), std::move(ends.bytes));
   }
   return version_.n_bytes >= 0;
+}
+
+void RemoteFile::open_cached() {
+  auto cached = CachedFile::open(name_, version_);
+  const Lock lock{shared_->mutex};
+  shared_->cached = std::move(cached);
+  if (auto* const cache = is_cached_ ? RemoteCache::of_job() : nullptr) {
+    cache->note_unanswered(name_);
+  }
+}
+
+/// Of a server that cannot be asked for its version: the one that was read last.
+bool RemoteFile::use_cached_version(const std::string& why) {
+  auto* const cache = RemoteCache::of_job();
+  version_ = cache == nullptr ? RemoteVersion{} : cache->known_version(name_);
+  is_cached_ = version_.n_bytes >= 0;
+  if (is_cached_ && replicas_.size() == 1) {
+    versions_.front().add(version_);
+  }
+  if (is_cached_ && cache->note_unanswered(name_)) {
+    say(name_ + ": the server does not answer (" + told({why}) + "); its files are read from " +
+        "this machine's cache, as they were");
+  }
+  return is_cached_;
 }
 
 /// For this process and others.
@@ -75,13 +105,26 @@ RemoteProblem RemoteFile::read_ends(const std::shared_ptr<ReadWindow>& window,
                                     std::uint64_t& connection) {
   Lock lock{shared_->mutex};
   connection = shared_->connections.size();
-  shared_->request(window, lock);
+  if (!shared_->request(window, lock)) {
+    return {"begin and end of the file are not cached"};
+  }
   shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
   if (window->state != ReadWindow::State::here) {
     return window->problem;
   }
-  SharedEnds::add(name_, {version_, window->ranges, window->bytes});
+  SharedEnds::add(name_, {version_, window->ranges, window->bytes, is_cached_});
+  if (is_cached_) {
+    know_begin(window->bytes);
+  }
   return {};
+}
+
+/// By which replicas are known.
+void RemoteFile::know_begin(std::span<const std::byte> bytes) {
+  if (replicas_.size() > 1 && begin_.empty()) {
+    const auto begin = bytes.first(std::min<std::size_t>(bytes.size(), n_bytes_compared));
+    begin_.assign(begin.begin(), begin.end());
+  }
 }
 
 /// Unless there is a connection. \throws InputError
@@ -116,8 +159,13 @@ void RemoteFile::connect_ahead() {
 void RemoteFile::connect_patiently(Patience& patience) {
   while (true) {
     require_hope();
+    const auto* const cache = version_.n_bytes < 0 ? RemoteCache::of_job() : nullptr;
+    if (cache != nullptr && cache->is_unanswered(name_) && use_cached_version("")) {
+      return;
+    }
     std::string texts;
     bool is_lasting = true;
+    bool is_answered = false;
     for (std::size_t n = 0; n < replicas_.size() && (n == 0 || !patience.is_over());
          ++n, replica_ = (replica_ + 1) % replicas_.size()) {
       const auto problem = connect_to(replica_);
@@ -126,6 +174,10 @@ void RemoteFile::connect_patiently(Patience& patience) {
       }
       texts += (texts.empty() ? "" : "; another replica: ") + problem.text;
       is_lasting = is_lasting && problem.is_lasting;
+      is_answered = is_answered || problem.is_answer;
+    }
+    if (version_.n_bytes < 0 && !is_answered && use_cached_version(texts)) {
+      return;
     }
     if (is_lasting || !wait_after({texts}, patience)) {
       give_up(name_ + ": cannot be read: " + told({texts}));
@@ -212,6 +264,9 @@ RemoteProblem RemoteFile::know_version(const RemoteVersion& version, std::size_t
   auto problem = known.take_up(version, replicas_[number].connect, ends);
   if (!ends) {
     version_ = known.first();
+    auto cached = CachedFile::open(name_, version_);
+    const Lock lock{shared_->mutex};
+    shared_->cached = std::move(cached);
   }
   return problem;
 }
@@ -318,12 +373,16 @@ void RemoteFile::expect(std::span<const ByteRange> ranges, ReadAccount& account)
   Lock lock{shared_->mutex};
   keeps_reads_ = false;
   shared_->windows.expect(ranges);
-  if (!shared_->connections.empty()) {
-    shared_->request_ahead(lock);
-  } else if (shared_->windows.next() && !ahead_.joinable()) {
+  request_ahead(lock);
+  shared_->tell(account);
+}
+
+/// What is to be on its way by now. If a connection is needed, another thread makes it.
+void RemoteFile::request_ahead(Lock& lock) {
+  shared_->request_ahead(lock);
+  if (shared_->connections.empty() && shared_->windows.next() && !ahead_.joinable()) {
     ahead_ = std::thread{[this] { connect_ahead(); }};
   }
-  shared_->tell(account);
 }
 
 /// Where the server does not tell versions, or only to the second. \throws InputError
@@ -345,6 +404,7 @@ void RemoteFile::require_same_ends() {
 }
 
 bool RemoteFile::forget_damaged(const ByteRange& range) {
+  drop_cached();
   if (replicas_.size() == 1) {
     require_same_ends();
   }
@@ -379,6 +439,37 @@ bool RemoteFile::forget_unverified(const ByteRange& range) {
   return true;
 }
 
+/// What is read later is cached again in the next job.
+void RemoteFile::drop_cached() {
+  const Lock lock{shared_->mutex};
+  if (shared_->cached) {
+    shared_->cached->drop();
+    shared_->cached = nullptr;
+  }
+}
+
+/// Without a connection: all of it, or nothing.
+bool RemoteFile::take_cached(std::int64_t place, std::span<std::byte> into) {
+  Lock lock{shared_->mutex};
+  const auto kept = shared_->cached;
+  if (!shared_->connections.empty() || !kept) {
+    return false;
+  }
+  if (const auto window = shared_->windows.find(place, into.size()).window) {
+    if (window->state == ReadWindow::State::waiting) {
+      shared_->request(window, lock);
+    }
+    return false;
+  }
+  lock.unlock();
+  if (!kept->take(std::array{RemotePiece{place, into}}, false).empty()) {
+    return false;
+  }
+  lock.lock();
+  shared_->account.cached_bytes += std::ssize(into);
+  return true;
+}
+
 bool RemoteFile::is_here(std::int64_t place, std::size_t n_bytes) const {
   const Lock lock{shared_->mutex};
   const auto window = shared_->windows.find(place, n_bytes).window;
@@ -387,6 +478,9 @@ bool RemoteFile::is_here(std::int64_t place, std::size_t n_bytes) const {
 
 RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into,
                                    std::uint64_t& connection, Patience& patience) {
+  if (take_cached(place, into)) {
+    return {};
+  }
   if (!is_here(place, into.size())) {
     require_hope();
     if (!is_connected()) {
@@ -404,7 +498,7 @@ RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into
   if (is_asked_for) {
     shared_->request(window, lock);
   }
-  shared_->request_ahead(lock);
+  request_ahead(lock);
   const auto begin = std::chrono::steady_clock::now();
   shared_->answered.wait(lock, [&] { return window->state != ReadWindow::State::in_flight; });
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
@@ -414,7 +508,7 @@ RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into
   }
   lock.unlock();                        // bytes that are here stay as they are
   if (is_asked_for && window->stays) {  // the end was damaged on its way
-    SharedEnds::add(name_, {version_, window->ranges, window->bytes});
+    SharedEnds::add(name_, {version_, window->ranges, window->bytes, is_cached_});
   }
   std::memcpy(into.data(), &window->bytes[offset], into.size());
   return {};
@@ -431,8 +525,8 @@ RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte>
   if (own->state == ReadWindow::State::here) {
     std::memcpy(into.data(), own->bytes.data(), into.size());
     if (keeps_reads_ && std::ssize(into) <= most_bytes_kept) {
-      SharedEnds::add(name_, {version_, own->ranges, own->bytes});
-      shared_->windows.put(own->ranges, std::move(own->bytes));
+      SharedEnds::add(name_, {version_, own->ranges, own->bytes, is_cached_});
+      shared_->windows.put(own->ranges, own->bytes);  // which may be on its way to the cache
     }
   }
   return own->problem;

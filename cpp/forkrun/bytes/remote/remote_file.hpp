@@ -22,7 +22,8 @@ namespace forkrun {
 
 /// A file on a server. What is expected to be read is fetched ahead, many pieces with one request,
 /// and the next ones as answers come. Begin and end, where a file says what it holds, are read once
-/// for all processes of a job: one that has them opens the file when it needs more.
+/// for all processes of a job: one that has them opens the file when it needs more. What is cached
+/// on this machine is not asked for; so is all of a file whose server does not answer, as it was.
 /// A connection that fails is made anew, to the next replica if there are several, with pauses that
 /// grow once none has worked, and an end.
 class RemoteFile final : public ByteSource {
@@ -52,6 +53,13 @@ class RemoteFile final : public ByteSource {
   using Lock = RemoteRequests::Lock;
 
   [[nodiscard]] bool knows_ends();
+  void learn_ends();
+  void know_begin(std::span<const std::byte> bytes);
+  void request_ahead(Lock& lock);
+  void open_cached();
+  void drop_cached();
+  [[nodiscard]] bool use_cached_version(const std::string& why);
+  [[nodiscard]] bool take_cached(std::int64_t place, std::span<std::byte> into);
   [[nodiscard]] RemoteProblem read_ends(const std::shared_ptr<ReadWindow>& window,
                                         std::uint64_t& connection);
   using Attempt = std::function<RemoteProblem(std::uint64_t& connection)>;
@@ -87,6 +95,7 @@ class RemoteFile final : public ByteSource {
   std::shared_ptr<RemoteRequests> shared_;
   std::mutex connecting_;
   std::thread ahead_;        ///< makes the first connection
+  bool is_cached_ = false;   ///< its server did not answer when the job asked for its version
   bool keeps_reads_ = true;  ///< nothing but where the file says what it holds was read yet
 };
 

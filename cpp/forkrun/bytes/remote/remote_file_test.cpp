@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -502,6 +503,94 @@ TEST_F(RemoteFileTest, BehindTheEndIsNothing) {
   std::array<std::byte, 10> bytes{};
   EXPECT_EQ(file.read(server.n_bytes, bytes, account), 0);
   EXPECT_EQ(file.read(server.n_bytes - 4, bytes, account), 4);
+}
+
+class CachedRemoteFileTest : public RemoteFileTest {
+ protected:
+  void SetUp() override {
+    auto pattern = (std::filesystem::temp_directory_path() / "cached-XXXXXX").string();
+    folder = ::mkdtemp(pattern.data());
+    ::setenv("FORKRUN_REMOTE_CACHE", ("asked 1000000000 0 " + folder).c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("FORKRUN_REMOTE_CACHE");
+    std::filesystem::remove_all(folder);
+  }
+
+  void read_some(RemoteFile& file) {
+    file.expect(std::array{ByteRange{1 << 20, 5000}, ByteRange{9 << 20, 3 << 20}}, account);
+    expect_bytes(file, 1 << 20, 5000);
+    expect_bytes(file, 10 << 20, 1000);
+    expect_bytes(file, 30 << 20, 100);
+  }
+
+  std::string folder;
+};
+
+TEST_F(CachedRemoteFileTest, TheNextJobAsksForTheVersionAlone) {
+  {
+    auto file = open();
+    read_some(file);
+  }
+  server.requests.clear();
+  account = {};
+  auto file = open();
+  read_some(file);
+  EXPECT_TRUE(server.requests.empty());
+  EXPECT_EQ(server.n_connections, 2);
+  EXPECT_EQ(account.bytes, 0);
+  EXPECT_EQ(account.cached_bytes, (16 << 10) + (512 << 10) + 5000 + (3 << 20) + 100);
+  expect_bytes(file, 40 << 20, 10);
+  EXPECT_EQ(server.requests.size(), 1U);
+}
+
+TEST_F(CachedRemoteFileTest, OfAServerThatDoesNotAnswerTheVersionThatWasReadLastIsRead) {
+  {
+    auto file = open();
+    read_some(file);
+  }
+  server.is_away = true;
+  auto file = open();
+  read_some(file);
+  std::array<std::byte, 10> bytes{};
+  EXPECT_THROW(file.read(40 << 20, bytes, account), UnreadBytes);
+}
+
+TEST_F(CachedRemoteFileTest, AnotherVersionIsReadOfTheServer) {
+  {
+    auto file = open();
+    read_some(file);
+  }
+  server.requests.clear();
+  server.modified_ns = 2;
+  auto file = open();
+  read_some(file);
+  EXPECT_FALSE(server.requests.empty());
+}
+
+TEST_F(CachedRemoteFileTest, WhatIsDamagedIsReadOfTheServerAndKeptByTheNextJob) {
+  std::array<std::byte, 10> bytes{};
+  {
+    auto file = open();
+    server.damages = true;
+    file.read(20 << 20, bytes, account);
+  }
+  server.damages = false;
+  {
+    auto file = open();
+    file.read(20 << 20, bytes, account);
+    EXPECT_NE(bytes[0], byte_at(20 << 20));
+    EXPECT_TRUE(file.forget_damaged({20 << 20, 10}));
+    expect_bytes(file, 20 << 20, 10);
+  }
+  {
+    auto file = open();
+    expect_bytes(file, 20 << 20, 10);
+  }
+  server.requests.clear();
+  auto file = open();
+  expect_bytes(file, 20 << 20, 10);
+  EXPECT_TRUE(server.requests.empty());
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <future>
 
+#include <forkrun/bytes/remote/stretches.hpp>
+
 namespace forkrun {
 
 std::array<ByteRange, 2> ends_of(std::int64_t n_bytes) {
@@ -24,21 +26,41 @@ RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
 }
 
 /// The link does not wait for readers: what is expected next is requested when the answer comes.
-void RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lock) {
-  const auto pieces = window->begin();
-  const auto connection = connections.back();
+bool RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lock) {
+  auto pieces = window->begin();
+  const auto connection = connections.empty() ? nullptr : connections.back();
+  const auto kept = cached;
+  const bool has_checks = connection && connection->has_checks();
   const auto checks =
       window->is_verified() ? RemoteConnection::Checks::always : RemoteConnection::Checks::if_free;
-  account.bytes += window->n_bytes();
   ++n_in_flight;
   lock.unlock();
-  const auto take = [self = shared_from_this(), window](const RemoteProblem& problem) {
+  if (kept) {
+    pieces = kept->take(pieces, has_checks && window->is_verified());
+  }
+  const auto n_bytes = static_cast<std::int64_t>(n_bytes_of(pieces));
+  if (pieces.empty() || !connection) {
+    lock.lock();
+    window->state = pieces.empty() ? ReadWindow::State::here : ReadWindow::State::waiting;
+    account.cached_bytes += pieces.empty() ? window->n_bytes() : 0;
+    --n_in_flight;
+    answered.notify_all();
+    return pieces.empty();
+  }
+  const bool are_checked = window->is_verified() || !has_checks;
+  const auto take = [self = shared_from_this(), window, kept, pieces,
+                     are_checked](const RemoteProblem& problem) {
     Lock answer{self->mutex};
     window->problem = problem;
     window->state = problem ? ReadWindow::State::waiting : ReadWindow::State::here;
     self->answered.notify_all();
     if (!problem) {
       self->request_ahead(answer);
+      if (kept) {  // bytes that are here stay as they are
+        answer.unlock();
+        kept->keep(pieces, are_checked);
+        answer.lock();
+      }
     }
     --self->n_in_flight;
     self->answered.notify_all();
@@ -46,6 +68,9 @@ void RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lo
   const auto n_requests = connection->read(pieces, take, checks);
   lock.lock();
   account.calls += n_requests;
+  account.bytes += n_bytes;
+  account.cached_bytes += window->n_bytes() - n_bytes;
+  return true;
 }
 
 std::optional<FileEnds> RemoteRequests::known_ends(std::int64_t n_bytes) {
@@ -65,12 +90,11 @@ std::optional<FileEnds> RemoteRequests::known_ends(std::int64_t n_bytes) {
 }
 
 void RemoteRequests::request_ahead(Lock& lock) {
-  while (!connections.empty() && !is_closing) {
+  while ((!connections.empty() || cached) && !is_closing) {
     const auto window = windows.next();
-    if (!window) {
+    if (!window || !request(window, lock)) {
       return;
     }
-    request(window, lock);
   }
 }
 

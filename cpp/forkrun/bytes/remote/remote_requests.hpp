@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
+#include <forkrun/bytes/remote/cached_file.hpp>
 #include <forkrun/bytes/remote/read_windows.hpp>
 #include <forkrun/bytes/remote/remote_connection.hpp>
 #include <forkrun/bytes/remote/replica_versions.hpp>
@@ -39,17 +40,20 @@ struct RemoteRequests : std::enable_shared_from_this<RemoteRequests> {
   std::ptrdiff_t n_in_flight = 0;  ///< requests whose answers have not been dealt with
   bool is_closing = false;
   std::string given_up;  ///< why nothing more is asked for: a reader's patience has ended
+  std::shared_ptr<CachedFile> cached;  ///< null: there is none
 
-  /// Asks for a window. Gives up the lock meanwhile: the answer may come at once.
-  void request(const std::shared_ptr<ReadWindow>& window, Lock& lock);
+  /// Asks for a window: what is not cached, of the server. Gives up the lock meanwhile: the answer
+  /// may come at once. False: a connection is needed, and there is none.
+  bool request(const std::shared_ptr<ReadWindow>& window, Lock& lock);
   /// What is to be on its way by now, if there is a connection.
   void request_ahead(Lock& lock);
   /// Begin and end of a file of so many bytes, if they were read.
   [[nodiscard]] std::optional<FileEnds> known_ends(std::int64_t n_bytes);
   void tell(ReadAccount& to) {
-    const auto [calls, bytes] = std::exchange(account, {});
+    const auto [calls, bytes, cached_bytes] = std::exchange(account, {});
     to.calls += calls;
     to.bytes += bytes;
+    to.cached_bytes += cached_bytes;
   }
 };
 

@@ -78,7 +78,9 @@ bool is_lasting(const XrdCl::XRootDStatus& status) {
 }
 
 RemoteProblem problem_of(const XrdCl::XRootDStatus& status) {
-  return status.IsOK() ? RemoteProblem{} : RemoteProblem{told(status), is_lasting(status)};
+  const bool is_answer = is_lasting(status) && status.code != XrdCl::errInvalidAddr;
+  return status.IsOK() ? RemoteProblem{}
+                       : RemoteProblem{told(status), is_lasting(status), std::nullopt, is_answer};
 }
 
 RemoteVersion version_of(const XrdCl::StatInfo& told) {

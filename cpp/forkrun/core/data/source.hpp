@@ -64,10 +64,16 @@ class SourceLane {
   struct Statistics {
     std::int64_t read_calls{};
     std::int64_t read_bytes{};
+    std::int64_t cached_bytes{};  ///< of servers' files, that were on this machine
     Statistics& operator+=(const Statistics& other) {
       read_calls += other.read_calls;
       read_bytes += other.read_bytes;
+      cached_bytes += other.cached_bytes;
       return *this;
+    }
+    friend Statistics operator-(const Statistics& a, const Statistics& b) {
+      return {a.read_calls - b.read_calls, a.read_bytes - b.read_bytes,
+              a.cached_bytes - b.cached_bytes};
     }
   };
   /// Since the lane was made; called between blocks.

@@ -95,6 +95,7 @@ struct UnitResult {
   std::size_t n_column_bytes{};  ///< that the columns of a block took at most
   std::int64_t read_calls{};
   std::int64_t read_bytes{};
+  std::int64_t cached_bytes{};
   std::size_t n_blocks{};
 };
 

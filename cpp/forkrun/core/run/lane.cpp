@@ -433,9 +433,7 @@ Lane::Share Lane::take_share() {
   status_.report();
   const auto now = source_->statistics();
   const auto before = std::exchange(taken_, now);
-  return {std::exchange(digest_, {}),
-          {now.read_calls - before.read_calls, now.read_bytes - before.read_bytes},
-          n_column_bytes()};
+  return {std::exchange(digest_, {}), now - before, n_column_bytes()};
 }
 
 std::size_t Lane::n_column_bytes() const {

@@ -122,9 +122,8 @@ SourceLane& ReadAheadLane::of_block() {
 
 SourceLane::Statistics ReadAheadLane::statistics() const {
   const Lock lock{mutex_};
-  const auto& ahead = turns_.at(1 - loaded_).statistics;
-  const auto now = turns_.at(loaded_).lane->statistics();
-  return {now.read_calls + ahead.read_calls, now.read_bytes + ahead.read_bytes};
+  auto all = turns_.at(loaded_).lane->statistics();
+  return all += turns_.at(1 - loaded_).statistics;
 }
 
 /// With the columns that were asked for last; their memory is used again.

@@ -46,6 +46,7 @@ void UnitInFlight::add(const Lane::Share& share) {
   result.read += share.read;
   result.read_calls += share.statistics.read_calls;
   result.read_bytes += share.statistics.read_bytes;
+  result.cached_bytes += share.statistics.cached_bytes;
   result.n_column_bytes = std::max(result.n_column_bytes, share.n_column_bytes);
 }
 

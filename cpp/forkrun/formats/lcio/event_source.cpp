@@ -32,6 +32,10 @@ WantedMembers members_of_columns(const std::vector<ColumnDescription>& columns,
   return wanted;
 }
 
+SourceLane::Statistics statistics_of(const ReadAccount& account) {
+  return {account.calls, account.bytes, account.cached_bytes};
+}
+
 }  // namespace
 
 /// One block at a time, and what was made of it.
@@ -49,10 +53,9 @@ class EventLane final : public SourceLane {
       }
       pieces.push_back({std::move(file), range.first, range.last});
     }
-    const auto before = events_.account();
+    const auto before = statistics_of(events_.account());
     events_.load(std::move(pieces));
-    statistics_.read_calls += events_.account().calls - before.calls;
-    statistics_.read_bytes += events_.account().bytes - before.bytes;
+    statistics_ += statistics_of(events_.account()) - before;
     load_ids(lumis);
     return ids_;
   }

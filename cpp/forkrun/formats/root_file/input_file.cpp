@@ -262,6 +262,7 @@ FileClasses InputFile::read_classes() const {
 void InputFile::add(const ReadAccount& account) const {
   read_calls_ += account.calls;
   read_bytes_ += account.bytes;
+  cached_bytes_ += account.cached_bytes;
 }
 
 void InputFile::read(std::int64_t offset, std::span<std::byte> into) const {

@@ -13,6 +13,7 @@
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/compression.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/root_file/file_classes.hpp>
 #include <forkrun/formats/root_file/file_outline.hpp>
 
@@ -71,8 +72,10 @@ class InputFile {
   /// What it says of classes; nothing if that is damaged. Any thread.
   [[nodiscard]] const FileClasses& classes() const;
 
-  [[nodiscard]] std::int64_t read_calls() const { return read_calls_; }
   [[nodiscard]] std::int64_t read_bytes() const { return read_bytes_; }
+  [[nodiscard]] SourceLane::Statistics statistics() const {
+    return {read_calls_, read_bytes_, cached_bytes_};
+  }
 
  protected:
   struct WithoutRoot {};
@@ -97,6 +100,7 @@ class InputFile {
   mutable std::mutex with_root_;
   mutable std::atomic<std::int64_t> read_calls_{};
   mutable std::atomic<std::int64_t> read_bytes_{};
+  mutable std::atomic<std::int64_t> cached_bytes_{};
   mutable std::once_flag classes_once_;
   mutable FileClasses classes_;  ///< read when first asked for
 };

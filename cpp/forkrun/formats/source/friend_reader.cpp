@@ -197,7 +197,7 @@ SourceLane::Statistics FriendReader::statistics() const {
   SourceLane::Statistics all;
   for (const auto& each : files_) {
     if (each.own) {
-      all += SourceLane::Statistics{each.own->read_calls(), each.own->read_bytes()};
+      all += each.own->statistics();
     }
   }
   return all;

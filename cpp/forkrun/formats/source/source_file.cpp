@@ -149,7 +149,7 @@ void SourceFile::read_branch(const std::string& name, std::int64_t first, std::i
 }
 
 SourceLane::Statistics SourceFile::statistics() const {
-  SourceLane::Statistics all{file_->read_calls(), file_->read_bytes()};
+  auto all = file_->statistics();
   for (const auto& each : friends_) {
     all += each->statistics();
   }

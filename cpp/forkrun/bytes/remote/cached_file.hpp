@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <forkrun/bytes/remote/remote_cache.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
+#include <forkrun/bytes/remote/remote_version.hpp>
+
+namespace forkrun {
+
+/// Bytes of one version of a remote file on this machine's disk. The file begins with its name and
+/// version; bytes follow at their places in the remote file, with holes between them; last come
+/// records of what is there, with checksums, which are appended once the bytes are written. So a
+/// process may be killed at any moment, and others need not wait for it: what has no record, or
+/// another checksum, is not there. Any thread.
+class CachedFile {
+ public:
+  /// nullptr: nothing is kept of it. Of a version that is not told apart from the next (without
+  /// date and tag, or changed in the last seconds) nothing is.
+  [[nodiscard]] static std::shared_ptr<CachedFile> open(const std::string& name,
+                                                        const RemoteVersion& version);
+  /// What a file of the cache says of itself; without a name: it is none.
+  [[nodiscard]] static CacheEntry describe(const std::string& path);
+
+  ~CachedFile();
+  CachedFile(const CachedFile&) = delete;
+  CachedFile& operator=(const CachedFile&) = delete;
+
+  /// Fills pieces, and gives those that are not there, or parts of them. `needs_checks`: only what
+  /// came with checksums of the link counts.
+  [[nodiscard]] std::vector<RemotePiece> take(std::span<const RemotePiece> pieces,
+                                              bool needs_checks);
+  /// Keeps what came from the server. `are_checked`: with all checksums that its link has.
+  void keep(std::span<const RemotePiece> pieces, bool are_checked);
+  /// Something of it is damaged that was not when it was kept: from now on, and for jobs to come,
+  /// all is read from the server.
+  void drop();
+
+ private:
+  struct Record {
+    std::uint64_t mark{};
+    std::int64_t place{};
+    std::int64_t n_bytes{};
+    std::uint64_t is_checked{};
+    std::array<std::uint64_t, 2> digest{};  ///< of the bytes
+    std::array<std::uint64_t, 2> check{};   ///< of what is before
+
+    [[nodiscard]] std::int64_t end() const { return place + n_bytes; }
+    [[nodiscard]] std::array<std::uint64_t, 2> own_check() const;
+    [[nodiscard]] bool is_sound(std::int64_t n_file_bytes) const;
+  };
+  static_assert(sizeof(Record) == 64);
+
+  CachedFile(RemoteCache& cache, std::string path, const RemoteVersion& version);
+  [[nodiscard]] bool begin(const std::string& name, const RemoteVersion& version);
+  [[nodiscard]] std::int64_t place_of_record(std::int64_t n) const;
+  void read_records();
+  [[nodiscard]] const Record* find(std::int64_t place, bool needs_checks) const;
+  [[nodiscard]] bool read(const Record& record, const RemotePiece& piece) const;
+  [[nodiscard]] std::size_t take_some(const RemotePiece& piece, bool needs_checks);
+  [[nodiscard]] bool write(const RemotePiece& piece, bool is_checked, std::vector<Record>& records);
+  [[nodiscard]] bool append(std::span<const Record> records);
+
+  RemoteCache& cache_;
+  std::string path_;
+  std::int64_t n_bytes_;
+  int descriptor_ = -1;
+  std::atomic<bool> is_own_ = false;  ///< it may be written
+  std::mutex writing_;
+  std::mutex mutex_;  ///< of what follows
+  bool is_dropped_ = false;
+  std::int64_t n_records_ = 0;                ///< that were read
+  std::map<std::int64_t, Record> records_{};  ///< by place
+};
+
+}  // namespace forkrun
