@@ -213,6 +213,29 @@ def test_what_reads_the_time_or_the_environment_is_always_computed(
 
 
 @pytest.mark.slow
+def test_behaviors_of_arrays_count_for_all_results(tmp_path: Path, job: dict[str, Any]) -> None:
+    def write(scale: int) -> None:
+        (tmp_path / "own.py").write_text(
+            "import awkward as ak\nimport forkrun\n"
+            "class Own(ak.Array):\n"
+            f"    def scaled(self): return self * {scale}\n"
+            "ak.behavior['*', 'own'] = Own\n"
+            "def scaled(events): return ak.with_name(events.event, 'own') * 1\n"
+        )
+
+    axes = [{"bins": 6, "low": 0, "high": 600}]
+    entry = {"label": "scaled", "type": f"python:{tmp_path}/own.py:scaled", "kind": "histogram"}
+    job["modules"].append({**entry, "axes": axes})
+    job["paths"]["skim"].append("scaled")
+    write(2)
+    run(tmp_path, job, "-q")
+    write(3)
+    ended = run(tmp_path, job, "--explain")
+    assert "changed: behaviors" in ended.err
+    assert "kept" not in ended.err
+
+
+@pytest.mark.slow
 def test_a_run_of_another_job_is_not_replaced(tmp_path: Path, job: dict[str, Any]) -> None:
     run(tmp_path, job, "-q")
     before = output_digests(tmp_path / "run")

@@ -19,8 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun import _core
+from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
+from forkrun.config.anchor import is_url
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
@@ -207,7 +209,8 @@ class JobResults:
         labels = [each for each in self.modules if each in needed]
         own = {f"{self._word(each)} {each}": self._of_module[each][0] for each in labels}
         reasons = [why for each in labels for why in self._of_module[each][1]]
-        parts = {**self._of_all, **own, **parts}
+        reasons += [*self._doubtful_conditions, *self._behaviors.reasons]
+        parts = {**self._of_all, "behaviors": self._behaviors.digest, **own, **parts}
         return ResultDigest(kind, label, parts, tuple(dict.fromkeys(reasons)))
 
     def _word(self, label: str) -> str:
@@ -237,6 +240,31 @@ class JobResults:
                 ]
             ),
         }
+
+    @cached_property
+    def _doubtful_conditions(self) -> list[str]:
+        """Conditions whose values no digest knows: made by code, or on a server."""
+        conditions = self.job.config.conditions
+        made = [f"condition {c.label} is made by code" for c in conditions if ":" in c.type]
+        described = [each.model_dump(mode="json") for each in conditions]
+        named = [*self.job.schedule.conditions.files(), *leaves(described)]
+        far = dict.fromkeys(text for text in named if isinstance(text, str) and is_url(text))
+        return made + [f"a condition is read from {hide_secrets(text)}" for text in far]
+
+    @cached_property
+    def _behaviors(self) -> Dependence:
+        """What the user's own behaviors of Awkward arrays depend on, which all code may use."""
+        from forkrun.modules.program.dependence import dependence_of
+        from forkrun.modules.program.own_modules import own_file
+
+        awkward = sys.modules.get("awkward")
+        behaviors = getattr(awkward, "behavior", {})
+        own = [
+            (str(key), value)
+            for key, value in list(behaviors.items())
+            if (home := str(getattr(value, "__module__", ""))) == "__main__" or own_file(home)
+        ]
+        return dependence_of(*sorted(own, key=lambda pair: pair[0]))
 
     @cached_property
     def _of_module(self) -> dict[str, tuple[str, list[str]]]:
