@@ -165,7 +165,7 @@ def run_node_here(path: str, number: int) -> tuple[int, str]:
     """What a worker does: exit code of a node's parent, and its error. The parent is asked to end
     when the worker dies."""
     folder = RunDirectory(Path(path))
-    command = [sys.executable, "-m", "forkrun", "node", path, str(number), "--quiet"]
+    command = [sys.executable, "-P", "-m", "forkrun", "node", path, str(number), "--quiet"]
     log = folder.batch_log(number)
     log.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(

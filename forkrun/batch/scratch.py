@@ -39,7 +39,7 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
     except OSError as error:
         raise BatchError(f"batch.scratch: {scratch}: {error.strerror}") from None
     local = RunDirectory(folder / "node")
-    command = [sys.executable, "-m", "forkrun.batch.publishing", local.path, shared.path]
+    command = [sys.executable, "-P", "-m", "forkrun.batch.publishing", local.path, shared.path]
     publisher = subprocess.Popen(
         [*map(str, command), str(every_s)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

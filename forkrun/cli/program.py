@@ -98,7 +98,7 @@ def _take_over(
             for descriptor in files.values():
                 os.set_inheritable(descriptor, True)
             environment |= {name: str(descriptor) for name, descriptor in files.items()}
-            os.execve(sys.executable, [sys.executable, "-m", "forkrun", *words], environment)
+            os.execve(sys.executable, [sys.executable, "-P", "-m", "forkrun", *words], environment)
     os.environ.clear()
     os.environ.update(environment)
     have(contents)

@@ -27,7 +27,7 @@ class CleanCommand:
     ) -> None:
         failure.unlink(missing_ok=True)
         self._failure = failure
-        self.words = [sys.executable, "-m", "forkrun", *arguments]
+        self.words = [sys.executable, "-P", "-m", "forkrun", *arguments]
         self.environment = {**os.environ, **environment, _FAILURE_FILE: str(self._failure)}
 
     def check(self, exit_code: int, what: str, may_lack_events: bool = True) -> None:

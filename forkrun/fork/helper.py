@@ -210,9 +210,10 @@ Answer = dict[str, Any]
 
 
 def start_worker(module: str, errors: int) -> subprocess.Popen[bytes]:
-    """A clean process that runs a module of ours."""
+    """A clean process that runs a module of ours. Files of the working directory, such as queue.py,
+    are not imported for those of Python."""
     return subprocess.Popen(
-        [sys.executable, "-m", module],
+        [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=errors,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from forkrun.base.nearest import close_to
-from forkrun.config import FilledBranches, JobConfig, OutputConfig, OutputMode
+from forkrun.config import FilledBranches, JobConfig, OutputConfig
 from forkrun.config.datasets import WEIGHT
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import InputBranches
@@ -37,7 +36,6 @@ def find_warnings(job: Described) -> list[str]:
     return [
         *_idle_producers(job),
         *_idle_filters(job),
-        *(text for output in job.config.outputs for text in _idle_patterns(output, job)),
         *(text for label, module in job.modules.items() for text in _not_booked(label, module)),
         *_stored_friends(job),
         *_pointing_fills(job),
@@ -105,26 +103,6 @@ def _idle_filters(job: Described) -> Iterator[str]:
                 f'module "{label}": a filter on no path does not run; name it in [paths], and the'
                 " path in `paths` of an output"
             )
-
-
-def _idle_patterns(output: OutputConfig, job: Described) -> Iterator[str]:
-    products = [name for names in job.columns_of.values() for name in names]
-    of_input = () if output.mode is OutputMode.FRIEND else job.branches.branches
-    of_trees = (name for tree in job.branches.with_events for name in tree.branches)
-    names = [*of_input, *products, *job.branches.friends, *of_trees]
-    for key, patterns in (("keep", output.keep), ("drop", output.drop)):
-        for pattern in patterns:
-            if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
-                what = f'outputs "{output.label}": {key}: "{pattern}" matches nothing'
-                yield what + _similar(pattern, names)
-
-
-def _similar(pattern: str, names: Sequence[str]) -> str:
-    """The collection, or the name, that was probably meant."""
-    stem = pattern.split("*")[0].split("_")[0]
-    candidates = names if not set(pattern) & set("*?[") else {n.split("_")[0] for n in names}
-    close = close_to(pattern if candidates is names else stem, candidates)
-    return f'; did you mean "{close}"?' if close else ""
 
 
 def _not_booked(label: str, module: PythonModule) -> Iterator[str]:

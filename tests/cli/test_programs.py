@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -238,3 +239,29 @@ def test_a_program_that_dies_ends_its_command_alike(folder: Path) -> None:
     text = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
     with running("run", program(folder, text), cwd=folder) as process:
         assert process.wait() == -signal.SIGSEGV
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("as_program", [False, True])
+def test_files_of_the_folder_are_not_taken_for_modules_of_python(
+    folder: Path, as_program: bool
+) -> None:
+    """No process that is started, for files, for the job, for a node, imports them."""
+    (folder / "here").mkdir()
+    for name in ("queue", "json", "random", "numpy"):
+        (folder / "here" / f"{name}.py").write_text(f"raise RuntimeError('{name} of the user')\n")
+    file = folder / program(folder, 'make("mine", 30).run(1)\n')
+    file.write_text(file.read_text().replace('"a.root"', f'"{folder / "a.root"}"'))
+    job = folder / "job.json"
+    source = {"files": [str(folder / "a.root")]}
+    outputs = [{"label": "all"}]
+    job.write_text(json.dumps({"source": source, "outputs": outputs, "batch": {"on": "local"}}))
+    python = Path(sys.executable)
+    words: list[str | Path] = [python.with_name("forkrun"), "submit", job, "--nodes=2", "-o", "run"]
+    if as_program:
+        words = [python, file]
+    subprocess.run(words, cwd=folder / "here", check=True, capture_output=True, text=True)
+    if not as_program:
+        collect = [words[0], "collect", "run"]
+        here = folder / "here"
+        wait_for(lambda: subprocess.run(collect, cwd=here, capture_output=True).returncode == 0)

@@ -37,8 +37,9 @@ def is_special(name: str) -> bool:
 
 def main(address: str, python: str, special: list[tuple[str, str]]) -> None:
     words = sys.argv[1:]
+    words = words[words[:1] == ["-P"] :]  # the server looks for modules in the folder, all the same
     if not (_is_served_with(dict(special)) and _can_be_served(words)):
-        os.execv(python, [python, *words])
+        os.execv(python, [python, *sys.argv[1:]])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     numbers = _open_descriptors(connection.fileno())
     connection.connect(address)

@@ -130,7 +130,8 @@ def run_served(clean: CleanCommand, descriptors: Sequence[int]) -> int:
     """Does what `job.run()` and its like do in a process that is started for it."""
     with open(os.devnull) as nothing:
         streams = {0: nothing.fileno(), 1: 1, 2: 2, **{number: number for number in descriptors}}
-        return _run_words(clean.words[1:], Path.cwd(), clean.environment, streams)
+        words = [word for word in clean.words[1:] if word != "-P"]
+        return _run_words(words, Path.cwd(), clean.environment, streams)
 
 
 def start_served_worker(module: str, errors: int) -> ForkedWorker:

@@ -48,7 +48,7 @@ class Local:
 
     def submit(self, folder: RunDirectory, submission: NodeJobs) -> str:
         """Starts the queue."""
-        command = [sys.executable, "-m", "forkrun.batch.systems.local_queue"]
+        command = [sys.executable, "-P", "-m", "forkrun.batch.systems.local_queue"]
         arguments = [str(folder.path), str(submission.number)]
         log = folder.batch / f"queue-{submission.number}.log"
         with os.fdopen(open_to_append(log), "ab") as said:

@@ -124,7 +124,7 @@ def _merge_text(
 
 
 def _command(batch: BatchConfig) -> str:
-    return batch.command or f"{shlex.quote(sys.executable)} -m forkrun"
+    return batch.command or f"{shlex.quote(sys.executable)} -P -m forkrun"
 
 
 def _checked(line: str) -> str:

@@ -13,7 +13,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property, partial, partialmethod, singledispatchmethod
 from pathlib import PurePath
 from types import (
@@ -31,6 +31,7 @@ from msgspec import Struct
 
 from forkrun.base.user_code.installed import is_installed
 from forkrun.modules.program import outside
+from forkrun.modules.program.changing import may_change
 from forkrun.modules.program.code_digest import globals_in, names_in
 from forkrun.modules.program.encoded import CACHED, importable
 from forkrun.modules.program.own_modules import own_file
@@ -46,26 +47,6 @@ _LOOK_UP = frozenset(
     ("getattr", "vars", "__dict__", "attrgetter", "dir", "hasattr", "methodcaller")
 )
 """With these, code may use any attribute."""
-_CHANGES = frozenset((
-    "append", "add", "update", "extend", "insert", "setdefault", "pop", "popitem", "clear",
-    "remove", "discard", "appendleft", "fill", "sort", "put", "setattr", "itemset", "resize",
-    "partition", "reverse", "setflags", "at", "copyto", "__setitem__", "__setattr__", "delattr",
-    "cache_clear", "out", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle",
-))  # fmt: skip
-_MAKES_NEW = _CHANGES - {"copyto", "place", "put", "putmask", "fill_diagonal", "shuffle"} - {
-    "append", "update", "setdefault", "pop", "popitem", "clear", "remove", "discard", "extend",
-    "insert", "fill", "setflags", "itemset", "resize", "appendleft", "put_along_axis", "at",
-}  # fmt: skip
-"""Names that functions of libraries have which change nothing, `ak.sort`, `np.add`."""
-_BUILDS = (
-    "BUILD_MAP",
-    "BUILD_LIST",
-    "BUILD_SET",
-    "BUILD_CONST_KEY_MAP",
-    "LIST_EXTEND",
-    "DICT_UPDATE",
-)
-_STORES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE", "STORE_ATTR", "DELETE_ATTR")
 _DATA = frozenset((
     "numpy", "awkward", "vector", "hist", "boost_histogram", "datetime", "decimal", "fractions",
     "re", "collections", "itertools", "operator", "types", "pathlib", "enum", "uncertainties",
@@ -372,43 +353,6 @@ class _Walk:
             self.put(hashlib.sha256(cloudpickle.dumps(value)).hexdigest())
         except Exception as error:
             self.doubt(where, f"has a {kind.__qualname__}, which cannot be looked into: {error}")
-
-
-def may_change(code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
-    """Whether code may change what it has not made itself: "self", and containers that it has just
-    built, are its own."""
-    own = _built_here(code, instructions) | (
-        {"self"} if code.co_varnames[:1] == ("self",) else set()
-    )
-    if any(isinstance(each, tuple) and "out" in each for each in code.co_consts):
-        return True
-    loads = ("LOAD_ATTR", "LOAD_METHOD")
-    for place, each in enumerate(instructions):
-        if each.opname in _STORES:
-            before = instructions[place - (2 if "SUBSCR" in each.opname else 1)]
-        elif each.opname in loads and each.argval in _CHANGES:
-            before = instructions[place - 1]
-            if before.opname == "LOAD_GLOBAL" and each.argval in _MAKES_NEW:
-                continue
-        else:
-            continue
-        if not (before.opname == "LOAD_FAST" and before.argval in own):
-            return True
-    return bool(_CHANGES & globals_in(code))
-
-
-def _built_here(code: CodeType, instructions: Sequence[dis.Instruction]) -> set[str]:
-    """Names of variables that hold nothing but containers built where they are assigned."""
-    n_arguments = code.co_argcount + code.co_kwonlyargcount
-    n_arguments += bool(code.co_flags & inspect.CO_VARARGS)
-    n_arguments += bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    built: set[str] = set()
-    others = set(code.co_varnames[:n_arguments])
-    for place, each in enumerate(instructions):
-        if each.opname.startswith("STORE_FAST"):
-            is_built = place and instructions[place - 1].opname in _BUILDS
-            (built if is_built and each.opname == "STORE_FAST" else others).add(each.argval)
-    return built - others
 
 
 def _joined(where: str, name: str) -> str:

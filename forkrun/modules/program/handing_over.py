@@ -51,7 +51,8 @@ def import_path() -> str:
     """Where this program finds modules, which the other process may not: its own folder, and what
     it has added."""
     installed = environment_folders()
-    own = [path for path in sys.path if path and path not in installed and ".zip" not in path]
+    here = (path or os.getcwd() for path in sys.path)
+    own = [path for path in here if path not in installed and ".zip" not in path]
     given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return os.pathsep.join(dict.fromkeys(filter(None, [*own, *given])))
 
