@@ -18,6 +18,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/module/conditions.hpp
   core/module/coroutine.hpp
   core/module/external_work.hpp
+  core/module/left.hpp
   core/module/module.hpp
   core/module/product_fetcher.hpp
   histograms/axes.hpp

@@ -131,7 +131,7 @@ def test_a_loop_of_redirections_is_named_with_its_urls(
     assert ended.code == 3
     loop = f"{server.url('loop/s.root')} → /loop/s.root"
     assert f"redirected more than 20 times, in a loop: {loop}" in ended.err
-    assert len(server.requests) == 2 * 21  # it looks for trees, then for other objects
+    assert len(server.requests) == 3 * 21  # for its version, for trees, for other objects
     assert "secret" not in ended.err
 
 

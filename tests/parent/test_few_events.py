@@ -38,7 +38,7 @@ def lumi_by_lumi(folder: Path, n_lumis: int, n_events: int) -> Path:
 
 def test_check_plan_run_and_report_say_which_module_makes_calls_small(tmp_path: Path) -> None:
     job = lumi_by_lumi(tmp_path, 250, 2)
-    what = 'module "by_lumi" gets 2 events in a call, 250 calls for 500 events: what a call costs'
+    what = 'module "by_lumi" gets 2 events in a call, 250 calls for 500 events: the fixed cost'
     why = 'lumis come one by one, as "by_lumi" has one_lumi or callbacks of lumis or runs, and they'
     for command in ("check", "plan", "run"):
         ended = forkrun(command, job, *(["--children", "1"] * (command == "run")), cwd=tmp_path)
@@ -89,8 +89,8 @@ DATASETS = [{"name": f"d{n}", "files": [f"{n}.root"]} for n in range(300)]
             {"threads": {"block_size": 100}},
             None,
             plan_of([50_000], [0]),
-            "get 100 events in a call, 500 calls for 50,000 events: what a call costs whatever it"
-            " gets will be most of the time: threads.block_size = 100 says so; leave it out",
+            "get 100 events in a call, 500 calls for 50,000 events: the fixed cost of a"
+            " call will be most of the time: threads.block_size = 100 says so; leave it out",
         ),
         ({}, None, plan_of([1] * 16_000, list(range(16_000))), "files have 1 event on average"),
         (

@@ -102,7 +102,7 @@ def test_the_lumi_of_a_block_of_several_is_an_error_that_says_what_to_do(tmp_pat
     job = job_of(tmp_path, "Naive")
     ended = forkrun("run", job, "-o", "run", "-q", "--children", 1, cwd=tmp_path)
     assert ended.code == 2
-    assert " lumis; use block.lumis" in ended.err
+    assert " lumis; use events.lumis" in ended.err
     assert "one_lumi = True" in ended.err
 
 
