@@ -114,7 +114,8 @@ def add_up(records: RunRecords, lives: Sequence[Life], time_s: Curve) -> Totals:
 
 
 def _shared(samples: Sequence[Sample], time_s: Curve) -> Curve:
-    """Straight between complete samples; where there is none, the most that a process says."""
+    """That of the complete sample before: the next one may be of fewer processes. Where there is
+    none, the most that a process says."""
     sums = [
         (group[-1].time_s, sum(each.pss_bytes - each.private_bytes for each in group))
         for group in complete_samples(samples)
@@ -123,8 +124,8 @@ def _shared(samples: Sequence[Sample], time_s: Curve) -> Curve:
         most = max((each.pss_bytes - each.private_bytes for each in samples), default=0)
         return np.full_like(time_s, most)
     times, values = zip(*sums, strict=True)
-    in_common: Curve = np.interp(time_s, times, values)
-    return in_common
+    before = np.searchsorted(times, time_s + _TINY_S / 2) - 1
+    return np.array(values, dtype=np.float64)[np.maximum(before, 0)]
 
 
 def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:

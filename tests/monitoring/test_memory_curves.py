@@ -102,3 +102,14 @@ def test_the_parent_of_an_earlier_session_ended_with_it(write_run: WriteRun) -> 
     memory = summarize_memory(read_records(write_run(samples=lines, timeline=[*timeline, *later])))
     assert memory
     assert (memory.peak.n_processes, memory.peak.private_bytes) == (1, 40 * MIB)
+
+
+def test_a_complete_sample_of_fewer_processes_says_nothing_of_more(write_run: WriteRun) -> None:
+    """What remains in common is not yet so when children end with samples of their own."""
+    lines = [sample_line(5, who, 40, 60, 3) for who in (None, 0, 1)]
+    lines += [sample_line(11, who, 40, 300, 2) for who in (None, 0)]
+    ends = sample_line(10.9, 1, 45, 60, 3, complete=False)
+    lines.append({**ends, "own_cost_s": 0.001})
+    curves = memory_curves(read_records(write_run(samples=lines)))
+    before = int(np.searchsorted(curves.time_s, T0 + 10.9))
+    assert curves.shared[before] / MIB == 60
