@@ -8,6 +8,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
+from itertools import dropwhile
 from types import ModuleType
 from typing import Any
 
@@ -63,6 +64,15 @@ def without_plugins() -> Iterator[None]:
         del sys.modules[_PLUGINS]
 
 
+def found_after(
+    finder: object, name: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    """What those say that are asked for a module after this finder. Those before have been asked,
+    and may be asking this one."""
+    others = list(dropwhile(lambda each: each is not finder, sys.meta_path))[1:]
+    return next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
+
+
 def import_awkward_lightly() -> None:
     """From now on, whatever imports Awkward in this process does so without pyarrow and fsspec, a
     third of its time: functions that need these import them when they are called."""
@@ -91,8 +101,7 @@ class _Finder:
         run_as = {"awkward": _run_awkward, "pyarrow": _run_pyarrow}.get(name)
         if run_as is None or name in sys.modules:
             return None
-        others = (each for each in sys.meta_path if each is not self)
-        spec = next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
+        spec = found_after(self, name, path, target)
         loader: Any = spec and spec.loader
         if run := getattr(loader, "exec_module", None):
             loader.exec_module = lambda module: run_as(module, run)

@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base import user_code
+from forkrun.base.importing import found_after
 from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.received import STATE, received
 from forkrun.errors import ConfigError
@@ -135,12 +136,10 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if name not in self._awaited:
             return None
-        for finder in sys.meta_path:
-            if finder is not self and (spec := finder.find_spec(name, path, target)):
-                if spec.loader:
-                    spec.loader = _Loader(spec.loader, self._state)
-                return spec
-        return None
+        spec = found_after(self, name, path, target)
+        if spec and spec.loader:
+            spec.loader = _Loader(spec.loader, self._state)
+        return spec
 
 
 class _Loader(Loader):
