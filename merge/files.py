@@ -16,7 +16,6 @@ from forkrun.base.arguments import (
 from forkrun.base.durable import published, refuse_remote
 from forkrun.base.input_files.same_files import repeated
 from forkrun.base.input_files.urls import know_given_urls, known_as
-from forkrun.config.remote_cache import use_remote_cache
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
 
@@ -60,7 +59,10 @@ def merge_files(
         raise ConfigError(f'merge: format "{format}" must be ttree or rntuple')
     know_given_urls()
     files = list(map(known_as, listed_files(_CALL, "inputs", inputs)))
-    use_remote_cache(files)
+    if any("://" in file for file in files):
+        from forkrun.config.remote_cache import use_remote_cache  # few merges need it
+
+        use_remote_cache(files)
     names = None if trees is None else listed_names(_CALL, "trees", "tree", trees)
     if compression is not None:
         check_text(_CALL, "compression", compression)
