@@ -108,7 +108,7 @@ def run_job(
         if is_resumed:
             check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
-                return _already_done(folder, job, lock, quiet, plots, keeping, explain)
+                return _already_done(folder, job, lock, quiet, plots)
         if keeping is not None:
             if is_joined(folder, keeping):
                 return _join(folder, keeping, lock, quiet, plots, explain)
@@ -153,9 +153,8 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 
 
 def _already_done(
-    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool,
-    keeping: Keeping | None, explain: bool,
-) -> Result:  # fmt: skip
+    folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool
+) -> Result:
     """Ends a run that is merged, also one whose parent was killed just after the merge, or while it
     removed temporary outputs."""
     from forkrun.parent.merging import end_merge
@@ -171,16 +170,14 @@ def _already_done(
         _report(folder, job, lock, messages, plots)
     remove_left_over(folder, temporary_outputs=not keeps)
     messages.say(f"{folder.path}: already done; {option('--force')} does it again")
-    if keeping is not None and explain:
-        messages.say("\n".join(keeping.explained()))
     return Result.read(folder.path)
 
 
 def _say_kept(messages: Messages, keeping: Keeping | None, explain: bool) -> None:
-    """Says what is kept, and with `explain` why each result is computed."""
+    """Says what is kept, or why nothing is, and with `explain` why each result is computed."""
     if keeping is None:
         return
-    if keeping.run.kept:
+    if keeping.run.kept or keeping.before:
         messages.say(keeping.text)
     if explain:
         messages.say("\n".join(keeping.explained()))

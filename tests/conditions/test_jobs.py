@@ -13,7 +13,7 @@ import uproot
 
 from tests.conditions.jobs import HERE, baskets, columns, job, module, run, scale_files
 from tests.support.files import write_events
-from tests.support.jobs import forkrun, write_job
+from tests.support.jobs import forkrun, output_digests, write_job
 
 
 @pytest.fixture
@@ -149,13 +149,30 @@ def test_a_run_can_go_on_only_with_the_payloads_of_its_index_file(
     (tmp_path / "index.toml").write_text(f'iovs = [{{ since = 1, file = "{file.name}" }}]')
     condition = {"label": "scale", "type": "npy", "index": str(tmp_path / "index.toml")}
     description = job(events, [module("scale", "Scale")], [condition])
-    folder = run(tmp_path, "run", description)
+    folder = run(tmp_path, "run", description, "--no-merge")
     fingerprint = json.loads((folder / "fingerprint.json").read_text())
     assert set(fingerprint["conditions"]) == {str(tmp_path / "index.toml"), str(file)}
     np.save(file, np.array([7.0]))
     ended = forkrun("run", tmp_path / "job.json", "-o", "run", cwd=tmp_path)
-    assert ended.code != 0
-    assert str(file) in ended.err
+    assert ended.code == 4
+    assert f"what has changed: conditions: {file}" in ended.err
+
+
+def test_a_finished_run_with_another_payload_is_computed_again(
+    events: Path, tmp_path: Path
+) -> None:
+    (file,) = scale_files(tmp_path, 1.5)
+    (tmp_path / "index.toml").write_text(f'iovs = [{{ since = 1, file = "{file.name}" }}]')
+    condition = {"label": "scale", "type": "npy", "index": str(tmp_path / "index.toml")}
+    description = job(events, [module("scale", "Scale")], [condition])
+    run(tmp_path, "run", description)
+    np.save(file, np.array([7.0]))
+    ended = forkrun("run", tmp_path / "job.json", "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "computing 1 result again (changed: conditions)" in ended.err
+    (scale,) = columns(tmp_path / "run", "scale")
+    assert set(ak.to_list(scale)) == {7.0}
+    assert output_digests(tmp_path / "run") == output_digests(run(tmp_path, "new", description))
 
 
 @pytest.mark.parametrize(

@@ -226,11 +226,25 @@ def test_a_friend_file_ends_where_files_of_the_input_end(tmp_path: Path) -> None
 def test_a_run_is_not_resumed_with_a_friend_that_has_changed(tmp_path: Path) -> None:
     friends = both(tmp_path)
     config = job(tmp_path, two_files(tmp_path), friends)
-    assert forkrun("run", config, "-o", "run", cwd=tmp_path).code == 0
+    assert forkrun("run", config, "-o", "run", "--no-merge", cwd=tmp_path).code == 0
     write_friend(tmp_path / "fb.root", range(101, 151), {"twice": np.ones(50)})
     ended = forkrun("run", config, "-o", "run", cwd=tmp_path)
     assert ended.code == 4, ended.err
     assert f'friend "Friend" in {tmp_path}/fb.root' in ended.err
+
+
+def test_a_finished_run_with_a_friend_that_has_changed_is_computed_again(tmp_path: Path) -> None:
+    config = job(tmp_path, two_files(tmp_path), both(tmp_path))
+    assert forkrun("run", config, "-o", "run", cwd=tmp_path).code == 0
+    write_friend(tmp_path / "fb.root", range(101, 151), {"twice": np.ones(50)})
+    ended = forkrun("run", config, "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "computing 1 result again (changed: input)" in ended.err
+    with uproot.open(tmp_path / "run/output/some.root") as file:
+        found = file["Events"]["sum"].array().tolist()
+    assert found == [3.0 * n if n <= 100 else 1.0 + n for n in range(2, 151, 2)]
+    assert forkrun("run", config, "-o", "scratch", cwd=tmp_path).code == 0
+    assert output_digests(tmp_path / "run") == output_digests(tmp_path / "scratch")
 
 
 def test_modules_that_declare_nothing_are_tried_with_the_friend(tmp_path: Path) -> None:

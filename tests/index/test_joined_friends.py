@@ -297,11 +297,22 @@ def test_what_is_wrong_is_said_with_its_key(
 
 
 def test_a_run_is_not_resumed_with_a_friend_that_has_changed(tmp_path: Path) -> None:
-    run_job(tmp_path, joined(friend_of(tmp_path, shuffled())))
+    config = job(tmp_path, two_files(tmp_path), joined(friend_of(tmp_path, shuffled())))
+    assert forkrun("run", config, "-o", "run", "--no-merge", cwd=tmp_path).code == 0
     friend_of(tmp_path, shuffled(2))
-    ended = forkrun("run", tmp_path / "job.json", "-o", "run", cwd=tmp_path)
+    ended = forkrun("run", config, "-o", "run", cwd=tmp_path)
     assert ended.code == 4, ended.err
     assert f'friend "Friend" in {tmp_path}/f.root' in ended.err
+
+
+def test_a_finished_run_with_a_friend_that_has_changed_is_computed_again(tmp_path: Path) -> None:
+    run_job(tmp_path, joined(friend_of(tmp_path, shuffled())))
+    twice = 4.0 * shuffled(2)
+    events = run_job(tmp_path, joined(friend_of(tmp_path, shuffled(2), twice=twice)))
+    assert events.twice.tolist() == [4.0 * n for n in range(1, 151)]
+    assert events["sum"].tolist() == [5.0 * n for n in range(1, 151)]
+    assert forkrun("run", tmp_path / "job.json", "-o", "scratch", cwd=tmp_path).code == 0
+    assert output_digests(tmp_path / "run") == output_digests(tmp_path / "scratch")
 
 
 def test_partners_are_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from forkrun.modules.program.code_digest import globals_in
 from forkrun.modules.program.encoded import decode, encode
 from forkrun.modules.program.own_modules import own_file
 from forkrun.studies.sample import SampleSettings, write_sample
-from tests.support.jobs import environment, forkrun, program
+from tests.support.jobs import Ended, environment, forkrun, program
 
 CUTS = """\
 import os, pathlib, sys
@@ -137,7 +137,7 @@ import forkrun
 import small
 
 small.CUT = {value}
-job = forkrun.Job("sample.root", name="m")
+job = forkrun.Job("sample.root", name="m", merge={{"enabled": {merges}}})
 job.filter(small.passes)
 job.hist("MET_pt", (5, 0, 200))
 if __name__ == "__main__":
@@ -155,7 +155,8 @@ def passes(block): return block["MET_pt"] > float(CUT)
 
 def test_a_value_that_cannot_be_handed_over_is_named(folder: Path) -> None:
     (folder / "small.py").write_text(PASSES.format("10.0"))
-    written = SMALL.format(value="__import__('threading').Lock()", children=1)
+    value = "__import__('threading').Lock()"
+    written = SMALL.format(value=value, children=1, merges=True)
     (folder / "program.py").write_text(written)
     out = program("program.py", cwd=folder).out
     assert "ConfigError" in out
@@ -164,15 +165,21 @@ def test_a_value_that_cannot_be_handed_over_is_named(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_job_is_resumed_only_with_the_same_values(folder: Path) -> None:
+    def ran(value: float, children: int, merges: bool = True) -> Ended:
+        written = SMALL.format(value=value, children=children, merges=merges)
+        (folder / "program.py").write_text(written)
+        return program("program.py", cwd=folder)
+
     (folder / "small.py").write_text(PASSES.format("10.0"))
-    for children in (1, 0):  # the second finds the job done
-        (folder / "program.py").write_text(SMALL.format(value="20.0", children=children))
-        out = program("program.py", cwd=folder).out
-        assert out.splitlines()[-1] == str(n_above(folder, 20))
-    (folder / "program.py").write_text(SMALL.format(value="30.0", children=1))
-    out = program("program.py", cwd=folder).out
+    ran(20, 1, merges=False)
+    out = ran(30, 1).out
     assert "OutputError" in out
     assert f"code: {folder}/small.py:CUT" in out
+    for children in (1, 0):  # the second finds the job done
+        assert ran(20, children).out.splitlines()[-1] == str(n_above(folder, 20))
+    ended = ran(30, 1)
+    assert ended.out.splitlines()[-1] == str(n_above(folder, 30))
+    assert "computing 1 histogram again (changed: filter passes)" in ended.err
     ended = forkrun("run", folder / "run" / "config.json", "-o", "other", cwd=folder)
     assert ended.code == 2
     assert f"{folder}/small.py:CUT: the program that runs this job has set a value" in ended.err

@@ -18,7 +18,7 @@ from forkrun import _core
 from forkrun.config import validate
 from forkrun.errors import InputError, JobError
 from forkrun.merge import parts
-from forkrun.rundir.build import build_identity
+from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.fingerprint import fingerprint
 from forkrun.rundir.ledger import HistogramPart, read_ledgers, read_on
 from tests.support.files import write_events
@@ -39,6 +39,7 @@ from tests.support.jobs import (
 from tests.support.mounts import in_own_mounts
 
 N_UNITS = 24
+OTHER_BUILD = f"{release()}.99+0123456789ab"
 HANGS = 7
 """The unit whose child hangs in a run that is interrupted."""
 
@@ -240,7 +241,7 @@ def test_changed_code_and_changed_input_do_not_go_on(tmp_path: Path) -> None:
     assert f"input: {tmp_path / 'a.root'}" in ended.err
 
 
-def of_another_build(run: Path, build: str, release: str = "0.1") -> None:
+def of_another_build(run: Path, build: str, release: str = release()) -> None:
     """Makes a run directory one that was begun by another forkrun."""
     file = run / "fingerprint.json"
     fingerprint = json.loads(file.read_text())
@@ -255,15 +256,15 @@ def test_another_build_of_the_release_resumes_a_run_and_says_so(
     tmp_path: Path, job: dict[str, Any], stopped: list[int], whole: dict[str, str]
 ) -> None:
     n_done = len(stopped)
-    of_another_build(tmp_path / "run", "0.1.1+0123456789ab")
+    of_another_build(tmp_path / "run", OTHER_BUILD)
     ended = run(tmp_path, job)
     assert ended.code == 0
-    words = f"they were processed by forkrun 0.1.1+0123456789ab; this is {build_identity()}"
+    words = f"they were processed by forkrun {OTHER_BUILD}; this is {build_identity()}"
     assert f"warning: {words}" in ended.err
     report = json.loads((tmp_path / "run/report.json").read_text())
     rest = "1 unit" if n_done == N_UNITS - 1 else f"{N_UNITS - n_done} units"
     assert report["warnings"][0] == (
-        f"several builds of forkrun processed this run: {n_done} units by 0.1.1+0123456789ab,"
+        f"several builds of forkrun processed this run: {n_done} units by {OTHER_BUILD},"
         f" {rest} by {build_identity()}"
     )
     assert report["job"]["host"]["versions"]["forkrun"] == build_identity()
@@ -273,7 +274,7 @@ def test_another_build_of_the_release_resumes_a_run_and_says_so(
 def test_another_release_does_not_resume_a_run(
     tmp_path: Path, job: dict[str, Any], stopped: list[int]
 ) -> None:
-    of_another_build(tmp_path / "run", "0.2.0+0123456789ab", release="0.2")
+    of_another_build(tmp_path / "run", "0.0.1+0123456789ab", release="0.0")
     ended = run(tmp_path, job)
     assert ended.code == 4
     assert "belongs to another job; what has changed: version: forkrun" in ended.err

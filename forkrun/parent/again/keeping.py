@@ -104,11 +104,10 @@ class Keeping(Struct, frozen=True):
             return f"kept {_all(counted)}: nothing to compute"
         names = [each.title or each.label for each in self.computed if each.kind != CUTFLOW]
         names = names or [each.name for each in self.computed]
-        why = dict.fromkeys(map(self.why, self.computed))
-        return (
-            f"kept {n_kept} of {_all(counted)}; computing {_listed(names)}"
-            f" ({_listed(list(why), '; ')})"
-        )
+        why = _listed(list(dict.fromkeys(map(self.why, self.computed))), "; ")
+        if not self.run.kept:
+            return f"computing {_all(counted)} again ({why})"
+        return f"kept {n_kept} of {_all(counted)}; computing {_listed(names)} ({why})"
 
     def explained(self) -> Iterable[str]:
         """A line for each result."""
