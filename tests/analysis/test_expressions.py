@@ -8,6 +8,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
+import vector
 
 import forkrun
 from forkrun import ConfigError, ModuleError, _core
@@ -219,6 +220,19 @@ def test_errors_of_expressions_advise_expressions(tmp_path: Path, text: str, wor
         job.run(children=0, output=tmp_path / "run", quiet=True, plots=False)
     assert words in str(error.value)
     assert "consumes" not in str(error.value)
+
+
+def test_objects_are_vectors_whoever_registers_them_anew(tmp_path: Path) -> None:
+    """As a cell of a notebook may do between two runs."""
+    job = forkrun.Job(write_objects(tmp_path / "objects.root"))
+    job.define("x", "(Muon[0] + Muon[0]).mass / Muon[0].mass").hist("x", (4, 0, 4))
+    found = []
+    for name in ("before", "after"):
+        result = job.run(children=0, output=tmp_path / name, quiet=True, plots=False)
+        found.append(result.histograms["x"].values().tolist())
+        vector.register_awkward()
+    assert found[0] == found[1]
+    assert sum(found[0])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -65,16 +64,15 @@ class Objects(_Linked, ak.Array):  # type: ignore[misc]
     """Objects of a collection that are no vectors."""
 
 
-@functools.cache
 def register(name: str) -> None:
     """Gives records of this name their behaviour, in all of this process: that of an array gets
-    lost where several are combined. Other users of `vector` get sums in double precision, too."""
-    if name in _KINDS:
+    lost where several are combined. Other users of `vector` get sums in double precision, too; one
+    that registers its own again takes ours away until the next call."""
+    if name in _KINDS and not issubclass(ak.behavior.get(("*", name), ak.Array), _Linked):
         _register_vectors()
     ak.behavior["*", "Objects"] = Objects
 
 
-@functools.cache
 def _register_vectors() -> None:
     import vector
     import vector._compute.lorentz
