@@ -75,13 +75,17 @@ def compare(found: Values, wanted: Values) -> None:
         ), name  # fmt: skip
 
 
-def rdataframe_gives(code: str, sample: str, folder: str) -> Values:
-    """What RDataFrame gives; in a process of its own."""
+def rdataframe_gives_all(codes: list[str], sample: str, folder: str) -> list[Values]:
+    """What RDataFrame gives for each; in a process of their own."""
     import os
 
+    os.chdir(folder)
+    return [rdataframe_gives(code, sample) for code in codes]
+
+
+def rdataframe_gives(code: str, sample: str) -> Values:
     import ROOT
 
-    os.chdir(folder)
     df = ROOT.RDataFrame("Events", sample)
     made = eval(code, {"df": df, "ROOT": ROOT})
     if "Snapshot" in code:
@@ -113,12 +117,14 @@ def _bins(h: Any) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("theirs", "ours"), rows("RDataFrame"))
-def test_a_row_gives_what_rdataframe_gives(
-    theirs: str, ours: str, sample: Path, tmp_path: Path
-) -> None:
-    wanted = call_root(rdataframe_gives, theirs, str(sample), str(tmp_path))
-    compare(forkrun_gives(ours, sample, tmp_path), wanted)
+def test_rows_give_what_rdataframe_gives(sample: Path, tmp_path: Path) -> None:
+    """One test: starting ROOT for each row would take most of the time."""
+    theirs, ours = zip(*rows("RDataFrame"), strict=True)
+    wanted = call_root(rdataframe_gives_all, list(theirs), str(sample), str(tmp_path))
+    for number, code in enumerate(ours):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        compare(forkrun_gives(code, sample, folder), wanted[number])
 
 
 class PackedSelection(dict[str, Any]):
