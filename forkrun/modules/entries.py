@@ -73,7 +73,8 @@ def _expression(text: str, where: str, place: tuple[str, int] | None) -> Express
 def _described(axis: AxisConfig) -> dict[str, Any]:
     """What is set of an axis."""
     growing = {"categories": axis.categories} if axis.growth else {}
-    return axis.model_dump(exclude_defaults=True) | growing
+    defaults = AxisConfig.model_fields
+    return {key: value for key, value in axis if value != defaults[key].default} | growing
 
 
 def _of_function(

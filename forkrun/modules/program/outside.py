@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import sysconfig
-from importlib import metadata
 from types import ModuleType
 
 from forkrun.base.user_code.installed import is_installed
@@ -56,6 +55,7 @@ _OF_PACKAGES = {
     "pandas": {"read_json", "read_pickle", "read_table"},
 }
 _FORKRUN = "forkrun"
+_RECORD = re.compile(r"(.+?)-(\d[^-]*)(?:-py[^-]*)?\.(?:dist|egg)-info")
 
 
 def uses_outside(attributes: set[str]) -> list[str]:
@@ -111,18 +111,38 @@ def package_version(name: str) -> str | None:
     version = getattr(package, "__version__", None)
     if isinstance(version, str) and (file is None or is_installed(file)):
         return version
-    try:
-        return metadata.version(top)
-    except metadata.PackageNotFoundError:
-        return None
+    return installed_version(top)
+
+
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed, or has none."""
+    return _installed_versions().get(_plain(package))
+
+
+@functools.cache
+def _installed_versions() -> dict[str, str]:
+    """By the plain name of each installed package. The names of their records say it; to import
+    what reads records takes 20 ms."""
+    matches = filter(None, map(_RECORD.fullmatch, reversed(_records())))
+    return {_plain(match[1]): match[2] for match in matches}
+
+
+def _plain(package: str) -> str:
+    return re.sub("[-_.]+", "_", package).lower()
 
 
 @functools.cache
 def installed_packages() -> str:
     """Names and versions of all installed packages."""
-    places = dict.fromkeys([*map(sysconfig.get_path, ("purelib", "platlib")), *sys.path])
+    return " ".join(sorted({*_records()}))
+
+
+@functools.cache
+def _records() -> list[str]:
+    """Names of the folders in which packages are described, those first that are imported."""
+    places = dict.fromkeys([*sys.path, *map(sysconfig.get_path, ("purelib", "platlib"))])
     names = (n for p in places if os.path.isdir(p or "") for n in os.listdir(p))
-    return " ".join(sorted({n for n in names if n.endswith((".dist-info", ".egg-info"))}))
+    return [n for n in names if n.endswith((".dist-info", ".egg-info"))]
 
 
 _CALLS = re.compile(

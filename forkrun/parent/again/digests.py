@@ -9,7 +9,6 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
 from forkrun.config.anchor import is_url
+from forkrun.modules.program.outside import installed_version, library_outside
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
@@ -190,9 +190,10 @@ class JobResults:
 
     def _output(self, label: str) -> ResultDigest:
         job, output = self.job, self.job.config.output_of[label]
-        merge = job.config.merge.model_dump(mode="json", include=_OF_MERGE)
+        merge = {key: self._described["merge"][key] for key in _OF_MERGE}
+        described = next(each for each in self._described["outputs"] if each["label"] == label)
         content = msgspec.to_builtins(job.schedule.outputs[label])
-        settings = [output.model_dump(mode="json"), merge, content, job.schedule.input_format]
+        settings = [described, merge, content, job.schedule.input_format]
         paths = self.paths if output.decisions else output.paths
         order = {f"order of {path}": _digest(self.filters(path)) for path in paths}
         parts = {f"settings of {label}": _digest(settings), **order}
@@ -220,6 +221,13 @@ class JobResults:
         return entry.kind or "module"
 
     @cached_property
+    def _described(self) -> dict[str, Any]:
+        """The configuration. It is described as a whole: each section by itself would first need a
+        validator of its own."""
+        without = {"modules": {"__all__": _NOT_OF_MODULES}}
+        return self.job.config.model_dump(mode="json", exclude=without)
+
+    @cached_property
     def _of_all(self) -> dict[str, str]:
         """What every result depends on."""
         job = self.job
@@ -236,7 +244,7 @@ class JobResults:
             "forkrun and Python": _digest(
                 [
                     *(build_identity(), sys.version, _core.root_version(), _processor()),
-                    *map(_version, _PACKAGES),
+                    *map(installed_version, _PACKAGES),
                 ]
             ),
         }
@@ -246,7 +254,7 @@ class JobResults:
         """Conditions whose values no digest knows: made by code, or on a server."""
         conditions = self.job.config.conditions
         made = [f"condition {c.label} is made by code" for c in conditions if ":" in c.type]
-        described = [each.model_dump(mode="json") for each in conditions]
+        described = self._described["conditions"]
         named = [*self.job.schedule.conditions.files(), *leaves(described)]
         far = dict.fromkeys(text for text in named if isinstance(text, str) and is_url(text))
         return made + [f"a condition is read from {hide_secrets(text)}" for text in far]
@@ -272,8 +280,9 @@ class JobResults:
         return {label: self._own_digest(label, each.entry) for label, each in self.modules.items()}
 
     def _own_digest(self, label: str, entry: ModuleConfig) -> tuple[str, list[str]]:
-        left_out = _NOT_OF_MODULES | ({"type"} if label in self._code else set())
-        described = entry.model_dump(mode="json", exclude=left_out)
+        described = next(each for each in self._described["modules"] if each["label"] == label)
+        if label in self._code:
+            described = {**described, "type": ""}
         texts = (value for value in leaves([entry.params]) if isinstance(value, str))
         files = [_file(Path(text)) for text in dict.fromkeys(texts) if Path(text).is_file()]
         if (own := self._code.get(label)) is not None:
@@ -283,8 +292,6 @@ class JobResults:
 
     @cached_property
     def _libraries(self) -> tuple[str, list[str]]:
-        from forkrun.modules.program.outside import library_outside
-
         paths = [Path(plugin_path(plugin)) for plugin in self.job.config.job.plugins]
         data = [path.read_bytes() for path in paths if path.is_file()]
         reasons = [
@@ -341,15 +348,6 @@ def _text_of(value: Any) -> Any:
     """An expression as its text."""
     is_expression = type(value).__module__ == "forkrun.modules.expressions"
     return value.text if is_expression else value
-
-
-@functools.cache
-def _version(package: str) -> str:
-    """Version of an installed package; "" if it is not installed."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 @functools.cache
