@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from forkrun.parent.again.digests import FORKRUN
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.results import Store
+from forkrun.rundir.results import ResultDigest, RunResults, Store
+from tests.rundir.test_resume import OTHER_BUILD, of_another_build
 from tests.support.files import write_events
 from tests.support.jobs import (
     PATIENCE_S,
@@ -155,12 +158,29 @@ def test_damaged_stored_sums_are_computed(tmp_path: Path, job: dict[str, Any], k
     check_as_from_scratch(tmp_path, job)
 
 
+def results_of_another_build(folder: RunDirectory) -> None:
+    """Makes what is stored, and what the run keeps of it, results of another forkrun."""
+
+    def other(result: ResultDigest) -> ResultDigest:
+        return replace(result, parts={**result.parts, FORKRUN: "other"})
+
+    begun, store = RunResults.read(folder), Store.read(folder)
+    assert begun.kept
+    kept = tuple(other(each).digest for each in begun.results if each.digest in begun.kept)
+    RunResults(tuple(map(other, begun.results)), kept).write(folder)
+    Store(tuple(replace(each, result=other(each.result)) for each in store.results)).write(folder)
+
+
 def _is_newer(file: Path, mtime_ns: int) -> bool:
     return file.exists() and file.stat().st_mtime_ns > mtime_ns
 
 
 @pytest.mark.slow
-def test_a_kill_in_the_second_run_loses_nothing(tmp_path: Path, job: dict[str, Any]) -> None:
+@pytest.mark.parametrize("build", ["", OTHER_BUILD])
+def test_a_kill_in_the_second_run_loses_nothing(
+    tmp_path: Path, job: dict[str, Any], build: str
+) -> None:
+    """`build`: of the forkrun that was killed, if it is another one."""
     job = lumi_by_lumi(job)
     run(tmp_path, job, "-q")
     job = other(job, "counts", axes=[{"bins": 3, "low": 0, "high": 6}])
@@ -176,8 +196,12 @@ def test_a_kill_in_the_second_run_loses_nothing(tmp_path: Path, job: dict[str, A
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=PATIENCE_S)
     assert not output_digests(tmp_path / "run")
+    if build:
+        of_another_build(tmp_path / "run", build)
+        results_of_another_build(RunDirectory(tmp_path / "run"))
     ended = run(tmp_path, job)
     assert "were committed before" in ended.err
+    assert (f"they were processed by forkrun {build}" in ended.err) == bool(build)
     assert "kept 3 of 4 results; computing counts" in ended.err
     check_as_from_scratch(tmp_path, job)
 

@@ -45,6 +45,8 @@ _PACKAGES = (
     "numba",
 )
 """Those that compute values for expressions and functions, wherever they are used."""
+FORKRUN = "forkrun and Python"
+"""Name of the digest of builds."""
 _OF_MERGE = {"carry", "keep_first"}
 """Keys of [merge] that outputs depend on."""
 _NOT_OF_MODULES = {"place", "values", "code"}
@@ -241,7 +243,7 @@ class JobResults:
             "datasets": known["datasets"],
             "job": _digest([settings.seed, settings.luminosity, job.config.threads.block_size]),
             "conditions": _digest([known["conditions"], job.fingerprint["conditions"]]),
-            "forkrun and Python": _digest(
+            FORKRUN: _digest(
                 [
                     *(build_identity(), sys.version, _core.root_version(), _processor()),
                     *map(installed_version, _PACKAGES),

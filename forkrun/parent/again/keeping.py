@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.quantities import plural
-from forkrun.parent.again.digests import JobResults
+from forkrun.parent.again.digests import FORKRUN, JobResults
 from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.directory import RunDirectory
@@ -46,18 +46,16 @@ class Keeping(Struct, frozen=True):
 
     @classmethod
     def resumed(cls, folder: RunDirectory, job: PreparedJob) -> Keeping | None:
-        """What the run that was begun there keeps; None if that is not stored any more."""
+        """What the run that was begun there keeps, perhaps of another build; None if that is not
+        stored any more, or depends on what has changed."""
         found = cls.of(folder, job)
         begun = RunResults.read(folder)
-        known = {each.digest for each in found.run.results}
-        if not set(begun.kept) <= set(found.run.kept) or not set(begun.kept) <= known:
+        before = {each.key: each for each in begun.results}
+        results = tuple(_resumed(before.get(each.key), each, begun) for each in found.run.results)
+        known = {each.digest for each in results} & Store.read(folder).good(folder).keys()
+        if not set(begun.kept) <= known:
             return None
-        before = {each.digest for each in begun.results}
-        mixed = tuple(
-            each if each.digest in before else replace(each, reasons=(*each.reasons, _MIXED))
-            for each in found.run.results
-        )
-        return replace(found, run=RunResults(mixed, begun.kept))
+        return replace(found, run=RunResults(results, begun.kept))
 
     @property
     def computed(self) -> list[ResultDigest]:
@@ -144,6 +142,15 @@ def is_joined(folder: RunDirectory, keeping: Keeping) -> bool:
         return False
     units = keeping.results.job.plan.units
     return sum(commit.n_units for commit in read_ledgers(folder.ledger)) == len(units)
+
+
+def _resumed(before: ResultDigest | None, now: ResultDigest, begun: RunResults) -> ResultDigest:
+    """A result of a run that is resumed: that of the run that was `begun`, where it keeps it."""
+    if before is not None and before.digest == now.digest:
+        return now
+    if before and before.digest in begun.kept and _changed(before, now) == [FORKRUN]:
+        return before
+    return replace(now, reasons=(*now.reasons, _MIXED))
 
 
 def _all(results: Sequence[ResultDigest]) -> str:
