@@ -114,18 +114,22 @@ def add_up(records: RunRecords, lives: Sequence[Life], time_s: Curve) -> Totals:
 
 
 def _shared(samples: Sequence[Sample], time_s: Curve) -> Curve:
-    """That of the complete sample before: the next one may be of fewer processes. Where there is
-    none, the most that a process says."""
-    sums = [
-        (group[-1].time_s, sum(each.pss_bytes - each.private_bytes for each in group))
-        for group in complete_samples(samples)
-    ]
-    if not sums:
+    """Straight between complete samples, but not up to one of fewer processes: what these have in
+    common was not more before. Where there is none, the most that a process says."""
+    groups = complete_samples(samples)
+    if not groups:
         most = max((each.pss_bytes - each.private_bytes for each in samples), default=0)
         return np.full_like(time_s, most)
-    times, values = zip(*sums, strict=True)
-    before = np.searchsorted(times, time_s + _TINY_S / 2) - 1
-    return np.array(values, dtype=np.float64)[np.maximum(before, 0)]
+    times = np.array([group[-1].time_s for group in groups])
+    sums = [sum(each.pss_bytes - each.private_bytes for each in group) for group in groups]
+    values, n_processes = np.array(sums, dtype=np.float64), np.array([len(g) for g in groups])
+    before = np.clip(np.searchsorted(times, time_s, "right") - 1, 0, None)
+    after = np.minimum(before + 1, len(times) - 1)
+    is_fewer = n_processes[after] < n_processes[before]
+    ends = np.where(is_fewer, np.minimum(values[after], values[before]), values[after])
+    passed = (time_s - times[before]) / np.maximum(times[after] - times[before], _TINY_S)
+    shared: Curve = values[before] + np.clip(passed, 0.0, 1.0) * (ends - values[before])
+    return shared
 
 
 def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:

@@ -185,12 +185,12 @@ def test_a_kill_in_the_second_run_loses_nothing(
     run(tmp_path, job, "-q")
     job = other(job, "counts", axes=[{"bins": 3, "low": 0, "high": 6}])
     chaos = [{"fault": "hang", "at": "begin", "unit": 7, "times": 9}]
+    new = [tmp_path / "run/fingerprint.json", tmp_path / "run/results.json"]
+    before = [file.stat().st_mtime_ns for file in new]
     with running(
         "run", write_job(tmp_path, job), "-o", "run", "-q", "--set", "recovery.grace=0.2",
         cwd=tmp_path, env=environment(FORKRUN_CHAOS=json.dumps(chaos)),
     ) as process:  # fmt: skip
-        new = [tmp_path / "run/fingerprint.json", tmp_path / "run/results.json"]
-        before = [file.stat().st_mtime_ns for file in new]
         wait_for(lambda: all(map(_is_newer, new, before)))
         wait_for(lambda: len(ledger_units(tmp_path / "run")) > 3)
         process.send_signal(signal.SIGKILL)
