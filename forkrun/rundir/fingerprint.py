@@ -60,7 +60,7 @@ def fingerprint(
     return {
         BUILD: build_identity(),
         "version": {"forkrun": release(), "ROOT": _core.root_version()},
-        "configuration": {name: _digest(part) for name, part in described.items()},
+        "configuration": {name: value_digest(part) for name, part in described.items()},
         "threads.block_size": config.threads.block_size,
         "input": dict(input_digests),
         "units of work": units_digest,
@@ -129,8 +129,10 @@ def _differences(part: str, before: Any, now: Any) -> Iterator[str]:
             yield f"{part}: {name}"
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+def value_digest(value: Any) -> str:
+    """SHA-256 of what JSON can hold; of other values their text."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _file_digest(path: Path) -> str:

@@ -244,18 +244,19 @@ def summed_cutflows(commits: Sequence[Commit]) -> dict[int, dict[str, list[CutCo
         for path, counts in (commit.cutflow or {}).items():
             found.setdefault(commit.dataset, {}).setdefault(path, []).append(counts)
     n_commits = {n: sum(c.dataset == n for c in commits) for n in found}
-    summed: dict[int, dict[str, list[CutCount]]] = {}
+    sums: dict[int, dict[str, list[CutCount]]] = {}
     for dataset, paths in found.items():
         for path, parts in paths.items():
             same = {tuple((c.after, c.weights is None) for c in part) for part in parts}
             if len(same) > 1 or len(parts) != n_commits[dataset]:
                 return None
-            of_dataset = summed.setdefault(dataset, {})
-            of_dataset[path] = [_summed(column) for column in zip(*parts, strict=True)]
-    return summed
+            of_dataset = sums.setdefault(dataset, {})
+            of_dataset[path] = [summed(column) for column in zip(*parts, strict=True)]
+    return sums
 
 
-def _summed(counts: Sequence[CutCount]) -> CutCount:
+def summed(counts: Sequence[CutCount]) -> CutCount:
+    """The exact sum of counts of one filter."""
     weights = None
     if counts[0].weights is not None:
         total = _core.ExactSums(2, 1)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from forkrun import _core
 from forkrun.base.destinations import DatasetApart, are_mixed
 from forkrun.rundir.ledger import Commit, CutCount
-from forkrun.rundir.results import Counts
+from forkrun.rundir.results import Counts, summed
 
 
 class Efficiency(Struct, frozen=True):
@@ -143,20 +143,16 @@ def _key(count: CutCount) -> tuple[str, bool]:
 
 
 def _sum(counts: Sequence[CutCount]) -> _Sum:
-    n_events, n_missing = sum(c.n_events for c in counts), sum(c.n_missing for c in counts)
-    w, w2 = _weights(counts)
-    return _Sum(counts[0].after, n_events, w, w2, n_missing)
+    total = summed(counts)
+    return _Sum(total.after, total.n_events, *_weights(total), total.n_missing)
 
 
-def _weights(counts: Sequence[CutCount]) -> tuple[float | None, float | None]:
+def _weights(total: CutCount) -> tuple[float | None, float | None]:
     """The sum of weights and that of their squares; None: there is none, or it is not finite."""
-    if counts[0].weights is None:
+    if total.weights is None:
         return None, None
-    total = _core.ExactSums(2, 1)
-    for count in counts:
-        words = np.array(count.weights, dtype=np.uint64)
-        total.merge(_core.ExactSums.unpacked(words, 2, 1))
-    (w,), (w2,) = total.rounded().tolist()
+    words = np.array(total.weights, dtype=np.uint64)
+    (w,), (w2,) = _core.ExactSums.unpacked(words, 2, 1).rounded().tolist()
     return (w, w2) if math.isfinite(w2) else (None, None)
 
 

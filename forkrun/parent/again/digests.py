@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -25,6 +24,7 @@ from forkrun.config.anchor import is_url
 from forkrun.modules.program.outside import installed_version, library_outside
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.build import build_identity
+from forkrun.rundir.fingerprint import value_digest
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 from forkrun.schedule.job_modules import is_cpp
 from forkrun.schedule.plugins import plugin_path
@@ -178,10 +178,12 @@ class JobResults:
         return any(label.startswith("cutflow ") for label in self.job.schedule.wiring)
 
     def _sums(self, label: str) -> ResultDigest:
-        order = {f"order of {p}": _digest(self.filters(p, label)) for p in self.paths_of(label)}
+        order = {
+            f"order of {p}": value_digest(self.filters(p, label)) for p in self.paths_of(label)
+        }
         forms = self.job.schedule.histogram_forms()
         own = {name: form for name, form in forms.items() if name.partition("/")[0] == label}
-        settings = {f"axes of {label}": _digest([own, self._booked(label)])}
+        settings = {f"axes of {label}": value_digest([own, self._booked(label)])}
         found = self._result(SUMS, label, self.needed_by_sums(label), order | settings)
         return replace(found, title=self.modules[label].entry.name or label)
 
@@ -197,13 +199,13 @@ class JobResults:
         content = msgspec.to_builtins(job.schedule.outputs[label])
         settings = [described, merge, content, job.schedule.input_format]
         paths = self.paths if output.decisions else output.paths
-        order = {f"order of {path}": _digest(self.filters(path)) for path in paths}
-        parts = {f"settings of {label}": _digest(settings), **order}
+        order = {f"order of {path}": value_digest(self.filters(path)) for path in paths}
+        parts = {f"settings of {label}": value_digest(settings), **order}
         return self._result(OUTPUT, label, self.needed_by_output(label), parts)
 
     def _cutflow(self, path: str) -> ResultDigest:
         weight = self.job.config.monitoring.cutflow_weight
-        parts = {f"order of {path}": _digest(self.filters(path)), "weight": weight}
+        parts = {f"order of {path}": value_digest(self.filters(path)), "weight": weight}
         return self._result(CUTFLOW, path, self.needed_by_cutflow(path), parts)
 
     def _result(
@@ -238,12 +240,14 @@ class JobResults:
         chosen = hashlib.sha256(np.ascontiguousarray(ranges).data).hexdigest()
         settings = job.config.job
         return {
-            "input": _digest([[*job.fingerprint["input"].items()], job.plan.n_events, chosen]),
+            "input": value_digest([[*job.fingerprint["input"].items()], job.plan.n_events, chosen]),
             "source": known["source"],
             "datasets": known["datasets"],
-            "job": _digest([settings.seed, settings.luminosity, job.config.threads.block_size]),
-            "conditions": _digest([known["conditions"], job.fingerprint["conditions"]]),
-            FORKRUN: _digest(
+            "job": value_digest(
+                [settings.seed, settings.luminosity, job.config.threads.block_size]
+            ),
+            "conditions": value_digest([known["conditions"], job.fingerprint["conditions"]]),
+            FORKRUN: value_digest(
                 [
                     *(build_identity(), sys.version, _core.root_version(), _processor()),
                     *map(installed_version, _PACKAGES),
@@ -288,9 +292,9 @@ class JobResults:
         texts = (value for value in leaves([entry.params]) if isinstance(value, str))
         files = [_file(Path(text)) for text in dict.fromkeys(texts) if Path(text).is_file()]
         if (own := self._code.get(label)) is not None:
-            return _digest([described, files, own.digest]), [f"{why}" for why in own.reasons]
+            return value_digest([described, files, own.digest]), [f"{why}" for why in own.reasons]
         libraries, reasons = self._libraries if self.job.config.job.plugins else ("", [])
-        return _digest([described, files, libraries]), reasons
+        return value_digest([described, files, libraries]), reasons
 
     @cached_property
     def _libraries(self) -> tuple[str, list[str]]:
@@ -306,7 +310,7 @@ class JobResults:
             for path in paths
             if path.is_file() and path.stat().st_mtime > self.job.start_s
         ]
-        return _digest([hashlib.sha256(each).hexdigest() for each in data]), reasons
+        return value_digest([hashlib.sha256(each).hexdigest() for each in data]), reasons
 
     @cached_property
     def _code(self) -> dict[str, Dependence]:
@@ -367,8 +371,3 @@ def _is_ours(path: Path) -> bool:
 def _file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -22,12 +22,13 @@ _MIXED = "the run was begun with other code, packages or builds"
 
 
 class Keeping(Struct, frozen=True):
-    """`run`: the results of the job, with those that are kept; `why`: of each that is computed, by
-    kind and label; `stored`: what is there."""
+    """`run`: the results of the job, with those that are kept; `before`: what is stored, by kind
+    and label; `good`: digests of what is stored as it was written."""
 
     results: JobResults
     run: RunResults
     before: dict[tuple[str, str], Stored]
+    good: frozenset[str]
     known: frozenset[tuple[str, str]] = frozenset()
     """Results that the run before has asked for, if it was finished, or that are stored."""
 
@@ -42,20 +43,16 @@ class Keeping(Struct, frozen=True):
         before = {s.result.key: s for s in sorted(store.results, key=lambda s: not s.aside)}
         last = RunResults.read(folder).results if folder.is_finished() else ()
         known = frozenset(before) | {each.key for each in last}
-        return cls(results, RunResults(digests, kept), before, known)
+        return cls(results, RunResults(digests, kept), before, frozenset(good), known)
 
-    @classmethod
-    def resumed(cls, folder: RunDirectory, job: PreparedJob) -> Keeping | None:
-        """What the run that was begun there keeps, perhaps of another build; None if that is not
-        stored any more, or depends on what has changed."""
-        found = cls.of(folder, job)
-        begun = RunResults.read(folder)
+    def resumed(self, begun: RunResults) -> Keeping | None:
+        """What the run that was `begun` keeps, perhaps of another build; None if that is not stored
+        any more, or depends on what has changed."""
         before = {each.key: each for each in begun.results}
-        results = tuple(_resumed(before.get(each.key), each, begun) for each in found.run.results)
-        known = {each.digest for each in results} & Store.read(folder).good(folder).keys()
-        if not set(begun.kept) <= known:
+        results = tuple(_resumed(before.get(each.key), each, begun) for each in self.run.results)
+        if not set(begun.kept) <= {each.digest for each in results} & self.good:
             return None
-        return replace(found, run=RunResults(results, begun.kept))
+        return replace(self, run=RunResults(results, begun.kept))
 
     @property
     def computed(self) -> list[ResultDigest]:
@@ -68,11 +65,6 @@ class Keeping(Struct, frozen=True):
         if not self.run.kept:
             return self.results.job
         return reduced_job(self.results, self.computed)
-
-    @property
-    def are_as_before(self) -> bool:
-        """Whether nothing is to be computed."""
-        return self.run.are_all_kept
 
     @property
     def knows_job(self) -> bool:
@@ -120,18 +112,17 @@ def decide(
     where the one before was finished, or has left results that are stored; `is_new`: so does one
     with results that are always computed. What was begun and cannot be kept is not touched: that is
     refused later."""
+    found = Keeping.of(folder, job, force=force and not is_begun)
     if not is_begun:
-        return Keeping.of(folder, job, force=force), False
-    changed = differences(read_fingerprint(folder.fingerprint), job.fingerprint)
-    if not changed:
-        resumed = Keeping.resumed(folder, job)
-        has_record = bool(RunResults.read(folder).results)
-        asks = is_new and has_record and folder.is_finished()
-        if resumed and not (asks and any(each.reasons for each in resumed.run.results)):
-            return resumed, True
-        return Keeping.of(folder, job), False
-    found = Keeping.of(folder, job)
-    return found, not found.knows_job
+        return found, False
+    if differences(read_fingerprint(folder.fingerprint), job.fingerprint):
+        return found, not found.knows_job
+    begun = RunResults.read(folder)
+    resumed = found.resumed(begun)
+    asks = is_new and bool(begun.results) and folder.is_finished()
+    if resumed and not (asks and any(each.reasons for each in resumed.run.results)):
+        return resumed, True
+    return found, False
 
 
 def is_joined(folder: RunDirectory, keeping: Keeping) -> bool:
