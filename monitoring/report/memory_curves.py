@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from forkrun.base.lumis import distinct
 from forkrun.monitoring.records import RunRecords, Sample
 
 Curve = npt.NDArray[np.float64]
+Points = tuple[Curve, Curve]
+"""Times and values, straight lines between them."""
 Process = tuple[int | None, int]
 
 _TINY_S = 1e-6
@@ -76,7 +79,7 @@ def memory_curves(records: RunRecords, most: int | None = None) -> MemoryCurves:
     time_s = totals.time_s
     if most is not None and len(time_s) > most:
         time_s = _fewer(time_s, lives, totals, most)
-        totals = add_up(records, lives, time_s)
+        totals = add_up((totals.time_s, totals.shared), lives, time_s)
     private: dict[int | None, Curve] = {None: np.zeros_like(time_s)}
     for life in lives:
         curve = private.setdefault(life.child, np.zeros_like(time_s))
@@ -89,47 +92,80 @@ def lives_and_totals(records: RunRecords) -> tuple[list[Life], Totals, bool]:
     """All processes; their sums at the times of all samples, begins and ends; and whether one of
     them shows that the sum was higher between samples."""
     lives = _lives(records)
+    groups = complete_samples(records.samples)
+    steps_s = _steps(groups, lives)
+    lives = [_with_steps(each, steps_s) if each.child is None else each for each in lives]
+    shared = _shared(records.samples, groups, steps_s)
     times = [life.time_s for life in lives]
     ends = [np.array([life.end_s, life.end_s + _TINY_S]) for life in lives]
     time_s = distinct(np.concatenate([np.zeros(0), *times, *ends]))
-    totals = add_up(records, lives, time_s)
+    totals = add_up(shared, lives, time_s)
     spike = _spike(lives, totals)
     if spike is None:
         return lives, totals, False
     lives = [*(life for life in lives if life is not spike[0]), spike[1]]
     time_s = distinct(np.concatenate([time_s, spike[1].time_s]))
-    return lives, add_up(records, lives, time_s), True
+    return lives, add_up(shared, lives, time_s), True
 
 
-def add_up(records: RunRecords, lives: Sequence[Life], time_s: Curve) -> Totals:
-    """Sums at these times, in order."""
+def add_up(common: Points, lives: Sequence[Life], time_s: Curve) -> Totals:
+    """Sums at these times, in order. `common`: to all processes."""
     private, rss, n_processes = (np.zeros_like(time_s) for _ in range(3))
     for life in lives:
         here = life.among(time_s)
         private[here] += np.interp(time_s[here], life.time_s, life.private)
         rss[here] += np.interp(time_s[here], life.time_s, life.rss)
         n_processes[here] += 1
-    shared = _shared(records.samples, time_s) * (n_processes > 0)
+    shared = np.interp(time_s, *common) * (n_processes > 0)
     return Totals(time_s, private, shared, np.maximum(rss, private + shared), n_processes)
 
 
-def _shared(samples: Sequence[Sample], time_s: Curve) -> Curve:
-    """Straight between complete samples, but not up to one of fewer processes: what these have in
-    common was not more before. Where there is none, the most that a process says."""
-    groups = complete_samples(samples)
+def _shared(
+    samples: Sequence[Sample], groups: Sequence[Sequence[Sample]], steps_s: Curve
+) -> Points:
+    """Common memory in complete samples; where there is none, the most that a process says."""
     if not groups:
         most = max((each.pss_bytes - each.private_bytes for each in samples), default=0)
-        return np.full_like(time_s, most)
+        return np.zeros(1), np.full(1, float(most))
     times = np.array([group[-1].time_s for group in groups])
     sums = [sum(each.pss_bytes - each.private_bytes for each in group) for group in groups]
-    values, n_processes = np.array(sums, dtype=np.float64), np.array([len(g) for g in groups])
-    before = np.clip(np.searchsorted(times, time_s, "right") - 1, 0, None)
-    after = np.minimum(before + 1, len(times) - 1)
-    is_fewer = n_processes[after] < n_processes[before]
-    ends = np.where(is_fewer, np.minimum(values[after], values[before]), values[after])
-    passed = (time_s - times[before]) / np.maximum(times[after] - times[before], _TINY_S)
-    shared: Curve = values[before] + np.clip(passed, 0.0, 1.0) * (ends - values[before])
-    return shared
+    return _stepped((times, np.array(sums, dtype=np.float64)), steps_s)
+
+
+def _steps(groups: Sequence[Sequence[Sample]], lives: Sequence[Life]) -> Curve:
+    """Times at which memory in common became private to the parent, or the reverse: it does so at
+    once, with the last end between two complete samples or the first fork."""
+    children = [life for life in lives if life.child is not None]
+    begins = np.array([life.time_s[0] for life in children])
+    ends = np.array([life.end_s for life in children])
+    found = []
+    for before, after in pairwise(groups):
+        if len(before) == len(after):
+            continue
+        changes = ends if len(after) < len(before) else begins
+        inside = changes[(changes >= before[-1].time_s) & (changes < after[-1].time_s)]
+        if len(inside):
+            found.append(inside.max() if changes is ends else inside.min())
+    return np.array(found)
+
+
+def _with_steps(life: Life, steps_s: Curve) -> Life:
+    time_s, private = _stepped((life.time_s, life.private), steps_s)
+    return replace(
+        life, time_s=time_s, private=private, rss=np.interp(time_s, life.time_s, life.rss)
+    )
+
+
+def _stepped(points: Points, steps_s: Curve) -> Points:
+    """With the value before each of these times until then, and the value after it from then on."""
+    times, values = points
+    inside = steps_s[(steps_s >= times[0]) & (steps_s < times[-1])]
+    after = np.searchsorted(times, inside, "right")
+    inside = np.clip(inside, None, times[after] - 2 * _TINY_S)
+    new_times = np.concatenate([times, inside, inside + _TINY_S])
+    new_values = np.concatenate([values, values[after - 1], values[after]])
+    order = np.argsort(new_times, kind="stable")
+    return new_times[order], new_values[order]
 
 
 def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:

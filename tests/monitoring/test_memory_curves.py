@@ -113,3 +113,23 @@ def test_a_complete_sample_of_fewer_processes_says_nothing_of_more(write_run: Wr
     curves = memory_curves(read_records(write_run(samples=lines)))
     before = int(np.searchsorted(curves.time_s, T0 + 10.9))
     assert curves.shared[before] / MIB == 60
+
+
+def test_common_memory_becomes_the_parents_when_the_last_child_ends(write_run: WriteRun) -> None:
+    """And its own becomes common at the first fork: not little by little between two samples."""
+    lines = [sample_line(1, None, 70, 10, 1), sample_line(17, None, 75, 10, 1)]
+    lines += [sample_line(5, who, 10 if who is None else 5, 60, 4) for who in (None, 0, 1, 2)]
+    for child in range(3):
+        line = sample_line(15 + 0.1 * child, child, 5, 60, 3, complete=False)
+        lines.append({**line, "own_cost_s": 0.001})
+    records = read_records(write_run(samples=lines))
+    curves, memory = memory_curves(records), summarize_memory(records)
+    times = np.round(curves.time_s - T0, 6)
+    found = [
+        (curves.private[None][n] / MIB, curves.shared[n] / MIB)
+        for at in (1.7, 1.700001, 5, 15.2, 15.200001, 17)
+        for n in np.flatnonzero(times == at)
+    ]
+    assert found == [(70, 10), (10, 60), (10, 60), (10, 60), (75, 10), (75, 10)]
+    assert memory
+    assert (memory.peak.private_bytes, memory.peak.shared_bytes) == (25 * MIB, 60 * MIB)
