@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import forkrun
+from forkrun.cli.parser import GROUPS
 from tests.support.jobs import PATIENCE_S, ROOT, output_digests, program
 from tests.support.jobs import forkrun as command
 
@@ -80,6 +81,13 @@ def test_links_lead_from_the_first_page_to_every_page() -> None:
         pages = {each.resolve() for each in targets if each.suffix == ".md" and each.exists()}
         waiting += pages - found - {*waiting}
     assert [page for page in MARKDOWN if page not in found] == []
+
+
+def test_the_first_page_lists_the_commands_of_daily_work_as_the_help_does() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert (
+        dict(re.findall(r"^\| `([\w-]+)` \| (.+) \|$", text, re.MULTILINE)) == GROUPS["daily work"]
+    )
 
 
 def test_the_documentation_stays_short() -> None:

@@ -254,8 +254,8 @@ def test_the_cutflow_counts_what_came_to_a_filter_and_has_no_value(
     assert "None" not in str(result.cutflow["shared"])
 
 
-@pytest.mark.parametrize("children", [0, 2])
-def test_a_column_says_where_it_has_no_value(tmp_path: Path, children: int) -> None:
+@pytest.mark.parametrize(("children", "kind"), [(0, "ttree"), (2, "rntuple")])
+def test_a_column_says_where_it_has_no_value(tmp_path: Path, children: int, kind: str) -> None:
     """As the expression that it is made of does, whichever events share a block or a unit."""
     job = forkrun.Job(
         write_jets(tmp_path / "jets.root"),
@@ -274,7 +274,7 @@ def test_a_column_says_where_it_has_no_value(tmp_path: Path, children: int) -> N
     job.path("other").filter("leading != 5", label="is").filter("copied > 0", label="again")
     job.path("none").filter("is_none(copied)", label="none")
     job.path("negated").filter("!(leading > 0)", label="not")
-    job.output("events", keep=["leading", "told"])
+    job.output("events", keep=["leading", "told"], format=kind)
     result = job.run(children=children, output=tmp_path / "run", quiet=True, plots=False)
     assert result.histograms["h"].values(flow=True).sum() == 50
     assert result.histograms["weighted"].values(flow=True).sum() == 50
