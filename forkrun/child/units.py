@@ -50,6 +50,9 @@ class ChildUnits:
         self._begun: dict[int, tuple[Stretch, int]] = {}
         self._life = _Life(work.job.config.forking)
         self.pace.most = self._life.n_left
+        job = work.job
+        self._has_company = job.schedule.reads_ahead or job.config.threads.per_child > 1
+        """Whether the next stretch is taken before this one is done."""
         self._is_old = False
         self._begin_s: dict[int, float] = {}
         self._end_s = 0.0
@@ -70,8 +73,7 @@ class ChildUnits:
         self._begin_s[number] = time.time()
         ranges = stretch_without(stretch.ranges, self._left_out(number))
         lumis = None if len(stretch.lumis[0]) < 2 else stretch.lumis
-        is_apart = self._work.job.schedule.reads_ahead and self.pace.is_apart
-        alone = is_apart or number in self._assignment.first
+        alone = (self._has_company and self.pace.is_apart) or number in self._assignment.first
         iov = self._work.job.schedule.conditions.enter_unit(number)
         places = self._work.files.places(self._work.files.folder(number))
         dataset = self._work.job.plan.dataset_of(stretch)
