@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
+from forkrun._core import EventDigest
 from forkrun.errors import VerificationError
-from forkrun.histograms.accumulators.parts import ByDataset, encode_part, read_part
+from forkrun.histograms.accumulators.parts import (
+    ByDataset,
+    add_parts,
+    encode_part,
+    merge_parts,
+    read_part,
+)
 from forkrun.histograms.parts import Named, encode, read_parts
+from forkrun.histograms.root_file import add_histograms, sum_histograms
+from forkrun.merge.node_sums import files_to_add, sums_to_merge
+from forkrun.merge.order import PlannedUnits
 from forkrun.merge.output import MergedOutput
 from forkrun.merge.verify import total_digest
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.results import (
-    CUTFLOW,
     OUTPUT,
     SUMS,
+    InputPart,
+    Piece,
     ResultDigest,
     RunResults,
     Store,
@@ -37,73 +50,167 @@ from forkrun.rundir.results import (
 if TYPE_CHECKING:
     from forkrun.config import JobConfig
 
+_PIECES = 32
+"""Pieces of the events of a job without datasets, about: a file that is removed or changed costs
+those that it is in."""
+
+
+class Group(Struct):
+    """Commits whose sums are stored together, in the order of the plan. `part`: their events; None
+    where nothing is stored; `files`: content of those that are stored, by kind."""
+
+    commits: list[Commit]
+    part: InputPart | None = None
+    files: dict[str, bytes] = {}
+
 
 class Kept(Struct, frozen=True):
-    """What a run keeps. `stored`: by digest."""
+    """What a run keeps. `stored`: by digest; `all`: what there is."""
 
     folder: RunDirectory
     run: RunResults
     stored: Mapping[str, Stored]
+    all: Store
 
     @classmethod
     def of(cls, folder: RunDirectory) -> Kept:
         """Raises VerificationError if what it keeps is not there any more."""
-        run = RunResults.read(folder)
-        stored = Store.read(folder).good(folder) if run.kept else {}
-        if missing := [digest for digest in run.kept if digest not in stored]:
+        run, store = RunResults.read(folder), Store.read(folder)
+        stored = store.good(folder) if run.kept or run.parts else {}
+        missing = {digest for digest in (*run.kept, *run.parts) if digest not in stored}
+        has = {d: {piece.part for piece in s.pieces} for d, s in stored.items()}
+        missing |= {d for d, parts in run.parts.items() if not has.get(d, set()) >= {*parts}}
+        if missing:
             named = [each.name for each in run.results if each.digest in missing]
             raise VerificationError(
                 f"{folder.stored}: {', '.join(named)} of an earlier run changed since this run"
                 " began; run the same command again"
             )
-        return cls(folder, run, stored)
+        return cls(folder, run, stored, store)
 
     def without(self, config: JobConfig) -> JobConfig:
         """The configuration without outputs that are kept."""
         outputs = tuple(o for o in config.outputs if not self.run.keeps(OUTPUT, o.label))
         return config.model_copy(update={"outputs": outputs})
 
-    def _kept(self, kind: str) -> list[Stored]:
-        kept = (self.stored[each.digest] for each in self.run.results if each.digest in self.stored
-                and each.digest in self.run.kept)  # fmt: skip
-        return [stored for stored in kept if stored.result.kind == kind]
+    # --- sums -------------------------------------------------------------------------------------
 
-    def _files(self, suffix: str) -> dict[str, set[str]]:
-        """By file of sums, labels of the modules whose sums are kept of it."""
-        found: dict[str, set[str]] = {}
-        for stored in self._kept(SUMS):
-            for file in stored.files:
-                if file.name.endswith(suffix):
-                    found.setdefault(file.name, set()).add(stored.result.label)
+    def groups(self, ordered: Sequence[Commit], units: PlannedUnits) -> list[Group]:
+        """The commits of this run, in groups that are stored together."""
+        own = [commit for commit in ordered if not commit.computed_s]
+        if self.run.are_all_kept:
+            return []  # those commits are of the run before
+        if not any(each.digest for each in self.run.results):
+            return [Group(own)] if own else []
+        most = max(int(units.n_events.sum()) // _PIECES, 1)
+        found: list[Group] = []
+        n_events, end = 0, -1
+        for _, commits in groupby(own, key=lambda commit: commit.dataset):
+            end = -1
+            for commit in commits:
+                if commit.unit != end or n_events + commit.n_events > most:
+                    found.append(Group([]))
+                    n_events = 0
+                found[-1].commits.append(commit)
+                n_events, end = n_events + commit.n_events, commit.units.stop
+        for group in found:
+            group.part = self._part(group.commits, units)
         return found
 
-    def with_histograms(self, totals: Iterable[Named]) -> list[Named]:
-        """With those that are kept, in the order of the whole job."""
-        found = list(totals)
-        for name, labels in self._files(".histograms").items():
-            parts = read_parts(self.folder.stored / name)
-            found += [(module, n, h.in_order()) for module, n, h in parts if module in labels]
-        order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == SUMS}
-        return sorted(found, key=lambda named: order.get(named[0], -1))
+    def _part(self, commits: Sequence[Commit], units: PlannedUnits) -> InputPart:
+        read = total_digest((commit.n_events, commit.digest) for commit in commits)
+        numbers = np.arange(commits[0].unit, commits[-1].units.stop)
+        ranges = units.joined_ranges(numbers).tolist()
+        named = tuple((self.run.files[file], first, last) for file, first, last in ranges)
+        return InputPart(named, read.count, read.hex, time.time(), build_identity())
 
-    def with_accumulators(self, totals: ByDataset) -> ByDataset:
-        """With those that are kept."""
-        for name, labels in self._files(".accumulators").items():
-            for dataset, modules in read_part(self.folder.stored / name).items():
-                own = {m: t for m, t in modules.items() if m.partition("@")[0] in labels}
-                totals.setdefault(dataset, {}).update(own)
-        return totals
+    def sums(
+        self, groups: Sequence[Group], units: PlannedUnits, datasets: Sequence[int]
+    ) -> tuple[list[Named], ByDataset]:
+        """Histograms, in the order of the whole job, and accumulators of all events: those of the
+        groups, which get their own, and of kept pieces. `datasets`: number of that of each file."""
+        histograms: list[tuple[Sequence[Named], str]] = []
+        accumulators: list[tuple[int, ByDataset, str]] = []
+        for group in groups:
+            files = sums_to_merge(self.folder, group.commits)
+            filled = sum_histograms(files_to_add(self.folder.path, files.histograms))
+            merged = merge_parts(files_to_add(self.folder.path, files.accumulators))
+            if group.part:
+                pieces: dict[str, Sequence[bytes | memoryview]] = {
+                    "histograms": encode(filled) if filled else [],
+                    "accumulators": encode_part(merged),
+                }
+                group.files = {kind: b"".join(each) for kind, each in pieces.items() if each}
+            histograms.append((filled, ""))
+            accumulators.append((group.commits[0].unit, merged, ""))
+        for name, (part, labels) in self._kept_files().items():
+            path = self.folder.stored / name
+            if path.suffix == ".histograms":
+                histograms.append(([n for n in read_parts(path) if _of(n[0], labels)], name))
+            else:
+                unit, file = self._place(part, units)
+                dataset = datasets[file] if datasets else 0
+                modules = {m: t for of in read_part(path).values() for m, t in of.items()}
+                own = {dataset: {m: t for m, t in modules.items() if _of(m, labels)}}
+                accumulators.append((unit, own, name))
+        order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == SUMS}
+        totals = add_histograms(histograms)
+        totals.sort(key=lambda named: order.get(named[0].partition("@")[0], -1))
+        accumulators.sort(key=lambda each: each[0])  # the order of lists depends on it
+        return totals, add_parts((part, of) for _, part, of in accumulators)
+
+    def _kept_files(self) -> dict[str, tuple[InputPart, set[str]]]:
+        """By file of sums, the part of the input that they are of, and labels of the modules whose
+        sums are kept of it."""
+        found: dict[str, tuple[InputPart, set[str]]] = {}
+        for result, piece in self._pieces(SUMS):
+            for file in piece.files:
+                part = self.all.inputs[piece.part]
+                found.setdefault(file.name, (part, set()))[1].add(result.label)
+        return found
+
+    def _pieces(self, kind: str) -> Iterator[tuple[ResultDigest, Piece]]:
+        for result in self.run.results:
+            if result.kind == kind and (parts := self.run.parts.get(result.digest)):
+                yield from ((result, piece) for piece in self.stored[result.digest].of(parts))
+
+    def _place(self, part: InputPart, units: PlannedUnits) -> tuple[int, int]:
+        """First unit and number of the first file of a part of the input."""
+        key, first, _ = part.ranges[0]
+        file = self.run.files.index(key)
+        is_in = (units.file == file) & (units.first <= first) & (first < units.last)
+        unit = int(units.first_range.searchsorted(np.flatnonzero(is_in)[0], side="right")) - 1
+        return unit, file
+
+    def check(self, groups: Sequence[Group], read: EventDigest) -> None:
+        """Raises VerificationError unless the sums of each result are of all events, each once."""
+        own = [(part.n_events, part.events) for group in groups if (part := group.part)]
+        inputs = self.all.inputs
+        for digest, parts in self.run.parts.items():
+            kept = [(inputs[name].n_events, inputs[name].events) for name in parts]
+            total = total_digest([*kept, *([] if digest in self.run.kept else own)])
+            if total != read:
+                result = next(each for each in self.run.results if each.digest == digest)
+                raise VerificationError(
+                    f"{self.folder.path}: {result.name} is of {total.count:,} events (digest"
+                    f" {total.hex}), the run has {read.count:,} (digest {read.hex}); remove"
+                    f" {self.folder.stored} and run the same command again"
+                )
+
+    # --- outputs ----------------------------------------------------------------------------------
 
     def with_outputs(self, made: Sequence[MergedOutput]) -> list[MergedOutput]:
         """With those that are kept, which get their names, in the order of the whole job."""
-        if not self._kept(OUTPUT):
-            return list(made)
+        kept = [self.stored[r.digest] for r in self.run.results if self.run.keeps(OUTPUT, r.label)]
+        kept = [stored for stored in kept if stored.result.kind == OUTPUT]
         found = list(made)
-        for stored in self._kept(OUTPUT):
+        for stored in kept:
             for file in stored.files:
                 take_output(self.folder, file)
             found += [self._here(convert(merged, MergedOutput)) for merged in stored.merged]
         order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == OUTPUT}
+        if not kept:
+            return found
         return sorted(found, key=lambda merged: order[merged.label.partition("/")[0]])
 
     def _here(self, merged: MergedOutput) -> MergedOutput:
@@ -111,51 +218,44 @@ class Kept(Struct, frozen=True):
         place = merged.file.rpartition(f"/{self.folder.output.name}/")[2]
         return replace(merged, file=str(self.folder.output / place))
 
-    def store(
-        self,
-        commits: Sequence[Commit],
-        events: tuple[int, str],
-        histograms: Sequence[Named],
-        accumulators: ByDataset,
-        outputs: Sequence[MergedOutput],
-    ) -> None:
+    # --- for later runs ---------------------------------------------------------------------------
+
+    def store(self, groups: Sequence[Group], outputs: Sequence[MergedOutput]) -> None:
         """Stores the results of the run, those that it keeps with them."""
         if not any(each.digest for each in self.run.results):
             return
-        files = self._store_sums(histograms, accumulators)
-        flows = summed_cutflows(commits)
-        now = []
+        commits = [commit for group in groups for commit in group.commits]
         is_one_build = {commit.build for commit in commits} <= {build_identity()}
+        sums = [
+            tuple(
+                store_bytes(self.folder, f"{group.part.name}.{kind}", data)
+                for kind, data in group.files.items()
+                if group.part
+            )
+            for group in groups
+        ]
+        now = []
         for each in self.run.results:
-            if each.digest and each.digest in self.run.kept:
-                stored = self.stored[each.digest]
-                own = files if each.kind == SUMS else stored.files
-                now.append(replace(stored, aside=False, files=own))
-            elif each.digest and is_one_build:
-                made = Stored(each, time.time(), build_identity(), *events)
-                now += self._made(made, each, commits, files, flows, outputs)
-        Store.read(self.folder).after(now).write(self.folder)
+            if not each.digest:
+                continue
+            is_kept = each.digest in self.run.kept
+            old = self.stored[each.digest].of(parts) if (
+                parts := self.run.parts.get(each.digest, ())) else []  # fmt: skip
+            if is_kept:
+                now.append(replace(self.stored[each.digest], aside=False, pieces=tuple(old)))
+            elif is_one_build and each.kind == OUTPUT:
+                now += self._made(each, commits, outputs)
+            elif is_one_build:
+                new = [_piece(each, *of) for of in zip(groups, sums, strict=True)]
+                if all(new):
+                    now.append(Stored(each, (*old, *filter(None, new))))
+        new_parts = [group.part for group in groups if group.part]
+        self.all.after(now, new_parts).write(self.folder)
 
     def _made(
-        self, made: Stored, result: ResultDigest, commits: Sequence[Commit],
-        sums: tuple[StoredFile, ...], flows: Any, outputs: Sequence[MergedOutput],
-    ) -> list[Stored]:  # fmt: skip
-        """The result, as it is stored; none if it cannot be."""
-        if result.kind == SUMS:
-            nan: dict[str, int] = {}
-            for commit in commits:
-                for name, n in commit.nan_fills.items():
-                    if name.partition("/")[0].partition("@")[0] == result.label:
-                        nan[name] = nan.get(name, 0) + n
-            return [replace(made, files=sums, nan_fills=nan)]
-        if result.kind == CUTFLOW:
-            if flows is None:
-                return []
-            own = {
-                n: {p: c for p, c in paths.items() if p.partition("@")[0] == result.label}
-                for n, paths in flows.items()
-            }
-            return [replace(made, cutflow=own)]
+        self, result: ResultDigest, commits: Sequence[Commit], outputs: Sequence[MergedOutput]
+    ) -> list[Stored]:
+        """An output, as it is stored; none if it cannot be."""
         merged = [each for each in outputs if each.label.partition("/")[0] == result.label]
         places = [f for each in merged for f in _files_of(self.folder, each)]
         linked = [store_output(self.folder, file, result.digest) for file in places]
@@ -163,16 +263,26 @@ class Kept(Struct, frozen=True):
         if len(files) < len(places):
             return []
         told = tuple(to_builtins(each) for each in merged)
-        return [replace(made, files=files, merged=told, written=_written(commits, result.label))]
+        return [Stored(result, (), files, told, _written(commits, result.label))]
 
-    def _store_sums(
-        self, histograms: Sequence[Named], accumulators: ByDataset
-    ) -> tuple[StoredFile, ...]:
-        pieces: dict[str, Sequence[bytes | memoryview]] = {
-            "histograms": encode(histograms) if histograms else [],
-            "accumulators": encode_part(accumulators),
-        }
-        return tuple(store_bytes(self.folder, kind, each) for kind, each in pieces.items() if each)
+
+def _of(module: str, labels: Collection[str]) -> bool:
+    return module.partition("@")[0] in labels
+
+
+def _piece(result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]) -> Piece | None:
+    """What is stored of a result for a group; None if it cannot be."""
+    assert group.part is not None
+    if result.kind == SUMS:
+        nan: dict[str, int] = {}
+        for commit in group.commits:
+            for name, n in commit.nan_fills.items():
+                if _of(name.partition("/")[0], {result.label}):
+                    nan[name] = nan.get(name, 0) + n
+        return Piece(group.part.name, sums, {}, nan)
+    if (flows := summed_cutflows(group.commits)) is None:
+        return None
+    return Piece(group.part.name, (), {p: c for p, c in flows.items() if _of(p, {result.label})})
 
 
 def _written(commits: Sequence[Commit], label: str) -> dict[int, WrittenEvents]:

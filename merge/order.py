@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class PlannedUnits(Protocol):
     @property
     def n_events(self) -> Integers:
         """(n_units,) number of events to be read of each."""
+
+    def joined_ranges(self, units: Integers) -> Any:
+        """(n, 3) file, first and last of the entries of units."""
 
     def __iter__(self) -> Iterator[PlannedUnit]: ...
 

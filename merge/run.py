@@ -10,14 +10,13 @@ from msgspec import Struct
 
 from forkrun.base.destinations import datasets_in
 from forkrun.base.durable import published, read_json, write_json
-from forkrun.histograms.accumulators.parts import ByDataset, merge_parts, results
+from forkrun.histograms.accumulators.parts import ByDataset, results
 from forkrun.histograms.pictures import write_pictures
-from forkrun.histograms.root_file import Named, sum_histograms, write_histograms
+from forkrun.histograms.root_file import Named, write_histograms
 from forkrun.histograms.uhi import write_uhi
 from forkrun.merge.kept import Kept
 from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.node_outputs import node_outputs_to_join, write_node_outputs
-from forkrun.merge.node_sums import files_to_add, sums_to_merge
 from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Progress, merge_outputs
 from forkrun.merge.output_parts import Merging, parts_to_join
@@ -72,14 +71,13 @@ def merge_run(
             write_node_outputs(RunDirectory(folder), outputs, ordered, carries)
             return MergeSummary(read.count, read.hex, outputs, 0)
         outputs = kept.with_outputs(outputs)
-        made = [] if kept.run.are_all_kept else ordered  # else these are of the run before
-        sums = sums_to_merge(RunDirectory(folder), made)
-        totals = kept.with_histograms(sum_histograms(files_to_add(folder, sums.histograms)))
+        groups = kept.groups(ordered, planned.units)
+        kept.check(groups, read + skipped)
+        totals, merged = kept.sums(groups, planned.units, planned.datasets)
         histograms = _write_histograms(folder, config, totals)
-        merged = kept.with_accumulators(merge_parts(files_to_add(folder, sums.accumulators)))
         n_bytes = _write_accumulators(folder, merged)
         if planned.is_whole and not skipped.count and not planned.left_out:
-            kept.store(made, (read.count, read.hex), totals, merged, outputs)
+            kept.store(groups, outputs)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise

@@ -62,6 +62,8 @@ class RunRecords(Struct, frozen=True):
     datasets: Mapping[str, Any] = {}
     """What is known of several datasets; `datasets.json`."""
     ledger: tuple[Commit, ...] = ()
+    kept: tuple[Commit, ...] = ()
+    """Events that earlier runs have processed."""
     samples: tuple[Sample, ...] = ()
     timeline: tuple[TimelineLine, ...] = ()
     host: Mapping[str, Any] | None = None
@@ -70,6 +72,11 @@ class RunRecords(Struct, frozen=True):
     """Results that are kept of earlier runs."""
     damaged: tuple[str, ...] = ()
     """What could not be read and is left out, in words."""
+
+    @property
+    def commits(self) -> tuple[Commit, ...]:
+        """Commits of all events, by this run and by earlier ones."""
+        return (*self.kept, *self.ledger)
 
     @property
     def n_children(self) -> int:
@@ -142,17 +149,20 @@ def _read_records(
     samples = read_samples(folder.samples, damaged)
     timeline = _read_lines(folder.timeline, TimelineLine.from_json, damaged)
     config = folder.config
+    plan = plan or _read_object(folder.plan, damaged) or {}
+    ordered = sorted(commits, key=lambda commit: commit.start_s)
     return RunRecords(
         config=_read_object(config, damaged) or {},
         config_digest=hashlib.sha256(read_regular(config)).hexdigest() if config.exists() else "",
-        plan=plan or _read_object(folder.plan, damaged) or {},
+        plan=plan,
         datasets=_read_object(folder.datasets, damaged) or {},
-        ledger=tuple(sorted(commits, key=lambda commit: commit.start_s)),
+        ledger=tuple(commit for commit in ordered if not commit.computed_s),
+        kept=tuple(commit for commit in ordered if commit.computed_s),
         samples=tuple(sorted(samples, key=lambda sample: sample.time_s)),
         timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),
         host=_read_object(folder.host, damaged, _OF_HOST),
         sampler=_read_object(folder.sampler, damaged, _OF_SAMPLER),
-        earlier=Earlier.read(folder),
+        earlier=Earlier.read(folder, plan.get("datasets", ())),
         damaged=tuple(damaged),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -47,19 +47,23 @@ def histograms_of_core(core: _core.Schedule) -> list[Named]:
 def sum_histograms(files: Iterable[Path]) -> list[Named]:
     """(module, name, sum) in booking order; each file holds those of one unit. The order of the
     files does not matter, but for that of histograms that only some have."""
+    return add_histograms((read_parts(file), str(file)) for file in files)
+
+
+def add_histograms(parts: Iterable[tuple[Sequence[Named], str]]) -> list[Named]:
+    """The sum of parts; each with its name in messages."""
     totals: dict[tuple[str, str], HistogramSums] = {}
-    for file in files:
-        for module, name, part in read_parts(file):
+    for histograms, of in parts:
+        for module, name, part in histograms:
             key = (module, name)
             if key not in totals:
-                totals[key] = part
+                totals[key] = part.copy()
                 continue
             try:
                 totals[key].add(part)
             except ValueError as error:
                 raise JobError(
-                    f"histogram {module}/{name}: those of two units cannot be added: {error}"
-                    f" ({file})"
+                    f"histogram {module}/{name}: those of two units cannot be added: {error} ({of})"
                 ) from error
     return [(module, name, total.in_order()) for (module, name), total in totals.items()]
 

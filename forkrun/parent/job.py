@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
@@ -39,10 +40,12 @@ from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.result import Result
 from forkrun.plan.part import Part
+from forkrun.plan.stored import read_plan
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import Fingerprint
 from forkrun.rundir.ledger import Commit, read_ledgers, units_by_build
+from forkrun.rundir.ledger_writer import write_kept
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.opening import check_can_begin, opened_to_begin
@@ -108,6 +111,7 @@ def run_job(
         if is_resumed:
             check_same_job(folder, job.fingerprint, submitted)
             if folder.is_finished() and _is_merged(folder, config, lock):
+                job = keeping.whole_job if keeping else job
                 return _already_done(folder, job, lock, quiet, plots)
         if keeping is not None:
             if is_joined(folder, keeping):
@@ -188,6 +192,7 @@ def _join(
 ) -> Result:
     """Makes the outputs of what is stored alone: the events were processed before."""
     job = keeping.results.job
+    job = replace(job, plan=replace(job.plan, units=read_plan(folder).units))
     remove_results(folder)
     describe_job(folder, job, keeping)
     run = _run_of(folder, job, lock, quiet)
@@ -210,8 +215,12 @@ def _begin(
     folder: RunDirectory, job: PreparedJob, keeping: Keeping | None, *, force: bool
 ) -> list[Commit]:
     clear(folder, stored=force or keeping is None)
+    before = keeping.commits() if keeping else []
+    if before:
+        make_folders(folder)
+        write_kept(str(folder.ledger), before)
     describe_job(folder, job, keeping)
-    return []
+    return before
 
 
 def _continue(
@@ -313,7 +322,7 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         run.messages.say(note)
     if job.config.conditions:
         run.messages.say(summary(job.schedule.conditions))
-    if before:
+    if before := [commit for commit in before if not commit.computed_s]:
         n_units = sum(commit.n_units for commit in before)
         n_events = sum(commit.n_events for commit in before)
         run.timeline.record("resume", pid=pid, n_units=n_units)

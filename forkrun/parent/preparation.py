@@ -71,10 +71,11 @@ class PreparedJob(Job, frozen=True):
     planned: Any = None
     """The `PlannedJob` that it was made of."""
 
-    def prepared_with(self, config: JobConfig) -> PreparedJob:
-        """The job with another configuration of modules, paths and outputs, for the same plan: what
-        was found out of modules is known."""
-        planned = replace(self.planned, config=config, plan=self.plan, may_reorder=False)
+    def prepared_with(self, config: JobConfig, plan: Plan) -> PreparedJob:
+        """The job with another configuration of modules, paths and outputs, and a plan of the same
+        events: what was found out of modules is known."""
+        planned = replace(self.planned, config=config, plan=plan, may_reorder=False)
+        self.schedule.conditions.reorder(plan.units.lumi_key, plan.units.n_events)
         made: PreparedJob = planned.prepared(self.schedule.conditions, self.schedule.found)
         return made
 

@@ -67,6 +67,8 @@ class SkippedEvent(Struct, frozen=True, forbid_unknown_fields=True):
 CommittedFile = OutputPart | HistogramPart | AccumulatorPart
 """A file of a unit."""
 
+NO_EVENTS = "0" * 32
+"""Digest of no event."""
 CUTFLOW_LABEL = "cutflow "
 """How labels begin of what counts for the cutflow."""
 
@@ -107,7 +109,8 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     CRC-32C; `block_size`: events that a block had at most, 0: as the source chose; `cutflow`: by
     path what its filters left, None: not counted; `build`: of the forkrun that processed it;
     `dataset`: number of the one that all events belong to; `nan_fills`: by histogram
-    (MODULE/NAME), values filled that are NaN."""
+    (MODULE/NAME), values filled that are NaN; `computed_s`: of events that an earlier run has
+    processed, when that was; 0: this run did."""
 
     unit: int
     child: int
@@ -134,6 +137,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     dataset: int = 0
     nan_fills: dict[str, int] = {}
     cached_bytes: int = 0
+    computed_s: float = 0.0
 
     @property
     def units(self) -> range:

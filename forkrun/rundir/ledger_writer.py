@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterable
+from pathlib import Path
 
-from forkrun.base.durable import open_new_descriptor, output_errors, write_all
+from forkrun.base.durable import open_new_descriptor, output_errors, write_all, write_bytes
 from forkrun.rundir.ledger import Commit
 
 
@@ -28,6 +30,12 @@ class Ledger:
     def close(self) -> None:
         """Closes the file; nothing is pending."""
         os.close(self._fd)
+
+
+def write_kept(folder: str, commits: Iterable[Commit]) -> None:
+    """Begins a ledger with events that earlier runs have processed."""
+    path = f"{folder}/child-kept.jsonl"
+    write_bytes(Path(path), "".join(commit.to_line() for commit in commits).encode())
 
 
 def _open_new(stem: str) -> int:

@@ -5,8 +5,10 @@ next run in the directory keeps what has the same digest.
     results/index.json      what is stored: of the last run, and `aside` what it asked for no more
     results/…               sums of histograms and accumulators; outputs as hard links
 
-What is stored is named by its digest, and believed only with size and checksum (sums), or with size
-and time (outputs). So it does not matter when a process was killed."""
+Sums and cutflows are stored in pieces, each of a part of the input: a run that has more input keeps
+the pieces of events that have not changed. What is stored is named by its digest, and believed only
+with size and checksum (sums), or with size and time (outputs). So it does not matter when a process
+was killed."""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,10 @@ SUMS, OUTPUT, CUTFLOW = "sums", "output", "cutflow"
 """Kinds of results: what an analyzer fills and accumulates; an output; what a path's filters leave.
 """
 _WORDS = {SUMS: "histogram ", OUTPUT: "output ", CUTFLOW: "cutflow of "}
-_FORM = 1
+_FORM = 2
 """Version of the two files."""
+FileRange = tuple[str, int, int]
+"""Key of a file, first entry and the one after the last."""
 
 
 class ResultDigest(Struct, frozen=True):
@@ -69,10 +73,13 @@ class ResultDigest(Struct, frozen=True):
 
 class RunResults(Struct, frozen=True):
     """Content of `results.json`. `results`: of the run, in its order; `kept`: digests of those that
-    are taken from what is stored."""
+    are taken from what is stored; `parts`: by digest, the parts of the input whose pieces are, in
+    the order of the plan; `files`: keys of the input's files."""
 
     results: tuple[ResultDigest, ...] = ()
     kept: tuple[str, ...] = ()
+    parts: dict[str, tuple[str, ...]] = {}
+    files: tuple[str, ...] = ()
     form: int = _FORM
 
     @classmethod
@@ -130,23 +137,43 @@ class WrittenEvents(Struct, frozen=True):
     n_bytes: int
 
 
-class Stored(Struct, frozen=True):
-    """A result that is stored. `computed_s`: when its run ended, since the epoch; `build`: of the
-    forkrun that did it; `merged`: summaries of an output's files;
-    `written`: by dataset what they have to hold; `cutflow`: by dataset and path;
-    `nan_fills`: of its histograms; `aside`: the last run did not ask for it."""
+class InputPart(Struct, frozen=True):
+    """Consecutive events of one dataset that a run has processed. `ranges`: where they are, in its
+    order; `events`: digest of their ids; `computed_s`: when they were done, since the epoch;
+    `build`: of the forkrun that did it."""
 
-    result: ResultDigest
-    computed_s: float
-    build: str
+    ranges: tuple[FileRange, ...]
     n_events: int
     events: str
-    """Digest of the ids of the events that it is of."""
+    computed_s: float
+    build: str
+
+    @property
+    def name(self) -> str:
+        """Digest of what it is."""
+        text = json.dumps([self.ranges, self.events, self.computed_s])
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+class Piece(Struct, frozen=True):
+    """Sums or the cutflow of a part of the input. `part`: its name; `cutflow`: by path;
+    `nan_fills`: of its histograms."""
+
+    part: str
+    files: tuple[StoredFile, ...] = ()
+    cutflow: dict[str, list[CutCount]] = {}
+    nan_fills: dict[str, int] = {}
+
+
+class Stored(Struct, frozen=True):
+    """A result that is stored. `files`: of an output; `merged`: summaries of them; `written`: by
+    dataset what they have to hold; `aside`: the last run did not ask for it."""
+
+    result: ResultDigest
+    pieces: tuple[Piece, ...] = ()
     files: tuple[StoredFile, ...] = ()
     merged: tuple[dict[str, Any], ...] = ()
     written: dict[int, WrittenEvents] = {}
-    cutflow: dict[int, dict[str, list[CutCount]]] = {}
-    nan_fills: dict[str, int] = {}
     aside: bool = False
 
     @property
@@ -154,11 +181,22 @@ class Stored(Struct, frozen=True):
         """Digest of all that it depends on."""
         return self.result.digest
 
+    @property
+    def all_files(self) -> list[StoredFile]:
+        """Files that it needs."""
+        return [*self.files, *(file for piece in self.pieces for file in piece.files)]
+
+    def of(self, parts: Iterable[str]) -> list[Piece]:
+        """The pieces of these parts of the input. Raises KeyError."""
+        by_part = {piece.part: piece for piece in self.pieces}
+        return [by_part[part] for part in parts]
+
 
 class Store(Struct, frozen=True):
-    """What is stored in a run directory, by digest."""
+    """What is stored in a run directory. `inputs`: by name, the parts of the input."""
 
     results: tuple[Stored, ...] = ()
+    inputs: dict[str, InputPart] = {}
     form: int = _FORM
 
     @classmethod
@@ -174,40 +212,46 @@ class Store(Struct, frozen=True):
 
     def good(self, folder: RunDirectory) -> dict[str, Stored]:
         """By digest, what is there as it was written."""
-        checked: dict[StoredFile, bool] = {}
+        files = {file for stored in self.results for file in stored.all_files}
+        is_good = {f: "/" not in f.name and f.is_as_written(folder) for f in files}
+        found = {}
         for stored in self.results:
-            for file in stored.files:
-                if file not in checked:
-                    checked[file] = "/" not in file.name and file.is_as_written(folder)
-        return {s.digest: s for s in self.results if s.digest and all(checked[f] for f in s.files)}
+            pieces = tuple(
+                piece
+                for piece in stored.pieces
+                if piece.part in self.inputs and all(is_good[file] for file in piece.files)
+            )
+            has_files = all(is_good[file] for file in stored.files)
+            if stored.digest and has_files and (pieces or stored.result.kind == OUTPUT):
+                found[stored.digest] = replace(stored, pieces=pieces)
+        return found
 
     def write(self, folder: RunDirectory) -> None:
         """Writes the index, then removes files that nothing in it names."""
         write_json(folder.stored / _INDEX, msgspec.to_builtins(self), indent=None)
-        named = {_INDEX, *(file.name for stored in self.results for file in stored.files)}
+        named = {_INDEX, *(file.name for stored in self.results for file in stored.all_files)}
         for entry in os.listdir(folder.stored):
             if entry not in named:
                 remove(folder.stored / entry)
 
-    def after(self, now: Sequence[Stored]) -> Store:
-        """With the results of a run in place of those before: what it did not ask for is aside
-        once, then gone."""
+    def after(self, now: Sequence[Stored], parts: Iterable[InputPart]) -> Store:
+        """With the results of a run, of `parts` of the input, in place of those before: what it did
+        not ask for is aside once, then gone."""
         wanted = {stored.digest for stored in now}
         others = (s for s in self.results if s.digest not in wanted and not s.aside)
-        return Store((*now, *(replace(stored, aside=True) for stored in others)))
+        results = (*now, *(replace(stored, aside=True) for stored in others))
+        named = {piece.part for stored in results for piece in stored.pieces}
+        inputs = self.inputs | {part.name: part for part in parts}
+        return Store(results, {name: inputs[name] for name in sorted(named)})
 
 
 _INDEX = "index.json"
 
 
-def store_bytes(
-    folder: RunDirectory, kind: str, pieces: Iterable[bytes | memoryview]
-) -> StoredFile:
-    """Stores the sums of a run."""
-    data = b"".join(pieces)
-    name = f"{hashlib.sha256(data).hexdigest()[:24]}.{kind}"
+def store_bytes(folder: RunDirectory, name: str, data: bytes) -> StoredFile:
+    """Stores sums; their checksum tells whether the disk has them."""
     folder.stored.mkdir(exist_ok=True)
-    write_bytes(folder.stored / name, data)
+    write_bytes(folder.stored / name, data, durable=False)
     return StoredFile(name, len(data), _core.crc32c(data, 0))
 
 
@@ -237,22 +281,17 @@ def take_output(folder: RunDirectory, file: StoredFile) -> None:
     sync(final.parent)
 
 
-def summed_cutflows(commits: Sequence[Commit]) -> dict[int, dict[str, list[CutCount]]] | None:
-    """By dataset and path, the exact sums over commits; None if not all have counted the same."""
-    found: dict[int, dict[str, list[list[CutCount]]]] = {}
+def summed_cutflows(commits: Sequence[Commit]) -> dict[str, list[CutCount]] | None:
+    """By path, the exact sums over commits; None if not all have counted the same."""
+    found: dict[str, list[list[CutCount]]] = {}
     for commit in commits:
         for path, counts in (commit.cutflow or {}).items():
-            found.setdefault(commit.dataset, {}).setdefault(path, []).append(counts)
-    n_commits = {n: sum(c.dataset == n for c in commits) for n in found}
-    sums: dict[int, dict[str, list[CutCount]]] = {}
-    for dataset, paths in found.items():
-        for path, parts in paths.items():
-            same = {tuple((c.after, c.weights is None) for c in part) for part in parts}
-            if len(same) > 1 or len(parts) != n_commits[dataset]:
-                return None
-            of_dataset = sums.setdefault(dataset, {})
-            of_dataset[path] = [summed(column) for column in zip(*parts, strict=True)]
-    return sums
+            found.setdefault(path, []).append(counts)
+    for parts in found.values():
+        same = {tuple((c.after, c.weights is None) for c in part) for part in parts}
+        if len(same) > 1 or len(parts) != len(commits):
+            return None
+    return {p: [summed(c) for c in zip(*parts, strict=True)] for p, parts in found.items()}
 
 
 def summed(counts: Sequence[CutCount]) -> CutCount:
@@ -278,34 +317,50 @@ class Counts(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """What a run shows of earlier ones. `run`: what it has, empty if nothing is kept."""
+    """What a run shows of earlier ones. `run`: what it has, empty if nothing is kept; `datasets`:
+    number of that of each part of the input."""
 
     run: RunResults = RunResults()
     kept: tuple[Stored, ...] = ()
+    datasets: dict[str, int] = {}
 
     @classmethod
-    def read(cls, folder: RunDirectory) -> Earlier:
-        """That of a run."""
-        run = RunResults.read(folder)
-        if not run.kept:
+    def read(cls, folder: RunDirectory, datasets: Sequence[int] = ()) -> Earlier:
+        """That of a run. `datasets`: number of that of each file; none: the job has none."""
+        run, store = RunResults.read(folder), Store.read(folder)
+        if not (run.kept or run.parts):
             return cls()
-        stored = {each.digest: each for each in Store.read(folder).results}
-        return cls(run, tuple(stored[digest] for digest in run.kept if digest in stored))
+        stored = {each.digest: each for each in store.results}
+        number = dict(zip(run.files, datasets, strict=False))
+        of_parts = {name: number.get(p.ranges[0][0], 0) for name, p in store.inputs.items()}
+        try:
+            found = [
+                replace(s, pieces=tuple(s.of(run.parts.get(digest, ()))))
+                for digest in dict.fromkeys([*run.kept, *run.parts])
+                if (s := stored.get(digest))
+            ]
+        except KeyError:
+            return cls()
+        return cls(run, tuple(found), of_parts)
+
+    def _pieces(self) -> Iterator[Piece]:
+        return (piece for stored in self.kept for piece in stored.pieces)
 
     def counts(self, ledger: Sequence[Commit]) -> Sequence[Commit | Counts]:
-        """Cutflows of the run's paths: of commits, but for those that are kept."""
-        if not self.run.kept:
+        """Cutflows of the run's paths: of commits, but for those that are kept, and of kept
+        pieces."""
+        if not self.kept:
             return ledger
         wanted = [r.label for r in self.run.results if r.kind == CUTFLOW]
-        kept = {path for each in self.kept for flows in each.cutflow.values() for path in flows}
+        mine = {p for p in wanted if not self.run.keeps(CUTFLOW, p)}
         own = [
-            Counts(c.dataset, {p: n for p, n in (c.cutflow or {}).items() if p not in kept}, 0)
-            for c in ledger
+            Counts(c.dataset, {p: n for p, n in flows.items() if p.partition("@")[0] in mine})
+            for c, flows in ((commit, commit.cutflow or {}) for commit in ledger)
         ]
         before = [
-            Counts(dataset, flows, 0, True)
-            for each in self.kept
-            for dataset, flows in each.cutflow.items()
+            Counts(self.datasets.get(piece.part, 0), piece.cutflow, 0, True)
+            for piece in self._pieces()
+            if piece.cutflow
         ]
         paths = {p for c in (*own, *before) for p in c.cutflow if p.partition("@")[0] in wanted}
         order = sorted(paths, key=lambda p: ("@" in p, wanted.index(p.partition("@")[0]), p))
@@ -319,13 +374,16 @@ class Earlier(Struct, frozen=True):
 
     def has_output(self, label: str) -> bool:
         """Whether the run has an output that a ledger knows: it may be that of the run before."""
-        return not self.run.kept or any(r.key == (OUTPUT, label) for r in self.run.results)
+        return not self.kept or any(r.key == (OUTPUT, label) for r in self.run.results)
 
     def nan_fills(self, found: Mapping[str, int]) -> dict[str, int]:
         """Values filled that are NaN, by histogram. `found`: in commits."""
-        if not self.run.kept:
+        if not self.kept:
             return dict(found)
-        kept = {each.result.label for each in self.kept if each.result.kind == SUMS}
-        own = {r.label for r in self.run.results if r.kind == SUMS} - kept
-        mine = {n: k for n, k in found.items() if n.partition("/")[0].partition("@")[0] in own}
-        return mine | {name: n for each in self.kept for name, n in each.nan_fills.items()}
+        own = {r.label for r in self.run.results if r.kind == SUMS and r.digest not in
+               self.run.kept}  # fmt: skip
+        total = {n: k for n, k in found.items() if n.partition("/")[0].partition("@")[0] in own}
+        for piece in self._pieces():
+            for name, n in piece.nan_fills.items():
+                total[name] = total.get(name, 0) + n
+        return total

@@ -114,12 +114,12 @@ def _sum_over(ledger: Sequence[Commit | Counts]) -> tuple[PathCutflow, ...]:
     counted = [commit for commit in ledger if commit.cutflow]
     n_missing = sum(commit.n_units for commit in ledger if not commit.cutflow)
     names = dict.fromkeys(path for commit in counted for path in commit.cutflow or {})
-    kept = {p for each in counted if _is_kept(each) for p in each.cutflow or {}}
     flows = []
     for path in names:
-        of = [each for each in counted if _is_kept(each) == (path in kept)]
-        found = [(each.cutflow or {}).get(path, []) for each in of]
-        parts = [part for part in found if part] if path in kept else found
+        has = [each for each in counted if path in (each.cutflow or {})]
+        makes = not all(map(_is_kept, has))  # this run does, of the events that it processes
+        of = has + [each for each in counted if makes and each not in has and not _is_kept(each)]
+        parts = [(each.cutflow or {}).get(path, []) for each in of]
         if len({tuple(_key(count) for count in part) for part in parts}) == 1:
             cuts = _cuts([_sum(column) for column in zip(*parts, strict=True)])
             flows.append(PathCutflow(path, cuts, n_missing))

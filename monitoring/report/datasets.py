@@ -66,7 +66,7 @@ def count_datasets(records: RunRecords) -> tuple[DatasetCounts, ...]:
 def _counts(
     records: RunRecords, planned: _Planned, number: int, dataset: DatasetApart
 ) -> DatasetCounts:
-    commits = [commit for commit in records.ledger if commit.dataset == number]
+    commits = [commit for commit in records.commits if commit.dataset == number]
     labels = [output["label"] for output in records.config.get("outputs", ())]
     written = [commit.outputs for commit in commits]
     return DatasetCounts(
@@ -94,7 +94,7 @@ def yields_that_lack(records: RunRecords) -> Iterator[str]:
     planned = _Planned.of(records.plan, len(names))
     late = any(line.details.get("left_out_late") for line in records.timeline)
     for number, dataset in names.items():
-        commits = [commit for commit in records.ledger if commit.dataset == number]
+        commits = [commit for commit in records.commits if commit.dataset == number]
         n_lost = sum(len(commit.skipped) for commit in commits)
         n_planned = int(planned.n_events[number])
         if late:

@@ -90,7 +90,7 @@ class EventCounts(Struct, frozen=True):
 
 def count_events(records: RunRecords) -> EventCounts:
     """Adds up the ledgers and compares them with the plan and the merge."""
-    plan, ledger = records.plan, records.ledger
+    plan, ledger = records.plan, records.commits
     n_read = sum(line.n_events for line in ledger)
     n_units = sum(line.n_units for line in ledger)
     digest = add_digests(line.digest for line in ledger)
@@ -146,7 +146,7 @@ def _destinations(records: RunRecords) -> list[Destination]:
 
 def _output(records: RunRecords, destination: Destination) -> OutputCounts:
     label = destination.label
-    lines = [line for line in records.ledger if destination.has(line.dataset)]
+    lines = [line for line in records.commits if destination.has(line.dataset)]
     kept = records.earlier.written(label)
     parts: list[OutputPart | WrittenEvents] = [
         line.outputs[label] for line in lines if kept is None and label in line.outputs

@@ -48,10 +48,15 @@ def read_part(file: Path) -> ByDataset:
 def merge_parts(files: Iterable[Path]) -> ByDataset:
     """The sum over units. `files`: in the order of the input. Raises JobError if those of two units
     do not fit each other."""
+    return add_parts((read_part(file), str(file)) for file in files)
+
+
+def add_parts(parts: Iterable[tuple[ByDataset, str]]) -> ByDataset:
+    """The sum of parts, in the order of the input; each with its name in messages."""
     totals: ByDataset = {}
-    for file in files:
-        for dataset, more in read_part(file).items():
-            _add(totals.setdefault(dataset, {}), more, str(file))
+    for part, of in parts:
+        for dataset, more in part.items():
+            _add(totals.setdefault(dataset, {}), more, of)
     return totals
 
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
 from forkrun.config.anchor import is_url
+from forkrun.index.digests import input_name
 from forkrun.modules.program.outside import installed_version, library_outside
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.build import build_identity
@@ -50,6 +52,11 @@ FORKRUN = "forkrun and Python"
 _OF_MERGE = {"carry", "keep_first"}
 """Keys of [merge] that outputs depend on."""
 _NOT_OF_MODULES = {"place", "values", "code"}
+_CHOICE = {
+    "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
+    "max_events", "skip_events", "order", "datasets", "only",
+}  # fmt: skip
+"""Keys of [source] that say which events there are, and where."""
 
 
 class _Module(Struct, frozen=True):
@@ -177,6 +184,48 @@ class JobResults:
         """Whether the job counts what filters leave."""
         return any(label.startswith("cutflow ") for label in self.job.schedule.wiring)
 
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """Key of each file of the input: of its content and place, its dataset, and the weight of
+        that; "" of one that is there twice."""
+        described, sums = self._described["datasets"], self.job.schedule.found.sums_of_weights
+        of_datasets: list[Any] = [
+            [{**each, "files": None}, sums.get(each["name"])] for each in described
+        ]
+        of_datasets = of_datasets or [None]
+        digests = self.job.fingerprint["input"]
+        keys = [
+            value_digest([input_name(f), digests.get(input_name(f)), of_datasets[f.dataset]])[:24]
+            for f in self.job.planned.index
+        ]
+        times = Counter(keys)
+        return tuple(key if times[key] == 1 else "" for key in keys)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Numbers of the input's files, by key."""
+        return {key: number for number, key in enumerate(self.files) if key}
+
+    @cached_property
+    def is_additive(self) -> bool:
+        """Whether sums and cutflows of all events are the sums of those of parts: no module has
+        callbacks at transitions or wants a lumi in one piece, and no friend has columns."""
+        schedule = self.job.schedule
+        wants_lumis = schedule.core.wants_whole_lumis or schedule.one_lumi
+        return not (wants_lumis or self.job.config.source.friends)
+
+    @property
+    def _of_sums(self) -> dict[str, str]:
+        """What all sums and cutflows depend on: not on the events that there are, where these are
+        added."""
+        if not self.is_additive:
+            return self._of_all
+        source = {k: v for k, v in self._described["source"].items() if k not in _CHOICE}
+        names = [each["name"] for each in self._described["datasets"]]
+        known = {"columns": msgspec.to_builtins(self.job.schedule.found.branches)}
+        now = {"source": value_digest([source, known]), "datasets": value_digest(names)}
+        return {k: v for k, v in self._of_all.items() if k not in ("input", *now)} | now
+
     def _sums(self, label: str) -> ResultDigest:
         order = {
             f"order of {p}": value_digest(self.filters(p, label)) for p in self.paths_of(label)
@@ -184,7 +233,8 @@ class JobResults:
         forms = self.job.schedule.histogram_forms()
         own = {name: form for name, form in forms.items() if name.partition("/")[0] == label}
         settings = {f"axes of {label}": value_digest([own, self._booked(label)])}
-        found = self._result(SUMS, label, self.needed_by_sums(label), order | settings)
+        parts = self._of_sums | order | settings
+        found = self._result(SUMS, label, self.needed_by_sums(label), parts)
         return replace(found, title=self.modules[label].entry.name or label)
 
     def _booked(self, label: str) -> list[str]:
@@ -200,12 +250,13 @@ class JobResults:
         settings = [described, merge, content, job.schedule.input_format]
         paths = self.paths if output.decisions else output.paths
         order = {f"order of {path}": value_digest(self.filters(path)) for path in paths}
-        parts = {f"settings of {label}": value_digest(settings), **order}
+        parts = {**self._of_all, f"settings of {label}": value_digest(settings), **order}
         return self._result(OUTPUT, label, self.needed_by_output(label), parts)
 
     def _cutflow(self, path: str) -> ResultDigest:
         weight = self.job.config.monitoring.cutflow_weight
-        parts = {f"order of {path}": value_digest(self.filters(path)), "weight": weight}
+        order = {f"order of {path}": value_digest(self.filters(path)), "weight": weight}
+        parts = self._of_sums | order
         return self._result(CUTFLOW, path, self.needed_by_cutflow(path), parts)
 
     def _result(
@@ -215,7 +266,7 @@ class JobResults:
         own = {f"{self._word(each)} {each}": self._of_module[each][0] for each in labels}
         reasons = [why for each in labels for why in self._of_module[each][1]]
         reasons += [*self._doubtful_conditions, *self._behaviors.reasons]
-        parts = {**self._of_all, "behaviors": self._behaviors.digest, **own, **parts}
+        parts = {**parts, "behaviors": self._behaviors.digest, **own}
         return ResultDigest(kind, label, parts, tuple(dict.fromkeys(reasons)))
 
     def _word(self, label: str) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -11,24 +15,36 @@ from forkrun.base.quantities import plural
 from forkrun.parent.again.digests import FORKRUN, JobResults
 from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.preparation import PreparedJob
+from forkrun.plan.cut import EventRow, Stretch, Stretches, cut_at
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import differences, read_fingerprint
-from forkrun.rundir.ledger import read_ledgers
-from forkrun.rundir.results import CUTFLOW, SUMS, ResultDigest, RunResults, Store, Stored
+from forkrun.rundir.ledger import NO_EVENTS, Commit, read_ledgers
+from forkrun.rundir.results import (
+    CUTFLOW,
+    OUTPUT,
+    SUMS,
+    InputPart,
+    ResultDigest,
+    RunResults,
+    Store,
+    Stored,
+)
 
 _SHOWN = 4
 _MIXED = "the run was begun with other code, packages or builds"
 """What a resumed run may have, and is not stored."""
 
 
-class Keeping(Struct, frozen=True):
+class Keeping(Struct, frozen=True, dict=True):
     """`run`: the results of the job, with those that are kept; `before`: what is stored, by kind
-    and label; `good`: digests of what is stored as it was written."""
+    and label; `good`: digests of what is stored as it was written; `inputs`: parts of the input
+    that it has pieces of, by name."""
 
     results: JobResults
     run: RunResults
     before: dict[tuple[str, str], Stored]
     good: frozenset[str]
+    inputs: dict[str, InputPart]
     known: frozenset[tuple[str, str]] = frozenset()
     """Results that the run before has asked for, if it was finished, or that are stored."""
 
@@ -38,33 +54,70 @@ class Keeping(Struct, frozen=True):
         results = JobResults(job)
         store = Store() if force else Store.read(folder)
         good = store.good(folder)
-        digests = results.digests()
-        kept = tuple(each.digest for each in digests if each.digest in good)
+        run = _kept(results, EventRow(job.plan.units), good, store.inputs)
         before = {s.result.key: s for s in sorted(store.results, key=lambda s: not s.aside)}
         last = RunResults.read(folder).results if folder.is_finished() else ()
         known = frozenset(before) | {each.key for each in last}
-        return cls(results, RunResults(digests, kept), before, frozenset(good), known)
+        return cls(results, run, before, frozenset(good), store.inputs, known)
 
     def resumed(self, begun: RunResults) -> Keeping | None:
         """What the run that was `begun` keeps, perhaps of another build; None if that is not stored
         any more, or depends on what has changed."""
         before = {each.key: each for each in begun.results}
         results = tuple(_resumed(before.get(each.key), each, begun) for each in self.run.results)
-        if not set(begun.kept) <= {each.digest for each in results} & self.good:
+        digests = {each.digest for each in results} & self.good
+        if not {*begun.kept, *begun.parts} <= digests or begun.files != self.run.files:
             return None
-        return replace(self, run=RunResults(results, begun.kept))
+        again = replace(begun, results=results)
+        known = all(part in self.inputs for parts in begun.parts.values() for part in parts)
+        return replace(self, run=again) if known else None
 
     @property
     def computed(self) -> list[ResultDigest]:
-        """Results that are not kept."""
+        """Results that are not kept as a whole."""
         return [each for each in self.run.results if each.digest not in self.run.kept]
+
+    @cached_property
+    def parts(self) -> list[tuple[str, Stretch]]:
+        """Parts of the input whose events are not processed: name, and place among all events."""
+        mine = [self.run.parts.get(each.digest, ()) for each in self.computed]
+        row = EventRow(self.results.job.plan.units)
+        numbers = self.results.numbers
+        found = [(n, row.place_of(self.inputs[n].ranges, numbers)) for n in mine[0]] if mine else []
+        return [(name, place) for name, place in found if place]
+
+    @cached_property
+    def whole_job(self) -> PreparedJob:
+        """The job, with units that end where the events end that are not processed."""
+        job = self.results.job
+        if not self.parts:
+            return job
+        places = [place for _, stretch in self.parts for place in stretch]
+        return replace(job, plan=replace(job.plan, units=cut_at(job.plan.units, places)))
 
     @property
     def job(self) -> PreparedJob:
         """The job of what is computed."""
-        if not self.run.kept:
+        if not (self.run.kept or self.parts):
             return self.results.job
-        return reduced_job(self.results, self.computed)
+        return reduced_job(self.results, self.computed, self.whole_job.plan)
+
+    def commits(self) -> list[Commit]:
+        """For the ledger, the events that are not processed, because earlier runs have done so."""
+        plan, now_s = self.whole_job.plan, time.time()
+        before = np.concatenate(([0], np.cumsum(plan.units.n_events)))
+        found = []
+        for name, stretch in self.parts:
+            first, end = before.searchsorted(stretch).tolist()
+            part, whole = self.inputs[name], plan.units.stretch(first, end - first)
+            found.append(
+                Commit(
+                    first, 0, os.getpid(), whole.run, whole.lumi, part.n_events, part.events, (),
+                    NO_EVENTS, {}, None, now_s, now_s, 0.0, 0.0, 0, 0, end - first,
+                    build=part.build, dataset=plan.dataset_of(whole), computed_s=part.computed_s,
+                )
+            )  # fmt: skip
+        return found
 
     @property
     def knows_job(self) -> bool:
@@ -81,6 +134,9 @@ class Keeping(Struct, frozen=True):
             return f"always computed: {'; '.join(result.reasons[:_SHOWN])}"
         if (before := self.before.get(result.key)) is None:
             return "new"
+        is_there = result.digest in self.good and result.kind != OUTPUT
+        if is_there or result.digest in self.run.parts:
+            return f"new or changed input: {self._n_new:,} of {self._n_all:,} events"
         changed = _changed(before.result, result)
         return f"changed: {', '.join(changed[:_SHOWN])}" if changed else "not stored as written"
 
@@ -95,9 +151,23 @@ class Keeping(Struct, frozen=True):
         names = [each.title or each.label for each in self.computed if each.kind != CUTFLOW]
         names = names or [each.name for each in self.computed]
         why = _listed(list(dict.fromkeys(map(self.why, self.computed))), "; ")
+        if self.parts:
+            n_before = self._n_all - self._n_new
+            some = _all([each for each in counted if each in self.computed] or self.computed)
+            of = f"{n_before:,} of {self._n_all:,} events of {some}"
+            whole = f"{n_kept} of {_all(counted)}, and " if n_kept else ""
+            return f"kept {whole}{of}; computing the others ({why})"
         if not self.run.kept:
             return f"computing {_all(counted)} again ({why})"
         return f"kept {n_kept} of {_all(counted)}; computing {_listed(names)} ({why})"
+
+    @property
+    def _n_all(self) -> int:
+        return self.results.job.plan.n_events
+
+    @property
+    def _n_new(self) -> int:
+        return self._n_all - sum(end - begin for _, (begin, end) in self.parts)
 
     def explained(self) -> Iterable[str]:
         """A line for each result."""
@@ -127,12 +197,41 @@ def decide(
 
 def is_joined(folder: RunDirectory, keeping: Keeping) -> bool:
     """Whether all results are there, and the events of the same plan have been processed."""
-    before = read_fingerprint(folder.fingerprint)
-    same = before.get("units of work") == keeping.results.job.fingerprint["units of work"]
+    before, now = read_fingerprint(folder.fingerprint), keeping.results.job.fingerprint
+    same = all(before.get(part) == now[part] for part in ("units of work", "input"))
     if not (keeping.run.are_all_kept and same and folder.is_finished()):
         return False
-    units = keeping.results.job.plan.units
-    return sum(commit.n_units for commit in read_ledgers(folder.ledger)) == len(units)
+    n_events = sum(commit.n_events for commit in read_ledgers(folder.ledger))
+    return n_events == keeping.results.job.plan.n_events
+
+
+def _kept(
+    results: JobResults, row: EventRow, good: Mapping[str, Stored], inputs: Mapping[str, InputPart]
+) -> RunResults:
+    """What is kept: whole results, and of others pieces, whose events none of these computes."""
+    digests, numbers = results.digests(), results.numbers
+    known = {name: place for name, part in inputs.items()
+             if (place := row.place_of(part.ranges, numbers))}  # fmt: skip
+    line = Stretches(len(row), known)
+    names = {d.digest: [p.part for p in s.pieces] for d in digests
+             if (s := good.get(d.digest)) and d.kind != OUTPUT}  # fmt: skip
+    parts = {digest: line.chosen(own) for digest, own in names.items()}
+    whole = {d for d, chosen in parts.items() if not line.missing(chosen).any()}
+    whole |= {each.digest for each in digests if each.kind == OUTPUT and each.digest in good}
+    computed = [each.digest for each in digests if each.digest not in whole]
+    new = np.zeros(len(line.sizes), np.bool_)
+    while True:
+        more = new.copy()
+        for digest in computed:
+            parts[digest] = line.chosen(names.get(digest, ()), new) if digest else []
+            more |= line.missing(parts[digest])
+        if (more == new).all():
+            break
+        new = more
+    kept = tuple(each.digest for each in digests if each.digest in whole)
+    return RunResults(
+        digests, kept, {d: tuple(own) for d, own in parts.items() if own}, results.files
+    )
 
 
 def _resumed(before: ResultDigest | None, now: ResultDigest, begun: RunResults) -> ResultDigest:

@@ -9,17 +9,18 @@ from msgspec.structs import replace
 from forkrun.config import JobConfig
 from forkrun.parent.again.digests import JobResults
 from forkrun.parent.preparation import PreparedJob
+from forkrun.plan import Plan
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 
 
-def reduced_job(results: JobResults, wanted: Collection[ResultDigest]) -> PreparedJob:
-    """The prepared job of these results alone. It has the whole one's plan: the order of events is
-    the same, whatever modules it has."""
+def reduced_job(results: JobResults, wanted: Collection[ResultDigest], plan: Plan) -> PreparedJob:
+    """The prepared job of these results alone. `plan`: that of the whole one, perhaps with more
+    units: the order of events is the same, whatever modules it has."""
     job = results.job
     config = _reduced(results, wanted)
-    made = job.prepared_with(config)
+    made = job.prepared_with(config, plan)
     schedule = replace(made.schedule, warnings=job.schedule.warnings)
-    return replace(made, schedule=schedule, plan=job.plan, fingerprint=job.fingerprint)
+    return replace(made, schedule=schedule, plan=plan, fingerprint=job.fingerprint)
 
 
 def _reduced(results: JobResults, wanted: Collection[ResultDigest]) -> JobConfig:

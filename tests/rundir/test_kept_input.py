@@ -1,0 +1,237 @@
+"""A job with other input in the directory of a finished one processes the events that are new."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.ledger import Commit, read_ledgers
+from tests.support.files import write_events
+from tests.support.jobs import (
+    PATIENCE_S,
+    Ended,
+    environment,
+    forkrun,
+    output_digests,
+    running,
+    write_job,
+)
+
+N_CHANGES = int(os.environ.get("FORKRUN_INPUTS", "5"))
+"""Changes of the random test."""
+SEED = 4107
+"""Of the changes, unless FORKRUN_SEED or FORKRUN_INPUTS is set."""
+OWN = """
+import numpy as np
+import forkrun
+
+class Last(forkrun.Analyzer):
+    consumes = ("event",)
+    def analyze(self, block):
+        events = block.selected
+        self.accumulate("events", [int(n) for n in events.events if n % 10 == 0])
+        self.accumulate("n", len(events))
+
+def early(events):
+    return events.event % 3 != 0
+"""
+COUNTS = {
+    "label": "counts", "type": "expression:num(Jet_pt)", "kind": "histogram",
+    "axes": [{"bins": 6, "low": 0, "high": 6}],
+}  # fmt: skip
+
+
+class Input:
+    """Files of datasets; file n has lumis of run n, and its own events."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "own.py").write_text(OWN)
+        self.folder, self.n_files = folder, 0
+        self.files = {name: [self.new(), self.new()] for name in ("one", "two", "three")}
+        self.source: dict[str, Any] = {}
+        self.modules = [
+            {"label": "early", "type": f"python:{folder}/own.py:early", "kind": "filter"},
+            {"label": "last", "type": f"python:{folder}/own.py:Last"},
+            COUNTS,
+        ]
+        self.outputs: list[dict[str, Any]] = []
+
+    def new(self) -> Path:
+        self.n_files += 1
+        return self.write(self.folder / f"f{self.n_files}.root", 40 + self.n_files)
+
+    def write(self, path: Path, n_events: int) -> Path:
+        number = int(path.stem[1:])
+        return write_events(path, [(number, 1, n_events), (number, 2, 20)], 1000 * number)
+
+    def job(self, children: int = 2) -> dict[str, Any]:
+        datasets = [
+            {"name": name, "files": [str(file) for file in files], "is_data": True}
+            for name, files in self.files.items()
+        ]
+        return {
+            "source": self.source,
+            "datasets": datasets,
+            "forking": {"children": children},
+            "modules": self.modules,
+            "paths": {"all": ["early", "last", "counts"]},
+            "outputs": self.outputs,
+        }
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Input:
+    return Input(tmp_path)
+
+
+def run(folder: Path, job: dict[str, Any], *options: object, name: str = "run") -> Ended:
+    ended = forkrun("run", write_job(folder, job), "-o", name, "-q", *options, cwd=folder)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def commits(folder: Path) -> list[Commit]:
+    return read_ledgers(RunDirectory(folder / "run").ledger)
+
+
+def n_processed(folder: Path) -> int:
+    """Events that the last run has processed itself."""
+    return sum(commit.n_events for commit in commits(folder) if not commit.computed_s)
+
+
+def content(run: Path) -> dict[str, Any]:
+    """All that must be as from scratch: outputs, lumis, and counts of the report."""
+    report = json.loads((run / "report.json").read_text())
+    assert report["job"]["outcome"] == "done"
+    assert report["events"]["digests_agree"] is not False  # None: max_events is within a lumi
+    lumis = {
+        str(file.relative_to(run)): json.loads(file.read_text())
+        for file in sorted(run.glob("*Lumis/*.json"))
+    }
+    accumulated = json.loads((run / "output/accumulators.json").read_text())
+    names = ("n_events_read", "digest_read", "n_lumis_committed", "n_files", "nan_fills")
+    events = {name: report["events"][name] for name in names}
+    return {
+        **output_digests(run), **lumis, **events, "accumulated": accumulated,
+        "cutflow": report["cutflow"], "datasets": report["datasets"],
+    }  # fmt: skip
+
+
+def check_as_from_scratch(folder: Path, job: dict[str, Any]) -> None:
+    run(folder, job, "--force", name="scratch")
+    assert content(folder / "run") == content(folder / "scratch")
+
+
+@pytest.mark.slow
+def test_files_that_are_added_are_processed_alone(tmp_path: Path, given: Input) -> None:
+    run(tmp_path, given.job())
+    given.files["two"].append(given.new())
+    ended = forkrun("run", write_job(tmp_path, given.job()), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    said = "kept 381 of 448 events of 2 histograms; computing the others (new or changed input:"
+    assert said in ended.err
+    assert n_processed(tmp_path) == 67
+    before = [commit for commit in commits(tmp_path) if commit.computed_s]
+    assert sum(commit.n_events for commit in before) == 381
+    assert all(commit.computed_s < commit.start_s for commit in before)
+    check_as_from_scratch(tmp_path, given.job())
+    ended = forkrun("run", write_job(tmp_path, given.job()), "-o", "run", cwd=tmp_path)
+    assert "already done" in ended.err
+
+
+@pytest.mark.slow
+def test_a_kill_loses_neither_kept_nor_new_events(tmp_path: Path, given: Input) -> None:
+    run(tmp_path, given.job())
+    given.files["one"] += [given.new(), given.new()]
+    job = given.job()
+    chaos = [{"fault": "kill_parent", "at": "after_ledger"}]
+    with running(
+        "run", write_job(tmp_path, job), "-o", "run", "-q", cwd=tmp_path,
+        env=environment(FORKRUN_CHAOS=json.dumps(chaos)),
+    ) as process:  # fmt: skip
+        process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == -signal.SIGKILL
+    assert sum(commit.n_events for commit in commits(tmp_path) if commit.computed_s) == 381
+    ended = forkrun("run", write_job(tmp_path, job), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert n_processed(tmp_path) == 67 + 68
+    check_as_from_scratch(tmp_path, job)
+
+
+@pytest.mark.slow
+def test_modules_with_callbacks_of_lumis_compute_other_input_as_a_whole(
+    tmp_path: Path, given: Input
+) -> None:
+    with (tmp_path / "own.py").open("a") as file:
+        file.write("\nclass OfLumis(Last):\n    def begin_lumi(self, run, lumi): pass\n")
+    given.modules[1] = {"label": "last", "type": f"python:{tmp_path}/own.py:OfLumis"}
+    run(tmp_path, given.job())
+    given.files["two"].append(given.new())
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 448
+    run(tmp_path, given.job())
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
+def test_a_changed_function_and_a_new_file_compute_what_each_concerns(
+    tmp_path: Path, given: Input
+) -> None:
+    run(tmp_path, given.job())
+    given.modules[2] = {**COUNTS, "axes": [{"bins": 3, "low": 0, "high": 6}]}
+    ended = forkrun("run", write_job(tmp_path, given.job()), "-o", "run", cwd=tmp_path)
+    assert "kept 1 of 2 histograms; computing counts (changed: histogram counts)" in ended.err
+    given.files["three"].append(given.new())
+    given.files["one"].pop()
+    run(tmp_path, given.job())
+    assert 67 <= n_processed(tmp_path) <= 67 + 61  # a commit may have events of two files
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
+def test_random_changes_of_the_input_give_the_bytes_of_a_run_from_scratch(
+    tmp_path: Path, given: Input
+) -> None:
+    another = random.randrange(1 << 30) if "FORKRUN_INPUTS" in os.environ else SEED
+    seed = int(os.environ.get("FORKRUN_SEED", another))
+    rng = random.Random(seed)
+    run(tmp_path, given.job())
+    for number in range(N_CHANGES):
+        changed = [change(given, rng) for _ in range(rng.choice([1, 1, 2]))]
+        job = given.job(rng.choice([0, 2]))
+        run(tmp_path, job)
+        run(tmp_path, job, "--force", name="scratch")
+        where = f"{', '.join(changed)}: change {number} of FORKRUN_SEED={seed}"
+        assert content(tmp_path / "run") == content(tmp_path / "scratch"), where
+
+
+def change(given: Input, rng: random.Random) -> str:
+    """Changes the input, or a histogram, at random; says what."""
+    files = given.files[rng.choice(list(given.files))]
+    what = rng.choice(["add", "insert", "remove", "rewrite", "limit", "mask", "dataset", "axis"])
+    if what == "add":
+        files.append(given.new())
+    elif what == "insert":
+        files.insert(rng.randrange(len(files)), given.new())
+    elif what == "remove" and len(files) > 1:
+        files.pop(rng.randrange(len(files)))
+    elif what == "rewrite":
+        given.write(rng.choice(files), rng.randrange(30, 60))
+    elif what == "limit":
+        given.source = {**given.source, "max_events": rng.choice([None, 200, 330])}
+    elif what == "mask":
+        runs = {str(n): [[1, rng.choice([1, 2])]] for n in range(1, 30)}
+        (given.folder / "mask.json").write_text(json.dumps(runs))
+        given.source = {**given.source, "lumi_mask": str(given.folder / "mask.json")}
+    elif what == "dataset" and len(given.files) < 5:
+        given.files[f"more{len(given.files)}"] = [given.new()]
+    elif what == "axis":
+        given.modules[2] = {**COUNTS, "axes": [{"bins": rng.randrange(2, 9), "low": 0, "high": 6}]}
+    return what
