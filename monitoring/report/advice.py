@@ -87,7 +87,13 @@ def _deaths(job: _Job) -> Iterator[Advice]:
 def _late(job: _Job) -> Iterator[Advice]:
     share, late = job.summary.balance.utilization, job.summary.balance.late
     is_done = job.summary.job.outcome is Outcome.DONE
-    if not is_done or share is None or late is None or not (late.reasons or job.loop_s >= _SHORT_S):
+    if (
+        job.summary.recovery
+        or not is_done
+        or share is None
+        or late is None
+        or not (late.reasons or job.loop_s >= _SHORT_S)
+    ):
         return
     is_fixed = job.summary.children[late.child].n_units_planned is not None
     guided = ['forking.distribution = "guided" hands units to whichever child is idle']

@@ -139,11 +139,11 @@ def _exits(records: RunRecords) -> dict[int | None, TimelineLine]:
 
 
 def measure_balance(
-    groups: Sequence[Sequence[ChildSummary]], commits: Sequence[Commit] = ()
+    groups: Sequence[Sequence[ChildSummary]], commits: Sequence[Commit] = (), n_deaths: int = 0
 ) -> Balance:
     """Utilization = (sum of processing times) / (longest × children, summed over groups).
     `groups`: children that worked at the same time: of each session, or of each node; `commits`:
-    say why a child ended late."""
+    say why a child ended late, unless children died: others then did their work again."""
     times = [[child.processing_s for child in group] for group in groups]
     available_s = sum(max(each, default=0.0) * len(each) for each in times)
     of_child: dict[int, float] = {}
@@ -155,7 +155,7 @@ def measure_balance(
         math.fsum(map(math.fsum, times)) / available_s if available_s else None,
         spread(list(of_child.values())) if available_s else None,
         spread(_ends(last)),
-        late_child(last, commits),
+        late_child(last, commits, n_deaths),
     )
 
 
@@ -173,7 +173,9 @@ _PART = 0.5
 _SLOWER, _MORE = 0.85, 1.15
 
 
-def late_child(children: Sequence[ChildSummary], commits: Sequence[Commit]) -> LateChild | None:
+def late_child(
+    children: Sequence[ChildSummary], commits: Sequence[Commit], n_deaths: int = 0
+) -> LateChild | None:
     """The child that ended last, and what was different about it. None of one child."""
     ended = [child for child in children if child.end_s is not None and child.n_events]
     if len(ended) < 2:
@@ -186,6 +188,8 @@ def late_child(children: Sequence[ChildSummary], commits: Sequence[Commit]) -> L
         key=lambda commit: commit.end_s,
         default=None,
     )
+    if n_deaths:
+        return LateChild(late.child, after_s, (f"after {plural(n_deaths, 'death')} of children",))
     return LateChild(late.child, after_s, tuple(_reasons(late, others, last, after_s)))
 
 
@@ -196,8 +200,9 @@ def _reasons(
     if begun_s > _PART * after_s:
         yield f"it began {seconds(begun_s)} s after the first to begin"
     if last is not None and last.duration_s > _PART * after_s:
-        events = plural(last.n_events, "event")
-        yield f"its last {events}, committed together, took {seconds(last.duration_s)} s"
+        n = last.n_events
+        events = f"{n:,} events, committed together," if n > 1 else "event"
+        yield f"its last {events} took {seconds(last.duration_s)} s"
     rate = sum(each.n_events for each in others) / sum(each.processing_s for each in others)
     own = late.rate_events_per_s or 0.0
     if own < _SLOWER * rate:

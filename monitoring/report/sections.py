@@ -239,7 +239,7 @@ def _work(report: Json) -> Iterator[Fact]:
     if totals["events_per_commit"] is not None:
         largest, n = totals["largest_block"], totals["n_commits"]
         block = f"up to {count(largest)} events" if largest else "cache-sized"
-        commits = f"{plural(n, 'commit')} of {count(int(totals['events_per_commit']))} events"
+        commits = f"{plural(n, 'commit')} of {plural(int(totals['events_per_commit']), 'event')}"
         if n > 100 and largest and totals["events_per_commit"] < _FEW_EVENTS:
             why = "few events per call of a Python module: docs/modules.md says why, under Blocks"
             commits += f"; {why}"

@@ -171,7 +171,7 @@ def summarize(
         events=events,
         phases=course.phases,
         totals=_totals(records, course.phases, children),
-        balance=measure_balance(course.groups, course.last.ledger),
+        balance=measure_balance(course.groups, course.last.ledger, len(recovery)),
         memory=on_nodes.memory if on_nodes else summarize_memory(records),
         children=children,
         recovery=recovery,

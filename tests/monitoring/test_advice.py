@@ -182,3 +182,13 @@ def test_how_many_children_fit_is_said_where_it_is_few(write_run: WriteRun) -> N
     assert found.text.startswith("About 4 children fit into the memory of this machine: each")
     assert found.figure == "168 MB of 189 MB"
     assert found.saves_s is None
+
+
+def test_no_child_is_blamed_where_children_died(write_run: WriteRun) -> None:
+    """It ended last since it did again what the others had lost."""
+    died = {"time_s": T0 + 9, "event": "recovery", "child": 1, "pid": 99, "unit": 3, "text": "died"}
+    records = read_records(write_run(timeline=[*timeline_lines(), died]))
+    late = summarize(records).balance.late
+    assert late is not None
+    assert late.reasons == ("after 1 death of children",)
+    assert not [each for each in advise(summarize(records), None) if "ended last" in each.text]

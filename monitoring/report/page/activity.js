@@ -10,7 +10,7 @@ function activityChart(stretch, marks) {
   const rows = CONTENT.activity, failed = new Map(CONTENT.report.children.filter((child) => child.failed).map((child) => [child.child, child]));
   const runs = [...new Set(rows.flatMap((row) => row.bars.map((bar) => bar[2])))].sort((a, b) => a - b);
   const courses = grouped(CONTENT.courses);
-  const pitch = Math.max(3, Math.min(courses.size ? 34 : 20, Math.round(640 / Math.max(rows.length, 1)))), thickness = pitch > 6 ? pitch - 4 : pitch - 0.5;
+  const pitch = Math.max(3, Math.min(courses.size ? 34 : 20, Math.floor(460 / Math.max(rows.length, 1)))), thickness = pitch > 6 ? pitch - 4 : pitch - 0.5;
   const rate = (bar) => bar[5] / Math.max(bar[1] - bar[0], 1e-6), fastest = rows.reduce((most, row) => row.bars.reduce((a, bar) => Math.max(a, rate(bar)), most), 1e-9);
   const colours = {
     lumi: (bar) => RUN_SHADES[runs.indexOf(bar[2]) % RUN_SHADES.length][bar[7]],

@@ -10,7 +10,7 @@ const PARTS = {
   names: ({ facts }) => [element("dl", { class: "facts" }, ...facts.flatMap(({ name, text, note }) => [element("dt", {}, word(name)), element("dd", {}, note ? `${text} · ${note}` : text)]))],
   lines: ({ facts, title }) => [element("h3", {}, title), element("ul", { class: "lines" }, ...facts.map(line))],
   steps: ({ facts, title }) => [element("h3", {}, title), element("ol", { class: "lines" }, ...facts.map(line))],
-  words: (terms) => [element("dl", {}, ...Object.entries(terms).flatMap(([term, text]) => [element("dt", { id: anchor(term) }, term), element("dd", {}, text)]))],
+  words: (terms) => [element("details", {}, element("summary", {}, "What words mean"), element("dl", {}, ...Object.entries(terms).flatMap(([term, text]) => [element("dt", { id: anchor(term) }, term), element("dd", {}, text)])))],
 };
 
 const tile = ({ name, text, note }) => element("div", { class: "tile" }, word(name, name[0].toUpperCase() + name.slice(1)), element("b", {}, text), element("small", {}, note));
@@ -29,4 +29,5 @@ document.getElementById("head").append(
   element("p", {}, head.lines), ...(head.problem ? [element("p", { class: "problem" }, head.problem)] : []));
 sections.forEach(section);
 section({ name: "words", title: "Words", parts: [{ words: CONTENT.words }] });
+FITS.forEach((fit) => fit());
 document.documentElement.dataset.ready = "yes";

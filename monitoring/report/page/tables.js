@@ -2,8 +2,7 @@
 // Tables that sort by each column and show the rows that hold a text.
 
 const MOST_ROWS = 200; // at first; a button shows the rest
-const MANY_COLUMNS = 9; // of these some are not shown at first where there is no room
-const NARROW = 720; // [px]
+const FITS = []; // called once the tables are in the page: each leaves out columns for which there is no room
 const LONG = 40; // characters of a text that may be broken
 
 // How values are written, as in FORMS of monitoring/tables.py.
@@ -23,7 +22,7 @@ function table({ title: caption, columns, rows: values, bad }) {
   columns.forEach((column, n) => { column.n = n; column.most = column.bar && column.form !== "share" ? Math.max(...rows.map((row) => row.values[n])) : 1; });
   let order = { column: null, sign: 1 }, sought = "", all = false;
   const body = element("tbody"), more = element("p", { class: "note" });
-  const off = new Set(columns.length >= MANY_COLUMNS && window.innerWidth < NARROW ? columns.filter((column) => column.detail) : []);
+  const off = new Set(), ticks = columns.map((column) => element("input", { type: "checkbox", checked: true, onchange: () => { if (ticks[column.n].checked) off.delete(column); else off.add(column); hide(); } }));
   const heads = columns.map((column) => head(column));
 
   function head(column) {
@@ -50,25 +49,31 @@ function table({ title: caption, columns, rows: values, bad }) {
 
   // Columns that are off are still printed.
   function hide() {
-    if (columns.length < MANY_COLUMNS) return;
+    if (!chosen) return;
     for (const row of [heads, ...[...body.rows].map((each) => [...each.cells])]) row.forEach((each, n) => each.classList.toggle("off", off.has(columns[n])));
   }
 
-  function choice() {
-    const box = (column) => {
-      const tick = element("input", { type: "checkbox", checked: !off.has(column), onchange: () => { if (tick.checked) off.delete(column); else off.add(column); hide(); } });
-      return element("label", {}, tick, " ", column.title);
-    };
-    return element("details", { class: "choose" }, element("summary", {}, "Columns"), ...columns.slice(1).map(box));
+  // Those with the highest detail are left out first.
+  function fit() {
+    let excess = heads.reduce((sum, each) => sum + each.offsetWidth, 0) - scrolled.clientWidth;
+    for (const column of columns.filter((each) => each.detail).sort((a, b) => b.detail - a.detail || b.n - a.n)) {
+      if (excess <= 0) break;
+      excess -= heads[column.n].offsetWidth;
+      off.add(column);
+      ticks[column.n].checked = false;
+    }
+    hide();
   }
 
   const input = element("input", { type: "search", "aria-label": `Rows of “${caption}” that hold`, placeholder: "Filter rows", oninput: () => { sought = input.value.trim().toLowerCase(); show(); } });
+  const chosen = columns.some((column) => column.detail);
+  const scrolled = element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": `Table: ${caption}` }, element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body));
   show();
+  if (chosen) FITS.push(fit);
   return element("div", {},
     filter ? element("div", { class: "controls" }, input) : null,
-    columns.length >= MANY_COLUMNS ? choice() : null,
-    element("div", { class: "rows", tabindex: "0", role: "region", "aria-label": `Table: ${caption}` }, element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), body)),
-    more);
+    chosen ? element("details", { class: "choose" }, element("summary", {}, "Columns"), ...columns.slice(1).map((column) => element("label", {}, ticks[column.n], " ", column.title))) : null,
+    scrolled, more);
 }
 
 function cell(column, row) {
