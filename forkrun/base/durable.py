@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import json
 import os
 import re
@@ -79,13 +78,20 @@ def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
             temporary.replace(final)
             if durable:
                 sync(final.parent)
-    except ForkrunError as error:
-        error.args = tuple(_named(each, temporary, final) for each in error.args)
+    except BaseException as error:
+        _remove_begun(temporary)
+        if isinstance(error, ForkrunError):
+            error.args = tuple(_named(each, temporary, final) for each in error.args)
         raise
-    finally:
-        for left in (temporary, *temporary.parent.glob(f"{glob.escape(temporary.name)}.*")):
+
+
+def _remove_begun(temporary: Path) -> None:
+    """Removes a file that was begun, with files whose names it begins."""
+    folder, name = temporary.parent, temporary.name
+    for left in os.listdir(folder) if folder.is_dir() else ():
+        if left == name or left.startswith(f"{name}."):
             with contextlib.suppress(OSError):
-                left.unlink(missing_ok=True)
+                (folder / left).unlink()
 
 
 def _named(said: Any, temporary: Path, final: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -87,7 +88,9 @@ class RunDirectory(Struct, frozen=True):
 
     def child_ledgers(self, child: int) -> list[Path]:
         """Ledgers of all processes that were this child, in no order."""
-        return list(self.ledger.glob(f"child-{child:03d}.*"))
+        begin = f"child-{child:03d}."
+        names = os.listdir(self.ledger) if self.ledger.is_dir() else ()
+        return [self.ledger / name for name in names if name.startswith(begin)]
 
     merge_summary = _Place("ledger/merge.json")
     """Summary of a merge of everything."""
