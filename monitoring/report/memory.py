@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.monitoring.records import RunRecords, Sample
-from forkrun.monitoring.report.memory_curves import Totals, complete_samples, lives_and_totals
+from forkrun.monitoring.report.memory_curves import Life, Totals, complete_samples, lives_and_totals
 
 
 class MemoryTotals(Struct, frozen=True):
@@ -25,12 +26,25 @@ class MemoryTotals(Struct, frozen=True):
     rss_bytes: int
 
 
+class MemoryPart(Struct, frozen=True):
+    """Memory of the parent (no `children`), a child, or several with about as much, at the peak:
+    sums, and the median and highest private memory of one."""
+
+    name: str
+    children: tuple[int, ...]
+    private_bytes: int
+    median_bytes: int
+    highest_bytes: int
+    rss_bytes: int
+
+
 class MemorySummary(Struct, frozen=True):
     """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: what as many separate processes would
     need in addition if they shared nothing; so private, shared and saving add up to RSS.
     `is_at_least`: the job may have had more, since a process ended unseen, or the kernel shows that
     it had more between two samples. `node`: the one with the highest peak, of a job on many
-    nodes; `all_nodes_bytes`, `all_nodes_saving_bytes`: sums of all peaks and savings there."""
+    nodes; `all_nodes_bytes`, `all_nodes_saving_bytes`: sums of all peaks and savings there.
+    `parts`: private memory at the peak, by process. `limit_bytes`: `limits.memory`."""
 
     peak: MemoryTotals
     end: MemoryTotals
@@ -41,6 +55,8 @@ class MemorySummary(Struct, frozen=True):
     node: int | None = None
     all_nodes_bytes: int | None = None
     all_nodes_saving_bytes: int | None = None
+    parts: tuple[MemoryPart, ...] = ()
+    limit_bytes: int | None = None
 
 
 def of_nodes(memories: Mapping[int, MemorySummary], n_nodes: int) -> MemorySummary | None:
@@ -83,7 +99,7 @@ def summarize_memory(records: RunRecords) -> MemorySummary | None:
     a child was alive."""
     if not records.samples:
         return None
-    _, totals, has_spike = lives_and_totals(records)
+    lives, totals, has_spike = lives_and_totals(records)
     peak = _at(totals, int(np.argmax(totals.pss)))
     sampled = memory_against_time(records.samples)
     with_children = [at for at in sampled if at.n_processes > 1]
@@ -96,7 +112,54 @@ def summarize_memory(records: RunRecords) -> MemorySummary | None:
         saving_fraction=saving / peak.rss_bytes if peak.rss_bytes else 0.0,
         parent_peak_pss_bytes=max(parents, default=0),
         is_at_least=has_spike or _has_ended_unseen(records),
+        parts=tuple(_parts(lives, peak.time_s)),
+        limit_bytes=(records.config.get("limits") or {}).get("memory"),
     )
+
+
+_MOST_ALONE = 10
+_OUTLIERS = 4
+
+
+def _parts(lives: Sequence[Life], time_s: float) -> Iterator[MemoryPart]:
+    """The parent, then children: those that do not live then have nothing."""
+    values: dict[int | None, tuple[float, float]] = {life.child: (0.0, 0.0) for life in lives}
+    for life in lives:
+        private, rss = values[life.child]
+        if life.time_s[0] <= time_s <= life.end_s:
+            private += float(np.interp(time_s, life.time_s, life.private))
+            rss += float(np.interp(time_s, life.time_s, life.rss))
+        values[life.child] = private, rss
+    own = {child: value[0] for child, value in values.items() if child is not None}
+    bands: list[tuple[str, tuple[int, ...]]] = [("parent", ()), *_bands(own)]
+    for name, children in bands:
+        found = [values[child] for child in children or (None,) if child in values]
+        each_bytes = [each[0] for each in found] or [0.0]
+        yield MemoryPart(
+            name,
+            children,
+            round(sum(each_bytes)),
+            round(median(each_bytes)),
+            round(max(each_bytes)),
+            round(sum(each[1] for each in found)),
+        )
+
+
+def _bands(private: Mapping[int, float]) -> list[tuple[str, tuple[int, ...]]]:
+    """Children one by one, if they are few; else a quarter with least, half, and a quarter with
+    most, and up to _OUTLIERS far above these."""
+    if len(private) <= _MOST_ALONE:
+        return [(f"child {child}", (child,)) for child in sorted(private)]
+    ordered = sorted(private, key=lambda child: private[child])
+    low, high = np.quantile(list(private.values()), (0.25, 0.75))
+    far = [
+        c for c in ordered[-_OUTLIERS:] if private[c] > high + max(1.5 * (high - low), 0.1 * high)
+    ]
+    near, quarter = ordered[: len(ordered) - len(far)], len(ordered) // 4
+    bands = near[:quarter], near[quarter:-quarter], near[-quarter:]
+    words = ("with least", "between", "with most")
+    named = [(f"{len(b)} children {w}", tuple(b)) for b, w in zip(bands, words, strict=True)]
+    return [*named, *((f"child {child}", (child,)) for child in far)]
 
 
 def _at(totals: Totals, place: int) -> MemoryTotals:

@@ -136,17 +136,29 @@ def _parts(what: str, share: str) -> tuple[Column, ...]:
 
 
 def memory(report: Json) -> Table | None:
-    """None: no sample of all processes at one time."""
-    if not report["memory"]:
+    """What each process has at the peak, and what they have in common once. None: no samples."""
+    if not (found := report["memory"]):
         return None
-    times = {"at the peak": report["memory"]["peak"], "at the end": report["memory"]["end"]}
+    peak, limit = found["peak"], found["limit_bytes"]
+    own = [{**part, "n": len(part["children"]) or 1} for part in found["parts"]]
+    for part in own:
+        part["name"] += ", private"
+    rows = [
+        {"name": "shared by all, once", "private_bytes": peak["shared_bytes"]},
+        *own,
+        {"name": "in all", "private_bytes": peak["pss_bytes"], "rss_bytes": peak["rss_bytes"],
+         "n": peak["n_processes"]},
+        *[{"name": "limit", "private_bytes": limit}] * (limit is not None),
+    ]  # fmt: skip
+    empty = dict.fromkeys(("n", "median_bytes", "highest_bytes", "rss_bytes"), "")
     columns = (
-        Column("when", "when"), Column("n_processes", "processes", "count"),
-        Column("pss_bytes", "PSS", "size"), Column("private_bytes", "private", "size"),
-        Column("shared_bytes", "shared", "size"),
-        Column("rss_bytes", "if nothing were shared", "size"),
+        Column("name", "part"),
+        Column("private_bytes", "PSS", "size", bar=True),
+        Column("n", "processes", "count", 3), Column("median_bytes", "median", "size", 2),
+        Column("highest_bytes", "highest", "size", 2),
+        Column("rss_bytes", "if nothing were shared", "size", 1),
     )  # fmt: skip
-    return Table("Sum over processes", columns, [{"when": w, **each} for w, each in times.items()])
+    return Table("Memory at the peak", columns, [{**empty, **row} for row in rows])
 
 
 def modules(timing: Json) -> Table:

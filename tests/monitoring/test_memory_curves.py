@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from forkrun.monitoring.report.memory import summarize_memory
 from forkrun.monitoring.report.memory_curves import memory_curves
 from forkrun.monitoring.report.page.series import memory_series
 
-from .conftest import MIB, T0, sample_line, timeline_lines
+from .conftest import CONFIG, MIB, T0, sample_line, timeline_lines
 
 WriteRun = Callable[..., Path]
 
@@ -133,3 +134,22 @@ def test_common_memory_becomes_the_parents_when_the_last_child_ends(write_run: W
     assert found == [(70, 10), (10, 60), (10, 60), (10, 60), (75, 10), (75, 10)]
     assert memory
     assert (memory.peak.private_bytes, memory.peak.shared_bytes) == (25 * MIB, 60 * MIB)
+
+
+def test_many_children_are_bands_and_those_far_above_them(write_run: WriteRun) -> None:
+    own = {child: 100 + child for child in range(64)} | {7: 400}
+    lines = [sample_line(5, child, own[child], 80, 65) for child in own]
+    lines.append(sample_line(5, None, 50, 80, 65))
+    run = write_run(samples=lines)
+    (run / "config.json").write_text(json.dumps({**CONFIG, "limits": {"memory": 9_000_000_000}}))
+    memory = summarize_memory(read_records(run))
+    assert memory
+    assert [(each.name, len(each.children)) for each in memory.parts] == [
+        ("parent", 0), ("16 children with least", 16), ("31 children between", 31),
+        ("16 children with most", 16), ("child 7", 1),
+    ]  # fmt: skip
+    assert sorted(c for each in memory.parts for c in each.children) == list(range(64))
+    assert sum(each.private_bytes for each in memory.parts) == memory.peak.private_bytes
+    assert sum(each.rss_bytes for each in memory.parts) == memory.peak.rss_bytes
+    assert [each.highest_bytes // MIB for each in memory.parts] == [50, 116, 147, 163, 400]
+    assert memory.limit_bytes == 9_000_000_000

@@ -101,6 +101,15 @@ def test_a_finished_job_is_shown_whole(browser: Any, write_run: WriteRun) -> Non
     assert len(page.texts("#overview ol li")) == 3
     assert page.texts("#overview ol li")[0].endswith("saves up to 3.25 s of 20.00 s")
     assert "600" in page.texts(".tile b")
+    assert page.texts(".sharing > div:not(.stack)") == [
+        "Without forking: 419 MB",
+        "This job at its peak: 168 MB",
+        "The same, enlarged: 83.9 MB shared, 83.9 MB private",
+    ]
+    widths = page.run(
+        "[...document.querySelectorAll('.stack:nth-of-type(6) span')].map(e => e.style.width)"
+    )
+    assert widths == ["50%", *["12.5%"] * 4]
     links = page.run("[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))")
     assert [
         name for name in links if not page.run("document.getElementById(arguments[0])", name)
@@ -440,7 +449,7 @@ def test_many_samples_of_many_children_are_a_small_page(browser: Any, write_run:
     assert (run / "report.html").stat().st_size < 8_000_000
     page = Page(browser, run)
     assert page.errors() == []
-    assert len(page.select("#memory svg path.area")) == 34
+    assert len(page.select("#memory svg path.area")) == 5  # shared, parent and three bands
 
 
 def test_runs_are_shown_side_by_side(browser: Any, write_run: WriteRun, tmp_path: Path) -> None:

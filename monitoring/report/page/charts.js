@@ -134,8 +134,6 @@ function lastAtMost(n, valueAt, value) {
 
 // --- memory -----------------------------------------------------------------------------------------
 
-const MOST_AREAS = 64;
-
 function memoryChart(stretch, memory, layers, marks) {
   const times = memory.time_s;
   const highest = 1.08 * memory.unshared.reduce((a, b) => Math.max(a, b), 1), [unit, factor] = highest > 2e6 ? ["GB", 1e6] : ["MB", 1e3];
@@ -160,17 +158,24 @@ function memoryChart(stretch, memory, layers, marks) {
   return new Chart(stretch, "Memory of parent and children against time", 320, paint, tip);
 }
 
+// In common, then of the parent and of bands of children, as the report has them.
 function memoryLayers(memory) {
-  const children = memory.private.filter((each) => each.child !== null), parent = memory.private.find((each) => each.child === null);
-  const layers = [{ values: memory.shared, colour: "var(--shared)", text: "shared" }];
-  if (parent) layers.push({ values: parent.values, colour: "var(--parent)", text: "parent, private" });
-  if (children.length > MOST_AREAS) {
-    const sum = children[0].values.map((_, n) => children.reduce((total, each) => total + each.values[n], 0));
-    return [...layers, { values: sum, colour: childColour(0, 1), text: `${children.length} children, private` }];
-  }
-  return [...layers, ...children.map((each, n) => ({ values: each.values, colour: childColour(n, children.length), text: `child ${each.child}, private` }))];
+  const of = new Map(memory.private.map((each) => [each.child, each.values])), { parts } = CONTENT.report.memory;
+  const sum = (children) => memory.time_s.map((_, n) => children.reduce((total, child) => total + (of.get(child)?.[n] ?? 0), 0));
+  return [{ values: memory.shared, colour: "var(--shared)", text: "shared" }, ...parts.map(({ name, children }, n) => ({ values: sum(n ? children : [null]), colour: partColour(n, parts.length), text: `${name}, private` }))];
 }
 
+// What the job takes and what as many separate processes would take, on one scale; then the first one enlarged.
+function sharing({ peak, parts, limit_bytes: limit }) {
+  const own = [{ name: "shared by all, once", bytes: peak.shared_bytes, colour: "var(--shared)" }, ...parts.map((part, n) => ({ name: `${part.name}, private`, bytes: part.private_bytes, colour: partColour(n, parts.length) }))];
+  const alone = parts.map((part, n) => ({ name: `${part.name}, by itself`, bytes: part.rss_bytes, colour: partColour(n, parts.length) }));
+  const most = Math.max(peak.rss_bytes, limit ?? 0, 1);
+  const bar = (text, pieces, scale, line) => [element("div", {}, text), element("div", { class: "stack", role: "img", "aria-label": `${text}: ${pieces.map((each) => `${each.name} ${size(each.bytes)}`).join(", ")}` }, ...pieces.map((each) => element("span", { style: `width:${(100 * each.bytes) / scale}%;background:${each.colour}`, title: `${each.name}: ${size(each.bytes)}` })), line ? element("i", { style: `left:${(100 * line) / scale}%`, title: `limit ${size(line)}` }) : null)];
+  const others = limit ? ` · limit ${size(limit)} (the line)` : "";
+  return element("div", { class: "sharing" }, ...bar(`Without forking: ${size(peak.rss_bytes)}`, alone, most, limit), ...bar(`This job at its peak: ${size(peak.pss_bytes)}${others}`, own, most, limit), ...bar(`The same, enlarged: ${size(peak.shared_bytes)} shared, ${size(peak.private_bytes)} private`, own, peak.pss_bytes || 1));
+}
+
+const partColour = (n, of) => (n ? childColour(n - 1, of - 1) : "var(--parent)");
 const childColour = (n, of) => `hsl(${42 - (26 * n) / Math.max(of - 1, 1)} 78% ${n % 2 ? 54 : 62}%)`;
 
 const STRETCH = new Stretch(CONTENT.end_s), MERGED = CONTENT.parent.find((bar) => bar.what === "merge");
@@ -178,8 +183,10 @@ const MARKS = [...CONTENT.sessions_s.slice(CONTENT.report.nodes.length ? Infinit
 requestAnimationFrame(() => STRETCH.draw());
 
 CHARTS.memory = () => {
-  if (!CONTENT.memory) return [];
+  const known = CONTENT.report.memory;
+  if (!known) return [];
+  const bars = [element("p", { class: "note" }, "What each process has at the ", word("peak memory", "peak"), ", and what they have in ", word("shared", "common"), ". By itself, each would count all that it maps: ", word("if nothing were shared"), "."), sharing(known)];
+  if (!CONTENT.memory) return bars;
   const layers = memoryLayers(CONTENT.memory), chart = memoryChart(STRETCH, CONTENT.memory, layers, MARKS);
-  const named = layers.length > 10 ? [...layers.slice(0, 2), { colour: layers[2].colour, text: `${layers.length - 2} children, private` }] : layers;
-  return [element("p", { class: "note" }, "The height is memory that the job really takes, the sum of ", word("PSS"), ": what processes have in ", word("shared", "common"), ", and the ", word("private"), " part of each. Dashed: ", word("if nothing were shared"), "."), zoomControls(STRETCH), chart.node, keys(named.map((each) => [each.colour, each.text]))];
+  return [...bars, element("p", { class: "note" }, "Against time, the height is memory that the job really takes, the sum of ", word("PSS"), "; ", word("private"), " parts lie on what is shared. Dashed: if nothing were shared."), zoomControls(STRETCH), chart.node, keys(layers.map((each) => [each.colour, each.text]))];
 };
