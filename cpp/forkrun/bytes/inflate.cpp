@@ -47,8 +47,8 @@ struct Fast {
 
   explicit FORKRUN_INLINE Fast(const Inflation& from)
       : place{from.place},
-        symbols{from.symbols.data()},
-        distances{from.distances.data()},
+        symbols{from.codes->symbols.data()},
+        distances{from.codes->distances.data()},
         begin{from.begin} {
     place.fill();
     look_up();

@@ -117,21 +117,28 @@ bool read_stored(Inflation& of) {
   return true;
 }
 
-bool fill_tables(std::span<const std::uint8_t> lengths, std::size_t n_of_symbols, Inflation& of) {
+bool fill_tables(std::span<const std::uint8_t> lengths, std::size_t n_of_symbols,
+                 CodeTables& codes) {
   return fill_decode_table(lengths.first(n_of_symbols), symbol_meanings, n_symbol_bits,
-                           of.symbols) &&
+                           codes.symbols) &&
          fill_decode_table(lengths.subspan(n_of_symbols), distance_meanings, n_distance_bits,
-                           of.distances);
+                           codes.distances);
 }
 
-bool read_fixed_codes(Inflation& of) {
-  std::array<std::uint8_t, n_symbols + n_distances> lengths{};
-  std::fill_n(lengths.begin(), 144, std::uint8_t{8});
-  std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
-  std::fill_n(lengths.begin() + 256, 24, std::uint8_t{7});
-  std::fill_n(lengths.begin() + 280, 8, std::uint8_t{8});
-  std::fill_n(lengths.begin() + n_symbols, n_distances, std::uint8_t{5});
-  return fill_tables(lengths, n_symbols, of);
+/// Made once: most small baskets have them, and making them takes longer than reading such a one.
+const CodeTables& fixed_codes() {
+  static const CodeTables codes = [] {
+    std::array<std::uint8_t, n_symbols + n_distances> lengths{};
+    std::fill_n(lengths.begin(), 144, std::uint8_t{8});
+    std::fill_n(lengths.begin() + 144, 112, std::uint8_t{9});
+    std::fill_n(lengths.begin() + 256, 24, std::uint8_t{7});
+    std::fill_n(lengths.begin() + 280, 8, std::uint8_t{8});
+    std::fill_n(lengths.begin() + n_symbols, n_distances, std::uint8_t{5});
+    CodeTables made;
+    static_cast<void>(fill_tables(lengths, n_symbols, made));
+    return made;
+  }();
+  return codes;
 }
 
 using LengthTable = std::array<std::uint32_t, 1U << n_length_code_bits>;
@@ -188,8 +195,9 @@ bool read_codes(Inflation& of) {
   if (n_of_symbols > n_symbols || !read_length_codes(careful, n_of_lengths, table)) {
     return false;
   }
+  of.codes = &of.own_codes;
   const auto lengths = std::span{memory}.first(n_of_symbols + n_of_distances);
-  return read_lengths(careful, table, lengths) && fill_tables(lengths, n_of_symbols, of);
+  return read_lengths(careful, table, lengths) && fill_tables(lengths, n_of_symbols, of.own_codes);
 }
 
 }  // namespace
@@ -200,7 +208,7 @@ bool read_symbols(Inflation& of) {
   for (;;) {
     std::uint64_t before = 0;
     careful.fill();
-    const auto entry = careful.take_entry(of.symbols, n_symbol_bits, before);
+    const auto entry = careful.take_entry(of.codes->symbols, n_symbol_bits, before);
     if ((entry & is_literal) != 0) {
       if (to == of.end) {
         return false;
@@ -214,7 +222,7 @@ bool read_symbols(Inflation& of) {
     }
     const auto length = value_of(entry, before);
     careful.fill();
-    const auto of_distance = careful.take_entry(of.distances, n_distance_bits, before);
+    const auto of_distance = careful.take_entry(of.codes->distances, n_distance_bits, before);
     const auto distance = value_of(of_distance, before);
     if (length == 0 || length > static_cast<std::size_t>(of.end - to) || distance == 0 ||
         distance > static_cast<std::size_t>(to - of.begin)) {
@@ -235,7 +243,11 @@ bool read_head_of_block(Inflation& of) {
     return read_stored(of);
   }
   of.at = At::symbols;
-  return type == 1 ? read_fixed_codes(of) : type == 2 && read_codes(of);
+  if (type == 1) {
+    of.codes = &fixed_codes();
+    return true;
+  }
+  return type == 2 && read_codes(of);
 }
 
 bool align(Inflation& of) { return Careful{of}.align(); }

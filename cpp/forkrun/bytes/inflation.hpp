@@ -55,6 +55,12 @@ struct Place {
 
 enum class At : std::uint8_t { head_of_block, symbols, end, failure };
 
+/// What the codes of a block stand for.
+struct CodeTables {
+  std::array<std::uint32_t, symbol_table_size> symbols{};
+  std::array<std::uint32_t, distance_table_size> distances{};
+};
+
 /// A stream that is being inflated, and the tables of its block.
 struct Inflation {
   Place place{};
@@ -66,8 +72,8 @@ struct Inflation {
   std::uint64_t head_of_block{};  ///< bits before the head of the block that was read last
   bool is_last_block{};
   At at{};
-  std::array<std::uint32_t, symbol_table_size> symbols{};
-  std::array<std::uint32_t, distance_table_size> distances{};
+  const CodeTables* codes{};  ///< of the present block: its own, or the fixed ones
+  CodeTables own_codes{};
 
   [[nodiscard]] bool runs() const { return at == At::head_of_block || at == At::symbols; }
   /// For a fast step from this place, and what it reads before the first.

@@ -121,20 +121,24 @@ std::optional<std::int64_t> TreeMerger::add(TreeFile& file, const TKey* key,
 /// None if ROOT has to read it.
 std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey* key,
                                                       const TakenRows& taken) {
-  auto record = key == nullptr ? file.record_of(path_, {.members = plain_ == nullptr})
-                               : record_beside_root(file, *key);
+  auto record = key == nullptr
+                    ? file.record_of(path_, {.tops = joins_, .members = plain_ == nullptr})
+                    : record_beside_root(file, *key);
   if (!record || (record_ && record->structure != *record_)) {
     return {};
   }
   const auto n_entries = record->baskets.n_entries;
   const auto was_filled = [&](const auto& branch) { return branch.n_entries == n_entries; };
-  if (!std::ranges::all_of(record->baskets.branches, was_filled) ||
-      (!record_ && !start(file, *record))) {
+  if (!std::ranges::all_of(record->baskets.branches, was_filled)) {
+    return {};
+  }
+  file.keep_tree(path_, *record);
+  if (!record_ && !start(file, *record)) {
     return {};
   }
   const BasketCheck check{layouts_, std::move(record->baskets), path_, file, check_};
   const auto places = check.places();
-  const bool joins = !taken.is_all() || reclustering_.joins(places);
+  const bool joins = joins_ = !taken.is_all() || reclustering_.joins(places);
   if (joins && !has_own_branches_alone()) {
     return {};
   }

@@ -145,6 +145,7 @@ class TreeMerger {
   std::size_t n_parts_{};  ///< trees, or rows of trees, that were added
   std::vector<std::string> notes_;
   Reclustering reclustering_;
+  bool joins_ = true;  ///< entries of the last tree were joined: those of the next may be as well
   std::unique_ptr<EntrySink> joined_;             ///< entries that are written again
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
   std::optional<std::string> record_;             ///< structure of the first tree's

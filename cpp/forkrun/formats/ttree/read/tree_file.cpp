@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <TBranch.h>
 #include <TChain.h>
@@ -128,6 +129,18 @@ const InputTree& TreeFile::input_tree(const std::string& name) {
     opened = tree_of_root(tree(name), name, *this);
   }
   return *opened;
+}
+
+void TreeFile::keep_tree(const std::string& name, TreeRecord& record) {
+  if (auto& opened = trees_[name]; record.tops && !opened) {
+    TreeRecord kept;
+    kept.baskets = record.baskets;
+    kept.tops = std::exchange(record.tops, {});
+    kept.most_entries = record.most_entries;
+    kept.has_friends = record.has_friends;
+    kept.has_user_objects = record.has_user_objects;
+    opened = tree_of_record(std::move(kept), name, *this);
+  }
 }
 
 bool is_plain_tree(const std::string& path, const std::string& tree) {

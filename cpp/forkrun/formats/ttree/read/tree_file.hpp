@@ -40,6 +40,8 @@ class TreeFile : public InputFile {
   /// Lives as long as the file. Not in several threads at the same time. \throws InputError as
   /// `tree`.
   [[nodiscard]] const InputTree& input_tree(const std::string& name);
+  /// Makes `input_tree` of a record that was read with its `tops`, which are taken from it.
+  void keep_tree(const std::string& name, TreeRecord& record);
   /// What its record says of a tree of numbers; none if it has anything else, or ROOT has to read
   /// it.
   [[nodiscard]] std::optional<TreeMembers> plain_members(const std::string& tree) const;

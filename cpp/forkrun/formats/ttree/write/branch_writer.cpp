@@ -115,11 +115,19 @@ void BranchWriter::arrange(std::span<const std::size_t> order) {
 void BranchWriter::note_largest(const BranchReader& reader, std::size_t n_bytes_before,
                                 std::size_t n_entries_before) {
   note_counts(n_bytes_before, n_entries_before);
-  for (const auto& place : branch_->counts()) {
+  for (const auto& place : counts()) {
     if (!place.at && place.leaf < reader.branch().largest_counts.size()) {
       include_largest(place.leaf, reader.branch().largest_counts[place.leaf]);
     }
   }
+}
+
+/// Known once the branches are made that it counts: from the first entries on.
+std::span<const CountPlace> BranchWriter::counts() {
+  if (!counts_) {
+    counts_ = branch_->counts();
+  }
+  return *counts_;
 }
 
 void BranchWriter::copy_fixed(const Basket& basket, EntryRun run) {
@@ -141,7 +149,7 @@ void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
 
 /// In the entries that are pending behind these.
 void BranchWriter::note_counts(std::size_t n_bytes_before, std::size_t n_entries_before) {
-  for (const auto& place : branch_->counts()) {
+  for (const auto& place : counts()) {
     if (!place.at) {
       continue;
     }

@@ -80,6 +80,7 @@ class BranchWriter {
   void note_counts(std::size_t n_bytes_before, std::size_t n_entries_before);
   void note_counts_at(const CountPlace& place, std::size_t begin);
   void include_largest(std::size_t leaf, std::int64_t count);
+  [[nodiscard]] std::span<const CountPlace> counts();
 
   std::unique_ptr<BranchTarget> branch_;
   Compression compression_;
@@ -87,7 +88,8 @@ class BranchWriter {
   std::int32_t entry_size_{};
   std::int64_t n_written_{};
   std::int32_t n_pending_{};
-  std::vector<std::int64_t> largest_counts_;  ///< by leaf
+  std::vector<std::int64_t> largest_counts_;       ///< by leaf
+  std::optional<std::vector<CountPlace>> counts_;  ///< none: not asked for yet
   Bytes pending_;
   std::vector<std::int32_t> offsets_;
   /// A run that was gathered, in what is pending.
