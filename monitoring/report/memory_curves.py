@@ -189,7 +189,7 @@ def _lives(records: RunRecords) -> list[Life]:
     for sample in records.samples:
         by_process.setdefault((sample.child, sample.pid), []).append(sample)
     forks, exits = (_times_of(records, event) for event in ("fork", "child_exit"))
-    sessions_s = _ends_of_sessions(records)
+    sessions_s = _sessions(records)
     sampled_s = [group[0].time_s for group in complete_samples(records.samples)]
     return [
         _life(
@@ -207,18 +207,19 @@ def _times_of(records: RunRecords, event: str) -> dict[Process, float]:
     }
 
 
-def _ends_of_sessions(records: RunRecords) -> list[float]:
-    """Last thing known of each parent [s since the epoch]."""
-    starts = [*records.times("job_start")[1:], np.inf]
+def _sessions(records: RunRecords) -> list[tuple[float, float]]:
+    """Begin of each, and the last thing known of its parent [s since the epoch]."""
+    starts = [-np.inf, *records.times("job_start")[1:], np.inf]
     times = [line.time_s for line in records.timeline]
-    return [times[n - 1] for start_s in starts if (n := bisect_right(times, start_s - _TINY_S))]
+    ends = [bisect_right(times, until_s - _TINY_S) for until_s in starts[1:]]
+    return [(begin_s, times[n - 1]) for begin_s, n in zip(starts, ends, strict=False) if n]
 
 
 def _end_s(
     process: Process,
     last: Sample,
     exits: dict[Process, float],
-    sessions_s: list[float],
+    sessions_s: list[tuple[float, float]],
     sampled_s: list[float],
 ) -> float:
     """A child that has sampled itself ends at once; one that is missing in the next complete sample
@@ -227,8 +228,8 @@ def _end_s(
     if last.own_cost_s or is_missing:
         return last.time_s
     if process[0] is None:
-        later = (end_s for end_s in sessions_s if end_s >= last.time_s)
-        return next(later, last.time_s)
+        ends = [end_s for begin_s, end_s in sessions_s if begin_s <= last.time_s]
+        return max([last.time_s, *ends[-1:]])
     return max(last.time_s, exits.get(process, 0.0))
 
 

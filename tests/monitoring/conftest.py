@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -145,3 +147,28 @@ def browser() -> Iterator[Any]:
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     yield driver
     driver.quit()
+
+
+def keep_pictures(browser: Any, page: Path, name: str) -> None:
+    """In the folder FORKRUN_PICTURES, if it is set: PNG of each width, light and dark, and PDF."""
+    if not (folder := os.environ.get("FORKRUN_PICTURES")):
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+
+    def told(command: str, **options: Any) -> Any:
+        return browser.execute_cdp_cmd(command, options)
+
+    for width, scheme in ((360, "light"), (1400, "light"), (2560, "light"), (1400, "dark")):
+        size = {"width": width, "deviceScaleFactor": 1, "mobile": False}
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        told("Emulation.setEmulatedMedia", features=features)
+        told("Emulation.setDeviceMetricsOverride", height=900, **size)
+        browser.get(page.as_uri())
+        height = browser.execute_script("return document.documentElement.scrollHeight")
+        told("Emulation.setDeviceMetricsOverride", height=height, **size)
+        picture = told("Page.captureScreenshot", format="png")["data"]
+        Path(folder, f"{name}-{width}-{scheme}.png").write_bytes(base64.b64decode(picture))
+    paper = told("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"]
+    Path(folder, f"{name}-print.pdf").write_bytes(base64.b64decode(paper))
+    told("Emulation.setEmulatedMedia", features=[])
+    told("Emulation.clearDeviceMetricsOverride")

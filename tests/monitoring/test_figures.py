@@ -21,6 +21,7 @@ from tests.batch.jobs import status_of
 from tests.support.files import write_events
 from tests.support.jobs import environment, forkrun, running, served_python, wait_for, write_job
 
+from .conftest import keep_pictures
 from .test_page import content_of
 
 N_EVENTS = 640
@@ -62,12 +63,19 @@ class Slow(forkrun.Filter):
 '''.replace("BAD", str(BAD_EVENT))
 
 
-def prepared(folder: Path, *, kills: str = "", children: int = 2, **sections: Any) -> Path:
+def prepared(
+    folder: Path, *, kills: str = "", children: int = 2, is_lcio: bool = False, **sections: Any
+) -> Path:
     """The file of a job; `notes`, next to it, is for what its module notes."""
     folder.mkdir()
     (folder / "notes").mkdir()
-    (folder / "mods.py").write_text(_MODULES)
-    events = write_events(folder / "a.root", [(1, lumi, 40) for lumi in range(1, 17)])
+    column = "MCParticle.pdg" if is_lcio else "Jet_pt"
+    (folder / "mods.py").write_text(_MODULES.replace("Jet_pt", column))
+    events = folder / ("a.slcio" if is_lcio else "a.root")
+    if is_lcio:
+        assert forkrun("sample", events, "--events", N_EVENTS, cwd=folder).code == 0
+    else:
+        write_events(events, [(1, lumi, 40) for lumi in range(1, 17)])
     module = {
         "label": "slow", "type": f"python:{folder / 'mods.py'}:Slow",
         "params": {"notes": str(folder / "notes"), "kills": kills},
@@ -127,6 +135,7 @@ JOBS: dict[str, Callable[[Path], Path]] = {
     "a failed event": lambda folder: ran(
         folder, code=8, kills="always", recovery={"on_bad_event": "skip"}
     ),
+    "LCIO": lambda folder: ran(folder, is_lcio=True, limits={"memory": "20 GB"}),
     "resumed": resumed,
     "nodes one after the other": lambda folder: on_nodes(folder, 1),
     "nodes at once": lambda folder: on_nodes(folder, 4),
@@ -150,6 +159,7 @@ class Left:
 
     parents: list[tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]]
     """Ledger, timeline, times of processes."""
+    samples: list[list[dict[str, Any]]]
 
     @classmethod
     def of(cls, run: Path, unpacked: Path) -> Left:
@@ -165,7 +175,8 @@ class Left:
                     [json.loads(f.read_text()) for f in records.glob("monitoring/timing-*.json")],
                 )
                 for folder, records in [*nodes, (run, run)]
-            ]
+            ],
+            [lines_of(records / "monitoring/samples.jsonl") for _, records in [*nodes, (run, run)]],
         )
 
     @property
@@ -202,6 +213,7 @@ class Left:
 class Done:
     """A job: its report, what its page has, what it has left."""
 
+    name: str
     run: Path
     report: dict[str, Any]
     page: dict[str, Any]
@@ -213,7 +225,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("figures")
     run = JOBS[request.param](folder / "job")
     report = json.loads((run / "report.json").read_text())
-    return Done(run, report, content_of(run), Left.of(run, folder / "unpacked"))
+    return Done(request.param, run, report, content_of(run), Left.of(run, folder / "unpacked"))
 
 
 def numbers_in(value: Any, place: str = "") -> Iterator[tuple[str, float]]:
@@ -394,10 +406,60 @@ def test_the_parent_forks_until_the_last_first_fork_of_each_session(done: Done) 
     assert all(bar["end_s"] <= done.page["end_s"] for bar in done.page["parent"])
 
 
+def test_memory_at_the_peak_is_no_less_than_samples_of_all_processes_say(done: Done) -> None:
+    memory, page = done.report["memory"], done.page["memory"]
+    samples = done.left.samples[memory["node"] if memory["node"] is not None else -1]
+    complete: defaultdict[tuple[float, int], list[dict[str, Any]]] = defaultdict(list)
+    for sample in samples:
+        if sample["complete"] is not None:
+            complete[sample["time_s"], sample["complete"]].append(sample)
+    whole = [group for group in complete.values() if len(group) == group[0]["n_sampled"]]
+    peak = memory["peak"]
+    assert peak["pss_bytes"] >= max(sum(each["pss_bytes"] for each in group) for group in whole)
+    common = [
+        sum(each["pss_bytes"] - each["private_bytes"] for each in group)
+        for group in whole
+        if len(group) > 1
+    ]
+    if peak["n_processes"] > 1:
+        assert min(common) <= peak["shared_bytes"] <= max(common)
+    assert peak["pss_bytes"] == peak["private_bytes"] + peak["shared_bytes"]
+    assert peak["rss_bytes"] == peak["pss_bytes"] + memory["saving_bytes"]
+    n_parts, parts = len(memory["parts"]), memory["parts"]
+    assert sum(p["private_bytes"] for p in parts) == pytest.approx(
+        peak["private_bytes"], abs=n_parts
+    )
+    assert len({c for p in parts for c in p["children"]}) == len(
+        {each["child"] for each in samples} - {None}
+    )
+    own = [each["rss_bytes"] for each in samples if each["child"] is None]
+    assert parts[0]["rss_bytes"] <= max(own)
+    assert memory["limit_bytes"] == (20_000_000_000 if done.name == "LCIO" else None)
+    if page and not done.report["nodes"]:
+        heights = [
+            shared + sum(each["values"][n] for each in page["private"])
+            for n, shared in enumerate(page["shared"])
+        ]
+        assert max(heights) == pytest.approx(peak["pss_bytes"] / 1000, abs=9)
+    table = next(
+        part["table"]
+        for section in done.page["sections"]
+        if section["name"] == "memory"
+        for part in section["parts"]
+        if "table" in part
+    )
+    (size,) = (n for n, each in enumerate(table["columns"]) if each["key"] == "private_bytes")
+    shown = {row[0]: row[size] for row in table["rows"]}
+    assert shown.pop("in all") == peak["pss_bytes"]
+    shown.pop("limit", None)
+    assert sum(shown.values()) == pytest.approx(peak["pss_bytes"], abs=n_parts)
+
+
 @pytest.mark.skipif(not shutil.which("chromium"), reason="the page is opened with Chromium")
 def test_what_the_page_shows_is_within_0_and_100_percent_and_not_negative(
     done: Done, browser: Any
 ) -> None:
+    keep_pictures(browser, done.run / "report.html", done.name.replace(" ", "-"))
     browser.get((done.run / "report.html").as_uri())
     text = browser.execute_script("return document.body.innerText")
     shares = [float(each) for each in re.findall(r"(-?[\d.]+) %", text)]

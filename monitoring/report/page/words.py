@@ -111,8 +111,8 @@ WORDS = {
     "configuration": "Begin of the SHA-256 of config.json.",
     "figure": "Value of the reports.",
     "peak memory": "Highest sum of PSS over the processes in a complete sample.",
-    "part": "What is counted once, or private memory of the parent, a child or several with about as"
-    " much.",
+    "part": "What is counted once, or private memory of the parent, a child or several with about"
+    " as much.",
     "median": "Private memory of one of them: half have no more.",
     "highest": "Private memory of the one with most.",
     "outputs": "Files that the merge made.",
