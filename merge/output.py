@@ -287,6 +287,7 @@ def to_make(
         show,
         members=content.members,
         tree=planned.output_tree,
+        flat_names=output.flat_names,
     )
 
 

@@ -39,6 +39,9 @@ class OutputConfig(Section):
     format: str = ""
     """`"ttree"`, `"rntuple"` (docs/formats.md#outputs), `"parquet"` (`pip install
     "forkrun[parquet]"`), or one that an installed package adds; `""`: as the input."""
+    flat_names: Flag = False
+    """RNTuples have the names `Jet_pt` and `nJet`, of `Jet.pt` and its count, as fields too: for
+    programs that know these alone. forkrun finds either."""
     parquet: Flag = False
     """Older form: also `RUNDIR/output/LABEL.parquet` with the same rows."""
     decisions: Flag = False

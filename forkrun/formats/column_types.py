@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,3 +73,10 @@ def counter_of(name: str) -> str:
     """Name of the counter that a jagged column has in a tree of ROOT. Members of objects, "Jet.PT",
     have one each."""
     return f"n{name if '.' in name else name.partition('_')[0]}"
+
+
+def flat_names(columns: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """The name in trees, "Jet_pt", of each column that is there under it and as "Jet.pt".
+    `columns`: type and counter of each."""
+    pairs = ((name, name.replace(".", "_")) for name in columns if "." in name)
+    return {name: flat for name, flat in pairs if columns.get(flat) == columns[name]}

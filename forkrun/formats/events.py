@@ -82,6 +82,8 @@ class OutputToMake(NamedTuple):
     """Columns within these branches, for formats that do not have objects."""
     tree: str = "Events"
     """Its name in outputs."""
+    flat_names: bool = False
+    """RNTuples: "Jet_pt" and "nJet" as well, of a list "Jet" with "pt"."""
 
 
 def to_make(output: OutputToMake, branches: Sequence[str]) -> _core.OutputToMake:
@@ -93,6 +95,7 @@ def to_make(output: OutputToMake, branches: Sequence[str]) -> _core.OutputToMake
         recompresses=output.compression is not None,
         goes_with_events=output.goes_with_events,
         tree=output.tree,
+        has_flat_names=output.flat_names,
     )
     return _core.OutputToMake(
         output.fragments,

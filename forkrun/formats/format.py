@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from forkrun import _core
 from forkrun.errors import InputError
+from forkrun.formats.column_types import flat_names
 from forkrun.formats.described import OTHER, Described
 from forkrun.formats.events import (
     NO_IDS,
@@ -117,7 +118,8 @@ class Format:
         kept = {*output.branches, *output.members}
         of_input = {n: kind for n, (kind, _) in known.items() if n in kept}
         types = {n: kind for n, kind in of_input.items() if not kind.startswith(OTHER)}
-        types = {n: kind for n, kind in types.items() if self._is_first_name(n, known, types)}
+        flat = flat_names(known)
+        types = {n: kind for n, kind in types.items() if flat.get(n) not in types}
         names = list(types)
         types.update(self.new_columns(output.products, types))
         n_events = 0
@@ -138,14 +140,6 @@ class Format:
     ) -> dict[str, str]:
         """Types of columns that an output has beside those `kept`, by name, in their order."""
         return dict(products)
-
-    def _is_first_name(
-        self, name: str, known: Mapping[str, tuple[str, str]], kept: Collection[str]
-    ) -> bool:
-        """Whether an output has a column under this name, which the input may have under two:
-        "Jet.pt" and "Jet_pt"."""
-        flat = name.replace(".", "_")
-        return flat == name or flat not in kept or known[flat] != known[name]
 
     def _write_output(
         self,

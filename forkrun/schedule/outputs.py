@@ -16,7 +16,7 @@ from forkrun.config import IdBranches, JobConfig, OutputConfig, OutputMode
 from forkrun.config.modules import varied_label
 from forkrun.config.output_labels import output_label_problems
 from forkrun.formats import Format
-from forkrun.formats.column_types import counter_of
+from forkrun.formats.column_types import counter_of, flat_names
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
@@ -164,8 +164,7 @@ def _twins(of_input: InputBranches) -> dict[str, str]:
     if of_input.format is not RNTUPLE:
         return {}
     said = {name: (branch.type, branch.counter) for name, branch in of_input.branches.items()}
-    pairs = [(name, name.replace(".", "_")) for name in said if "." in name]
-    twins = {name: flat for name, flat in pairs if said.get(flat) == said[name]}
+    twins = flat_names(said)
     return twins | {flat: name for name, flat in twins.items()}
 
 

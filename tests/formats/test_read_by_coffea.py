@@ -50,7 +50,7 @@ def test_outputs_of_both_formats_are_nanoevents_with_vectors(
     python = python_with_coffea()
     files = [str(real_data / "nano_dimuon.root")]
     for kind in ("ttree", "rntuple"):
-        outputs = [{"label": "all", "format": kind}]
+        outputs = [{"label": "all", "format": kind, "flat_names": True}]
         job = write_job(tmp_path, {"source": {"files": files[:1]}, "outputs": outputs})
         ended = forkrun("run", job, "-o", kind, cwd=tmp_path)
         assert ended.code == 0, ended.err

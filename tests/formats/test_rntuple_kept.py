@@ -51,23 +51,11 @@ def write_large_clusters(path: Path) -> None:
             file["Events"].extend(part) if first else file.mkrntuple("Events", part)
 
 
-def fields_kept_and_shown(
-    made: Path, source: Path, n_kept: int | None = None
-) -> tuple[list[tuple[Any, ...]], list[str]]:
-    """Fields that the input has as well, and names of projected ones that are added for readers who
-    know flat names alone."""
-    fields = fields_of(made, "Events")
-    n_kept = len(fields_of(source, "Events")) if n_kept is None else n_kept
-    return fields[:n_kept], [name for name, *_ in fields[n_kept:]]
-
-
 @pytest.mark.slow
 def test_pages_of_large_clusters_are_copied_as_they_are(tmp_path: Path) -> None:
     write_large_clusters(tmp_path / "in.root")
     made = skim(tmp_path / "in.root", "Events")
-    kept, shown = fields_kept_and_shown(made, tmp_path / "in.root")
-    assert kept == fields_of(tmp_path / "in.root", "Events")
-    assert shown == ["nList", "List_v", "_0"]
+    assert fields_of(made, "Events") == fields_of(tmp_path / "in.root", "Events")
     before, after = pages_of(tmp_path / "in.root", "Events"), pages_of(made, "Events")
     assert after[:2] == before[:2]
     assert by_forkrun(str(made), "Events") == by_forkrun(str(tmp_path / "in.root"), "Events")
@@ -104,7 +92,6 @@ job.output("all")
         assert table["z"].array().tolist() == list(range(1, 200_011))
         lists = table["List"].array()
         assert lists["w"].tolist() == (lists["v"] * 2).tolist()
-        assert table["List_w"].array().tolist() == lists["w"].tolist()
 
 
 @pytest.mark.slow
@@ -132,10 +119,7 @@ def test_members_that_are_dropped_leave_the_others_as_they_were(tmp_path: Path) 
     made = skim(ntuple, "Events", drop=["Muon_eta", "MET_pt"])
     gone = {"eta", "MET_pt"}
     before = [field for field in fields_of(ntuple, "Events") if field[0] not in gone]
-    kept, shown = fields_kept_and_shown(made, ntuple, len(before))
-    assert kept == before
-    assert "Muon_pt" in shown
-    assert "Muon_eta" not in shown
+    assert fields_of(made, "Events") == before
     found, wanted = by_forkrun(str(made), "Events"), by_forkrun(str(ntuple), "Events")
     assert found == {n: v for n, v in wanted.items() if "eta" not in n and n != "MET_pt"}
 

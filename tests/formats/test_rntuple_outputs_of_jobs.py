@@ -34,7 +34,8 @@ def doubled(block):
 
 
 job.path("jets").filter("sum(Jet_pt) > 60").filter("twice > 1")
-job.output("skim", paths=["jets"], keep=["*"], variations="all", format={format!r})
+job.output("skim", paths=["jets"], keep=["*"], variations="all", format={format!r},
+           flat_names=True)
 """
 
 

@@ -147,13 +147,13 @@ def test_fields_of_files_may_stand_in_any_order(tmp_path: Path) -> None:
     skim_job(tmp_path, [tmp_path / "a.root", tmp_path / "b.root"])
     done("run", "job.json", "-o", "run", cwd=tmp_path)
     with uproot.open(tmp_path / "run/output/skim.root") as file:
-        found = file["Events"].arrays(["event", "Muon_pt"])
+        found = file["Events"].arrays(["event", "Muon"])
     expected = [events(200, first) for first in (1, 11)]
     muons = [each["Muon"] for each in expected]
     two = [np.diff(each.layout.offsets.data) >= 2 for each in muons]
     assert found["event"].tolist() == [
         n for each, kept in zip(expected, two, strict=True) for n in each["event"][kept].tolist()
     ]
-    assert found["Muon_pt"].tolist() == [
+    assert found["Muon"].pt.tolist() == [
         pt for each, kept in zip(muons, two, strict=True) for pt in each[kept].pt.tolist()
     ]

@@ -73,9 +73,10 @@ py::typing::Dict<py::str, std::int64_t> merge_trees(
 
 OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
                            const std::string& compression, bool recompresses, bool goes_with_events,
-                           const std::string& tree) {
-  return {branches,     descriptions_of(products), Compression::parse(compression),
-          recompresses, goes_with_events,          tree};
+                           const std::string& tree, bool has_flat_names) {
+  return {branches,      descriptions_of(products), Compression::parse(compression),
+          recompresses,  goes_with_events,          tree,
+          has_flat_names};
 }
 
 /// Path, and (file, first, last) of the entries whose events the file has.
@@ -182,10 +183,12 @@ the inputs, after `on_written`. Raises InputError, OutputError, VerificationErro
       R"(What the tree of an output holds: `branches` of the input, and new columns by name and type.
 `compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew;
 `recompresses`: those that are kept whole as well; `goes_with_events`: the tree is added to the
-file of the events, without new columns; `tree`: its path there.)")
+file of the events, without new columns; `tree`: its path there; `has_flat_names`: RNTuples have
+"Jet_pt" and "nJet" as well, of a list "Jet" with "pt".)")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
            py::arg("compression"), py::arg("recompresses") = false,
-           py::arg("goes_with_events") = false, py::arg("tree") = "Events");
+           py::arg("goes_with_events") = false, py::arg("tree") = "Events",
+           py::arg("has_flat_names") = false);
   py::class_<root_io::OutputToMake>(
       module, "OutputToMake",
       R"(An output to make of what children have selected. `fragments`: groups in the order of the

@@ -243,4 +243,26 @@ std::vector<FieldColumn> field_columns(const Schema& schema) {
   return columns;
 }
 
+std::set<std::string> second_names(const Schema& schema) {
+  auto renamed = schema;
+  const auto shown = [](const std::string& name) { return "\n" + name; };
+  for (auto& field : renamed.fields) {
+    field.name = field.source ? shown(field.name) : field.name;
+  }
+  std::map<std::string, FieldColumn> columns;
+  for (auto& column : field_columns(renamed)) {
+    columns.emplace(column.name, std::move(column));
+  }
+  std::set<std::string> names;
+  for (std::uint32_t number = 0; number < schema.fields.size(); ++number) {
+    const auto& field = schema.fields[number];
+    const auto own = columns.find(shown(field.name)), found = columns.find(field.name);
+    if (field.source && field.parent == number && own != columns.end() && found != columns.end() &&
+        found->second.is_one_with(own->second)) {
+      names.insert(field.name);
+    }
+  }
+  return names;
+}
+
 }  // namespace forkrun::rntuple

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct FieldColumn {
   bool is_count{};                     ///< the number of items in a list
   std::string counter;                 ///< name of the column that counts its values; "": none does
   std::uint32_t field{};               ///< that has the values; of no column: where reading ends
+
+  /// The same values, under one name or two.
+  [[nodiscard]] bool is_one_with(const FieldColumn& other) const {
+    return type == other.type && lists == other.lists && values == other.values &&
+           is_count == other.is_count;
+  }
 };
 
 /// The stored columns of a field one after the other, each in all representations. Empty if some
@@ -33,5 +40,8 @@ struct FieldColumn {
 /// "Jet", the names that trees have for its members: "nJet", and "Jet_pt" for "Jet.pt", unless
 /// there are fields of these names.
 [[nodiscard]] std::vector<FieldColumn> field_columns(const Schema& schema);
+
+/// Names of projected fields without which `field_columns` gives the same columns.
+[[nodiscard]] std::set<std::string> second_names(const Schema& schema);
 
 }  // namespace forkrun::rntuple

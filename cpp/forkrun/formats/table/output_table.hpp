@@ -27,7 +27,8 @@ struct OutputContent {
   bool recompresses{};
   /// The tree goes with the events: it is added to the file of these, and has no new columns.
   bool goes_with_events{};
-  std::string tree{};  ///< its path in outputs
+  std::string tree{};     ///< its path in outputs
+  bool has_flat_names{};  ///< of RNTuples: also "Jet_pt", of "Jet.pt", and "nJet"
   // Of RNTuples that are merged:
   bool has_all_fields{};   ///< of the first file
   bool is_by_values{};     ///< some of the files are trees

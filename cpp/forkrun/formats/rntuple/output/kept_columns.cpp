@@ -50,20 +50,12 @@ KeptColumns::KeptColumns(NtupleInput& input, const std::vector<std::string>& nam
     : input_{input} {
   const auto first = input_.open(input_.first_with_events());
   const std::set<std::string> all{names.begin(), names.end()};
-  const bool has_two_names = dynamic_cast<const NtupleTable*>(first->table.get()) != nullptr;
   for (const auto& name : names) {
     const auto reader = first->table->reader(name);
-    auto as_in_trees = name;
-    std::ranges::replace(as_in_trees, '.', '_');
-    const bool is_there_twice = has_two_names && as_in_trees != name && all.contains(as_in_trees) &&
-                                first->table->reader(as_in_trees)->type() == reader->type() &&
-                                first->table->reader(as_in_trees)->counter() == reader->counter();
-    if (const auto type = readable_type(*reader, first->table->n_entries());
-        type && !is_there_twice) {
+    if (const auto type = readable_type(*reader, first->table->n_entries())) {
       kept_.push_back({{name, *type, reader->counter()}});
     } else if (const auto member = all.lower_bound(name + ".");
-               !type && !is_there_twice &&
-               (member == all.end() || !member->starts_with(name + "."))) {
+               member == all.end() || !member->starts_with(name + ".")) {
       left_out_.push_back(name);
     }
   }

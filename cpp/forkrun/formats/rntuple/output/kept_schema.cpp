@@ -292,14 +292,14 @@ Schema kept_schema(const Schema& from, std::span<const FieldColumn* const> colum
   return choice.made(taken);
 }
 
-Schema kept_schema(const Schema& from) {
+Schema kept_schema(const Schema& from, const std::set<std::string>& taken) {
   Choice choice{from};
   for (std::uint32_t number = 0; number < from.fields.size(); ++number) {
     if (!from.fields[number].source) {
       choice.keep(number);
     }
   }
-  return choice.made({});
+  return choice.made(taken);
 }
 
 std::vector<Representations> stored_columns(const Schema& kept, const Schema& of_file) {

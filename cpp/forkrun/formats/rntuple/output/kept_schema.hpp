@@ -19,8 +19,8 @@ namespace forkrun::rntuple {
 /// have.
 [[nodiscard]] Schema kept_schema(const Schema& from, std::span<const FieldColumn* const> columns,
                                  const std::set<std::string>& taken);
-/// All of its fields.
-[[nodiscard]] Schema kept_schema(const Schema& from);
+/// All of its fields; columns keep their numbers where each is of the only representation.
+[[nodiscard]] Schema kept_schema(const Schema& from, const std::set<std::string>& taken = {});
 
 /// The stored columns of a file that are those of a kept schema, by representation. \throws Error
 /// naming the field that it lacks or has otherwise.

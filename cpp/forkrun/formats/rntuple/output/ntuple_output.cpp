@@ -97,12 +97,15 @@ NtupleOutput::NtupleOutput(const std::string& path, std::unique_ptr<root_io::Pla
   NewFields fields{schema};
   for (const auto& [counter, list] : open_lists(schema)) {
     fields.know_list(counter, list);
-    if (!content_.has_all_fields) {
+    if (content_.has_flat_names) {
       fields.show_members(counter, taken);
     }
   }
   kept_->add_to(fields);
   new_ = fields.add(new_fields(content));
+  if (!content_.has_all_fields && !content_.has_flat_names) {
+    schema = kept_schema(schema, second_names(schema));
+  }
   for (const auto& column : schema.columns) {
     columns_.emplace_back(column, content.compression);
   }
