@@ -38,6 +38,7 @@ GROUPS = {
     },
     "files": {
         "convert": "write trees as RNTuples, or RNTuples as trees",
+        "join": "write the columns of a friend into the file",
         "cache": "show, clear or fill the cache of remote files",
         "sample": "write a NanoAOD-like sample",
     },
@@ -55,7 +56,7 @@ GROUPS = {
 }
 COMMANDS = {name: words for group in GROUPS.values() for name, words in group.items()}
 _FOLDERS = {
-    **dict.fromkeys(("cache", "columns"), "files"),
+    **dict.fromkeys(("cache", "columns", "join"), "files"),
     **dict.fromkeys(("report", "compare", "export", "plot", "top"), "reports"),
     **dict.fromkeys(("sample", "replay", "estimate", "workload", "measure"), "studies"),
 }

@@ -91,7 +91,7 @@ class JoinedNtuples::Join {
     content_.reads_copied = request.check == BasketCheck::Depth::contents;
     content_.joins_pages = request.recluster != Recluster::always;
     content_.has_all_fields = std::ranges::all_of(table.parts, &Part::is_ntuple);
-    content_.is_by_values = !content_.has_all_fields;
+    content_.is_by_values = content_.has_flat_names = !content_.has_all_fields;
     find_first();
   }
 
