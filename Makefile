@@ -21,7 +21,7 @@ SOURCES := $(shell find cpp -name '*.?pp' -o -name CMakeLists.txt -o -name '*.cm
 PYTHON312 ?= $(firstword $(foreach name,python3.12 $(wildcard $(HOME)/.pyenv/versions/3.12*/bin/python3.12), \
 	$(shell $(name) -c 'print("$(name)")' 2>/dev/null)))
 
-.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man docs changelog wheels clean need
+.PHONY: demo test test-python test-py312 test-cpp test-dispatch build bench bench-conditions bench-analysis bench-again bench-variations bench-core bench-histograms bench-lcio bench-output bench-rntuple bench-plan bench-remote bench-memory bench-sampling bench-recovery published chaos test-batch races faults remote-faults fuzz fuzz-asan lint style tidy format asan tsan man docs changelog wheels clean need
 
 demo: $(VENV)/built ## generate input, run a skim and a reconstruction with 8 children, print what they cost
 	@mkdir -p build/demo
@@ -99,6 +99,9 @@ bench-analysis: build ## a Python analysis with default settings against coffea 
 
 bench-variations: build ## what 20 systematic variations of a column cost, against RDataFrame's Vary and a loop in Python
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/variations/bench.py $(BENCH_ARGS)
+
+bench-again: build ## a changed job in the directory of its first run: a histogram more, a function edited, a file more of 1,000
+	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/again.py $(BENCH_ARGS)
 
 bench-output: build ## skims that keep all branches with default settings against compiled RDataFrame; more: BENCH_ARGS="--per-lumi 10 500 50000"
 	PYTHONPATH="$(CURDIR)" $(BIN)/python tests/benchmarks/output/bench.py $(BENCH_ARGS)

@@ -203,7 +203,7 @@ class FileIndex(Struct, frozen=True):
             n_entries=data["n_entries"],
             clusters=tuple(data["clusters"]),
             ranges=RangeColumns.from_bytes(data["ranges"]),
-            branches=tuple(Branch(*b) for b in data["branches"]),
+            branches=_branches(data["branches"]),
             n_bytes=data["n_bytes"],
             modified_ns=data["modified_ns"],
             events=tuple(data["events"]),
@@ -216,6 +216,17 @@ class FileIndex(Struct, frozen=True):
             format=data.get("format", "ttree"),
             members=tuple(Branch(name, kind, "", top) for name, kind, top in data["members"]),
         )
+
+
+_last: list[Any] = [[], ()]
+"""Branches of the file before, as data and as made of them: most files have the same."""
+
+
+def _branches(data: list[list[str]]) -> tuple[Branch, ...]:
+    if data != _last[0]:
+        _last[:] = data, tuple(Branch(*branch) for branch in data)
+    found: tuple[Branch, ...] = _last[1]
+    return found
 
 
 NO_FILE = FileIndex("", "", 0, (0,), (), ())

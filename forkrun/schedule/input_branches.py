@@ -315,7 +315,10 @@ def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
     branches with one name the first."""
     files = [file for file in index if file.n_entries] or [f for f in index if f.clusters][:1]
     branches: dict[str, Branch] = {}
+    different: dict[tuple[int, int], FileIndex] = {}
     for file in files:
+        different.setdefault((id(file.branches), id(file.members)), file)
+    for file in different.values():
         for branch in file.all_branches:
             branches.setdefault(branch.name, branch)
     return branches

@@ -93,13 +93,15 @@ class Keeping(Struct, frozen=True, dict=True):
         if not self.parts:
             return job
         places = [place for _, stretch in self.parts for place in stretch]
-        return replace(job, plan=replace(job.plan, units=cut_at(job.plan.units, places)))
+        units = cut_at(job.plan.units, places)
+        job.schedule.conditions.reorder(units.lumi_key, units.n_events)
+        return replace(job, plan=replace(job.plan, units=units))
 
     @property
     def job(self) -> PreparedJob:
         """The job of what is computed."""
-        if not (self.run.kept or self.parts):
-            return self.results.job
+        if not self.run.kept:
+            return self.whole_job
         return reduced_job(self.results, self.computed, self.whole_job.plan)
 
     def commits(self) -> list[Commit]:

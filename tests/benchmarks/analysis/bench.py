@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from coffea_environment import coffea_environment  # noqa: E402
 from command_line import report  # noqa: E402
+from fileset import write_fileset  # noqa: E402
 from timing import Cost, Result, format_table, measure, timed  # noqa: E402
 
 from forkrun.studies.sample import SampleSettings, write_sample  # noqa: E402
@@ -35,7 +36,7 @@ def main() -> None:
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="forkrun-bench-", dir=args.folder) as name:
         for text in args.filesets:
-            fileset, what = _fileset(Path(args.keep or name), text)
+            fileset, what = write_fileset(Path(args.keep or name), text)
             for n_processes in (1, 2):
                 case = _Case(fileset, what, n_processes, python, Path(name))
                 results += case.measure(args.repeats)
@@ -112,37 +113,6 @@ def _sample(folder: Path, n_events: int, per_lumi: int) -> Path:
             ),
         )  # fmt: skip
     return file
-
-
-def _fileset(folder: Path, text: str) -> tuple[Path, str]:
-    """The fileset in JSON, and what it is."""
-    n_datasets, n_files, n_events = map(int, text.split("x"))
-    folder /= f"fileset-{text}"
-    fileset = folder / "fileset.json"
-    if not fileset.exists():
-        print(
-            f"writing {n_datasets} datasets of {n_files} files of {n_events:,} events", flush=True
-        )
-        files = {
-            f"dataset_{number}": _dataset(folder / f"dataset_{number}", n_files, n_events, number)
-            for number in range(n_datasets)
-        }
-        fileset.write_text(json.dumps(files))
-    what = f"{n_datasets} datasets of {n_files} files of {n_events:,} events, lumis of 100"
-    return fileset, what
-
-
-def _dataset(folder: Path, n_files: int, n_events: int, seed: int) -> list[str]:
-    folder.mkdir(parents=True, exist_ok=True)
-    n_all = n_files * n_events
-    write_sample(
-        folder / "sample.root",
-        SampleSettings(
-            n_events=n_all, n_runs=1, lumis_per_run=n_all // 100, n_files=n_files,
-            cluster=min(n_events, 10_000), seed=seed + 1,
-        ),
-    )  # fmt: skip
-    return sorted(str(file) for file in folder.glob("*.root"))
 
 
 class _Case:
