@@ -2,69 +2,114 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import CodeType
 
 from forkrun.modules.program.code_digest import globals_in
+from forkrun.modules.program.code_uses import Instruction, instructions
 
-_CHANGES = frozenset((
+CHANGES = frozenset((
     "append", "add", "update", "extend", "insert", "setdefault", "pop", "popitem", "clear",
-    "remove", "discard", "appendleft", "fill", "sort", "put", "setattr", "itemset", "resize",
-    "partition", "reverse", "setflags", "at", "copyto", "__setitem__", "__setattr__", "delattr",
-    "cache_clear", "out", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle",
+    "remove", "discard", "appendleft", "popleft", "extendleft", "rotate", "fill", "sort", "put",
+    "setattr", "delattr", "itemset", "resize", "partition", "reverse", "setflags", "at", "copyto",
+    "__setitem__", "__delitem__", "__setattr__", "__delattr__", "__iadd__", "__ior__", "__imul__",
+    "cache_clear", "out", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle", "next",
+    "send", "throw", "close", "__next__", "subtract", "move_to_end", "difference_update",
+    "intersection_update", "symmetric_difference_update", "new_child", "byteswap", "frombytes",
+    "fromlist", "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort",
+    "insort_left", "insort_right", "setitem", "delitem", "iadd", "isub", "imul", "ior", "iand",
+    "ixor", "iconcat", "itruediv", "ifloordiv", "imod", "ipow", "write", "writelines", "seek",
+    "read", "readline", "set", "reset", "register", "setstate", "__dict__", "vars", "seed",
 ))  # fmt: skip
+"""Names of functions, methods and arguments that change things."""
 _LIBRARIES = frozenset(("np", "numpy", "ak", "awkward"))
-_MAKE_NEW = frozenset(("add", "sort", "partition", "insert", "append"))
+_MAKE_NEW = frozenset(("add", "sort", "partition", "insert", "append", "subtract"))
 """Functions of these that change nothing: `ak.sort`, `np.add`."""
 _BUILDS = frozenset((
     "BUILD_MAP", "BUILD_LIST", "BUILD_SET", "BUILD_CONST_KEY_MAP", "LIST_EXTEND", "DICT_UPDATE",
 ))  # fmt: skip
-_COMPUTES = _BUILDS | {"CALL", "CALL_KW", "BINARY_OP", "COMPARE_OP", "UNARY_INVERT", "LOAD_CONST"}
+_COMPUTES = _BUILDS | {"BINARY_OP", "COMPARE_OP", "UNARY_INVERT", "LOAD_CONST"}
 """Instructions whose result is no object that others know."""
+_NEW_ARRAYS = frozenset((
+    "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "array",
+    "where", "sum", "prod", "num", "exp", "log", "sqrt", "abs", "minimum", "maximum", "clip", "any",
+    "all", "min", "max", "count", "argmax", "argmin", "sin", "cos", "hypot", "power",
+))  # fmt: skip
+"""Functions of libraries whose result is no view of an argument."""
 _STORES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE", "STORE_ATTR", "DELETE_ATTR")
+_ENDS = ("STORE_", "POP_TOP", "FOR_ITER", "JUMP_BACKWARD", "END_FOR")
+"""Instructions after which another statement begins."""
+_MAKE_SELF = ("__init__", "__post_init__", "__new__", "__setstate__", "__set_name__")
+"""Methods of objects that nobody else knows yet."""
 
 
-def may_change(code: CodeType, instructions: Sequence[dis.Instruction]) -> bool:
-    """Whether code may change what it has not made itself: "self", and containers that it has just
-    built, are its own."""
-    own = _made_here(code, instructions, _BUILDS)
-    own |= {"self"} if code.co_varnames[:1] == ("self",) else set()
-    computed = _made_here(code, instructions, _COMPUTES)
+def may_change(code: CodeType, is_of_module: bool = False) -> bool:
+    """Whether code may change what it has not made itself: containers that it has just built are
+    its own, and "self" when it is made, or `is_of_module`: of a module, which nobody shares."""
+    listed = instructions(code)
+    own = _made_here(code, listed, _BUILDS)
+    if code.co_varnames[:1] == ("self",) and (is_of_module or code.co_name in _MAKE_SELF):
+        own |= {"self"}
+    computed = _made_here(code, listed, _COMPUTES)
     if any(isinstance(each, tuple) and "out" in each for each in code.co_consts):
         return True
-    loads = ("LOAD_ATTR", "LOAD_METHOD")
-    for place, each in enumerate(instructions):
-        if each.opname in _STORES:
-            before = instructions[place - (2 if "SUBSCR" in each.opname else 1)]
-        elif each.opname in loads and each.argval in _CHANGES:
-            before = instructions[place - 1]
-            if before.argval in _LIBRARIES and each.argval in _MAKE_NEW:
+    for place, each in enumerate(listed):
+        if each.name in _STORES:
+            target = _target(listed, place)
+        elif each.name in ("LOAD_ATTR", "LOAD_METHOD") and each.value in CHANGES:
+            target = listed[place - 1]
+            if target.value in _LIBRARIES and each.value in _MAKE_NEW:
                 continue
-        elif each.opname == "BINARY_OP" and each.argrepr.endswith("="):
-            after = instructions[place + 1]
-            if after.opname == "STORE_FAST" and after.argval in computed:
+        elif each.name == "BINARY_OP" and each.text.endswith("="):
+            after = listed[place + 1]
+            if after.name == "STORE_FAST" and after.value in computed:
                 continue
             return True
         else:
             continue
-        if not (before.opname == "LOAD_FAST" and before.argval in own):
+        if target is None or not (target.name == "LOAD_FAST" and target.value in own):
             return True
-    return bool(_CHANGES & globals_in(code))
+    return bool(CHANGES & globals_in(code))
 
 
-def _made_here(
-    code: CodeType, instructions: Sequence[dis.Instruction], made_by: frozenset[str]
-) -> set[str]:
+def _target(listed: Sequence[Instruction], place: int) -> Instruction | None:
+    """What loads the object that an instruction stores into; None if it is not told at once."""
+    if "ATTR" in listed[place].name:
+        return listed[place - 1]
+    index = listed[place - 1]
+    is_told = listed[place].name != "STORE_SLICE" and index.name in ("LOAD_CONST", "LOAD_FAST")
+    return listed[place - 2] if is_told else None
+
+
+def _made_here(code: CodeType, listed: Sequence[Instruction], made_by: Collection[str]) -> set[str]:
     """Names of variables that hold nothing but results of these instructions."""
     n_arguments = code.co_argcount + code.co_kwonlyargcount
     n_arguments += bool(code.co_flags & inspect.CO_VARARGS)
     n_arguments += bool(code.co_flags & inspect.CO_VARKEYWORDS)
     made: set[str] = set()
     others = set(code.co_varnames[:n_arguments])
-    for place, each in enumerate(instructions):
-        if each.opname.startswith("STORE_FAST"):
-            is_made = place and instructions[place - 1].opname in made_by
-            (made if is_made and each.opname == "STORE_FAST" else others).add(each.argval)
+    for place, each in enumerate(listed):
+        if each.name.startswith("STORE_FAST"):
+            statement = _statement(listed, place)
+            is_new = bool(statement) and _is_new(statement, made_by)
+            (made if is_new and each.name == "STORE_FAST" else others).add(str(each.value))
     return made - others
+
+
+def _statement(listed: Sequence[Instruction], end: int) -> Sequence[Instruction]:
+    """What computes the value that is stored at the end."""
+    begin = end
+    while begin and not listed[begin - 1].name.startswith(_ENDS):
+        begin -= 1
+    return listed[begin:end]
+
+
+def _is_new(statement: Sequence[Instruction], made_by: Collection[str]) -> bool:
+    """Whether it makes what it gives. One of two values after a jump may be another's."""
+    if any("JUMP" in each.name for each in statement):
+        return False
+    if statement[-1].name.startswith("CALL") and "BINARY_OP" in made_by:
+        library, *rest = (str(each.value) for each in statement[:2])
+        return library in _LIBRARIES and bool(_NEW_ARRAYS.intersection(rest))
+    return statement[-1].name in made_by

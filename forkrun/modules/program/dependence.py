@@ -6,23 +6,20 @@ Not of its text: a comment, or a line elsewhere, changes nothing."""
 
 from __future__ import annotations
 
-import dis
-import enum
-import hashlib
+import decimal
 import importlib.util
-import inspect
-import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection
 from functools import cached_property, partial, partialmethod, singledispatchmethod
-from pathlib import PurePath
 from types import (
     CodeType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
+    MethodDescriptorType,
     MethodType,
     ModuleType,
+    WrapperDescriptorType,
 )
 from typing import Any, get_args, get_origin
 
@@ -30,46 +27,52 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun.base.user_code.installed import is_installed
-from forkrun.modules.program import outside
+from forkrun.modules.base import Module
+from forkrun.modules.program import code_uses, outside
 from forkrun.modules.program.changing import may_change
-from forkrun.modules.program.code_digest import globals_in, names_in
+from forkrun.modules.program.code_digest import names_in
 from forkrun.modules.program.encoded import CACHED, importable
-from forkrun.modules.program.own_modules import own_file
+from forkrun.modules.program.own_code import (
+    has_own_code,
+    is_of_library,
+    is_own_class,
+    is_patched,
+)
+from forkrun.modules.program.own_modules import is_own_module
+from forkrun.modules.program.value_walk import PLAIN, ValueWalk
 
-_PLAIN = (int, float, complex, bytes, bool, type(None), type(...))
 _NOT_CODE = frozenset((
     "__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "__static_attributes__",
     "__orig_bases__", "__parameters__", "_abc_impl", "__dataclass_fields__", "__annotations__",
     "__dataclass_params__", "__match_args__", "__slots__", "__annotate__", "__qualname__",
     "__annotations_cache__", "__annotate_func__",
 ))  # fmt: skip
-_LOOK_UP = frozenset(
-    ("getattr", "vars", "__dict__", "attrgetter", "dir", "hasattr", "methodcaller")
-)
-"""With these, code may use any attribute."""
-_DATA = frozenset((
-    "numpy", "awkward", "vector", "hist", "boost_histogram", "datetime", "decimal", "fractions",
-    "re", "collections", "itertools", "operator", "types", "pathlib", "enum", "uncertainties",
-    "array", "zoneinfo", "correctionlib", "builtins", "typing", "statistics", "string", "abc",
-))  # fmt: skip
-"""Packages whose objects are what pickle makes of them."""
+_NOT_OF_MODULE = frozenset(("__builtins__", "__cached__", "__loader__", "__spec__", "__doc__"))
+_KINDS_OF_CLASSES = frozenset(("builtins", "abc", "enum", "typing", "_py_abc"))
+"""Modules whose metaclasses keep nothing apart from attributes of the class."""
 _BASE = frozenset(("numpy", "awkward", "vector", "forkrun", "hist", "boost_histogram"))
-_MOST_PARTS = 200_000
+_PYTHONS = ((3, 11), (3, 12), (3, 13))
+"""Versions whose bytecode is known."""
 
 
 class Dependence(Struct, frozen=True):
     """`digest`: of all that was reached; `reasons`: why this is not all that results depend on;
-    `shared`: by `id` what others may reach as well and change; `changes`: whether this code may."""
+    `shared`: what others may reach as well and change: objects by `id`, variables by name and `id`
+    of their module; `changes`: whether this code may change objects; `stores`: variables to which
+    it gives another value."""
 
     digest: str
     reasons: tuple[str, ...]
-    shared: dict[int, Any]
+    shared: dict[Any, Any]
     changes: bool
+    stores: frozenset[Any] = frozenset()
 
 
 def dependence_of(*values: Any) -> Dependence:
     """What code and values depend on; the same digest in another process with the same Python."""
     walk = _Walk()
+    if sys.version_info[:2] not in _PYTHONS:
+        walk.doubt("", "is code of a version of Python that forkrun does not know")
     try:
         for value in values:
             walk.visit(value, "")
@@ -77,80 +80,44 @@ def dependence_of(*values: Any) -> Dependence:
         walk.doubt("", f"cannot be looked into: {type(error).__name__}: {error}")
     if walk.packages - _BASE - sys.stdlib_module_names:
         walk.put("packages", outside.installed_packages())
+    walk.put(*(outside.edited_files(package) for package in sorted(walk.packages)))
+    if "decimal" in walk.packages:
+        walk.put(str(decimal.getcontext()))
+    if walk.changes:
+        walk.stores |= walk.handed_on
     reasons = tuple(dict.fromkeys(walk.reasons))
-    return Dependence(walk.digest.hexdigest(), reasons, walk.shared, walk.changes)
+    digest = walk.digest.hexdigest()
+    return Dependence(digest, reasons, walk.shared, walk.changes, frozenset(walk.stores))
 
 
-class _Walk:
-    """One walk over all that is reached. `alive`: keeps numbers of objects their own."""
+class _Walk(ValueWalk):
+    """One walk over all that code reaches. `handed_on`: variables of modules that are handed on as
+    a whole; `owner`: the class whose attributes are looked at."""
 
     def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-        self.reasons: list[str] = []
-        self.shared: dict[int, Any] = {}
-        self.changes = False
-        self.packages: set[str] = set()
-        self._seen: dict[tuple[int, frozenset[str]], int] = {}
-        self._alive: list[Any] = []
+        super().__init__()
+        self.stores: set[Any] = set()
+        self.handed_on: set[Any] = set()
+        self._owner: type | None = None
 
-    def put(self, *texts: str) -> None:
-        for text in texts:
-            self.digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-
-    def doubt(self, where: str, why: str) -> None:
-        """Notes what has no digest."""
-        self.reasons.append(f"{where.removeprefix('.')} {why}" if where else why)
-
-    def visit(self, value: Any, where: str, names: frozenset[str] = frozenset()) -> None:
-        """`where`: the place in the code, for people; `names`: attributes that are used there."""
-        if type(value) in _PLAIN:
-            self.put(type(value).__name__, repr(value))
-            return
-        if isinstance(value, str | PurePath):
-            self._text(value, where)
-            return
-        key = (id(value), names if isinstance(value, ModuleType) else frozenset())
-        if key in self._seen:
-            self.put("again", str(self._seen[key]))
-            return
-        self._seen[key] = len(self._seen)
-        self._alive.append(value)
-        if len(self._seen) > _MOST_PARTS:
-            if len(self._seen) == _MOST_PARTS + 1:
-                self.doubt(where, "reaches too many objects to look into")
-            return
-        try:
-            self._look(value, where, names)
-        except RecursionError:
-            self.doubt(where, "is nested too deeply to look into")
-
-    def _text(self, value: str | PurePath, where: str) -> None:
-        """A text; where it names a file, that too."""
-        text = str(value)
-        self.put(type(value).__name__, text)
-        if 2 < len(text) < 1024 and "\0" not in text and ("." in text or "/" in text):
-            try:
-                if os.path.isfile(text):
-                    with open(text, "rb") as file:
-                        self.put(hashlib.file_digest(file, "sha256").hexdigest())
-            except OSError:
-                self.doubt(where, f"names {text}, which cannot be read")
-
-    def _look(self, value: Any, where: str, names: frozenset[str]) -> None:
+    def _look(self, value: Any, where: str) -> None:
+        kind = type(value)
         if isinstance(value, ModuleType):
-            self._module(value, where, names)
-        elif isinstance(value, FunctionType):
+            self._use_module(value, (), where)
+        elif kind is FunctionType:
             self._function(value, where)
-        elif inspect.isclass(value):
+        elif isinstance(value, type):
             self._class(value, where)
-        elif isinstance(value, CodeType):
+        elif kind is CodeType:
             self._code(value, where)
+        elif is_own_class(kind):
+            self._object(value, where)
         elif isinstance(value, partial):
             self._all((value.func, value.args, value.keywords), where)
-        elif isinstance(value, MethodType):
+        elif kind is MethodType:
             self._all((value.__func__, value.__self__), where)
         elif isinstance(value, staticmethod | classmethod):
-            self.put(type(value).__name__)
+            self.put(kind.__name__)
             self.visit(value.__func__, where)
         elif isinstance(value, CACHED):
             self._all((value.__wrapped__, str(value.cache_parameters())), where)
@@ -164,195 +131,207 @@ class _Walk:
             self._all((value.fget, value.fset), where)
         elif isinstance(value, MemberDescriptorType | GetSetDescriptorType):
             self.put(value.__name__)
+        elif isinstance(value, MethodDescriptorType | WrapperDescriptorType):
+            self._named(value.__objclass__.__qualname__, value.__name__)
         elif get_origin(value):
             self._all((get_origin(value), get_args(value)), where)
-        elif isinstance(getattr(value, "py_func", None), FunctionType):  # of Numba
-            self._named_by_package(type(value), where)
+        elif kind.__module__.startswith("numba") and hasattr(value, "py_func"):
+            self._named_by_package(kind, where)
             self._all((value.py_func, repr(getattr(value, "targetoptions", ""))), where)
         elif isinstance(value, np.vectorize):
             self._all((value.pyfunc, repr((value.otypes, value.signature, value.excluded))), where)
         else:
             self._data(value, where)
 
-    def _all(self, values: Any, where: str) -> None:
-        self.put(str(len(values)))
-        for value in values:
-            self.visit(value, where)
+    def _use(self, value: Any, chain: tuple[str, ...], where: str) -> None:
+        """What code takes of a variable."""
+        if isinstance(value, ModuleType):
+            self._use_module(value, chain, where)
+            return
+        if chain and isinstance(value, FunctionType):
+            self.shared.setdefault(id(value), value)
+        self.visit(value, where)
 
-    # --- code -------------------------------------------------------------------------------------
-
-    def _module(self, module: ModuleType, where: str, names: frozenset[str]) -> None:
+    def _use_module(self, module: ModuleType, chain: tuple[str, ...], where: str) -> None:
+        """The attributes that are used of a module; all of one that is handed on."""
         self.put("module", module.__name__)
-        if not own_file(module.__name__):
-            if what := outside.module_outside(module, set(names)):
+        if not self._is_first(module, (id(module), chain)):
+            return
+        is_own, space = is_own_module(module), vars(module)
+        if not is_own:
+            used = chain[:1] or ("*",)
+            if what := outside.module_outside(module, set(used)):
                 self.doubt(where, f"uses {what}")
             self._package(module.__name__, where)
+            if chain and chain[0] in space:
+                self._of_library(space[chain[0]], chain[1:], where)
             return
-        self.shared.setdefault(id(module), module)
-        wanted = vars(module).keys() if names & _LOOK_UP else names & vars(module).keys()
-        for name in sorted(wanted - {"__builtins__", "__cached__", "__loader__", "__spec__"}):
+        if type(module) is not ModuleType:
+            self.visit(type(module), where)
+        if "__getattr__" in space:
+            self.visit(space["__getattr__"], where)
+        for name in chain[:1] or sorted(space.keys() - _NOT_OF_MODULE):
+            found = space.get(name)
+            if not chain and isinstance(found, ModuleType) and not is_own_module(found):
+                continue
             self.put(name)
-            self.visit(vars(module)[name], f"{module.__name__}.{name}", names)
+            self.shared[id(space), name] = space
+            self.handed_on |= set() if chain else {(id(space), name)}
+            self._use(found, chain[1:], f"{module.__name__}.{name}")
 
-    def _package(self, module: str, where: str) -> None:
-        version = outside.package_version(module)
-        top = module.partition(".")[0]
-        if top == "__main__":
-            return
-        self.packages.add(top)
-        if version is None:
-            self.doubt(where, f"uses {top}, of which no version is known")
-        self.put(top, version or "")
-
-    def _named_by_package(self, value: Any, where: str) -> None:
-        home, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
-        home = home if isinstance(home, str) else "builtins"
-        self.put(home, name)
-        if what := outside.name_outside(home, name):
-            self.doubt(where, f"uses {what}")
-        self._package(home, where)
+    def _of_library(self, value: Any, chain: tuple[str, ...], where: str) -> None:
+        """An attribute of a library, which may have been set by the user."""
+        if isinstance(value, ModuleType):
+            if chain or is_own_module(value):
+                self._use(value, chain, where)
+        elif type(value) in (*PLAIN, str) or is_own_class(type(value)) or is_patched(value):
+            self.visit(value, where)
 
     def _function(self, function: FunctionType, where: str) -> None:
-        home = function.__module__ or ""
-        if home != "__main__" and not own_file(home) and _is_of_library(function):
+        code, owner, self._owner = function.__code__, self._owner, None
+        used = code_uses.uses(code)
+        closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        if is_of_library(function):
             self._named_by_package(function, where)
-            return
-        place = _joined(where, function.__qualname__)
-        self._code(function.__code__, place)
+            if importable(function):
+                return
+            used = frozenset()
+            place = where
+        else:
+            place = _joined(where, function.__qualname__)
+            is_of_module = owner is not None and issubclass(owner, Module)
+            self._code(code, place, function.__globals__, is_of_module)
         self._all((function.__defaults__, function.__kwdefaults__), place)
-        for name, cell in zip(
-            function.__code__.co_freevars, function.__closure__ or (), strict=True
-        ):
+        for name, cell in closure.items():
+            self.shared[id(cell), ""] = cell
             self.put(name)
-            self.visit(_content(cell), place)
-        used = frozenset(names_in(function.__code__))
-        for name in sorted(globals_in(function.__code__)):
-            self.put(name)
-            if name in function.__globals__:
-                self.visit(function.__globals__[name], place, used)
-            elif outside.builtin_outside(name):
-                self.doubt(place, f"uses {name}()")
+            chains = sorted(u.chain for u in used if u.is_cell and u.name == name) or [()]
+            for chain in chains:
+                self._use(_content(cell), chain, place)
+        self.stores.update((id(closure[n]), "") for n in code_uses.stored_cells(code))
+        for use in sorted(used):
+            if not use.is_cell:
+                self._global(function, use, place)
         for name, value in sorted(vars(function).items()):
             if name != "__wrapped__":
                 self.put(name)
             self.visit(value, place)
 
-    def _code(self, code: CodeType, where: str) -> None:
+    def _global(self, function: FunctionType, use: code_uses.Use, where: str) -> None:
+        space, name, chain = function.__globals__, use.name, use.chain
+        self.put(name)
+        self.shared[id(space), name] = space
+        if name in space:
+            if use.is_stored and (module := _module_of(space[name], chain)):
+                self.stores.add((id(vars(module)), chain[-1]))
+            self._use(space[name], chain, where)
+        elif outside.builtin_outside(name):
+            self.doubt(where, f"uses {name}()")
+        elif has_own_code(found := getattr(sys.modules["builtins"], name, None)):
+            self.visit(found, where)
+
+    def _code(
+        self,
+        code: CodeType,
+        where: str,
+        space: dict[str, Any] | None = None,
+        is_of_module: bool = False,
+    ) -> None:
+        space = {} if space is None else space
         self.put(code.co_code.hex(), getattr(code, "co_exceptiontable", b"").hex())
         self.put(f"{code.co_names} {code.co_varnames} {code.co_freevars} {code.co_flags}")
-        for what in outside.uses_outside(set(code.co_names)):
+        for what in outside.uses_outside(names_in(code)):
             self.doubt(where, f"uses {what}")
-        instructions = list(dis.get_instructions(code))
-        for each in instructions:
-            if each.opname in ("STORE_GLOBAL", "DELETE_GLOBAL") or (
-                each.opname == "STORE_DEREF" and each.argval in code.co_freevars
-            ):
-                self.doubt(where, f"changes {each.argval}, which outlives the call")
-            elif each.opname == "IMPORT_NAME":
-                self._import(str(each.argval), where, frozenset(names_in(code)))
-        self.changes |= may_change(code, instructions)
-        for constant in code.co_consts:
-            self.visit(constant, where)
+        for name in sorted(code_uses.stored_globals(code)):
+            self.stores.add((id(space), name))
+            self.doubt(where, f"changes {name}, which outlives the call")
+        for name in code_uses.stored_cells(code):
+            self.doubt(where, f"changes {name}, which outlives the call")
+        for each in code_uses.imports(code):
+            self._import(each, space, where, names_in(code))
+        self.changes |= may_change(code, is_of_module)
+        loaded = {str(i.value) for i in code_uses.instructions(code) if i.name == "LOAD_CONST"}
+        for number, constant in enumerate(code.co_consts):
+            if number or type(constant) is not str or constant in loaded:  # else its docstring
+                self._constant(constant, where, space, is_of_module)
 
-    def _import(self, name: str, where: str, names: frozenset[str]) -> None:
+    def _constant(self, value: Any, where: str, space: dict[str, Any], is_of_module: bool) -> None:
+        if isinstance(value, CodeType):
+            self._code(value, where, space, is_of_module)
+        else:
+            self.visit(value, where)
+
+    def _import(
+        self, each: code_uses.Import, space: dict[str, Any], where: str, names: Collection[str]
+    ) -> None:
         """A module that is imported when the code is called."""
+        name = each.module
+        if each.level:
+            name = importlib.util.resolve_name("." * each.level + name, space.get("__package__"))
         module = sys.modules.get(name)
         if module is None:
-            try:
-                spec = importlib.util.find_spec(name)
-            except (ImportError, ValueError):
-                spec = None
-            if spec is None or not is_installed(spec.origin or ""):
-                self.doubt(where, f"imports {name} when it is called")
-                return
-            self.put(name, outside.installed_packages())
-            if outside.name_outside(name, "*"):
-                self.doubt(where, f"uses {name}")
+            self._import_new(name, where)
             return
-        self.visit(module, where, names)
+        if not each.names and name.partition(".")[0] in sys.modules:
+            module = sys.modules[name.partition(".")[0]]
+        if is_own_module(module):
+            self._use(module, (), where)
+            for used in sorted({*each.names} - vars(module).keys()):
+                self._import_new(f"{module.__name__}.{used}", where)
+            return
+        if each.is_handed_on:
+            self._use(module, (), where)
+        for used in sorted(each.names or names):
+            self._use(module, (used,), where)
+            if isinstance(inner := vars(module).get(used), ModuleType):
+                for further in sorted(names):
+                    self._use(inner, (further,), where)
+
+    def _import_new(self, name: str, where: str) -> None:
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None or not is_installed(spec.origin or ""):
+            self.doubt(where, f"imports {name} when it is called")
+            return
+        self.packages.add(name.partition(".")[0])
+        self.put(name, outside.installed_packages())
+        if outside.name_outside(name, "*"):
+            self.doubt(where, f"uses {name}")
 
     def _class(self, kind: type, where: str) -> None:
-        if kind.__module__ != "__main__" and not own_file(kind.__module__) and _is_of_library(kind):
+        if not is_own_class(kind):
             self._named_by_package(kind, where)
+            patched = [name for name, each in vars(kind).items() if has_own_code(each)]
+            for name in sorted(patched):
+                self.put(name)
+                self.visit(vars(kind)[name], _joined(where, kind.__qualname__))
             return
         self.shared.setdefault(id(kind), kind)
         self.put("class", kind.__qualname__)
         self._all(kind.__bases__, where)
         self.visit(type(kind), where)
-        for name in sorted(vars(kind).keys() - _NOT_CODE):
+        if not is_own_class(type(kind)) and type(kind).__module__ not in _KINDS_OF_CLASSES:
+            self.doubt(where, f"has a class of {type(kind).__module__}, which keeps more than code")
+        place, owner = _joined(where, kind.__qualname__), self._owner
+        fields = vars(kind).get("__dataclass_fields__", {})
+        made = _NOT_CODE | ({"__repr__"} if _is_made_by_dataclass(kind) else set())
+        for name in sorted(vars(kind).keys() - made):
             self.put(name)
-            self.visit(vars(kind)[name], _joined(where, kind.__qualname__))
+            self._owner = kind
+            self.visit(vars(kind)[name], place)
+        self._owner = owner
+        for name, field in fields.items():
+            self.put(name)
+            self.visit(dict(field.metadata), place)
 
-    # --- values -----------------------------------------------------------------------------------
 
-    def _data(self, value: Any, where: str) -> None:
-        """Values; of other objects what pickle makes of them."""
-        kind = type(value)
-        self.put(kind.__module__, kind.__qualname__)
-        if isinstance(value, dict | list | set | bytearray | np.ndarray):
-            self.shared.setdefault(id(value), value)
-        if kind.__module__ != "__main__" and not own_file(kind.__module__):
-            self._package(kind.__module__, where)
-        if isinstance(value, dict) and kind.__module__ in ("builtins", "collections", "types"):
-            self._all([each for pair in value.items() for each in pair], where)
-            self.visit(getattr(value, "default_factory", None), where)
-        elif kind in (list, tuple):
-            self._all(value, where)
-        elif kind in (set, frozenset):
-            self._all(sorted(value, key=lambda each: (type(each).__name__, repr(each))), where)
-        elif isinstance(value, np.ndarray) and value.dtype != object:
-            content = hashlib.sha256(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-            self.put(f"{value.dtype} {value.shape}", content.hexdigest())
-        elif (
-            own_file(kind.__module__)
-            or kind.__module__ == "__main__"
-            or "<locals>" in kind.__qualname__
-        ):
-            self.shared.setdefault(id(value), value)
-            self.visit(kind, where)
-            self._object(value, where)
-        elif importable(value):
-            self._named_by_package(value, where)
-        elif kind.__module__ == "logging":
-            self.put(str(getattr(value, "name", "")))
-        elif kind.__name__ == "builtin_function_or_method":
-            self._all((value.__name__, value.__self__), where)
-        elif kind.__name__ in ("ufunc", "_tuplegetter", "method_descriptor", "wrapper_descriptor"):
-            self.put(str(getattr(value, "__name__", "")))
-        else:
-            self._pickled(value, where)
-
-    def _object(self, value: Any, where: str) -> None:
-        """An object of the user's: its state."""
-        if isinstance(value, enum.Enum):
-            self._all((value.name, value.value), where)
-            return
-        own = getattr(value, "__dict__", None)
-        if isinstance(own, dict):
-            self._all([each for name in sorted(own, key=str) for each in (name, own[name])], where)
-        try:
-            taken = value.__reduce_ex__(4)
-        except Exception:
-            slots = [s for base in type(value).__mro__ for s in vars(base).get("__slots__", ())]
-            if slots or not isinstance(own, dict):
-                self.doubt(where, f"has a {type(value).__qualname__}, which cannot be looked into")
-            return
-        for part in (taken,) if isinstance(taken, str) else taken[1:]:
-            self.visit([*part] if isinstance(part, Iterator) else part, where)
-
-    def _pickled(self, value: Any, where: str) -> None:
-        kind = type(value)
-        top = kind.__module__.partition(".")[0]
-        if top not in _DATA or outside.name_outside(kind.__module__, kind.__qualname__):
-            named = f"{kind.__module__}.{kind.__qualname__}"
-            self.doubt(where, f"has a {named}, which cannot be looked into")
-            return
-        try:
-            import cloudpickle
-
-            self.put(hashlib.sha256(cloudpickle.dumps(value)).hexdigest())
-        except Exception as error:
-            self.doubt(where, f"has a {kind.__qualname__}, which cannot be looked into: {error}")
+def _module_of(value: Any, chain: tuple[str, ...]) -> ModuleType | None:
+    """The module that has the last attribute of a chain."""
+    for name in chain[:-1]:
+        value = vars(value).get(name) if isinstance(value, ModuleType) else None
+    return value if isinstance(value, ModuleType) else None
 
 
 def _joined(where: str, name: str) -> str:
@@ -360,18 +339,11 @@ def _joined(where: str, name: str) -> str:
     return plain if not where or where.endswith(plain) else f"{where} → {plain}"
 
 
-def _is_of_library(value: Any) -> bool:
-    """Whether a function or class is of a module that was imported from a library."""
-    module = sys.modules.get(value.__module__ or "")
-    if module is None:
-        return False
-    file = getattr(module, "__file__", None)
-    is_own_here = not isinstance(file, str) or is_installed(file) or _top(module) == "forkrun"
-    return is_own_here and not getattr(value, "__module__", "").startswith("forkrun_user_")
-
-
-def _top(module: ModuleType) -> str:
-    return module.__name__.partition(".")[0]
+def _is_made_by_dataclass(kind: type) -> bool:
+    """Whether its text for people was made by `dataclasses`."""
+    text = getattr(vars(kind).get("__repr__"), "__wrapped__", None)
+    file = getattr(getattr(text, "__code__", None), "co_filename", "")
+    return "__dataclass_fields__" in vars(kind) and file == "<string>"
 
 
 def _content(cell: Any) -> Any:

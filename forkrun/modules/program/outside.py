@@ -3,26 +3,36 @@ chance. Results of such code have no digest: they are computed whenever the job 
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import hashlib
 import os
 import re
 import sys
 import sysconfig
+from pathlib import Path
 from types import ModuleType
 
 from forkrun.base.user_code.installed import is_installed
 
-_MODULES = frozenset((
-    "time", "random", "secrets", "uuid", "socket", "ssl", "http", "urllib", "requests", "httpx",
-    "aiohttp", "subprocess", "multiprocessing", "ctypes", "cffi", "_cffi_backend", "mmap",
-    "tempfile", "sqlite3", "glob", "shutil", "io", "getpass", "platform", "signal", "select",
-    "asyncio", "locale", "fileinput", "linecache", "dbm", "shelve", "zipfile", "tarfile", "gzip",
-    "bz2", "lzma", "urllib3", "fsspec", "s3fs", "uproot", "h5py", "tables", "ROOT", "cppyy",
-    "XRootD", "pyarrow", "importlib", "imp", "runpy", "gc", "inspect", "resource", "psutil",
-    "threading", "_thread", "queue", "concurrent", "weakref", "os", "posix", "sys", "pickle",
-    "cloudpickle", "dill", "joblib",
+_PURE = frozenset((
+    "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "builtins", "calendar",
+    "cmath", "collections", "colorsys", "contextlib", "copy", "copyreg", "csv", "dataclasses",
+    "datetime", "decimal", "difflib", "enum", "fractions", "functools", "genericpath", "graphlib",
+    "hashlib", "heapq", "hmac", "html", "itertools", "json", "keyword", "logging", "math",
+    "ntpath", "numbers", "operator", "pathlib", "posixpath", "pprint", "re", "reprlib", "sre_parse",
+    "statistics", "string", "struct", "textwrap", "traceback", "types", "typing", "unicodedata",
+    "warnings", "zlib", "zoneinfo",
 ))  # fmt: skip
-"""Packages of which code may only use what `_HARMLESS` names."""
+"""Packages of Python's library that read nothing but their arguments, save for `_NAMES` and
+`_ATTRIBUTES`."""
+_MODULES = frozenset((
+    "requests", "httpx", "aiohttp", "cffi", "_cffi_backend", "urllib3", "fsspec", "s3fs", "uproot",
+    "h5py", "tables", "ROOT", "cppyy", "XRootD", "pyarrow", "psutil", "cloudpickle", "dill",
+    "joblib", "yaml", "toml", "dotenv",
+))  # fmt: skip
+"""Other packages of which code may only use what `_HARMLESS` names; so of all others of Python's
+library."""
 _HARMLESS = {
     "os": {"path", "sep", "fspath", "PathLike", "linesep", "curdir", "extsep"},
     "sys": {"float_info", "maxsize", "version_info", "stderr", "stdout", "byteorder"},
@@ -41,12 +51,17 @@ _ATTRIBUTES = frozenset((
     "import_module", "from_file", "InferenceSession", "load_model", "loadtxt", "genfromtxt",
     "fromfile", "memmap", "from_parquet", "open_memmap", "_getframe", "modules", "f_globals",
     "__globals__", "__builtins__", "__subclasses__", "gmtime", "localtime", "monotonic",
-    "perf_counter",
+    "perf_counter", "open", "fdopen", "popen", "listdir", "scandir", "walk", "glob", "exists",
+    "stat", "lstat", "getsize", "getmtime", "cwd", "getcwd", "home", "expanduser", "time_ns",
+    "process_time", "clock_gettime", "getpid", "get_data", "urlopen", "__doc__", "__annotations__",
+    "get_type_hints", "f_locals", "tb_frame", "__reduce__", "__reduce_ex__", "__getstate__",
 ))  # fmt: skip
 """Names of attributes, whatever has them."""
 _OF_PACKAGES = {
     "numpy": {"random", "load", "empty", "empty_like", "DataSource"},
-    "scipy": {"rvs", "random_state"},
+    "scipy": {"rvs", "random_state", "io", "datasets"},
+    "typing": {"get_type_hints"},
+    "builtins": _NAMES,
     "awkward": {"from_parquet", "from_json", "from_feather"},
     "torch": {"load", "rand", "randn", "randint", "manual_seed", "empty"},
     "onnxruntime": {"InferenceSession"},
@@ -72,11 +87,13 @@ def builtin_outside(name: str) -> bool:
 def module_outside(module: ModuleType, attributes: set[str]) -> str:
     """What a library's module is used for that has no digest; "" if nothing."""
     top, *inner = module.__name__.split(".")
-    used = attributes & vars(module).keys()
+    used = set(attributes)
     if module.__name__ in ("posixpath", "os.path"):
         changing = {"exists", "isfile", "isdir", "getsize", "getmtime", "expandvars", "expanduser"}
         return next((f"os.path.{name}" for name in sorted(used & changing)), "")
-    if top in _MODULES:
+    if "*" in used and top not in ("math", "cmath", "operator", "itertools"):
+        return f"{module.__name__} as a whole"
+    if _is_outside(top):
         used -= _HARMLESS.get(top, set())
         return f"{module.__name__}.{min(used)}" if used else top if top not in _HARMLESS else ""
     wrong = _OF_PACKAGES.get(top, set())
@@ -89,12 +106,43 @@ def name_outside(module: str, name: str) -> str:
     """The same of something that is imported by itself, `from time import time`; ""."""
     top, *inner = module.split(".")
     first = name.partition(".")[0]
-    if top in _MODULES and first not in _HARMLESS.get(top, set()) and top != "posix":
+    if _is_outside(top) and first not in _HARMLESS.get(top, set()) and top != "posix":
         return f"{module}.{name}"
     if top in ("builtins", "_io") and (first in _NAMES or top == "_io"):
         return first
     wrong = _OF_PACKAGES.get(top, set())
     return f"{module}.{name}" if wrong & {first, *inner} or first in _ATTRIBUTES else ""
+
+
+def _is_outside(package: str) -> bool:
+    """Whether a package is one of those that read what is outside."""
+    is_of_python = package in sys.stdlib_module_names and package.lstrip("_") not in _PURE
+    return package in _MODULES or is_of_python
+
+
+@functools.cache
+def edited_files(package: str) -> str:
+    """Digest of files of an installed package that were changed in place after it was installed;
+    of one without a record, of all that are loaded. Those of Python's library never are."""
+    if package in sys.stdlib_module_names or package == _FORKRUN:
+        return ""
+    modules = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == package]
+    files = {f for m in modules if isinstance(f := getattr(m, "__file__", None), str)}
+    found = hashlib.sha256()
+    for file in sorted(files):
+        with contextlib.suppress(OSError):
+            if is_installed(file) and os.stat(file).st_mtime > _installed_s(package, file):
+                found.update(f"{os.path.basename(file)}\0".encode())
+                found.update(Path(file).read_bytes())
+    return found.hexdigest()
+
+
+def _installed_s(package: str, file: str) -> float:
+    """When a package was installed, by its record; 0 if it has none."""
+    folder = file[: file.rindex(f"{os.sep}{package}")]
+    version = package_version(package)
+    record = Path(folder, f"{package}-{version}.dist-info", "RECORD")
+    return record.stat().st_mtime + 60 if record.is_file() else 0.0
 
 
 @functools.cache
@@ -143,17 +191,3 @@ def _records() -> list[str]:
     places = dict.fromkeys([*sys.path, *map(sysconfig.get_path, ("purelib", "platlib"))])
     names = (n for p in places if os.path.isdir(p or "") for n in os.listdir(p))
     return [n for n in names if n.endswith((".dist-info", ".egg-info"))]
-
-
-_CALLS = re.compile(
-    rb"\0(getenv|secure_getenv|fopen|fopen64|time|gettimeofday|clock_gettime|rand|random|srand|"
-    rb"drand48|getpid|socket|connect|dlopen|mmap|_ZNSt13random_device[^\0]*|"
-    rb"_ZNSt6chrono3_V21[0-9][^\0]*_clock3nowEv|_ZNSt1[34]basic_[i]?f?i?l?e?stream[^\0]*4open[^\0]*|"
-    rb"_ZNSt14basic_ifstream[^\0]*|_ZNSt13basic_filebuf[^\0]*)\0"
-)
-
-
-def library_outside(data: bytes) -> str:
-    """The function by whose name a shared library asks for what is outside; ""."""
-    found = _CALLS.search(data)
-    return found[1].decode() if found else ""

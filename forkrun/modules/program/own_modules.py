@@ -20,6 +20,17 @@ def own_file(name: str) -> str | None:
     return os.path.realpath(file) if is_own else None
 
 
+def is_own_module(module: ModuleType) -> bool:
+    """Whether a module is the user's own: one of Python code, a folder of such, or one that a
+    program has made."""
+    name = module.__name__
+    if own_file(name) and sys.modules[name] is module:
+        return True
+    folders = [] if getattr(module, "__file__", None) else [*getattr(module, "__path__", ())]
+    is_made = name not in sys.modules and not hasattr(module, "__file__")
+    return is_made or (bool(folders) and not any(is_installed(f"{each}/") for each in folders))
+
+
 def own_modules() -> Iterator[ModuleType]:
     """All of a program, in the order of their import; each as it can be imported again."""
     for name, module in list(sys.modules.items()):

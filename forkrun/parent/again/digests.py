@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,13 +24,13 @@ from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.digests import input_name
-from forkrun.modules.program.outside import installed_version, library_outside
+from forkrun.modules.program.outside import edited_files, installed_version
+from forkrun.parent.again.code import plugin_libraries, together, values_of
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.fingerprint import value_digest
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 from forkrun.schedule.job_modules import is_cpp
-from forkrun.schedule.plugins import plugin_path
 from forkrun.schedule.versions import plain_name
 
 if TYPE_CHECKING:
@@ -302,6 +303,8 @@ class JobResults:
                 [
                     *(build_identity(), sys.version, _core.root_version(), _processor()),
                     *map(installed_version, _PACKAGES),
+                    *map(edited_files, _PACKAGES),
+                    os.confstr("CS_GNU_LIBC_VERSION") or "",
                 ]
             ),
         }
@@ -318,18 +321,12 @@ class JobResults:
 
     @cached_property
     def _behaviors(self) -> Dependence:
-        """What the user's own behaviors of Awkward arrays depend on, which all code may use."""
+        """What all code may use of the user's without naming it: behaviors of Awkward arrays, and
+        what the program has put into modules of libraries."""
         from forkrun.modules.program.dependence import dependence_of
-        from forkrun.modules.program.own_modules import own_file
+        from forkrun.modules.program.own_code import put_into_libraries
 
-        awkward = sys.modules.get("awkward")
-        behaviors = getattr(awkward, "behavior", {})
-        own = [
-            (str(key), value)
-            for key, value in list(behaviors.items())
-            if (home := str(getattr(value, "__module__", ""))) == "__main__" or own_file(home)
-        ]
-        return dependence_of(*sorted(own, key=lambda pair: pair[0]))
+        return dependence_of(put_into_libraries())
 
     @cached_property
     def _of_module(self) -> dict[str, tuple[str, list[str]]]:
@@ -349,19 +346,7 @@ class JobResults:
 
     @cached_property
     def _libraries(self) -> tuple[str, list[str]]:
-        paths = [Path(plugin_path(plugin)) for plugin in self.job.config.job.plugins]
-        data = [path.read_bytes() for path in paths if path.is_file()]
-        reasons = [
-            f"{path.name} calls {what}"
-            for path, each in zip(paths, data, strict=False)
-            if (what := library_outside(each)) and not _is_ours(path)
-        ]
-        reasons += [
-            f"{path.name} was changed while the job was prepared"
-            for path in paths
-            if path.is_file() and path.stat().st_mtime > self.job.start_s
-        ]
-        return value_digest([hashlib.sha256(each).hexdigest() for each in data]), reasons
+        return plugin_libraries(self.job)
 
     @cached_property
     def _code(self) -> dict[str, Dependence]:
@@ -371,40 +356,14 @@ class JobResults:
         from forkrun.modules.program.dependence import dependence_of
 
         return {
-            label: dependence_of(*_values(module.module))
+            label: dependence_of(*values_of(module.module))
             for label, module in self.job.schedule.modules.items()
             if label in self.modules
         }
 
     @cached_property
     def _together(self) -> dict[str, set[str]]:
-        """By label, modules that share something which one of them may change: what one computes
-        may depend on whether the other runs."""
-        reach: dict[int, list[str]] = {}
-        for label, code in self._code.items():
-            for each in code.shared:
-                reach.setdefault(each, []).append(label)
-        found: dict[str, set[str]] = {}
-        for labels in reach.values():
-            if len(labels) > 1 and any(self._code[label].changes for label in labels):
-                for label in labels:
-                    found.setdefault(label, set()).update(labels)
-        return found
-
-
-def _values(module: Any) -> list[Any]:
-    """Code of a user's module: its functions, or its class."""
-    function = getattr(module, "function", None)
-    if type(module).__module__ != "forkrun.modules.functions" or function is None:
-        return [type(module)]
-    others = [getattr(module, name, None) for name in ("params", "weight")]
-    return [_text_of(each) for each in (function, *others)]
-
-
-def _text_of(value: Any) -> Any:
-    """An expression as its text."""
-    is_expression = type(value).__module__ == "forkrun.modules.expressions"
-    return value.text if is_expression else value
+        return together(self._code)
 
 
 @functools.cache
@@ -413,10 +372,6 @@ def _processor() -> str:
     with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
         return next((line for line in file if line.startswith("model name")), "")
     return ""
-
-
-def _is_ours(path: Path) -> bool:
-    return path.resolve().is_relative_to(Path(_core.__file__).resolve().parent)
 
 
 def _file(path: Path) -> str:

@@ -1,0 +1,127 @@
+"""What code uses, as its bytecode tells: variables with the attributes taken of them, imports, and
+variables that it stores."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import re
+from collections.abc import Iterator
+from types import CodeType
+from typing import NamedTuple
+
+_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_CELLS = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR")
+_NOTHING = frozenset(("CACHE", "EXTENDED_ARG", "NOP", "PUSH_NULL", "RESUME", "COPY_FREE_VARS"))
+_STORES_GLOBAL = ("STORE_GLOBAL", "DELETE_GLOBAL")
+
+
+class Instruction(NamedTuple):
+    """As `dis` has it, alike in all versions of Python."""
+
+    name: str
+    value: object
+    text: str
+
+
+class Use(NamedTuple):
+    """`is_cell`: a variable of a function around, else a global; `chain`: attributes taken of it,
+    one after the other; none: it is handed on as a whole; `is_stored`: the last one is set."""
+
+    is_cell: bool
+    name: str
+    chain: tuple[str, ...]
+    is_stored: bool
+
+
+class Import(NamedTuple):
+    """An import within a function. `names`: that it takes of the module; none: it binds
+    the module itself, or its top package; `is_handed_on`: to other code."""
+
+    module: str
+    level: int
+    names: tuple[str, ...]
+    is_handed_on: bool
+
+
+@functools.lru_cache(maxsize=4096)
+def instructions(code: CodeType) -> tuple[Instruction, ...]:
+    """Those that do something; two for one that works on two variables."""
+    return tuple(_plain(code))
+
+
+def _plain(code: CodeType) -> Iterator[Instruction]:
+    for each in dis.get_instructions(code):
+        if each.opname in _NOTHING:
+            continue
+        if isinstance(each.argval, tuple) and "_FAST_" in each.opname:  # from Python 3.13 on
+            verbs = re.findall("LOAD|STORE", each.opname)
+            for verb, name in zip(verbs, each.argval, strict=True):
+                yield Instruction(f"{verb}_FAST", name, str(name))
+            continue
+        name = "LOAD_FAST" if each.opname.startswith("LOAD_FAST") else each.opname
+        yield Instruction(name, each.argval, each.argrepr)
+
+
+@functools.lru_cache(maxsize=4096)
+def uses(code: CodeType) -> frozenset[Use]:
+    """Uses of variables that are not the code's own, with those of functions in it."""
+    found, listed = set(), instructions(code)
+    for place, each in enumerate(listed):
+        if each.name in _GLOBALS or each.name in _CELLS:
+            chain = _chain(listed, place + 1)
+            is_stored = listed[place + len(chain)].name in ("STORE_ATTR", "DELETE_ATTR")
+            found.add(Use(each.name in _CELLS, str(each.value), chain, is_stored))
+    return frozenset(found.union(*map(uses, _inner(code))))
+
+
+def _chain(listed: tuple[Instruction, ...], place: int) -> tuple[str, ...]:
+    chain = []
+    while place < len(listed) and listed[place].name in _ATTRIBUTES:
+        chain.append(str(listed[place].value))
+        place += 1
+    return tuple(chain)
+
+
+@functools.lru_cache(maxsize=4096)
+def stored_globals(code: CodeType) -> frozenset[str]:
+    """Globals that code, with functions in it, gives another value."""
+    own = {str(each.value) for each in instructions(code) if each.name in _STORES_GLOBAL}
+    return frozenset(own.union(*map(stored_globals, _inner(code))))
+
+
+def stored_cells(code: CodeType) -> list[str]:
+    """Variables of functions around to which code gives another value."""
+    free = code.co_freevars
+    stores = (i for i in instructions(code) if i.name in ("STORE_DEREF", "DELETE_DEREF"))
+    return [str(each.value) for each in stores if each.value in free]
+
+
+def imports(code: CodeType) -> Iterator[Import]:
+    """Without those of functions in it."""
+    listed = instructions(code)
+    for place, each in enumerate(listed):
+        if each.name == "IMPORT_NAME":
+            level, names = (listed[place - n].value for n in (2, 1))
+            taken = tuple(map(str, names)) if isinstance(names, tuple) else ()
+            level = level if isinstance(level, int) else 0
+            is_handed_on = not taken and _is_handed_on(code, place)
+            yield Import(str(each.value), level, taken, is_handed_on)
+
+
+def _is_handed_on(code: CodeType, place: int) -> bool:
+    """Whether the variable of an import is used otherwise than for its attributes."""
+    listed = instructions(code)
+    bound = next((i.value for i in listed[place:] if i.name.startswith("STORE_")), None)
+    loads = [p for p, each in enumerate(listed) if p > place and _loads(each) == bound]
+    inner = {use.name for each in _inner(code) for use in uses(each) if not use.chain}
+    return any(not _chain(listed, p + 1) for p in loads) or bound in inner
+
+
+def _loads(each: Instruction) -> object:
+    return each.value if each.name.startswith("LOAD_") and each.name != "LOAD_CONST" else None
+
+
+def _inner(code: CodeType) -> list[CodeType]:
+    return [each for each in code.co_consts if isinstance(each, CodeType)]

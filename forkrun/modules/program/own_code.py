@@ -1,0 +1,80 @@
+"""Functions and classes of the user's own, whatever they say of themselves: `functools.wraps` gives
+names of libraries, and programs put functions into libraries."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+from forkrun.base.user_code.installed import is_installed
+from forkrun.modules.program.encoded import importable
+from forkrun.modules.program.own_modules import own_file
+
+_METHODS = (staticmethod, classmethod, MethodType)
+
+
+def is_own_class(kind: type) -> bool:
+    """Whether a class is the user's, whatever it says."""
+    if kind.__module__ == "__main__" or own_file(kind.__module__):
+        return True
+    return not _is_home_library(kind.__module__) or (has_own_methods(kind) and not importable(kind))
+
+
+def has_own_methods(kind: type) -> bool:
+    """Whether code of the user's is in a class, which may be a library's."""
+    return any(map(has_own_code, vars(kind).values()))
+
+
+def is_patched(value: Any) -> bool:
+    """Whether what a library has under a name is the user's, or has methods that are."""
+    if isinstance(value, type):
+        return is_own_class(value) or has_own_methods(value)
+    return has_own_code(value)
+
+
+def has_own_code(value: Any) -> bool:
+    """Whether it is a function or class of the user's, under whatever name."""
+    value = getattr(value, "__func__", value) if isinstance(value, _METHODS) else value
+    if isinstance(value, type):
+        return value.__module__ == "__main__" or own_file(value.__module__) is not None
+    if type(value) is not FunctionType:
+        return False
+    home = str(value.__globals__.get("__name__", ""))
+    return home == "__main__" or own_file(home) is not None
+
+
+def is_of_library(function: FunctionType) -> bool:
+    """Whether a function was made by code of a library."""
+    home = str(function.__globals__.get("__name__", ""))
+    if home == "__main__" or own_file(home) or not _is_home_library(home):
+        return False
+    file = function.__code__.co_filename
+    return is_installed(file) or not os.path.isfile(file) or home.partition(".")[0] == "forkrun"
+
+
+def _is_home_library(home: str) -> bool:
+    """Whether a module is of a library, or of Python."""
+    module = sys.modules.get(home)
+    if module is None or home.startswith("forkrun_user_"):
+        return False
+    file = getattr(module, "__file__", None)
+    return not isinstance(file, str) or is_installed(file) or home.partition(".")[0] == "forkrun"
+
+
+def put_into_libraries() -> list[tuple[str, Any]]:
+    """What the program has put into libraries, where all code may use it: functions, methods of
+    arrays, behaviors of Awkward arrays; with places."""
+    found: list[tuple[str, Any]] = []
+    for home, module in [*sys.modules.items()]:
+        if isinstance(module, ModuleType) and home != "__main__" and not own_file(home):
+            kinds = (FunctionType, type) if home == "awkward.highlevel" else (FunctionType,)
+            values = [pair for pair in [*vars(module).items()] if isinstance(pair[1], kinds)]
+            found += [(f"{home}.{name}", value) for name, value in values if is_patched(value)]
+    behaviors = getattr(sys.modules.get("awkward"), "behavior", {})
+    for key, value in [*behaviors.items()]:
+        package = str(getattr(value, "__module__", "")).partition(".")[0]
+        if package not in ("awkward", "vector"):
+            found.append((str(key), value))
+    return sorted(found, key=lambda each: each[0])

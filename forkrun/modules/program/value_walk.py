@@ -1,0 +1,195 @@
+"""Walks over values of programs and digests them: plain ones and arrays by content, objects of
+libraries by what pickle takes of them, objects of the user's by class and state."""
+
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from forkrun.modules.program import outside
+from forkrun.modules.program.changing import CHANGES
+from forkrun.modules.program.encoded import importable
+from forkrun.modules.program.own_code import is_own_class
+
+PLAIN = (int, float, complex, bytes, bool, type(None), type(...))
+_DATA = frozenset((
+    "numpy", "awkward", "vector", "hist", "boost_histogram", "datetime", "decimal", "fractions",
+    "re", "collections", "itertools", "operator", "types", "pathlib", "enum", "uncertainties",
+    "array", "zoneinfo", "correctionlib", "builtins", "typing", "statistics", "string", "abc",
+    "_operator", "_decimal", "_collections", "_hist", "dataclasses",
+))  # fmt: skip
+"""Packages whose objects are what pickle takes of them."""
+_MOST_PARTS = 200_000
+
+
+class ValueWalk:
+    """`reasons`: what has no digest; `shared`: what others may reach as well; `changes`: whether
+    something that changes things was reached; `packages`: libraries that are used; `alive`: keeps
+    numbers of objects their own."""
+
+    def __init__(self) -> None:
+        self.digest = hashlib.sha256()
+        self.reasons: list[str] = []
+        self.shared: dict[Any, Any] = {}
+        self.changes = False
+        self.packages: set[str] = set()
+        self._seen: dict[Any, int] = {}
+        self._alive: list[Any] = []
+
+    def put(self, *texts: str) -> None:
+        for text in texts:
+            self.digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+
+    def doubt(self, where: str, why: str) -> None:
+        """Notes what has no digest."""
+        self.reasons.append(f"{where.removeprefix('.')} {why}" if where else why)
+
+    def visit(self, value: Any, where: str) -> None:
+        """`where`: the place in the code, for people."""
+        if type(value) in PLAIN:
+            self.put(type(value).__name__, repr(value))
+        elif type(value) is str or (isinstance(value, PurePath) and not is_own_class(type(value))):
+            self._text(value, where)
+        elif self._is_first(value, id(value)):
+            if len(self._seen) > _MOST_PARTS:
+                if len(self._seen) == _MOST_PARTS + 1:
+                    self.doubt(where, "reaches too many objects to look into")
+                return
+            try:
+                self._look(value, where)
+            except RecursionError:
+                self.doubt(where, "is nested too deeply to look into")
+
+    def _is_first(self, value: Any, key: Any) -> bool:
+        """Whether it is met for the first time; else where that was."""
+        if key in self._seen:
+            self.put("again", str(self._seen[key]))
+            return False
+        self._seen[key] = len(self._seen)
+        self._alive.append(value)
+        return True
+
+    def _text(self, value: str | PurePath, where: str) -> None:
+        """A text; where it names a file, that too."""
+        text = str(value)
+        self.put(type(value).__name__, text)
+        if 2 < len(text) < 1024 and "\0" not in text and ("." in text or "/" in text):
+            try:
+                if os.path.isfile(text):
+                    with open(text, "rb") as file:
+                        self.put(hashlib.file_digest(file, "sha256").hexdigest())
+            except OSError:
+                self.doubt(where, f"names {text}, which cannot be read")
+
+    def _look(self, value: Any, where: str) -> None:
+        """Something that is met for the first time."""
+        raise NotImplementedError
+
+    def _all(self, values: Any, where: str) -> None:
+        self.put(str(len(values)))
+        for value in values:
+            self.visit(value, where)
+
+    def _named(self, home: str, name: str) -> None:
+        """A function of Python or a library, which may be one that changes things."""
+        self.put(home, name)
+        self.changes |= name.rpartition(".")[2] in CHANGES
+
+    def _named_by_package(self, value: Any, where: str) -> None:
+        home, name = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+        home = home if isinstance(home, str) else "builtins"
+        self._named(home, name)
+        if what := outside.name_outside(home, name):
+            self.doubt(where, f"uses {what}")
+        self._package(home, where)
+
+    def _package(self, module: str, where: str) -> None:
+        version = outside.package_version(module)
+        top = module.partition(".")[0]
+        if top == "__main__":
+            return
+        self.packages.add(top)
+        if version is None:
+            self.doubt(where, f"uses {top}, of which no version is known")
+        self.put(top, version or "")
+
+    def _data(self, value: Any, where: str) -> None:
+        """Values; of other objects of libraries what pickle takes of them."""
+        kind = type(value)
+        self.put(kind.__module__, kind.__qualname__)
+        if kind not in (tuple, frozenset) and not importable(value):
+            self.shared.setdefault(id(value), value)
+        if kind in (list, tuple):
+            self._all(value, where)
+        elif kind is dict:
+            self._all([each for pair in value.items() for each in pair], where)
+        elif kind in (set, frozenset):
+            self._all(sorted(value, key=lambda each: (type(each).__name__, repr(each))), where)
+        elif kind is np.ndarray and not value.dtype.hasobject:
+            content = hashlib.sha256(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+            self.put(f"{value.dtype} {value.shape}", content.hexdigest())
+        elif kind is np.ufunc:
+            self.put(value.__name__)
+            if getattr(np, value.__name__, None) is not value:
+                self.doubt(where, f"has the ufunc {value.__name__}, which cannot be looked into")
+        elif importable(value):
+            self._named_by_package(value, where)
+        elif kind.__module__ == "logging":
+            self.put(str(getattr(value, "name", "")))
+        elif kind.__name__ == "builtin_function_or_method":
+            self._named("", value.__name__)
+            self.visit(value.__self__, where)
+        elif kind.__name__ == "_tuplegetter":
+            self.visit(value.__reduce__()[1][0], where)
+        elif kind.__module__ == "dataclasses" and kind.__name__ == "_HAS_DEFAULT_FACTORY_CLASS":
+            pass
+        else:
+            self.visit(kind, where)
+            top = kind.__module__.partition(".")[0]
+            if top in _DATA and not outside.name_outside(kind.__module__, kind.__qualname__):
+                self._taken(value, where)
+            else:
+                named = f"{kind.__module__}.{kind.__qualname__}"
+                self.doubt(where, f"has a {named}, which cannot be looked into")
+
+    def _object(self, value: Any, where: str) -> None:
+        """An object of the user's: its class and state."""
+        kind = type(value)
+        self.shared.setdefault(id(value), value)
+        self.visit(kind, where)
+        own = getattr(value, "__dict__", None)
+        if isinstance(own, dict):
+            self._all([each for name in sorted(own, key=str) for each in (name, own[name])], where)
+        slots = [s for base in kind.__mro__ for s in _slots(base)]
+        self._all([getattr(value, name, None) for name in slots], where)
+        bases = [base for base in kind.__mro__[:-1] if not is_own_class(base)]
+        self._taken(value, where, is_all_seen=not bases)
+
+    def _taken(self, value: Any, where: str, *, is_all_seen: bool = False) -> None:
+        """What pickle takes of an object. `is_all_seen`: nothing that has not been looked into."""
+        try:
+            make: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(value))
+            taken = make(value) if make else value.__reduce_ex__(4)
+        except Exception as error:
+            if not is_all_seen:
+                kind = type(value).__qualname__
+                self.doubt(where, f"has a {kind}, which cannot be looked into: {error}")
+            return
+        if isinstance(taken, str):
+            self.put(taken)
+            return
+        self.put(getattr(taken[0], "__qualname__", ""))
+        for part in taken[1:]:
+            self.visit([*part] if isinstance(part, Iterator) else part, where)
+
+
+def _slots(kind: type) -> list[str]:
+    found = vars(kind).get("__slots__", ())
+    names = [found] if isinstance(found, str) else [*found]
+    return [n for n in names if n not in ("__dict__", "__weakref__") and not n.startswith("__")]
