@@ -340,7 +340,11 @@ class JobResults:
         texts = (value for value in leaves([entry.params]) if isinstance(value, str))
         files = [_file(Path(text)) for text in dict.fromkeys(texts) if Path(text).is_file()]
         if (own := self._code.get(label)) is not None:
-            return value_digest([described, files, own.digest]), [f"{why}" for why in own.reasons]
+            found = self.job.schedule.found.modules.get(
+                label
+            )  # by events that the input begins with
+            digest = value_digest([described, files, own.digest, found])
+            return digest, [f"{why}" for why in own.reasons]
         libraries, reasons = self._libraries if self.job.config.job.plugins else ("", [])
         return value_digest([described, files, libraries]), reasons
 
