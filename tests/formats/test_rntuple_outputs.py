@@ -111,7 +111,8 @@ def test_every_kind_of_column_of_an_rntuple_is_there_again(tmp_path: Path) -> No
 @pytest.mark.long  # RDataFrame compiles for half a minute
 def test_rdataframe_reads_numbers_and_other_kinds_as_they_were(tmp_path: Path) -> None:
     columns = write_numbers(tmp_path / "in.root", 1000)
-    file = str(skim(tmp_path, {"files": [str(tmp_path / "in.root")], **NO_IDS}))
+    source = {"files": [str(tmp_path / "in.root")], **NO_IDS}
+    file = str(skim(tmp_path, source, flat_names=True))
     flat = [name for name in columns if name != "matrix"]  # which RDataFrame does not know
     assert_same(by_root(file, "Events", flat), {name: columns[name] for name in flat})
     made = write_kinds(tmp_path / "kinds.root", 1000, 505)
