@@ -462,6 +462,10 @@ def test_what_the_page_shows_is_within_0_and_100_percent_and_not_negative(
     keep_pictures(browser, done.run / "report.html", done.name.replace(" ", "-"))
     browser.get((done.run / "report.html").as_uri())
     text = browser.execute_script("return document.body.innerText")
+    assert browser.execute_script(
+        "return [...document.querySelectorAll('#nodes svg path')].filter("
+        "each => !/NaN|undefined|-/.test(each.getAttribute('d'))).length"
+    ) == (6 if done.report["nodes"] else 0)
     shares = [float(each) for each in re.findall(r"(-?[\d.]+) %", text)]
     assert len(shares) > 10
     assert [each for each in shares if not 0 <= each <= 100] == []

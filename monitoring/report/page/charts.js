@@ -190,3 +190,40 @@ CHARTS.memory = () => {
   const layers = memoryLayers(CONTENT.memory), chart = memoryChart(STRETCH, CONTENT.memory, layers, MARKS);
   return [...bars, element("p", { class: "note" }, "Against time, the height is memory that the job really takes, the sum of ", word("PSS"), "; ", word("private"), " parts lie on what is shared. Dashed: if nothing were shared."), zoomControls(STRETCH), chart.node, keys(layers.map((each) => [each.colour, each.text]))];
 };
+
+// --- nodes ------------------------------------------------------------------------------------------
+
+const STATES = [["not begun", "var(--line)"], ["start-up", "#7b8794"], ["processing", "#2f6db3"], ["shut-down", "#d9822b"], ["between sessions", "#b3261e"], ["ended", "#3d8f5f"]];
+
+// How many nodes are in which state: [time, state] at each change of one, on the clock of the job.
+function changesOf(node, start) {
+  const { first_event_s: first, end_s: end } = node, found = [];
+  node.sessions.forEach(({ start_s, end_s }, n) => {
+    const [from, to] = [start_s - start, end_s - start];
+    found.push([from, first === null || from < first ? 1 : 2]);
+    if (first !== null && from < first && first <= to) found.push([first, 2]);
+    if (end !== null && from < end && end <= to) found.push([end, 3]);
+    found.push([to, n + 1 < node.sessions.length ? 4 : 5]);
+  });
+  return found.map(([time, state], n) => [time, state, n ? found[n - 1][1] : 0]);
+}
+
+CHARTS.nodes = () => {
+  const { nodes, sessions } = CONTENT.report, known = nodes.filter((node) => node.sessions.length);
+  if (!known.length) return [];
+  const start = Math.min(...sessions.map((each) => each.start_s)), collected = sessions.filter((each) => each.node === null).slice(-1);
+  const changes = known.flatMap((node) => changesOf(node, start)).sort((a, b) => a[0] - b[0]), counts = STATES.map((_, state) => (state ? 0 : nodes.length));
+  const points = [[0, [...counts]], ...changes.map(([time, to, from]) => { counts[from] -= 1; counts[to] += 1; return [time, [...counts]]; }), [CONTENT.end_s, [...counts]]];
+  const under = (values, state) => values.slice(state).reduce((sum, each) => sum + each, 0);
+  const paint = (chart) => {
+    const y = chart.valueAxis(nodes.length, "nodes");
+    STATES.forEach(([, colour], state) => {
+      const line = points.slice(1).map(([time, values]) => `H${chart.x(time).toFixed(1)}V${y(under(values, state)).toFixed(1)}`).join("");
+      chart.body.append(drawn("path", { class: "area", fill: colour, d: `M${chart.x(0)},${y(0)}V${y(under(points[0][1], state)).toFixed(1)}${line}V${y(0)}Z` }));
+    });
+    collected.forEach((each) => chart.mark(each.start_s - start, "collect"));
+  };
+  const tip = (_, time) => { const n = lastAtMost(points.length, (i) => points[i][0], time); return n < 0 ? null : `${time.toFixed(1)} s\n${STATES.map(([name], state) => `${name} ${count(points[n][1][state])}`).join("\n")}`; };
+  const chart = new Chart(STRETCH, "Nodes by what they do, against time", 240, paint, tip);
+  return [element("p", { class: "note" }, "How many nodes do what, on one clock; it begins with the first node."), zoomControls(STRETCH), chart.node, keys(STATES.map(([name, colour]) => [colour, name]))];
+};
