@@ -14,9 +14,9 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base.arguments import check_flags, check_path, check_text, check_texts, refused
-from forkrun.base.caller import describing, handed_over
+from forkrun.base.caller import caller_environment, describing_job_by
 from forkrun.base.nearest import suggestion
-from forkrun.base.notebook import run_shown
+from forkrun.base.notebook import run_with_progress
 from forkrun.base.progress import in_notebook
 from forkrun.base.quantities import plural
 from forkrun.base.received import CONFIG
@@ -91,7 +91,7 @@ class LoadedJob(Struct, frozen=True):
         if config.forking.children == 0:
             from forkrun.parent.job import run_job  # needs the extension, a clean parent does not
 
-            with giving(self.given), running_here(), describing(self.file):
+            with giving(self.given), running_here(), describing_job_by(self.file):
                 return run_job(
                     config, folder, force=force, quiet=quiet, plots=plots, explain=explain
                 )
@@ -196,7 +196,7 @@ def handed(job: LoadedJob, children: Any, threads: Any) -> tuple[dict[str, bytes
         raw["source"]["files"] = []  # --dataset chooses others
     own = {kind: each for kind, each in job.given.items() if kind.startswith("given:")}
     contents = contents_for(own) | {CONFIG: json.dumps(raw).encode()}
-    return contents, {**os.environ, "PYTHONPATH": import_path(), **handed_over(job.file)}
+    return contents, {**os.environ, "PYTHONPATH": import_path(), **caller_environment(job.file)}
 
 
 def load(file: str | Path, **sections: Any) -> LoadedJob:
@@ -253,7 +253,7 @@ def _do_in_clean_parent(
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch, handing_over(own) as handed:
         config_file = Path(scratch, "config.json")
         config_file.write_text(json.dumps(config.model_dump(mode="json")))
-        more = {**handed.environment, **handed_over(file)}
+        more = {**handed.environment, **caller_environment(file)}
         clean = CleanCommand(
             [command, str(config_file), *arguments], Path(scratch, "failure.json"), more
         )
@@ -280,7 +280,7 @@ def _view_of(words: Sequence[str]) -> Callable[[], Any] | None:
 
 def _run(clean: CleanCommand, descriptors: Sequence[int]) -> int:
     if in_notebook():
-        return run_shown(clean.words, clean.environment, descriptors, _view_of(clean.words))
+        return run_with_progress(clean.words, clean.environment, descriptors, _view_of(clean.words))
     return subprocess.run(
         clean.words, env=clean.environment, stdin=subprocess.DEVNULL, pass_fds=descriptors
     ).returncode

@@ -14,8 +14,8 @@ from forkrun.base.arguments import (
     listed_names,
 )
 from forkrun.base.durable import published, refuse_remote
-from forkrun.base.input_files.same_files import repeated
-from forkrun.base.input_files.urls import know_given_urls, known_as
+from forkrun.base.input_files.same_files import find_repeated
+from forkrun.base.input_files.urls import register_given_urls, register_url
 from forkrun.errors import ConfigError, OutputError
 from forkrun.formats import format_of
 
@@ -57,8 +57,8 @@ def merge_files(
         raise ConfigError(f'merge: recluster "{recluster}" must be auto, always or never')
     if format is not None and check_text(_CALL, "format", format) not in ("ttree", "rntuple"):
         raise ConfigError(f'merge: format "{format}" must be ttree or rntuple')
-    know_given_urls()
-    files = list(map(known_as, listed_files(_CALL, "inputs", inputs)))
+    register_given_urls()
+    files = list(map(register_url, listed_files(_CALL, "inputs", inputs)))
     if any("://" in file for file in files):
         from forkrun.config.remote_cache import use_remote_cache  # few merges need it
 
@@ -102,7 +102,7 @@ def _copies(inputs: Sequence[str]) -> list[str]:
     """Lines about inputs that are the same file as one before, or a copy of it."""
     return [
         f"{again} is {_relation(first, again)} {first}: their content is merged twice"
-        for first, again in repeated(inputs)
+        for first, again in find_repeated(inputs)
     ]
 
 

@@ -34,6 +34,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*
 FOREIGN = re.compile(r"\b(anew|behind(?! a proxy)|whoever|go(es)? on)\b")
 """Words of translated English: write again, after, anyone who, continue."""
 CLEAN_ROOMS = (
+    "forkrun/base",
+    "forkrun/batch",
     "forkrun/child",
     "forkrun/cli",
     "forkrun/conditions",

@@ -1,1 +1,1 @@
-"""What every room may use: names, text and sizes for people, durable files, user code."""
+"""Common to all rooms: names, text and sizes for people, durable files, user code."""

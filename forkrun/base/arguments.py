@@ -1,4 +1,4 @@
-"""Arguments of the public calls: what each takes is said where something else is given."""
+"""Arguments of the public calls; errors name the allowed values."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _MOST_SHOWN = 60
 
 
 def refused(call: str, argument: str, allowed: str, value: Any) -> ConfigError:
-    """Says what an argument takes, and what it got. `call`: as in the program."""
+    """Error about an argument: the allowed values, and the given one. `call`: as in the program."""
     text = repr(value)
     shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
     return ConfigError(f"{call}: {argument} takes {allowed}, not {shown} ({type(value).__name__})")
 
 
 def check_text(call: str, argument: str, value: Any) -> str:
-    """A name. Raises ConfigError."""
+    """Returns a name. Raises ConfigError."""
     if not isinstance(value, str):
         raise refused(call, argument, "a text", value)
     return value
 
 
 def check_texts(call: str, **texts: Any) -> None:
-    """Names that may be left out. Raises ConfigError."""
+    """Checks optional names. Raises ConfigError."""
     for argument, value in texts.items():
         if value is not None:
             check_text(call, argument, value)
 
 
 def check_label(call: str, argument: str, value: str) -> None:
-    """A name of files, and of folders in ROOT files. Raises ConfigError."""
+    """Returns a name for files and for folders in ROOT files. Raises ConfigError."""
     if not re.fullmatch(LABEL, value):
         raise refused(call, argument, LABEL_FORM, value)
 
 
 def check_flags(call: str, **flags: Any) -> None:
-    """Raises ConfigError for what is neither True nor False; None only where it is the default."""
+    """Raises ConfigError for values other than True and False; None is allowed as a default."""
     for argument, value in flags.items():
         if not isinstance(value, bool):
             raise refused(call, argument, "True or False", value)
 
 
 def check_path(call: str, argument: str, value: Any) -> Path:
-    """The path. Raises ConfigError."""
+    """Returns the path. Raises ConfigError."""
     path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(path, str) or not path:
         raise refused(call, argument, "a path", value)
@@ -62,7 +62,7 @@ def check_path(call: str, argument: str, value: Any) -> Path:
 
 
 def listed_names(call: str, argument: str, what: str, value: Any) -> list[str]:
-    """One name or several. `what`: they are of. Raises ConfigError."""
+    """Lists one name or several. `what`: the kind of things named. Raises ConfigError."""
     names = [value] if isinstance(value, str) else value
     is_list = isinstance(names, Sequence) and not isinstance(names, bytes)
     if not is_list or not names or not all(isinstance(name, str) for name in names):
@@ -71,7 +71,7 @@ def listed_names(call: str, argument: str, what: str, value: Any) -> list[str]:
 
 
 def listed_files(call: str, argument: str, value: Any) -> list[str]:
-    """Paths, globs and URLs of one or of several. Raises ConfigError."""
+    """Lists one path, glob or URL, or several. Raises ConfigError."""
     allowed = "a path, glob or URL, or several in their order"
     several = [value] if isinstance(value, str | os.PathLike) else value
     is_unordered = isinstance(several, bytes | io.IOBase | set | frozenset | Mapping)
@@ -93,9 +93,9 @@ def _sound(call: str, argument: str, path: str) -> str:
 
 
 def plain_value(call: str, argument: str, value: Any, *, is_finite: bool = False) -> Any:
-    """A parameter or section as a configuration has it: numbers and arrays of NumPy are Python's,
-    paths texts, tuples and what is iterated once lists. `is_finite`: NaN and infinity are refused.
-    Raises ConfigError for what a configuration cannot hold, or has no order."""
+    """A parameter or section in the form of a configuration: numbers and arrays of NumPy become
+    Python's, paths become texts, tuples and iterators lists. `is_finite`: refuses NaN and infinity.
+    Raises ConfigError for values that a configuration cannot hold, and for sets."""
 
     def plain(name: str, of: Any) -> Any:
         return plain_value(call, name, of, is_finite=is_finite)

@@ -1,5 +1,5 @@
-"""Awkward Array, imported when it is first used: a fifth of a second that jobs of one number per
-event do without."""
+"""Awkward Array, imported when first used: jobs with one number per event save its fifth of a
+second."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
 
     class _Awkward:
-        """What stands for the library: its names, looked up once each."""
+        """Stands for the library; each name is looked up once."""
 
         def __getattr__(self, name: str) -> Any:
             import awkward
@@ -28,22 +28,22 @@ __all__ = ["ak", "is_awkward", "load_awkward", "with_none"]
 
 
 def load_awkward() -> None:
-    """Imports it now: in the parent, so that children share it."""
+    """Imports the library now: in the parent, for all children."""
     import awkward  # noqa: F401
 
 
 def is_awkward(value: Any) -> bool:
-    """Whether this is an `ak.Array`; where the library is not imported nothing is."""
+    """Whether the value is an `ak.Array`; False while the library is not imported."""
     return "awkward" in sys.modules and isinstance(value, ak.Array)
 
 
 def is_masked(value: Any) -> bool:
-    """Whether this is a masked array of NumPy; where `numpy.ma` is not imported nothing is, and it
+    """Whether the value is a masked array of NumPy; False while `numpy.ma` is not imported, which
     would take each child 15 ms."""
     return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
 def with_none(value: Any) -> Any:
-    """A masked array of NumPy, as `ak.to_numpy` makes of None, with None again where it is masked;
-    anything else as it is."""
+    """Turns masked entries of a NumPy array, as made by `ak.to_numpy`, back into None; returns
+    other values unchanged."""
     return ak.from_numpy(value, regulararray=True) if is_masked(value) else value

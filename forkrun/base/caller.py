@@ -1,7 +1,6 @@
-"""Who runs a job: the command that a person has typed, and the name of the job's description.
-
-A program in Python runs its job in a clean parent process, whose own arguments and temporary
-configuration nobody knows; it hands over what they stand for."""
+"""The caller of a job: the typed command, and the name of the job's description. A Python program
+runs its job in a clean parent process, whose arguments and temporary configuration mean nothing to
+users; the program passes the typed ones."""
 
 from __future__ import annotations
 
@@ -17,28 +16,28 @@ _VARIABLE = "FORKRUN_CALLER"
 NOTEBOOK = "notebook"
 
 
-def handed_over(file: str) -> Mapping[str, str]:
-    """Environment of the clean parent process. `file`: what describes the job: a configuration,
-    or the program itself."""
+def caller_environment(file: str) -> Mapping[str, str]:
+    """Environment of the clean parent process. `file`: the job's description: a configuration, or
+    the program itself."""
     return {_VARIABLE: json.dumps({"command": command_of_user(), "file": file})}
 
 
 def command_of_user() -> list[str]:
-    """The words that were typed."""
-    handed = _handed()
+    """The typed words."""
+    handed = _passed_caller()
     return list(handed["command"]) if handed else typed(sys.argv)
 
 
 def file_of_job(own: str) -> str:
-    """The name of the job's description in messages. `own`: that of this process."""
-    handed = _handed()
+    """The name of the job's description in messages. `own`: the name in this process."""
+    handed = _passed_caller()
     return str(handed["file"]) if handed else own
 
 
 @contextlib.contextmanager
-def describing(file: str) -> Iterator[None]:
-    """While a program runs its job in this process. `file`: what describes the job."""
-    before, os.environ[_VARIABLE] = os.environ.get(_VARIABLE), handed_over(file)[_VARIABLE]
+def describing_job_by(file: str) -> Iterator[None]:
+    """Names the job's description, `file`, while a program runs its job in this process."""
+    before, os.environ[_VARIABLE] = os.environ.get(_VARIABLE), caller_environment(file)[_VARIABLE]
     try:
         yield
     finally:
@@ -48,23 +47,23 @@ def describing(file: str) -> Iterator[None]:
 
 
 def is_built_in_python() -> bool:
-    """Whether a program in Python, or a notebook, has built the job: there is no file of it that a
-    command could take."""
+    """Whether a Python program or notebook has built the job: commands cannot take it from a
+    file."""
     file = file_of_job("")
     return file == NOTEBOOK or file.endswith(".py")
 
 
 def option(flag: str) -> str:
-    """An option of `forkrun run` as the caller writes it: -o or --force; a keyword where a program
-    in Python runs the job itself."""
-    handed = _handed()
+    """An option of `forkrun run` in the caller's form: -o or --force; a keyword where a Python
+    program runs the job itself."""
+    handed = _passed_caller()
     is_command = not handed or handed["command"][0] == "forkrun"
     return flag if is_command else {"-o": "output=…", "--force": "force=True"}[flag]
 
 
 def typed(argv: Sequence[str]) -> list[str]:
-    """`python -m forkrun` gives the path of a __main__.py, a program in Python that of itself, a
-    notebook its kernel's."""
+    """The typed command. The first argument is a `__main__.py` with `python -m forkrun`, the
+    program in a Python program, and the kernel in a notebook."""
     program = Path(argv[0])
     if program.name == "__main__.py":
         return [program.parent.name, *argv[1:]]
@@ -75,6 +74,6 @@ def typed(argv: Sequence[str]) -> list[str]:
     return [program.name or "python", *argv[1:]]
 
 
-def _handed() -> dict[str, Any] | None:
+def _passed_caller() -> dict[str, Any] | None:
     text = os.environ.get(_VARIABLE)
     return json.loads(text) if text else None

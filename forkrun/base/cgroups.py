@@ -1,4 +1,4 @@
-"""The control groups of this process, of version 1 and 2: their limits and what they use."""
+"""Control groups of this process, of version 1 and 2: limits and usage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NO_LIMIT = 1 << 60
 
 
 def core_limits(proc: Path = PROC, cgroups: Path = CGROUPS) -> Iterator[tuple[float, Path]]:
-    """CPU time per time of each group that limits it, and the file that says so. The roots of /proc
-    and of the control groups are arguments, so that tests read recorded ones."""
+    """CPU time per real time of each group with a limit, and the file with the limit. The roots of
+    /proc and of the control groups are arguments: tests read recorded ones."""
     for folder in _groups(proc, cgroups, ""):
         words = _text(folder / "cpu.max").split()
         if len(words) == 2 and words[0].isdigit():
@@ -25,7 +25,7 @@ def core_limits(proc: Path = PROC, cgroups: Path = CGROUPS) -> Iterator[tuple[fl
 
 
 def memory_limits(proc: Path = PROC, cgroups: Path = CGROUPS) -> Iterator[tuple[int, Path]]:
-    """Bytes of each group that limits them, and the file in its folder that says so."""
+    """Memory limit of each group that has one [bytes], and the file with the limit."""
     for controller, name in (("", "memory.max"), ("memory", "memory.limit_in_bytes")):
         for folder in _groups(proc, cgroups, controller):
             limit = _number(folder / name)
@@ -34,13 +34,13 @@ def memory_limits(proc: Path = PROC, cgroups: Path = CGROUPS) -> Iterator[tuple[
 
 
 def used_bytes(group: Path) -> int | None:
-    """What counts against the limit of a group, also page cache; None: not known."""
+    """Bytes that count against the limit of a group, including page cache; None: unknown."""
     current = _number(group / "memory.current")
     return _number(group / "memory.usage_in_bytes") if current is None else current
 
 
 def held_bytes(group: Path) -> int:
-    """What a group cannot give back: without the page cache."""
+    """Bytes of a group that cannot be reclaimed: usage without page cache."""
     fields = dict(line.split() for line in _text(group / "memory.stat").splitlines())
     cache = int(fields.get("file", fields.get("total_cache", 0)))
     shared = int(fields.get("shmem", fields.get("total_shmem", 0)))
@@ -48,8 +48,8 @@ def held_bytes(group: Path) -> int:
 
 
 def _groups(proc: Path, cgroups: Path, controller: str) -> Iterator[Path]:
-    """Folder of this process's group and of all above it, of a controller of version 1 or ("") of
-    version 2. In a container its path may be that of the host, which is not there: then the root
+    """Folders of this process's group and of all groups above it, for a controller of version 1 or
+    ("") version 2. In a container the path may be the host's and not exist: then only the root
     counts."""
     for line in _text(proc / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
@@ -60,7 +60,7 @@ def _groups(proc: Path, cgroups: Path, controller: str) -> Iterator[Path]:
 
 
 def _unified(cgroups: Path) -> Path:
-    """Folder of version 2, which is a folder of its own where there is version 1 as well."""
+    """Folder of version 2, a separate one where version 1 is mounted as well."""
     unified = cgroups / "unified"
     return unified if unified.is_dir() else cgroups
 

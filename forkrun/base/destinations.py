@@ -1,5 +1,5 @@
-"""Where events of outputs go: which tree they are in, and which file, one of all datasets or one of
-each that is kept apart."""
+"""Destinations of events in outputs: their tree and their file, one for all datasets or one for
+each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 APART, TOGETHER = "apart", "together"
 DATASET, NAMES = "dataset", "datasets"
-"""Column of outputs of all datasets together, with a number; and the object beside it that has
-their names, a list in JSON."""
+"""Column with the number of the dataset in outputs of all datasets; and the object with the names,
+a list in JSON."""
 
 
 class DatasetApart(NamedTuple):
@@ -21,7 +21,7 @@ class DatasetApart(NamedTuple):
 
 
 def datasets_in(config: Mapping[str, Any]) -> dict[int, DatasetApart]:
-    """By number, the datasets that are read; none unless the configuration has several."""
+    """Datasets to read, by number; none unless the configuration has several."""
     given = config.get("datasets") or ()
     chosen = config.get("source", {}).get("datasets") or [each["name"] for each in given]
     return {
@@ -32,31 +32,31 @@ def datasets_in(config: Mapping[str, Any]) -> dict[int, DatasetApart]:
 
 
 def are_mixed(datasets: Iterable[DatasetApart]) -> bool:
-    """Whether there are data and simulation: then no sum over all of them means anything."""
+    """Whether there are both data and simulation: then sums over all datasets are meaningless."""
     return len({dataset.is_data for dataset in datasets}) > 1
 
 
 def split_tree(tree: str) -> tuple[str, str]:
-    """The folder in which a tree is, with a slash at its end, "" if in none; and its name there."""
+    """Folder of a tree with a slash at the end, "" without one; and the tree's name in it."""
     name = tree[tree.rfind("/") + 1 :]
     return tree.removesuffix(name), name
 
 
 def is_pattern(tree: str) -> bool:
-    """Whether the name of a tree may stand for several."""
+    """Whether the name of a tree is a pattern."""
     return bool(set(tree) & set("*?["))
 
 
 class TreeNames(NamedTuple):
-    """Names of trees: of events, and of friends in the same files. `trees`, where it is asked for:
-    of events in each file, if `tree` is a pattern."""
+    """Names of trees: of events, and of friends in the same files. `trees` in methods: names of the
+    event tree in each file, if `tree` is a pattern."""
 
     tree: str
     tree_in_outputs: str
     friends: tuple[str, ...]
 
     def in_outputs(self, trees: Sequence[str]) -> str:
-        """That of events: without the cycle that was asked for."""
+        """Name of the event tree in outputs: without a cycle."""
         if self.tree_in_outputs:
             return self.tree_in_outputs
         if any(trees):
@@ -65,28 +65,28 @@ class TreeNames(NamedTuple):
         return re.sub(r";-?\d+$", "", self.tree)
 
     def of_entries(self, trees: Sequence[str]) -> list[str]:
-        """Those of the files that are not carried as they are."""
+        """Names of trees in the files that are not copied as a whole."""
         return [self.in_outputs(trees), *dict.fromkeys(filter(None, trees)), *self.friends]
 
 
 class Destination(NamedTuple):
-    """What events of an output go to. `name`: of its file or folder, without suffix, in output/:
-    LABEL, or LABEL/DATASET; `dataset`: number of the only one whose events these are, None: all."""
+    """Destination of an output's events. `name`: of its file or folder, without suffix, in output/:
+    LABEL, or LABEL/DATASET; `dataset`: number of its only dataset, None: all."""
 
     label: str
     name: str
     dataset: int | None = None
 
     def has(self, dataset: int) -> bool:
-        """Whether events of the dataset with this number go here."""
+        """Whether events of the dataset with this number belong here."""
         return self.dataset in (None, dataset)
 
 
 def destinations(
     outputs: Mapping[str, str | None], datasets: Sequence[str], chosen: Collection[str] = ()
 ) -> list[Destination]:
-    """Those of a job, dataset by dataset within an output. `outputs`: by label, how datasets are in
-    it; `chosen`: names of the only datasets that are read; none: all."""
+    """Destinations of a job, dataset by dataset within an output. `outputs`: by label, apart or
+    together; `chosen`: names of the datasets to read; empty: all."""
     read = [(n, name) for n, name in enumerate(datasets) if not chosen or name in chosen]
     return [
         destination
@@ -100,7 +100,7 @@ def destinations(
 
 
 def destinations_in(config: Mapping[str, Any]) -> list[Destination]:
-    """Those of a configuration as config.json has it."""
+    """Destinations of a configuration, in the form of config.json."""
     return destinations(
         {str(output["label"]): output.get("datasets") for output in config.get("outputs", ())},
         [str(dataset["name"]) for dataset in config.get("datasets", ())],

@@ -1,7 +1,7 @@
 """Nothing half-written under a final name: temporary name, write, sync, rename, sync of the folder.
 
 Temporary names cannot be guessed and are opened exclusively, and nothing is written through a
-symbolic link: where other users may write as well, no file of theirs is overwritten.
+symbolic link: files of other users are never overwritten, even in folders that all may write.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _REMOTE = re.compile(r"/?(?:[^/]*/)*(root|roots|xroot|xroots|http|https|davs?|s3|gsiftp|srm):/")
-"""A path that was meant as a URL, whose second slash it has lost."""
+"""A path meant as a URL that has lost its second slash."""
 _REMEDIES = {
     (errno.ENOSPC, errno.EDQUOT): "free space, or choose another place with -o",
     (errno.EACCES, errno.EPERM, errno.EROFS): "choose a place that you may write to with -o",
@@ -36,7 +36,7 @@ _REMEDIES = {
 
 
 class output_errors:  # noqa: N801 -- as contextlib.suppress
-    """Turns an OSError into an OutputError that names the path and what to do."""
+    """Turns an OSError into an OutputError that names the path and the remedy."""
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
@@ -63,10 +63,10 @@ def _remedy(error: OSError) -> str:
 
 @contextlib.contextmanager
 def published(final: Path, *, durable: bool = True) -> Iterator[Path]:
-    """A temporary name to write under; renamed to `final` if the body ends well, removed if it does
-    not, with files whose names it begins. A file of that name is not there yet, or is empty. Not
-    `durable`: without syncs, for what only saves time. Errors name `final`. Raises OutputError for
-    an OSError."""
+    """A temporary name for writing; renamed to `final` if the body succeeds, else removed with all
+    files whose names begin with it. The file does not exist yet, or is empty. Not `durable`:
+    without syncs, for files that only save time. Errors name `final`. Raises OutputError for an
+    OSError."""
     refuse_remote(final)
     temporary = temporary_name(final)
     try:
@@ -100,8 +100,8 @@ def _named(said: Any, temporary: Path, final: Path) -> Any:
 
 @contextlib.contextmanager
 def published_folder(final: Path) -> Iterator[Path]:
-    """A temporary name of a new folder to write in, as `published` of a file; a folder that was
-    there is replaced."""
+    """A temporary name for a new folder, like `published` for a file; replaces an existing
+    folder."""
     temporary = temporary_name(final)
     try:
         with output_errors(final):
@@ -122,30 +122,31 @@ def temporary_name(final: Path) -> Path:
 
 
 def final_name(name: str) -> str:
-    """The final name of a file whose name may be its temporary one."""
+    """The final name of a file that may have its temporary one."""
     return _TEMPORARY.sub("", name)
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True, mode: int = 0o644) -> None:
-    """Writes all of the file's new content, or leaves what it was before."""
+    """Writes the whole new content of a file, or leaves the old one."""
     with published(path, durable=durable) as temporary, open_new(temporary, mode) as file:
         file.write(data)
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Writes a text in UTF-8, as `write_bytes` does."""
+    """Writes a text in UTF-8, like `write_bytes`."""
     write_bytes(path, text.encode(), mode=mode)
 
 
 def write_json(path: Path, value: Any, indent: int | None = 1, *, mode: int = 0o644) -> None:
-    """Writes JSON and an end of line, as `write_bytes`. `indent` None: compact and much faster."""
+    """Writes JSON and an end of line, like `write_bytes`. `indent` None: compact and much
+    faster."""
     write_text(path, json.dumps(value, indent=indent) + "\n", mode=mode)
 
 
 def write_columns(path: Path, value: Any) -> None:
-    """Writes compact JSON of a value with arrays of integers in it, each (n,), as `write_json` does
-    for lists."""
-    from forkrun import _core  # ROOT's libraries, which take 40 ms to be loaded
+    """Writes compact JSON of a value that contains arrays of integers, each (n,), like
+    `write_json`."""
+    from forkrun import _core  # loading ROOT's libraries takes 40 ms
 
     columns: list[Any] = []
     mark = os.urandom(8).hex()
@@ -163,7 +164,7 @@ def write_columns(path: Path, value: Any) -> None:
 
 
 def refuse_remote(path: Path) -> None:
-    """Raises OutputError for a URL, which would become a local folder named "root:"."""
+    """Raises OutputError for a URL, which would make a local folder named "root:"."""
     if _REMOTE.match(str(path)):
         raise OutputError(
             f"{path}: outputs are written to local files, not to servers: choose a local place with"
@@ -172,14 +173,14 @@ def refuse_remote(path: Path) -> None:
 
 
 def require_folder(path: Path) -> None:
-    """Raises OutputError if the folder of a file that the user named does not exist."""
+    """Raises OutputError if the folder of a file named by the user does not exist."""
     refuse_remote(path)
     if not path.parent.is_dir():
         raise OutputError(f"{path}: folder not found: {path.parent}")
 
 
-def write_named(path: Path, content: str | bytes) -> None:
-    """Writes a file that the user named: also a pipe or a device, such as /dev/stdout."""
+def write_user_file(path: Path, content: str | bytes) -> None:
+    """Writes a file named by the user: also a pipe or a device, such as /dev/stdout."""
     require_folder(path)
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
@@ -190,7 +191,7 @@ def write_named(path: Path, content: str | bytes) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if there is none, or it cannot be read."""
+    """The JSON object in a file; empty if the file is missing or unreadable."""
     try:
         return json_object(path)
     except OSError:
@@ -198,8 +199,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty if there is none. Raises OSError if the disk does not
-    tell."""
+    """The JSON object in a file; empty if the file is missing or damaged. Raises OSError if it
+    cannot be read."""
     try:
         value = json.loads(read_regular(path))
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
@@ -208,12 +209,12 @@ def json_object(path: Path) -> dict[str, Any]:
 
 
 def open_new(path: Path | str, mode: int = 0o644) -> Any:
-    """A binary file that did not exist. Raises FileExistsError, also for a symbolic link."""
+    """Opens a new binary file. Raises FileExistsError, also for a symbolic link."""
     return os.fdopen(os.open(path, _NEW, mode), "wb")
 
 
 def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
-    """Writes a file, on disk when this returns; an old one of this name is removed."""
+    """Writes a file and syncs it to disk; replaces an old one of this name."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     with open_new(path) as file:
@@ -223,24 +224,24 @@ def write_new(path: str, pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def open_new_descriptor(path: Path | str) -> int:
-    """Opens a new file as `open_new` does, to append without a buffer."""
+    """Opens a new file like `open_new`, to append without a buffer."""
     return os.open(path, _NEW | os.O_APPEND, 0o644)
 
 
 def open_to_append(path: Path | str) -> int:
-    """The descriptor of a file that may exist and is not a symbolic link."""
+    """Opens a new or existing file, not a symbolic link; returns its descriptor."""
     return os.open(path, _APPEND, 0o644)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Writes all of `data`, mostly by one call; where the disk is full, a second call raises."""
+    """Writes all of `data`, usually by one call; on a full disk a second call raises."""
     n_written = os.write(descriptor, data)
     while n_written < len(data):
         n_written += os.write(descriptor, data[n_written:])
 
 
 def sync(path: Path | str) -> None:
-    """Waits until a file, or a folder's names, are on disk."""
+    """Waits until a file, or the names in a folder, are on disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -249,7 +250,7 @@ def sync(path: Path | str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file, a folder with all that is in it, or a symbolic link, not its target."""
+    """Removes a file, a folder with its content, or a symbolic link, not its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

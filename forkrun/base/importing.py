@@ -1,4 +1,4 @@
-"""What keeps imports cheap, which are most of what a small job costs."""
+"""Cheaper imports, which are most of the cost of a small job."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from types import ModuleType
 from typing import Any
 
 _PLUGINS = "pydantic.plugin._loader"
-"""What pydantic imports each time it makes a validator, and asks for plugins."""
+"""Module that pydantic imports for each validator, to ask for plugins."""
 _ARROW = "awkward._connect.pyarrow"
 _LATER = (_ARROW, "fsspec", "fsspec.parquet")
 _Run = Callable[[ModuleType], None]
 
 
 def names_on_demand(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """`__getattr__` of a package whose names are imported when they are first used. `homes`: the
-    modules that have them."""
+    """`__getattr__` of a package whose names are imported when first used. `homes`: names by
+    module."""
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def imported(name: str) -> Any:
@@ -34,9 +34,9 @@ def names_on_demand(package: str, homes: Mapping[str, Sequence[str]]) -> Callabl
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pauses the garbage collector while many lasting objects are made, which it never looks at: it
-    would find next to nothing, and take a sixth of the time of importing a large package. Does
-    nothing where it is off."""
+    """Pauses the garbage collector while many lasting objects are made: it would find almost
+    nothing, and take a sixth of the time of importing a large package. Does nothing where it is
+    off."""
     if not gc.isenabled():
         yield
         return
@@ -50,9 +50,9 @@ def collector_paused() -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_plugins() -> Iterator[None]:
-    """Surrounds what has pydantic make validators of forkrun's own: it would look for plugins in
-    the metadata of all installed packages, which takes 20 ms, most of them to import what reads
-    metadata; none is for them. Models of users have theirs."""
+    """Skips pydantic's search for plugins while it makes validators of forkrun's own models:
+    reading the metadata of all installed packages takes 20 ms. Models of users still get their
+    plugins."""
     if _PLUGINS in sys.modules:
         yield
         return
@@ -67,22 +67,22 @@ def without_plugins() -> Iterator[None]:
 def found_after(
     finder: object, name: str, path: Sequence[str] | None, target: ModuleType | None
 ) -> ModuleSpec | None:
-    """What those say that are asked for a module after this finder. Those before have been asked,
+    """Specification of a module from the finders after this one. Those before it have been asked,
     and may be asking this one."""
     others = list(dropwhile(lambda each: each is not finder, sys.meta_path))[1:]
     return next(filter(None, (each.find_spec(name, path, target) for each in others)), None)
 
 
 def import_awkward_lightly() -> None:
-    """From now on, whatever imports Awkward in this process does so without pyarrow and fsspec, a
-    third of its time: functions that need these import them when they are called."""
+    """Makes later imports of Awkward in this process skip pyarrow and fsspec, a third of the time:
+    functions that need these import them when called."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
-class _StandIn(ModuleType):
-    """What Awkward has in the place of a module. Functions that it takes out of the module while it
-    is imported become calls."""
+class _Placeholder(ModuleType):
+    """Placeholder for a module in Awkward. Functions taken from it during Awkward's import become
+    calls."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -93,7 +93,7 @@ class _StandIn(ModuleType):
 
 
 class _Finder:
-    """Finds Awkward and pyarrow as others do, and says how they are run."""
+    """Finds Awkward and pyarrow through other finders, and changes how they are run."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -109,11 +109,12 @@ class _Finder:
 
 
 def _run_awkward(module: ModuleType, run: _Run) -> None:
-    """As usual where it does more with the modules than take functions out of them."""
+    """Runs Awkward with placeholders; normally, where it does more with the modules than take
+    functions."""
     arrow_is_there = "pyarrow" in sys.modules
     names = {n for n in _LATER if n not in sys.modules and not (n == _ARROW and arrow_is_there)}
     before = {*sys.modules}
-    sys.modules.update({name: _StandIn(name) for name in names})
+    sys.modules.update({name: _Placeholder(name) for name in names})
     try:
         run(module)
     except Exception:
@@ -123,13 +124,13 @@ def _run_awkward(module: ModuleType, run: _Run) -> None:
         sys.modules["awkward"] = module
         run(module)
         return
-    stand_ins = {name: sys.modules.pop(name) for name in names}
-    if _ARROW in stand_ins:
-        vars(sys.modules["awkward._connect"])["pyarrow"] = stand_ins[_ARROW]
+    placeholders = {name: sys.modules.pop(name) for name in names}
+    if _ARROW in placeholders:
+        vars(sys.modules["awkward._connect"])["pyarrow"] = placeholders[_ARROW]
 
 
 def _run_pyarrow(module: ModuleType, run: _Run) -> None:
-    """With the types that Awkward adds to it."""
+    """Runs pyarrow, then adds Awkward's types to it."""
     run(module)
     if "awkward" in sys.modules:
         importlib.import_module(_ARROW)

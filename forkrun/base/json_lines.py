@@ -15,7 +15,7 @@ _AS_JSON = json.JSONEncoder(separators=(",", ":"))
 
 
 class JsonLines:
-    """Appends lines without a buffer, so that a fork or a crash neither doubles nor loses one."""
+    """Appends lines without a buffer: forks and crashes neither double nor lose one."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,15 +41,15 @@ class JsonLines:
 
 
 def end_last_line(descriptor: int) -> None:
-    """Ends the last line of a file whose last writer may have died within it, so that the next
-    writer does not continue it. Readers skip empty lines."""
+    """Ends the last line of a file if its writer died within it: the next writer must not continue
+    it. Readers skip empty lines."""
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
         os.write(descriptor, b"\n")
 
 
 def complete_lines(data: bytes) -> list[bytes]:
-    """Lines without their ends, except a last one that has none: its process died writing it."""
+    """Complete lines, without their ends: drops a last line whose writer died."""
     lines = data.split(b"\n")
     lines.pop()
     return lines
@@ -60,8 +60,9 @@ def read_json_lines(
     damaged: list[str] | None = None,
     read: Callable[[Path], bytes] = read_regular,
 ) -> list[dict[str, Any]]:
-    """Every complete line of a file that is a JSON object; none if there is no file. `damaged` gets
-    a text for the others; without it they raise ValueError. `read`: gives the file's content."""
+    """All complete lines of a file, as JSON objects; none if the file is missing. `damaged` is
+    called with a text for other lines; without it they raise ValueError. `read`: returns the file's
+    content."""
     try:
         data = read(path)
     except FileNotFoundError:

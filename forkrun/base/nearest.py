@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def suggestion(wrong: str, names: Iterable[str]) -> str:
-    """`; did you mean "files"?`, or the names there are, or that there are none."""
+    """Hint for a message: `; did you mean "files"?`, or the known names, or that there are none."""
     known = list(dict.fromkeys(names))
     if close := close_to(wrong, known):
         return f'; did you mean "{close}"?'
@@ -17,8 +17,8 @@ def suggestion(wrong: str, names: Iterable[str]) -> str:
 
 
 def close_to(wrong: str, names: Iterable[str]) -> str | None:
-    """The name that is most like a misspelt one; None if none is."""
-    import difflib  # few commands have to suggest anything
+    """The name closest to a misspelt one; None if all differ too much."""
+    import difflib  # few commands need it
 
     close = difflib.get_close_matches(wrong, list(names), n=1, cutoff=0.5)
     return close[0] if close else None

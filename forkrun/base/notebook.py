@@ -1,7 +1,6 @@
-"""Jobs in notebooks: their progress is a bar below the cell, what they say is the cell's output.
-
-The clean parent process of a job writes its progress among its other lines, marked, and the
-notebook's process draws it: only that one can."""
+"""Jobs in notebooks: progress as a bar below the cell, messages as its output. The clean parent
+process of a job writes marked lines of progress among others, and the notebook's process draws
+them: only it can."""
 
 from __future__ import annotations
 
@@ -19,17 +18,17 @@ from forkrun.base.progress import MARK, PROGRESS, ProgressBar
 _VIEW_EVERY_S = 2.0
 
 
-def run_shown(
+def run_with_progress(
     command: Sequence[str],
     environment: Mapping[str, str],
     descriptors: Sequence[int],
     view: Callable[[], Any] | None = None,
 ) -> int:
-    """Runs a process whose output becomes that of the cell, and its progress a bar; returns its
-    exit status. An interrupt of the cell stops the job as it does on a terminal. `view`: what is
-    shown below the bar, made again every few seconds; None of it: nothing yet."""
+    """Runs a process with its output in the cell and its progress as a bar; returns its exit
+    status. An interrupt of the cell stops the job as on a terminal. `view`: makes the view below
+    the bar, called again every few seconds; it returns None for no view yet."""
     bars: dict[str, ProgressBar] = {}
-    shown = _Shown(view)
+    shown = _View(view)
     with subprocess.Popen(
         command,
         env={**environment, PROGRESS: "marked"},
@@ -50,15 +49,15 @@ def run_shown(
                 os.kill(process.pid, signal.SIGINT)
 
 
-class _Shown:
-    """A view in one place of the cell's output."""
+class _View:
+    """A view at one place of the cell's output."""
 
     def __init__(self, view: Callable[[], Any] | None) -> None:
         self._view, self._next_s = view, 0.0
         self._handle: Any = None
 
     def again(self, *, is_over: bool = False) -> None:
-        """Shows it again, if that is some time ago, or for the last time."""
+        """Updates the view, if the last update is some time ago or the job is over."""
         now_s = time.monotonic()
         ipython = sys.modules.get("IPython.display")
         if self._view is None or ipython is None or (now_s < self._next_s and not is_over):
@@ -72,7 +71,7 @@ class _Shown:
             self._handle.update(view)
 
 
-def _show(process: subprocess.Popen[str], bars: dict[str, ProgressBar], shown: _Shown) -> None:
+def _show(process: subprocess.Popen[str], bars: dict[str, ProgressBar], shown: _View) -> None:
     for line in process.stdout or ():
         before, mark, state = line.partition(MARK)
         if not mark:

@@ -16,29 +16,29 @@ from forkrun.base.quantities import progress_line
 from forkrun.base.streams import tell, unfiltered
 
 PROGRESS = "FORKRUN_PROGRESS"
-"""Set in the environment of a process whose progress another one shows."""
+"""Environment variable of a process whose progress another one shows."""
 MARK = "\x1eforkrun progress "
-"""How a line begins that is for that one."""
+"""Beginning of lines for that process."""
 _LINE_EVERY_S = 5.0
 _MARK_EVERY_S = 0.2
 _BAR = "{desc} {bar} {percentage:3.0f}% {n:,} of {total:,}, {rate_noinv_fmt}, {remaining} left"
 
 
 class ProgressDisplay(Protocol):
-    """Shows how far a job is."""
+    """Shows the progress of a job."""
 
     def update(self, n_done: int) -> None:
-        """Shows how many have been done, of all that were planned."""
+        """Shows the number done."""
 
     def note(self, text: str) -> None:
-        """Says something of how it goes, in few words, from now on."""
+        """Sets a short remark next to the progress."""
 
     def close(self) -> None:
-        """The job has ended, well or not."""
+        """Ends the display: the job is over."""
 
 
 def make_progress(total: int, what: str, quiet: bool) -> ProgressDisplay:
-    """What fits stderr. `what` is counted: "events", "merged"."""
+    """The display that fits stderr. `what`: name of the counted things: "events", "merged"."""
     if quiet:
         return NoProgress()
     if PROGRESS in os.environ:
@@ -67,22 +67,22 @@ class NoProgress:
 
 
 class ProgressBar:
-    """tqdm's bar, of a terminal or a notebook; without its thread, which a fork does not allow."""
+    """tqdm's bar, for terminals and notebooks; without its thread, which forks do not allow."""
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what = total, what
 
     @cached_property
     def _bar(self) -> Any:
-        """Begins when there is something to show: only then tqdm is loaded."""
+        """Created with the first update: only then tqdm is imported."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # without ipywidgets its bar is text, and that will do
+            warnings.simplefilter("ignore")  # without ipywidgets the bar is text
             from tqdm.auto import tqdm
         tqdm.monitor_interval = 0
         return tqdm(
             total=self._total, desc=self._what, unit="", bar_format=_BAR, miniters=1,
             ncols=None if in_notebook() else shutil.get_terminal_size().columns,
-            nrows=20,  # a terminal may not know how large it is
+            nrows=20,  # a terminal may not know its size
             file=unfiltered(sys.stderr),
         )  # fmt: skip
 
@@ -116,7 +116,7 @@ class ProgressLines:
         self._noted = text
 
     def close(self) -> None:
-        """The summary of the job follows."""
+        """Prints nothing: the summary of the job follows."""
 
     def _say(self) -> None:
         elapsed_s = self._said_s - self._start_s

@@ -1,4 +1,4 @@
-"""Numbers with units: how they are printed, and how people write them."""
+"""Numbers with units: printing and parsing."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def count(n: int | float | None) -> str:
     return DASH if n is None else f"{round(n):,}"
 
 
-def plural(n: int | None, word: str) -> str:
-    """`1 lumi`, `2 lumis`."""
-    return f"{count(n)} {word}" + ("" if n == 1 else "s")
+def plural(n: int | None, word: str, words: str = "") -> str:
+    """`1 lumi`, `2 lumis`. `words`: an irregular plural."""
+    return f"{count(n)} {word if n == 1 else words or word + 's'}"
 
 
 def size(n_bytes: float | None) -> str:
@@ -113,7 +113,7 @@ def parse_duration(value: object) -> object:
 
 
 def _number(text: str, form: str) -> float:
-    """The number in a text of digits and points. Raises ValueError if it is none, or too long."""
+    """The number in a text of digits and points. Raises ValueError for other or too long texts."""
     if text.count(".") > 1 or not any(map(str.isdigit, text)) or len(text) > _MOST_DIGITS:
         raise ValueError(form)
     return float(text)

@@ -1,4 +1,4 @@
-"""What the operating system refuses, as errors for users."""
+"""Refusals of the operating system, as errors for users."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NO_MORE = {
     errno.ENFILE: "this machine cannot open more files",
 }
 _NO_THREAD = "can't start new thread"
-"""What Python says."""
+"""Python's text."""
 
 
 def refusal(error: BaseException) -> ForkrunError | None:
-    """What a disk, or a lack of memory, processes or descriptors does to a job; None: the error is
-    of another kind."""
+    """Error for users about a disk, or a lack of memory, processes or descriptors; None for other
+    errors."""
     if isinstance(error, MemoryError):
         return JobError(_NO_MORE[errno.ENOMEM])
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
@@ -31,7 +31,7 @@ def refusal(error: BaseException) -> ForkrunError | None:
         return None
     if isinstance(error, NotRegularError):
         return OutputError(f"{error.filename}: {error.strerror}")
-    has_place = error.filename and error.filename != error.strerror  # where C++ says what it was
+    has_place = error.filename and error.filename != error.strerror  # C++ names the place
     where = f"{error.filename}: " if has_place else ""
     if error.errno in _NO_SPACE:
         remedy = "free space, or choose another place with -o"

@@ -1,5 +1,5 @@
-"""Reads files that others may have put there: a pipe, a device or a link in the place of a file
-keeps nobody waiting, and is not taken for its content."""
+"""Reads files safely where other users may write: a pipe, device or link in place of a file neither
+blocks the reader nor passes for its content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class NotRegularError(OSError):
-    """Something else is in the place of a file. `strerror`: what, and what to do."""
+    """Something else is in the place of a file. `strerror`: problem and remedy."""
 
     def __str__(self) -> str:
         return str(self.strerror)
@@ -26,14 +26,14 @@ _recently_read: deque[str] = deque(maxlen=100)
 
 
 def recently_read() -> list[str]:
-    """Paths of records that this process has read, the last first: where an error has no other
-    reason, one of them may be damaged."""
+    """Paths of records read by this process, the last first: for an error without another reason,
+    one of them may be damaged."""
     return list(dict.fromkeys(reversed(_recently_read)))
 
 
 def read_regular(path: Path | str, folder: int | None = None) -> bytes:
     """Content of a regular file; `folder`: descriptor of the folder that it is in. Raises OSError,
-    also for a symbolic link, for what is no regular file and for one that is too large."""
+    also for symbolic links, special files and too large ones."""
     descriptor = open_regular(path, folder)
     _recently_read.append(os.fspath(path))
     with os.fdopen(descriptor, "rb", buffering=0) as file:
@@ -41,7 +41,7 @@ def read_regular(path: Path | str, folder: int | None = None) -> bytes:
 
 
 def open_regular(path: Path | str, folder: int | None = None) -> int:
-    """Descriptor of a regular file, to read; raises as `read_regular`."""
+    """Descriptor of a regular file, for reading; raises like `read_regular`."""
     descriptor = _opened(path, _READ, folder)
     try:
         state = os.fstat(descriptor)
@@ -59,7 +59,7 @@ def open_regular(path: Path | str, folder: int | None = None) -> int:
 
 
 def is_regular(path: Path | str) -> bool:
-    """Whether it is a file that `read_regular` reads."""
+    """Whether `read_regular` would read the file."""
     try:
         state = os.lstat(path)
     except OSError:

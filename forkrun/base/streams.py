@@ -1,6 +1,6 @@
-"""Standard streams of a command that nobody may be listening to: closed, a pipe whose reader has
-gone, a terminal that was hung up, a full disk, an encoding without the characters. A job ends the
-same in any case, and control characters in names do not reach a terminal."""
+"""Standard streams that may fail: closed, a pipe without reader, a terminal that was hung up, a
+full disk, an encoding without the characters. The end of a job does not depend on them, and control
+characters in names do not reach a terminal."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ _CONTROLS = {
 
 
 def open_standard_descriptors() -> None:
-    """Opens /dev/null in the place of those that are closed: the next file that is opened would be
-    taken for standard input or output."""
+    """Opens /dev/null in place of closed ones: otherwise the next opened file would become standard
+    input or output."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
 
 
 def use_lasting_streams(*, output_counts: bool) -> None:
-    """For the process of a command, before it opens anything. `output_counts`: what the command
-    writes to stdout is what it is for: it ends with 0 when the reader has gone, and other errors
-    there are raised."""
+    """Makes the streams of a command robust, before it opens anything. `output_counts`: stdout is
+    the purpose of the command: it ends with 0 when the reader has gone, and raises other errors."""
     open_standard_descriptors()
     sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115 - as long as the process
-    sys.stdout = _Filtered(_lasting(1, sys.stdout, _Telling if output_counts else _Lenient))
+    sys.stdout = _Filtered(_lasting(1, sys.stdout, _EndingAsPipe if output_counts else _Lenient))
     sys.stderr = _Filtered(_lasting(2, sys.stderr, _Lenient))
 
 
 class _Lenient(io.FileIO):
-    """Takes what cannot be written, so that nobody waits for it."""
+    """Drops output that cannot be written."""
 
     def write(self, data: object, /) -> int:
         try:
@@ -43,25 +42,25 @@ class _Lenient(io.FileIO):
             return len(memoryview(data))  # type: ignore[arg-type]
 
 
-class _Telling(io.FileIO):
-    """Ends the process as SIGPIPE would, with 0: `forkrun plan … | head`."""
+class _EndingAsPipe(io.FileIO):
+    """Ends the process when the reader has gone, with exit code 0: `forkrun plan … | head`."""
 
     def write(self, data: object, /) -> int:
         try:
             return super().write(data)  # type: ignore[arg-type]
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
-            raise SystemExit(0) from None  # libraries know what to do with the other
+            raise SystemExit(0) from None  # libraries handle the other error
 
 
 def stream_of_log(descriptor: int) -> TextIO:
-    """Text for a process's log; what a full disk does not take is lost, and nobody waits for it."""
+    """Text stream for a process's log; on a full disk output is lost without waiting."""
     raw = io.BufferedWriter(_Lenient(descriptor, "w", closefd=False))
     return io.TextIOWrapper(raw, "utf-8", "backslashreplace", line_buffering=True)
 
 
 def _lasting(
-    descriptor: int, before: TextIO | None, kind: type[_Lenient | _Telling]
+    descriptor: int, before: TextIO | None, kind: type[_Lenient | _EndingAsPipe]
 ) -> io.TextIOWrapper:
     """A stream like the one before; it writes \\N instead of what its encoding does not have."""
     raw = kind(descriptor, "w", closefd=False)
@@ -72,7 +71,7 @@ def _lasting(
 
 
 class _Filtered(io.TextIOWrapper):
-    """A text stream in which control characters can be read."""
+    """A text stream that makes control characters visible."""
 
     def __init__(self, unfiltered: io.TextIOWrapper) -> None:
         self.unfiltered = unfiltered
@@ -87,17 +86,17 @@ class _Filtered(io.TextIOWrapper):
 
 
 def unfiltered(stream: TextIO) -> TextIO:
-    """What passes control characters on: for forkrun's own."""
+    """The stream that passes control characters: for forkrun's own."""
     stream.flush()
     passes: TextIO = getattr(stream, "unfiltered", stream)
     return passes
 
 
 def tell(text: str) -> None:
-    """Prints a message on stderr, wherever that leads."""
+    """Prints a message on stderr, ignoring failures."""
     if sys.stderr is None:
         return
-    with contextlib.suppress(OSError, ValueError):  # gone, or closed
+    with contextlib.suppress(OSError, ValueError):  # reader gone, or closed
         try:
             print(text, file=sys.stderr)
         except UnicodeEncodeError:

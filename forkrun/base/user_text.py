@@ -1,5 +1,5 @@
-"""JSON and TOML that people wrote: whatever is in it gives a value that the rest can bear, or a
-ValueError that says what is wrong and where."""
+"""JSON and TOML written by people: any text gives a value that is safe to use, or a ValueError with
+the problem and its place."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 Location = tuple[int | str, ...]
 
 MOST_NESTED = 64
-"""Tables and lists within each other. Far more than any configuration has, far less than Python's
-own functions bear."""
+"""Maximum nesting of tables and lists: far more than in any configuration, far less than the limit
+of Python's functions."""
 _MOST_DIGITS = 4300
-"""Python refuses to read longer numbers: the time it takes grows with their square."""
+"""Python refuses longer numbers: parsing time grows with the square."""
 
 
 def parse_json(text: str) -> Any:
-    """Raises ValueError for text that is not JSON: also NaN, Infinity, numbers that are larger
-    than any floating-point number, and a key that is there twice."""
+    """Parses JSON. Raises ValueError, also for NaN, Infinity, numbers beyond the range of floating
+    point, and repeated keys."""
     try:
         value = json.loads(text, object_pairs_hook=unique_keys)
     except (json.JSONDecodeError, DoubleKeyError):
@@ -33,7 +33,7 @@ def parse_json(text: str) -> Any:
 
 
 class DoubleKeyError(ValueError):
-    """A key that is twice in one object of JSON: readers take the last, people mean both."""
+    """A repeated key in one object of JSON: readers take the last, people mean both."""
 
 
 def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,8 +50,8 @@ def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Raises ValueError."""
-    import tomllib  # most commands need none of it
+    """Parses TOML. Raises ValueError."""
+    import tomllib  # most commands do not need it
 
     try:
         value = tomllib.loads(text)
@@ -64,13 +64,13 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_by_suffix(suffix: str, text: str) -> Any:
-    """`.json` is JSON, everything else TOML. Raises ValueError."""
+    """Parses JSON for `.json`, else TOML. Raises ValueError."""
     return parse_json(text) if suffix == ".json" else parse_toml(text)
 
 
 def check_value(value: Any, *, finite: bool = False) -> None:
-    """Raises ValueError for what is nested too deeply, for text that cannot be the name of a file
-    or stand in one, for bytes, and, where numbers have to be `finite`, for others."""
+    """Raises ValueError for too deep nesting, for text that can neither name a file nor be written
+    to one, for bytes, and, if `finite`, for infinite numbers and NaN."""
     if _is_sound(value):
         return
     for location, part in _walk(value):
@@ -86,8 +86,8 @@ def check_value(value: Any, *, finite: bool = False) -> None:
 
 
 def _is_sound(value: Any) -> bool:
-    """Whether nothing can be wrong, without knowing places: a job may have ten thousand modules.
-    False: it takes a closer look."""
+    """Quick check that the value has no problem, without places: a job may have ten thousand
+    modules. False: needs a closer look."""
     texts: list[str] = []
     level = [value]
     for _ in range(MOST_NESTED):
@@ -112,7 +112,7 @@ def _is_sound(value: Any) -> bool:
 
 
 def text_problem(text: str) -> str | None:
-    """What keeps a text from being the name of a file, or from being written to one."""
+    """Why a text can neither name a file nor be written to one; None if it can."""
     if "\0" in text:
         return f"{short(text)} holds a NUL character; no name of a file can"
     try:
@@ -123,21 +123,21 @@ def text_problem(text: str) -> str | None:
 
 
 def printable(text: str) -> str:
-    """Without what a terminal would obey: names of files may hold escape sequences."""
+    """Text without control characters: names of files may contain escape sequences."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\t" else repr(c)[1:-1] for c in text)
 
 
 def short(value: object, most: int = 100) -> str:
-    """A value as Python writes it, cut to be readable."""
+    """`repr` of a value, shortened."""
     text = repr(value)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _walk(value: Any) -> Iterator[tuple[Location, Any]]:
-    """All parts with their places, keys as well, without recursion; not beyond one level more than
-    may be."""
+    """All parts with their places, including keys, without recursion; stops one level beyond the
+    maximum."""
     rest: list[tuple[Location, Any]] = [((), value)]
     while rest:
         location, part = rest.pop()
@@ -152,7 +152,7 @@ def _walk(value: Any) -> Iterator[tuple[Location, Any]]:
 
 
 def short_key(key: object) -> str:
-    """A key that fits into a message."""
+    """A key shortened for messages."""
     text = str(key)
     return text if len(text) <= 40 else text[:39] + "…"
 
@@ -179,7 +179,7 @@ def _place_of_excess(text: str) -> str:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """What dicts, lists and tuples hold at last, in order; the value itself if it is none."""
+    """Innermost values in dicts, lists and tuples, in order; the value itself otherwise."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple):

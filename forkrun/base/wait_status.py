@@ -6,8 +6,8 @@ import signal
 
 
 def describe_status(exit_code: int) -> str:
-    """Words for an exit code as `os.waitstatus_to_exitcode` and `subprocess` give it, negative for
-    signals: `killed by signal 11 (SIGSEGV)`, `exit code 5`."""
+    """Text for an exit code from `os.waitstatus_to_exitcode` or `subprocess`, negative for signals:
+    `killed by signal 11 (SIGSEGV)`, `exit code 5`."""
     if exit_code >= 0:
         return f"exit code {exit_code}"
     try:

@@ -1,2 +1,2 @@
-"""One job over many nodes: each is a parent with a part of the plan, in a run directory of its own.
-What is done is in the nodes' ledgers; a batch system is asked only who lives."""
+"""One job over many nodes: each is a parent with a part of the plan, in its own run directory. The
+nodes' ledgers record finished work; the batch system is asked only which jobs are alive."""

@@ -1,4 +1,4 @@
-"""Merges what all nodes have committed: the same merge as of one node, with the same bytes."""
+"""Merges the commits of all nodes: the same merge as for one node, with the same bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from forkrun.base.durable import output_errors, remove, write_json
 from forkrun.base.importing import collector_paused
 from forkrun.batch.course import read_course
-from forkrun.batch.shipping import import_modules, words_of_new_code
+from forkrun.batch.shipping import import_modules, new_code_warnings
 from forkrun.batch.staging import stage_out
 from forkrun.config import JobConfig, read_config
 from forkrun.errors import ConfigError, DamagedFilesError, JobError
@@ -38,15 +38,15 @@ from forkrun.rundir.start import check_owner, remove_results
 
 _SHOWN = 10
 _MOST_PACKING_S, _LOOK_EVERY_S = 150.0, 0.1
-"""A little longer than the lock of a parent counts that died on another machine."""
+"""Slightly longer than the lock time-out of a parent on another host."""
 
 
 def collect(
     path: Path, *, partial: bool = False, quiet: bool = False, wait_s: float = 0.0
 ) -> tuple[Result, list[Path]]:
-    """Merges, verifies and reports. `partial`: what is there, if something is missing; then its
-    files, which are in `partial/`, are given as well. `wait_s`: for another forkrun that works
-    there. Raises JobError that says what is missing."""
+    """Merges, verifies and reports. `partial`: merges an incomplete job too, into `partial/`, and
+    returns those files as well. `wait_s`: time to wait for another forkrun in the run directory.
+    Raises JobError, which names the missing nodes."""
     missing: dict[int, int] = {}
     with opened_nodes(path, "collect", wait_s) as (folder, ranges, lock):
         config = read_config(folder.config)
@@ -58,10 +58,10 @@ def collect(
                 commits = read_commits(folder)  # once: a job may have millions
             missing = _missing(ranges, commits)
             if config.batch.are_outputs_on_nodes:
-                commits = _of_made_outputs(folder, commits, missing)
+                commits = _commits_of_made_outputs(folder, commits, missing)
             if missing and not partial:
                 remove(folder.merge_summary)
-                raise JobError(_words(folder, missing, len(ranges)))
+                raise JobError(_describe_missing(folder, missing, len(ranges)))
             _unpack(folder, [n for n in range(len(ranges)) if n not in missing], lock.keep)
             _merge(folder, config, lock, commits, is_whole=not missing, quiet=quiet)
         if not missing:
@@ -69,14 +69,14 @@ def collect(
             _remove_temporary(folder, config, lock, len(ranges))
             if not config.merge.keep_temporary:
                 with lock.kept_by_thread():
-                    pack_batch(folder, _files_of_ended(folder, len(ranges)))
+                    pack_batch(folder, _files_of_ended_nodes(folder, len(ranges)))
         return Result.read(folder.path), _set_apart(folder) if missing else []
 
 
 def _unpack(folder: RunDirectory, done: Sequence[int], keep: Callable[[], None]) -> None:
-    """Has files of units where they were written. A node that is done may be packing them: while
-    the lock of the whole job is held, or its outputs are made in parts, no other one begins to.
-    `keep`: called all the time."""
+    """Unpacks the files of units into their original places. A finished node may still be packing
+    them; no other node starts packing while the lock of the whole job is held, or its outputs are
+    made in parts. `keep`: called repeatedly meanwhile."""
     until_s = time.monotonic() + _MOST_PACKING_S
     for number in done:
         node = folder.node(number)
@@ -87,9 +87,9 @@ def _unpack(folder: RunDirectory, done: Sequence[int], keep: Callable[[], None])
         keep()
 
 
-def _files_of_ended(folder: RunDirectory, n_nodes: int) -> Iterator[Path]:
-    """Files in `batch/` of nodes whose processes have ended, which write none any more; those of
-    the batch system, which are named by its own numbers, where all have."""
+def _files_of_ended_nodes(folder: RunDirectory, n_nodes: int) -> Iterator[Path]:
+    """Files in `batch/` of nodes whose processes have ended and write no more; also the batch
+    system's files, named by its own numbers, once all nodes have ended."""
     ended = [n for n in range(n_nodes) if read_course(folder, n).last_code is not None]
     for number in ended:
         yield from (folder.node_part(number), folder.node_ends(number), folder.batch_log(number))
@@ -98,7 +98,7 @@ def _files_of_ended(folder: RunDirectory, n_nodes: int) -> Iterator[Path]:
 
 
 def _set_apart(folder: RunDirectory) -> list[Path]:
-    """What is not whole is under no name of something that is."""
+    """Keeps incomplete outputs away from the names of complete ones."""
     with output_errors(folder.partial_output):
         folder.output.rename(folder.partial_output)
         folder.output.mkdir()
@@ -106,7 +106,7 @@ def _set_apart(folder: RunDirectory) -> list[Path]:
 
 
 def collect_part(path: Path, number: int, n_parts: int) -> None:
-    """Makes one of so many parts of the outputs, in `batch/merge/`: `collect` joins them. Raises
+    """Makes one of `n_parts` parts of the outputs in `batch/merge/`, for `collect` to join. Raises
     ConfigError, or JobError if nodes are missing."""
     folder, ranges = find_nodes(path, "collect")
     check_owner(folder.path)
@@ -123,7 +123,7 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
         )
     commits = read_commits(folder)
     if missing := _missing(ranges, commits):
-        raise JobError(_words(folder, missing, len(ranges)))
+        raise JobError(_describe_missing(folder, missing, len(ranges)))
     if not folder.is_finished():
         with output_errors(folder.output_cuts):
             folder.output_cuts.parent.mkdir(exist_ok=True)
@@ -140,17 +140,18 @@ def _stage_out(folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bo
 
 
 def _missing(ranges: NodeRanges, commits: Sequence[Commit]) -> dict[int, int]:
-    """Units that are missing, by node that misses some."""
+    """Number of missing units, by incomplete node."""
     left = {n: ranges.n_units(n) for n in range(len(ranges))}
     for commit in commits:
         left[ranges.node_of(commit.unit)] -= commit.n_units
     return {n: n_left for n, n_left in left.items() if n_left > 0}
 
 
-def _of_made_outputs(
+def _commits_of_made_outputs(
     folder: RunDirectory, commits: Sequence[Commit], missing: dict[int, int]
 ) -> list[Commit]:
-    """Commits of nodes that have made their parts of the outputs; others are missing as well."""
+    """Commits of nodes that have made their parts of the outputs; adds the other nodes to
+    `missing`."""
     ordered = sorted(commits, key=lambda commit: commit.unit)
     found: list[Commit] = []
     for number, made, own in outputs_of_nodes(folder, ordered):
@@ -163,7 +164,7 @@ def _of_made_outputs(
     return found
 
 
-def _words(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
+def _describe_missing(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
     shown = [
         f"node {n}: {f'{left:,} units' if left else 'its outputs'}"
         for n, left in list(missing.items())[:_SHOWN]
@@ -199,13 +200,13 @@ def _merge(
                 tick_also=lock.keep,
             )  # fmt: skip
     except DamagedFilesError as error:
-        remedy = f"forkrun resubmit {folder.quoted} processes what is missing"
+        remedy = f"forkrun resubmit {folder.quoted} processes the missing units"
         raise DamagedFilesError(f"{error}\n{remedy}") from None
     _report(folder, lock, timeline, plan, commits, is_whole=is_whole)
 
 
 def _report_again(folder: RunDirectory, config: JobConfig, lock: RunLock) -> None:
-    """Reports a merge whose process was killed when it had just merged."""
+    """Reports a merge whose process was killed right after merging."""
     timeline = Timeline(folder.path)
     end_merge(folder, config, timeline)
     _report(folder, lock, timeline, read_plan(folder), read_commits(folder), is_whole=True)
@@ -220,7 +221,7 @@ def _report(
     *,
     is_whole: bool,
 ) -> None:
-    for text in words_of_new_code(folder, commits):
+    for text in new_code_warnings(folder, commits):
         timeline.record("warning", pid=os.getpid(), text=text)
     outcome = "ok" if is_whole else "collected in part"
     timeline.record("job_end", pid=os.getpid(), outcome=outcome, unfinished=not is_whole)

@@ -8,20 +8,21 @@ from collections.abc import Iterable, Mapping
 
 
 def variables(values: Mapping[str, str]) -> dict[str, str]:
-    """What the environment of a command has for its places: each value, and the same as a shell
-    reads it."""
+    """Environment variables for the placeholders of a command: each value, plain and quoted for a
+    shell."""
     plain = {_variable(name): value for name, value in values.items()}
     return {**plain, **{f"{name}_QUOTED": shlex.quote(value) for name, value in plain.items()}}
 
 
 def filled(command: str, values: Mapping[str, str]) -> str:
-    """The command as a user would type it, to be shown: all places at once, quoted."""
+    """The command as a user would type it, for messages: all placeholders filled, quoted."""
     return _places(values).sub(lambda place: shlex.quote(values[place[1]]), command)
 
 
 def with_variables(command: str, names: Iterable[str]) -> str:
-    """The command with variables in all places, so that nothing in a value becomes code. Within
-    quotes another shell may read it once more, `ssh host 'cp {source} …'`: there it is quoted."""
+    """The command with variables for all placeholders, so that no value becomes code. Within
+    quotes, where another shell may read it again (`ssh host 'cp {source} …'`), the quoted value is
+    used."""
     pieces = _places(names).split(command)
     line, quotes = pieces[0], Quotes()
     quotes.read(line)
@@ -40,20 +41,20 @@ def _places(names: Iterable[str]) -> re.Pattern[str]:
 
 
 class Quotes:
-    """Which quotes of bash are open. `$(…)` within quotes begins without any."""
+    """The quotes of bash that are open. `$(…)` within quotes begins without any."""
 
     def __init__(self) -> None:
         self._open = [""]
 
     def around(self, variable: str) -> str:
-        """The variable as one word, or as a part of the text that is open."""
+        """The variable as one word, or as a part of the quoted text."""
         if not self._open[-1]:
             return f'"${{{variable}}}"'
         quoted = f"${{{variable}_QUOTED}}"
         return quoted if self._open[-1] == '"' else f"'\"{quoted}\"'"
 
     def read(self, text: str) -> None:
-        """Goes on with the text behind."""
+        """Reads the next part of the text."""
         for token in re.findall(r"\\.|\$\(|[\"'()]", text, re.DOTALL):
             self._take(token)
 

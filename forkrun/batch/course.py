@@ -1,5 +1,5 @@
-"""What has happened to nodes: what was submitted, when their parents began, how they ended. Lines
-of JSON, each appended by one write."""
+"""History of nodes: submissions, when their parents began, and how they ended. Lines of JSON, each
+appended by one write."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from forkrun.rundir.packed_batch import read_batch
 
 
 class NodeJobs(Struct, frozen=True):
-    """Jobs that were given to a batch system together. `name`: of them, there; `problem`: why they
-    were refused; `time_limit_s`, `memory_bytes`: of each, None: as the batch system gives;
-    `n_merge_parts`: jobs that make parts of the outputs before the merge joins them, 0: it makes
-    all itself."""
+    """Jobs submitted together. `name`: their name in the batch system; `problem`: why they were
+    refused; `time_limit_s`, `memory_bytes`: of each job, None: the batch system's default;
+    `n_merge_parts`: jobs that make parts of the outputs before the merge, 0: the merge makes
+    everything."""
 
     number: int
     on: str
@@ -36,8 +36,8 @@ class NodeJobs(Struct, frozen=True):
 
 
 def read_submissions(folder: RunDirectory) -> list[NodeJobs]:
-    """All of them, in order. One that was not answered counts as accepted; a line that is damaged
-    is none."""
+    """All submissions, in order. One without an answer counts as accepted; damaged lines are
+    skipped."""
     known: dict[Any, dict[str, Any]] = {}
     for line in read_json_lines(folder.submissions, []):
         number = line.get("number")
@@ -56,27 +56,27 @@ def _is_of_form(line: dict[str, Any], form: Any) -> bool:
 
 
 def accepted_submissions(folder: RunDirectory) -> list[NodeJobs]:
-    """Those that were not refused."""
+    """Submissions that were not refused."""
     return [submission for submission in read_submissions(folder) if not submission.problem]
 
 
 def note_submission(folder: RunDirectory, submission: NodeJobs) -> None:
-    """Notes what is about to be submitted."""
+    """Records a submission that is about to be made."""
     _append(folder.submissions, asdict(submission), folder)
 
 
 def note_refusal(folder: RunDirectory, submission: NodeJobs, problem: str) -> None:
-    """Notes that none of these jobs exists."""
+    """Records that none of these jobs exists."""
     _append(folder.submissions, {"number": submission.number, "problem": problem}, folder)
 
 
 def note_kill(folder: RunDirectory, nodes: Sequence[int]) -> None:
-    """Notes that these nodes are asked to end."""
+    """Records that these nodes are asked to stop."""
     _append(folder.kills, {"time_s": time.time(), "nodes": list(nodes)}, folder)
 
 
 def read_kills(folder: RunDirectory) -> dict[int, float]:
-    """When nodes were asked to end for the last time [s since the epoch]."""
+    """Time of the last request to stop, by node [s since the epoch]."""
     lines = [each for each in read_json_lines(folder.kills, []) if _is_of_form(each, _Kill)]
     return {int(node): float(line["time_s"]) for line in lines for node in line["nodes"]}
 
@@ -92,7 +92,7 @@ class _Kill(Struct, frozen=True):
 
 
 class _Session(Struct, frozen=True):
-    """A line when the parent of a node has begun, or ended."""
+    """A line about the start or the end of a node's parent."""
 
     time_s: float
     event: str
@@ -104,7 +104,7 @@ class _Session(Struct, frozen=True):
 
 class NodeCourse(Struct, frozen=True):
     """`starts`: when its parents began [s since the epoch]; `n_units`: committed by then; `codes`:
-    exit codes by the place of the start, None of one that did not say how it ended; `host`, `job`:
+    exit codes in the order of `starts`, None where a parent did not report its end; `host`, `job`:
     of the last."""
 
     starts: tuple[float, ...] = ()
@@ -115,12 +115,12 @@ class NodeCourse(Struct, frozen=True):
 
     @property
     def last_code(self) -> int | None:
-        """Exit code of the last parent; None if it is at work, or died without a word."""
+        """Exit code of the last parent; None if it is running, or died without reporting."""
         return self.codes[-1] if self.codes else None
 
 
 def note_start(folder: RunDirectory, number: int, n_units: int, host: str, job: str) -> None:
-    """Notes that a parent begins, with so many units committed before."""
+    """Records the start of a parent, with the number of units committed before."""
     place = folder.node_ends(number)
     if not place.exists():
         with suppress(FileNotFoundError):
@@ -130,13 +130,13 @@ def note_start(folder: RunDirectory, number: int, n_units: int, host: str, job: 
 
 
 def note_end(folder: RunDirectory, number: int, code: int) -> None:
-    """Notes how a parent ended, as scripts of nodes do."""
+    """Records how a parent ended, as scripts of nodes do."""
     line = {"event": "end", "time_s": time.time(), "code": code}
     _append(folder.node_ends(number), line, folder)
 
 
 def read_course(folder: RunDirectory, number: int) -> NodeCourse:
-    """What has happened to a node; lines that are damaged tell nothing."""
+    """History of a node; damaged lines are skipped."""
     starts: list[dict[str, Any]] = []
     codes: list[int | None] = []
     for line in read_json_lines(folder.node_ends(number), [], read_batch):

@@ -1,5 +1,5 @@
-"""Nodes as tasks of a Dask cluster: each runs a parent on the worker's machine, in a clean process
-of its own."""
+"""Nodes as tasks of a Dask cluster: each runs a parent on the worker's machine, in its own clean
+process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LOOK_EVERY_S = 0.5
 
 
 class Client(Protocol):
-    """What is used of a `distributed.Client`. `status`: "running", "connecting" or "closed"."""
+    """The used part of a `distributed.Client`. `status`: "running", "connecting" or "closed"."""
 
     status: str
 
@@ -39,24 +39,24 @@ class Client(Protocol):
         """A future."""
 
     def scheduler_info(self) -> dict[str, Any]:
-        """Among it the workers."""
+        """Description of the cluster, including its workers."""
 
 
 def run_on_cluster(
     config: JobConfig, client: Client, path: Path, n_nodes: int | None, quiet: bool
 ) -> Result:
-    """The whole job, with a task for each node: as many as the cluster has workers, if no number
-    is given. What an earlier call has left is resumed. Raises the errors of the commands."""
+    """Runs the whole job with a task for each node: by default one for each worker of the cluster.
+    Resumes an interrupted earlier call. Raises the errors of the commands."""
     folder = RunDirectory(path.absolute())
     if not is_on_nodes(folder):
         n_nodes = n_nodes or max(len(client.scheduler_info()["workers"]), 1)
-        _submit_nothing(config, folder, n_nodes)
+        _prepare_nodes(config, folder, n_nodes)
     _run_nodes(folder, client, config.batch.retries, quiet)
     run_command("collect", str(folder.path), "--quiet")
     return Result.read(folder.path)
 
 
-def _submit_nothing(config: JobConfig, folder: RunDirectory, n_nodes: int) -> None:
+def _prepare_nodes(config: JobConfig, folder: RunDirectory, n_nodes: int) -> None:
     """Prepares the nodes' parts of the plan."""
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
         file = Path(scratch, "config.json")
@@ -66,12 +66,12 @@ def _submit_nothing(config: JobConfig, folder: RunDirectory, n_nodes: int) -> No
 
 
 def _run_nodes(folder: RunDirectory, client: Client, retries: int, quiet: bool) -> None:
-    """Until all are done. Raises JobError if one fails again and again, BatchError if the scheduler
-    is lost."""
+    """Runs until all nodes are done. Raises JobError if one fails repeatedly, BatchError if the
+    scheduler is lost."""
     nodes = _Nodes(folder, client, retries)
     progress = make_progress(nodes.n_events_planned, "events", quiet)
     try:
-        while nodes.are_left():
+        while nodes.has_unfinished():
             nodes.begin()
             time.sleep(_LOOK_EVERY_S)
             progress.update(nodes.n_events())
@@ -81,8 +81,8 @@ def _run_nodes(folder: RunDirectory, client: Client, retries: int, quiet: bool) 
 
 
 class _Nodes:
-    """Nodes that are not done, and their tasks. One that fails, or whose worker is lost, is tried
-    again: so many times without a commit in between."""
+    """Unfinished nodes and their tasks. A node that fails, or whose worker is lost, is tried again,
+    up to `retries` times without a commit in between."""
 
     def __init__(self, folder: RunDirectory, client: Client, retries: int) -> None:
         self._folder, self._client, self._retries = folder, client, retries
@@ -97,8 +97,8 @@ class _Nodes:
         """Events planned for all nodes."""
         return sum(self._ranges.n_events)
 
-    def are_left(self) -> bool:
-        """Whether some are not done. Those are at work that an earlier call has begun."""
+    def has_unfinished(self) -> bool:
+        """Whether some nodes are unfinished, including those that an earlier call has started."""
         known = KnownProgress(self._folder)
         for number in self._left - self._tasks.keys():
             is_done = known.read(number, 0.0).n_units >= self._ranges.n_units(number)
@@ -122,7 +122,7 @@ class _Nodes:
                 self._tasks[number] = _task(self._client, self._folder, number)
 
     def end(self) -> None:
-        """Looks at the tasks that have ended. Raises JobError."""
+        """Checks the tasks that have ended. Raises JobError."""
         for number in [n for n, task in self._tasks.items() if task.done()]:
             task = self._tasks.pop(number)
             if not task.cancelled() and (problem := _problem(task)) is not None:
@@ -153,7 +153,7 @@ def _task(client: Client, folder: RunDirectory, number: int) -> Any:
 
 
 def _problem(task: Any) -> str | None:
-    """Why a task has to be done again; None if its node is done."""
+    """Why a task must be repeated; None if its node is done."""
     error = task.exception()
     if error is not None:
         return f"{type(error).__name__}: {error}"
@@ -162,8 +162,8 @@ def _problem(task: Any) -> str | None:
 
 
 def run_node_here(path: str, number: int) -> tuple[int, str]:
-    """What a worker does: exit code of a node's parent, and its error. The parent is asked to end
-    when the worker dies."""
+    """Runs a node's parent on a worker; returns its exit code and error. The parent is asked to
+    stop when the worker dies."""
     folder = RunDirectory(Path(path))
     command = [sys.executable, "-P", "-m", "forkrun", "node", path, str(number), "--quiet"]
     log = folder.batch_log(number)

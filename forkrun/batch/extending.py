@@ -1,4 +1,4 @@
-"""More input for a job on many nodes: new files go to new nodes, behind those that were planned."""
+"""More input for a job on many nodes: new files go to new nodes, after the planned ones."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _ELSEWHERE = "submit the whole input to another folder"
 def extend_nodes(
     folder: RunDirectory, ranges: NodeRanges, given: JobConfig, split: Split | None
 ) -> tuple[JobConfig, range]:
-    """Plans the files of `given` that the job does not have yet, under the lock of its run
-    directory; returns its configuration and the numbers of the new nodes. Raises ConfigError,
-    InputError or OutputError; the job then is as it was."""
+    """Plans the files of `given` that are new to the job, under the lock of its run directory;
+    returns its configuration and the numbers of the new nodes. Raises ConfigError, InputError or
+    OutputError, and leaves the job unchanged."""
     config = read_config(folder.config)
     given = with_ids_of(given, config)
     _check_fragments(folder, config)
@@ -72,7 +72,7 @@ def _check_fragments(folder: RunDirectory, config: JobConfig) -> None:
 
 
 def _check_same(config: JobConfig, given: JobConfig) -> None:
-    """Raises ConfigError unless only files were added; to friends, behind those that they have."""
+    """Raises ConfigError unless only files were added; those of friends come last."""
     check_unchanged(config, given, "submit --extend: only the input may grow")
     for number, (old, new) in enumerate(
         zip(config.source.friends, given.source.friends, strict=True)
@@ -80,16 +80,17 @@ def _check_same(config: JobConfig, given: JobConfig) -> None:
         if new.files[: len(old.files)] != old.files:
             raise ConfigError(
                 f"submit --extend: source.friends[{number}].files: the job has"
-                f" {', '.join(old.files) or 'none'}; name more files behind these"
+                f" {', '.join(old.files) or 'none'}; name more files after these"
             )
     if given.source.skip_events or given.source.max_events is not None:
-        raise ConfigError("submit --extend: source.skip_events and max_events are of a fixed input")
+        raise ConfigError(
+            "submit --extend: source.skip_events and max_events are for a fixed input only"
+        )
 
 
 def _new_files(plan: Plan, given: JobConfig) -> list[str]:
-    """Files of `given` that the job does not have yet. Remote ones may have other URLs now: a file
-    is its UUID and size. Raises ConfigError if a file that the job has is missing, or there by two
-    URLs."""
+    """Files of `given` that are new to the job. Remote ones may have moved: a file is identified by
+    its UUID and size. Raises ConfigError if a file of the job is missing, or given by two URLs."""
     named = input_files(given.source)
     new = [file for file in named if file not in plan.files]
     lost = set(plan.files) - set(named)
@@ -97,7 +98,8 @@ def _new_files(plan: Plan, given: JobConfig) -> list[str]:
     for url, before in moved.items():
         if before not in lost:
             raise ConfigError(
-                f"submit --extend: {url} is a file that the job has, by another URL; name it once"
+                f"submit --extend: {url} is another URL of a file that the job has already; name "
+                "it once"
             )
         lost.remove(before)
     if lost:
@@ -106,7 +108,7 @@ def _new_files(plan: Plan, given: JobConfig) -> list[str]:
 
 
 def _by_other_urls(plan: Plan, new: Sequence[str], given: JobConfig) -> dict[str, str]:
-    """By its URL now, the URL that a file had when it was planned."""
+    """Planned URL of each file that has moved, by its present URL."""
     planned = zip(plan.files, plan.identities, strict=True)
     before = {identity[:2]: file for file, identity in planned if is_url(file)}
     urls = [file for file in new if is_url(file)]
@@ -128,7 +130,7 @@ def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
 
 
 def _described(config: JobConfig) -> dict[str, Any]:
-    """Without what code is: the fingerprint says which of it has changed."""
+    """Description without code, whose changes the fingerprint tells."""
     without: Any = {**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}}
     raw: dict[str, Any] = config.model_dump(mode="json", exclude=without)
     raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
@@ -139,8 +141,8 @@ def _described(config: JobConfig) -> dict[str, Any]:
 
 
 def _as_given(config: JobConfig, given: JobConfig) -> JobConfig:
-    """With the datasets and friends that are given now, which may have more files, and the modules
-    with what a program in Python has of them."""
+    """The job's configuration with the datasets and friends given now, which may have more files,
+    and with the modules of the present program."""
     source = config.source.model_copy(update={"friends": given.source.friends})
     now = {"source": source, "datasets": given.datasets, "modules": given.modules}
     return config.model_copy(update=now)
@@ -153,25 +155,25 @@ def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> Non
             if friend_name(friend) not in before["input"]:
                 raise ConfigError(
                     f"submit --extend: {friend.path} would be a friend of {file.path}, which has"
-                    " another one; name new files of friends behind those that were there, in the"
+                    " another one; name new files of friends after the old ones, in the"
                     " order of the input, or submit to another folder"
                 )
 
 
 def _check_found(folder: RunDirectory, job: NodesJob, known: FoundOut) -> None:
-    """Raises ConfigError if with the new files events would be others than nodes have made."""
+    """Raises ConfigError if the new files would change events that nodes have already made."""
     remedy = _ELSEWHERE
     if changed := changed_outputs(folder, job.job):
         raise ConfigError(
             f"submit --extend: with the branches of the new files {', '.join(changed[:5])} would"
-            f" have other columns than nodes have made already; {remedy}"
+            f" have columns that differ from those already made; {remedy}"
         )
     now = job.job.schedule.found.sums_of_weights
     others = [name for name, total in now.items() if total != known.sums_of_weights.get(name)]
     if others:
         raise ConfigError(
             f"submit --extend: the new files change the sum of weights of {', '.join(others)}, with"
-            f" which nodes have made lumi_weight already; {remedy}, or give sum_of_weights of"
+            f" which nodes have already made lumi_weight; {remedy}, or give sum_of_weights of"
             " such a dataset from the beginning"
         )
 
@@ -184,7 +186,7 @@ def _extended(
     split: Split | None,
     known: FoundOut,
 ) -> NodesJob:
-    """`config`: with the files that the job has."""
+    """`config`: with the files that the job has already."""
     held = dict.fromkeys(plan.files)
     more_config, whole_config = (_with_files(config, files) for files in (new, [*held, *new]))
     (_, index), order = index_input(whole_config), EventOrder(plan.order)
@@ -192,32 +194,32 @@ def _extended(
     whole = PlannedJob.of(in_order(whole_config, order), index, time.time(), is_on_nodes=True)
     joined = extended(plan, more, whole.plan)
     if joined is None:
-        why = _why_not_behind(plan, more, whole.plan)
+        why = _obstacle_to_append(plan, more, whole.plan)
         raise ConfigError(f"submit --extend: {why}; {_ELSEWHERE}")
     _check_datasets(config, plan, joined)
     planned = replace(whole, config=whole_config, plan=joined, may_reorder=False)
     of_modules = replace(known, branches=None, sums_of_weights={})
     job = planned.prepared(planned.conditions(), of_modules)
     n_before = len(plan.units)
-    n_nodes = (split or _as_before(ranges)).count(more.n_events)
+    n_nodes = (split or _same_split(ranges)).count(more.n_events)
     borders = [n_before + place for place in node_borders(more.units, n_nodes)]
     return NodesJob(job, [*ranges.first_unit[:-1], *borders], index, len(plan.files))
 
 
-def _why_not_behind(plan: Plan, more: Plan, whole: Plan) -> str:
+def _obstacle_to_append(plan: Plan, more: Plan, whole: Plan) -> str:
     if plan.n_events + more.n_events != whole.n_events:
-        return "events of the new files are in the files before as well, and are to be dropped"
+        return "events of the new files are in the files before as well, and would be dropped"
     if whole.order == EventOrder.SORTED:
         return 'source.order = "sorted" puts events of the new files before others'
     return (
-        "a lumi of the new files is in the files before as well, so that its events would come"
-        " elsewhere"
+        "a lumi of the new files is in the files before as well, so its events would change their "
+        "place"
     )
 
 
 def _check_datasets(config: JobConfig, plan: Plan, joined: Plan) -> None:
-    """Raises ConfigError if files that the job has are of another dataset now, or if events of one
-    would come behind those of others where these are together."""
+    """Raises ConfigError if a file of the job has another dataset now, or if events of one dataset
+    would come after those of another in a common output."""
     if joined.datasets[: len(plan.datasets)] != plan.datasets:
         raise ConfigError(
             f"submit --extend: files that the job has are of other datasets now; {_ELSEWHERE}"
@@ -228,14 +230,14 @@ def _check_datasets(config: JobConfig, plan: Plan, joined: Plan) -> None:
     if together and first < last:
         names = [dataset.name for dataset in config.datasets]
         raise ConfigError(
-            f'submit --extend: output "{together[0]}" has datasets together, and events of the new'
-            f' files of "{names[first]}" would come behind those of "{names[last]}";'
+            f'submit --extend: output "{together[0]}" has several datasets, and events of the new'
+            f' files of "{names[first]}" would come after those of "{names[last]}";'
             f' {_ELSEWHERE}, or another time with datasets = "{APART}" of such an output'
         )
 
 
-def _as_before(ranges: NodeRanges) -> Split:
-    """Nodes with as many events as those that there are."""
+def _same_split(ranges: NodeRanges) -> Split:
+    """Split into nodes with as many events as the present ones."""
     return Split(events_per_node=max(ceil(sum(ranges.n_events) / max(len(ranges), 1)), 1))
 
 
@@ -246,7 +248,7 @@ def _with_files(config: JobConfig, files: Sequence[str]) -> JobConfig:
 
 
 def _write(folder: RunDirectory, job: NodesJob, n_before: int) -> None:
-    """The nodes' ranges last: what is written before them is not used without them."""
+    """Writes the nodes' ranges last: nothing else is used without them."""
     remove(folder.merge_summary)
     write_parts(folder, job, range(n_before, len(job.ranges)))
     write_found(folder, job.job)

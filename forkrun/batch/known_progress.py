@@ -1,4 +1,4 @@
-"""How far nodes are, read anew only where a ledger has grown since the last look."""
+"""Progress of nodes, read again only where a ledger has grown since the last time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _FORM = 1
 
 
 class KnownProgress:
-    """What the last look at a run directory found. It is kept there, where that is allowed, and
-    nothing depends on it but time."""
+    """Progress found the last time, cached in the run directory where it is writable. Only saves
+    time."""
 
     def __init__(self, folder: RunDirectory) -> None:
         self._folder = folder
@@ -30,7 +30,7 @@ class KnownProgress:
         self._has_changed = False
 
     def read(self, number: int, since_s: float) -> RunProgress:
-        """As `read_progress` of a node."""
+        """Progress of a node, like `read_progress`."""
         node = self._folder.node(number)
         state = [since_s, *_sizes(node)]
         known = self._known.get(node.path.name)
@@ -44,7 +44,7 @@ class KnownProgress:
         return progress
 
     def keep(self) -> None:
-        """For the next look."""
+        """Keeps it for the next time."""
         if self._has_changed:
             data = json.dumps({"form": _FORM, "nodes": self._known}, separators=(",", ":"))
             with suppress(OutputError):

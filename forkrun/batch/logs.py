@@ -1,4 +1,4 @@
-"""What the processes of a node said."""
+"""Logs of nodes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SCANCELLED = "slurm: the job was cancelled"
 _MARK = "--- forkrun: submission "
 _HELD = "012"
 _ENDS_OF_HTCONDOR = ("007 ", "009 ", "012 ", "021 ", "022 ", "024 ")
-"""Its log's events: shadow exception, removed, held, remote error, disconnected, lost."""
+"""Events in HTCondor's log: shadow exception, removed, held, remote error, disconnected, lost."""
 
 
-def mark_of(submission: NodeJobs) -> str:
-    """The line with which a node's log begins to be of a submission."""
+def submission_mark(submission: NodeJobs) -> str:
+    """Line of a node's log at which a submission begins."""
     return f"{_MARK}{submission.number}"
 
 
-def logs_of(folder: RunDirectory, number: int, submission: NodeJobs | None) -> list[Path]:
-    """Logs of a node that exist: its own, then that of the batch system for this job of it."""
+def existing_logs(folder: RunDirectory, number: int, submission: NodeJobs | None) -> list[Path]:
+    """Existing logs of a node: its own, then the batch system's for this submission."""
     own = folder.batch_log(number)
     logs = find_in_batch(own.parent, own.name)
     if submission and number in submission.nodes:
@@ -48,7 +48,7 @@ def _last(log: Path, submission: NodeJobs | None, n_lines: int) -> list[str]:
     """Last lines of the last process of this submission."""
     lines = tail(log, _MOST_LINES)
     marks = [number for number, line in enumerate(lines) if line.startswith(_MARK)]
-    if marks and (submission is None or lines[marks[-1]] == mark_of(submission)):
+    if marks and (submission is None or lines[marks[-1]] == submission_mark(submission)):
         lines = lines[marks[-1] + 1 :]
     elif marks:
         lines = []
@@ -58,9 +58,9 @@ def _last(log: Path, submission: NodeJobs | None, n_lines: int) -> list[str]:
 def last_words(
     folder: RunDirectory, number: int, submission: NodeJobs | None, *, errors_alone: bool = False
 ) -> str:
-    """Why a node failed, as its last error or the batch system says, or else its last line; "" if
-    nobody does. `errors_alone`: what it has printed while it worked is no reason."""
-    for log in reversed(logs_of(folder, number, submission)):
+    """Why a node failed: its last error, the batch system's reason, or its last line; "" if there
+    is none. `errors_alone`: does not take its last line for a reason."""
+    for log in reversed(existing_logs(folder, number, submission)):
         lines = [line for line in _last(log, submission, 50) if line.strip()]
         if log.name.startswith("htcondor-"):
             lines = errors = _ends(lines)
@@ -72,8 +72,8 @@ def last_words(
 
 
 def _ends(lines: Sequence[str]) -> list[str]:
-    """What HTCondor's log says of how a job ended, and why: `009 (…) DATE TIME TEXT`, then lines
-    that begin with a tab. A job that was held is removed: why it was held is the reason."""
+    """Ends of a job and their reasons in HTCondor's log: `009 (…) DATE TIME TEXT`, then lines that
+    begin with a tab. A held job is removed later: the reason is that for holding it."""
     ends: dict[str, str] = {}
     for number, line in enumerate(lines):
         if line.startswith(_ENDS_OF_HTCONDOR):
@@ -85,7 +85,7 @@ def _ends(lines: Sequence[str]) -> list[str]:
 
 
 def error_of_merge(folder: RunDirectory) -> str:
-    """The error of the last job that merged, or what it said last; "" if it said nothing."""
+    """Error of the last merge job, or its last line; "" if its log is empty."""
     if not folder.merge_log.exists():
         return ""
     lines = [line for line in tail(folder.merge_log, 50) if line.strip()]
@@ -93,7 +93,7 @@ def error_of_merge(folder: RunDirectory) -> str:
     return (errors or lines)[-1].removeprefix("forkrun: ") if lines else ""
 
 
-def speaks_of_memory(folder: RunDirectory, number: int, submission: NodeJobs | None) -> bool:
-    """Whether a log says that memory was exceeded."""
-    logs = logs_of(folder, number, submission)
+def reports_exceeded_memory(folder: RunDirectory, number: int, submission: NodeJobs | None) -> bool:
+    """Whether a log reports exceeded memory."""
+    logs = existing_logs(folder, number, submission)
     return any(_OUT_OF_MEMORY.search(line) for log in logs for line in _last(log, submission, 20))

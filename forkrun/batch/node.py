@@ -1,5 +1,5 @@
-"""Runs one node's part of a job: a parent as of any other job, with a merge if nodes make their
-parts of the outputs."""
+"""Runs one node's part of a job: a parent like any other, with a merge if nodes make their parts of
+the outputs."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from forkrun.rundir.progress import read_progress
 from forkrun.rundir.start import check_owner
 
 _WAIT_FOR_LOCK_S = 150.0
-"""A little longer than the lock of a parent counts that died on another machine."""
+"""Slightly longer than the lock time-out of a parent on another host."""
 _NO_PROGRESS = 3
-"""Times that a node may run out of time without a commit."""
+"""How often a node may run out of time without a commit."""
 
 
 def run_node(
@@ -56,9 +56,9 @@ def run_node(
     scratch: str | None = None,
     quiet: bool = False,
 ) -> None:
-    """Processes what is left of a node's units. Raises OutOfTimeError if the time is over, or when
-    the batch system ends the job by SIGTERM: then it is to be started again. `scratch`: a folder
-    of this machine to work in."""
+    """Processes the remaining units of a node. Raises OutOfTimeError if the time is over, or when
+    the batch system ends the job by SIGTERM: the node must be started again. `scratch`: local
+    folder to work in."""
     end_s = None if time_left_s is None else time.monotonic() + time_left_s
     folder, ranges = find_nodes(path, "node", number)
     check_owner(folder.path)
@@ -81,9 +81,9 @@ def run_node(
                     config, own.path, quiet=quiet, plots=False, part=part, whole=folder,
                     submitted=submitted,
                 )  # fmt: skip
-            with suppress(ForkrunError):  # they only save the merge time, which finds the reason
+            with suppress(ForkrunError):  # the merge reports the reason
                 write_node_sums(own, read_ledgers(own.ledger))
-        with suppress(ForkrunError, OSError):  # it only saves files
+        with suppress(ForkrunError, OSError):  # Packing only reduces the number of files.
             _pack(folder, node, ranges.n_units(number))
     except StoppedError as error:
         if error.signal_number != signal.SIGTERM:
@@ -92,21 +92,23 @@ def run_node(
 
 
 def _is_done(node: RunDirectory, n_units: int) -> bool:
-    """Whether a node has made its outputs, of all its units: what describes its run is packed."""
+    """Whether a node has made its outputs from all its units: the description of its run is
+    packed."""
     commits = read_ledgers(node.ledger)
     return has_outputs_of(node, commits) and sum(c.n_units for c in commits) >= n_units
 
 
 def _unpack(node: RunDirectory) -> None:
-    """Unpacks the units of a node that was done, and is asked to work again."""
+    """Unpacks the units of a finished node that must work again."""
     if node.packed_units.exists():
         with opened_to_begin(node):
             unpack_units(node)
 
 
 def _pack(folder: RunDirectory, node: RunDirectory, n_units: int) -> None:
-    """Packs the files of a node that is done; those of its units not while they are collected, all
-    or in parts: who does that says so first, then waits for nodes that hold their locks."""
+    """Packs the files of a finished node; those of its units only while nothing collects them, as a
+    whole or in parts: a collector announces itself first, then waits for nodes that hold their
+    locks."""
     with opened_to_begin(node):
         if read_progress(node).n_units >= n_units:
             pack_records(node)
@@ -118,7 +120,7 @@ def _pack(folder: RunDirectory, node: RunDirectory, n_units: int) -> None:
 def _place(
     folder: RunDirectory, node: RunDirectory, part: Part, scratch: str | None
 ) -> Iterator[tuple[RunDirectory, Part]]:
-    """Where a node works, and its part of the plan with the input that was copied there."""
+    """Run directory in which a node works, and its part of the plan, with input copied there."""
     if scratch is None:
         yield node, part
         return
@@ -128,7 +130,8 @@ def _place(
 
 
 def _staged(command: str, part: Part, own: RunDirectory) -> Part:
-    """With copies of its input. Raises OutOfTimeError if the node is evicted meanwhile."""
+    """The part of the plan with copies of its input. Raises OutOfTimeError if the node is evicted
+    meanwhile."""
 
     def end(*_: object) -> None:
         raise OutOfTimeError("evicted by the batch system while input was copied to scratch")
@@ -141,8 +144,8 @@ def _staged(command: str, part: Part, own: RunDirectory) -> Part:
 
 
 def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int | None) -> JobConfig:
-    """A node that makes its part of the outputs keeps what its units have written: it may have to
-    make them again."""
+    """Configuration of a node. One that makes its part of the outputs keeps the files of its units:
+    it may have to make the outputs again."""
     settings: list[tuple[str, object]] = [
         ("merge.enabled", are_outputs_on_nodes(folder)), ("merge.keep_temporary", True),
         ("merge.when_stopped", False),
@@ -167,22 +170,22 @@ def _note_start(folder: RunDirectory, number: int, node: RunDirectory) -> None:
     if _is_stuck(course, n_units):
         raise JobError(
             f"node {number} was out of time {_NO_PROGRESS} times without a commit: give it more"
-            f" time: forkrun resubmit {folder.quoted} --set batch.time=…, with shorter units"
-            " (forking.max_unit_events) if one takes that long"
+            f" time: forkrun resubmit {folder.quoted} --set batch.time=…, and shorter units "
+            "(forking.max_unit_events) if a unit takes longer"
         )
     job = os.environ.get("SLURM_JOB_ID", "")
     note_start(folder, number, n_units, socket.gethostname(), job)
 
 
 def _is_stuck(course: NodeCourse, n_units: int) -> bool:
-    """Whether the last parents were all out of time, and committed nothing."""
+    """Whether the last parents all ran out of time without a commit."""
     codes, before = course.codes[-_NO_PROGRESS:], course.n_units[-_NO_PROGRESS:]
     all_late = len(codes) == _NO_PROGRESS and set(codes) == {OutOfTimeError.exit_code}
     return all_late and {*before, n_units} == {n_units}
 
 
 def _wait_for_lock(node: RunDirectory) -> None:
-    """Waits for an earlier parent of this node, on a machine that was lost perhaps."""
+    """Waits for an earlier parent of this node, possibly on a lost machine."""
     until_s = time.monotonic() + _WAIT_FOR_LOCK_S
     while is_held(node.lock) and time.monotonic() < until_s:
         time.sleep(1.0)

@@ -1,4 +1,4 @@
-"""Prepares a job for many nodes: one plan, and a part of it for each node."""
+"""Prepares a job for many nodes: one plan with a part for each node."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ from forkrun.rundir.opening import opened_to_begin
 from forkrun.rundir.start import check_names, check_place, clear, write_config
 
 _UNITS_OF_NODE = 256
-"""Units of a node, about: 12 for each of 20 children. Lumis that are smaller are not joined."""
+"""Approximate units of a node: 12 for each of 20 children. Smaller lumis are not joined."""
 _MOST_NODES = 100_000
 
 
 class Split(Struct, frozen=True):
-    """How many nodes: a number, or what follows from the events of one."""
+    """Number of nodes, given or derived from the events per node."""
 
     n_nodes: int | None = None
     events_per_node: int | None = None
 
     def count(self, n_events: int) -> int:
-        """Nodes of a job of so many events."""
+        """Number of nodes for a job of `n_events`."""
         n = self.n_nodes or ceil(n_events / (self.events_per_node or max(n_events, 1))) or 1
         if n > _MOST_NODES:
-            raise ConfigError(f"submit: {n:,} nodes are more than {_MOST_NODES:,}; give each more")
+            raise ConfigError(
+                f"submit: {n:,} nodes are more than {_MOST_NODES:,}; give each node more events"
+            )
         return n
 
 
 class NodesJob(Struct, frozen=True):
-    """A job that was checked and planned for nodes. `borders` : first unit of each, and the end;
-    `index`: of all files of the input; `n_files_before`: those that the job had before it was
-    extended."""
+    """A job checked and planned for nodes. `borders`: first unit of each node, and the end;
+    `index`: of all input files; `n_files_before`: number of files before the job was extended."""
 
     job: PreparedJob
     borders: Sequence[int]
@@ -81,7 +82,7 @@ def _check_can_be_split(config: JobConfig) -> None:
             ' many nodes need "guided", the default'
         )
     if config.source.only:
-        problems.append("source.only: some events alone are a job for one node: forkrun run")
+        problems.append("source.only selects single events, a job for one node: forkrun run")
     if problems:
         raise ConfigError([f"submit: {problem}" for problem in problems])
 
@@ -92,7 +93,8 @@ def _n_events(config: JobConfig, index: Sequence[FileIndex]) -> int:
 
 
 def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
-    """Units that keep the children of each node busy, and children that fit its cores."""
+    """Configuration with units that keep the children of each node busy, and children that fit its
+    cores."""
     forking, batch = config.forking, config.batch
     most = max(ceil(n_events / (n_nodes * _UNITS_OF_NODE)), forking.min_unit_events or 1)
     threads, children = config.threads.per_child, forking.children
@@ -108,8 +110,8 @@ def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
 
 
 def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
-    """Begins the run directory, its fingerprint last, under its lock: what a submission that was
-    killed has left is removed. Raises OutputError if it has been begun."""
+    """Starts the run directory under its lock, fingerprint last; removes remains of a killed
+    submission. Raises OutputError if a run was started here."""
     with output_errors(folder.path):
         check_not_begun(folder)
         clear(folder)
@@ -122,8 +124,8 @@ def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
 
 
 def check_can_submit(folder: RunDirectory) -> None:
-    """Raises OutputError if no job can be submitted there, before the time that it takes to plan
-    one; a folder that is not there is not made."""
+    """Raises OutputError if no job can be submitted there, before the time for planning is spent;
+    does not create a missing folder."""
     check_names(folder)
     if folder.path.is_dir():
         with opened_to_begin(folder):
@@ -131,7 +133,7 @@ def check_can_submit(folder: RunDirectory) -> None:
 
 
 def check_not_begun(folder: RunDirectory) -> None:
-    """Raises OutputError if a run was begun here, or something else is here. Under the lock."""
+    """Raises OutputError if the folder holds a run or anything else. Called under the lock."""
     if is_on_nodes(folder):
         raise OutputError(
             f"{folder.path}: this job has been submitted already; forkrun status"
@@ -145,7 +147,7 @@ def check_not_begun(folder: RunDirectory) -> None:
 
 
 def write_parts(folder: RunDirectory, planned: NodesJob, numbers: range) -> None:
-    """Writes the parts of these nodes, which are the last ones."""
+    """Writes the parts of these nodes, the last ones of the job."""
     job, borders = planned.job, planned.borders[numbers.start :]
     first_file = planned.n_files_before if job.config.batch.are_outputs_on_nodes else None
     parts = parts_of(job.plan, job.input_lumis, borders, planned.index, first_file)

@@ -1,4 +1,4 @@
-"""Profiles of sites: what [batch] holds where a job says nothing, in a file of the user's."""
+"""Profiles of sites: defaults of [batch] in a file of the user."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def profiles_file() -> Path:
 
 
 def with_profile(config: JobConfig, name: str | None) -> JobConfig:
-    """The configuration with a profile's values where its own [batch] has none; the profile
-    `default`, if there is one, where none is named. Raises ConfigError."""
+    """The configuration with a profile's values as defaults of its own [batch]; without a name, the
+    profile `default`, if it exists. Raises ConfigError."""
     given = {**_values(name), **_own(config.batch)}
     return config.model_copy(update={"batch": BatchConfig.model_validate(given)})
 

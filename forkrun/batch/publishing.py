@@ -1,8 +1,7 @@
-"""Publishes what a node commits on its own disk: a process beside the parent copies it into the run
-directory on the shared file system. A file is copied under a temporary name, compared with its
-checksum and renamed; the ledger's line follows its files. So what others see is always whole.
-
-`python -m forkrun.batch.publishing LOCAL SHARED EVERY_S`; its input ends when the parent does."""
+"""Publishes the commits on a node's own disk: a separate process copies them into the run directory
+on the shared file system. A file is copied under a temporary name, compared with its checksum and
+renamed; the ledger's line follows its files. So others see only complete commits. `python -m
+forkrun.batch.publishing LOCAL SHARED EVERY_S`; its input ends with the parent."""
 
 from __future__ import annotations
 
@@ -25,12 +24,12 @@ from forkrun.rundir.ledger import Commit, CommittedFile
 from forkrun.rundir.lock import RunLock
 
 READY = "ready"
-"""What the process says when the node's files are there, and the node is its own."""
+"""Printed by the process once it has fetched the node's files and holds its lock."""
 PUBLISHER = "publisher.lock"
-"""In a node's folder on scratch: says that it is still published."""
+"""File in a node's folder on scratch, locked while it is being published."""
 _TURN_S = 0.5
 _TRIES, _WAIT_S = 3, 2.0
-"""A copy that fails is made again, somewhat later."""
+"""A failed copy is repeated somewhat later."""
 _APART = {"ledger", "units", "lock"}
 
 
@@ -43,7 +42,7 @@ class Publisher:
         self._is_described = False
 
     def fetch(self) -> None:
-        """Takes over what earlier parents have published."""
+        """Copies the published work of earlier parents."""
         with output_errors(self._local.path):
             if self._shared.fingerprint.exists():
                 ignored = shutil.ignore_patterns("lock", "*.part", self._shared.packed_units.name)
@@ -51,7 +50,7 @@ class Publisher:
         self._n_bytes = {file.name: file.stat().st_size for file in self._ledgers()}
 
     def publish(self) -> None:
-        """Everything that was committed since the last time. Raises OutputError."""
+        """Publishes all commits since the last call. Raises OutputError."""
         if not self._local.fingerprint.exists():
             return
         with output_errors(self._shared.path):
@@ -62,8 +61,8 @@ class Publisher:
                 self._publish_ledger(ledger)
 
     def publish_rest(self) -> None:
-        """What is beside ledgers and units; last the fingerprint, as where a run begins, and what
-        says which outputs there are."""
+        """Publishes the files other than ledgers and units; last the fingerprint, as at the start
+        of a run, and the list of outputs."""
         files = [file for file in self._local.path.rglob("*") if file.is_file()]
         names = [file.relative_to(self._local.path) for file in files]
         own = [name for name in names if name.parts[0] not in _APART and not _is_temporary(name)]
@@ -72,7 +71,7 @@ class Publisher:
             self._copy(name)
 
     def _ledgers(self) -> list[Path]:
-        """That of revoked commits first."""
+        """Ledgers, that of revoked commits first."""
         files = self._local.ledger.glob("*.jsonl")
         return sorted(files, key=lambda file: (not file.name.startswith("revoked"), file.name))
 
@@ -86,7 +85,7 @@ class Publisher:
             return
         if ledger.name.startswith("child-"):
             for line in lines.splitlines():
-                with suppress(ValueError):  # a damaged line is no commit
+                with suppress(ValueError):  # Damaged lines are skipped.
                     for part in Commit.from_line(line).parts:
                         self._copy(Path(part.file), part)
         self._append(ledger.name, lines)
@@ -103,7 +102,7 @@ class Publisher:
             os.close(descriptor)
 
     def _copy(self, name: Path, part: CommittedFile | None = None) -> None:
-        """Tries some times. `part`: what the copy has to be."""
+        """Copies a file, with repeated tries. `part`: expected size and checksum."""
         for is_last in [False] * (_TRIES - 1) + [True]:
             try:
                 with published(self._shared.path / name) as temporary:
@@ -118,12 +117,12 @@ class Publisher:
 
 
 def _is_temporary(name: Path) -> bool:
-    """Whether this is not whole yet, or in a folder that is not."""
+    """Whether the file, or a folder above it, has a temporary name."""
     return any(part.endswith(".part") for part in name.parts)
 
 
 def _work(publisher: Publisher, lock: RunLock, every_s: float) -> None:
-    """Until the parent has ended. What cannot be published now is tried again later."""
+    """Publishes until the parent has ended, and repeats later what failed."""
     publisher.fetch()
     print(READY, flush=True)
     next_s = time.monotonic() + every_s
@@ -139,7 +138,7 @@ def _work(publisher: Publisher, lock: RunLock, every_s: float) -> None:
 
 
 def main() -> int:
-    """The process. It ignores signals to its group: the parent ends first."""
+    """Entry of the process. Ignores signals to its group: the parent ends first."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     local, shared, every_s = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""A node that works on a disk of its own machine."""
+"""Nodes that work on a local disk."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from forkrun.rundir.lock import RunLock, is_held, was_left_here
 
 _PREFIX = "forkrun-"
 _PARENT = "parent.lock"
-"""In a node's folder on scratch: says who works there."""
+"""File in a node's folder on scratch, locked by the parent that works there."""
 PUBLISH_S = 10.0
-"""Kept of a node's time to publish its last commits."""
+"""Part of a node's time reserved for publishing its last commits."""
 
 
 @contextmanager
 def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[RunDirectory]:
-    """A node's run directory below `scratch` while the body works there; what it commits is
-    published in `shared`. Raises BatchError if there is no such folder, OutputError if its disk is
-    full or fails, or if what was committed cannot be published."""
+    """A node's run directory below `scratch`, whose commits are published in `shared`. Raises
+    BatchError if the folder does not exist, OutputError if its disk is full or fails, or if commits
+    cannot be published."""
     if not scratch or not Path(scratch).is_dir():
         what = (
             f'"{scratch}" is not a folder on this node' if scratch else "it is empty on this node"
         )
         raise BatchError(f"batch.scratch: {what}; name another one, or none")
-    _remove_what_was_left(Path(scratch))
+    _remove_abandoned(Path(scratch))
     try:
         folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{shared.path.name}-", dir=scratch))
     except OSError as error:
@@ -57,12 +57,12 @@ def on_scratch(scratch: str, shared: RunDirectory, every_s: float) -> Iterator[R
         code = _end(publisher)
         shutil.rmtree(folder, ignore_errors=True)
     if code:
-        raise OutputError(f"{shared.path}: what node committed on scratch could not be published")
+        raise OutputError(f"{shared.path}: commits of the node on scratch could not be published")
 
 
-def _remove_what_was_left(scratch: Path) -> None:
-    """Removes folders of this user's nodes that were killed on this machine, and whose processes
-    publish nothing any more."""
+def _remove_abandoned(scratch: Path) -> None:
+    """Removes folders of this user's nodes that were killed on this machine and are no longer being
+    published."""
     for folder in scratch.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             is_own = folder.lstat().st_uid == os.geteuid() and not folder.is_symlink()

@@ -1,6 +1,6 @@
-"""Code of a job, as it was when the job was submitted: copies in `batch/code/`, named by their
-SHA-256, among them functions of the program in Python that submitted it. Which file is which copy
-says the fingerprint, so that both change at once."""
+"""Code of a job at its submission: copies in `batch/code/`, named by their SHA-256, including
+functions of the Python program that submitted it. The fingerprint maps files to copies, so both
+change at once."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from forkrun.rundir.output_content import read_contents
 from forkrun.rundir.resume import check_extends
 from forkrun.rundir.shipped_code import digest_of, use_shipped
 
-_MOST_BESIDE = 200
-"""Python files beside a module that are shipped although nothing has imported them yet."""
+_MAX_NEIGHBOURS = 200
+"""Python files in a module's folder that are shipped although nothing has imported them yet."""
 
 
 def ship_code(folder: RunDirectory, fingerprint: Fingerprint) -> Fingerprint:
-    """The fingerprint with the digests of all code of the job, which is copied. Raises ConfigError
-    if a file has been changed since the job was prepared."""
+    """Copies all code of the job; returns the fingerprint with its digests. Raises ConfigError if a
+    file has changed since the job was prepared."""
     shipped = _with_neighbours(fingerprint["code"])
     folder.code.mkdir(parents=True, exist_ok=True)
     for path, digest in shipped.items():
@@ -52,17 +52,17 @@ def ship_code(folder: RunDirectory, fingerprint: Fingerprint) -> Fingerprint:
 
 
 def _with_neighbours(code: Mapping[str, str]) -> dict[str, str]:
-    """Code that is known, and what else lies beside it: it may be imported later."""
+    """Known code and its neighbours, which may be imported later."""
     known = {path: digest for path, digest in code.items() if Path(path).is_file()}
     folders = dict.fromkeys(Path(path).parent for path in known if path.endswith(".py"))
-    beside = (file for place in folders for file in islice(place.glob("*.py"), _MOST_BESIDE))
-    others = {str(file): digest_of(file) for file in beside if not file.is_symlink()}
+    neighbours = (file for place in folders for file in islice(place.glob("*.py"), _MAX_NEIGHBOURS))
+    others = {str(file): digest_of(file) for file in neighbours if not file.is_symlink()}
     return {**{path: digest for path, digest in others.items() if digest}, **known}
 
 
 def take_shipped(folder: RunDirectory) -> Fingerprint:
-    """From now on this process has the code that the job was submitted with; gives the fingerprint
-    that says so. Raises OutputError."""
+    """Makes this process use the submitted code; returns the job's fingerprint. Raises
+    OutputError."""
     fingerprint = read_fingerprint(folder.fingerprint)
     try:
         use_shipped(fingerprint.get("shipped", {}), folder.code)
@@ -72,8 +72,8 @@ def take_shipped(folder: RunDirectory) -> Fingerprint:
 
 
 def take_code(folder: RunDirectory) -> Fingerprint:
-    """From now on this process has the code and the program that the job was submitted with; gives
-    the fingerprint that says so. Raises OutputError."""
+    """Makes this process use the submitted code and program; returns the job's fingerprint. Raises
+    OutputError."""
     submitted = take_shipped(folder)
     if program := submitted.get("program"):
         take_program(folder.code, program)
@@ -81,7 +81,7 @@ def take_code(folder: RunDirectory) -> Fingerprint:
 
 
 def import_modules(folder: RunDirectory, config: JobConfig) -> None:
-    """Imports the modules in Python of a job, as its nodes have them."""
+    """Imports the Python modules of a job as its nodes do."""
     take_code(folder)
     for module in config.modules:
         kind, _, name = module.type.partition(":")
@@ -92,28 +92,28 @@ def import_modules(folder: RunDirectory, config: JobConfig) -> None:
 
 
 def changed_code(folder: RunDirectory) -> list[str]:
-    """Files whose code is another one than the job was submitted with."""
+    """Files whose code differs from the submitted one."""
     fingerprint = read_fingerprint(folder.fingerprint)
     known = {path: fingerprint["shipped"].get(path) for path in fingerprint["code"]}
     return [path for path, digest in known.items() if digest and digest_of(Path(path)) != digest]
 
 
 def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
-    """From now on nodes have the code that there is now; gives the files that have changed. Raises
-    ConfigError or OutputError if it would make other outputs, or something else has changed as
-    well: the job then is as it was."""
+    """Gives the present code to nodes; returns the changed files. Raises ConfigError or
+    OutputError, and leaves the job unchanged, if this would change outputs or anything but code has
+    changed."""
     before = read_fingerprint(folder.fingerprint)
     if before.get("program") and not received(STATE):
         raise ConfigError(
-            "resubmit --new-code: a program in Python has submitted this job, which knows its"
-            f" functions: forkrun submit PROGRAM.py --new-code -o {folder.quoted}"
+            "resubmit --new-code: this job was submitted by a Python program, which has its "
+            f"functions: forkrun submit PROGRAM.py --new-code -o {folder.quoted}"
         )
-    job = _prepared_anew(folder, config)
+    job = _prepared_again(folder, config)
     now = job.fingerprint
     check_extends({**before, "code": now["code"]}, now)
     if changed := changed_outputs(folder, job):
         raise ConfigError(
-            f"resubmit --new-code: the present code changes what nodes have made already:"
+            "resubmit --new-code: the present code changes results that nodes have already made:"
             f" {', '.join(changed[:5])}; submit the job to another folder"
         )
     old = {p: d for p, d in before["code"].items() if now["code"].get(p) != d}
@@ -125,15 +125,15 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
     return list(old)
 
 
-def _prepared_anew(folder: RunDirectory, config: JobConfig) -> PreparedJob:
-    """The job as it was planned, with modules as they are now."""
+def _prepared_again(folder: RunDirectory, config: JobConfig) -> PreparedJob:
+    """The planned job with the present modules."""
     planned = PlannedJob.of(*index_input(config), time.time(), is_on_nodes=True)
     planned = replace(planned, plan=read_plan(folder))
     return planned.prepared(planned.conditions())
 
 
 def changed_outputs(folder: RunDirectory, job: PreparedJob) -> list[str]:
-    """Outputs that would have other columns, and histograms of another form, than before."""
+    """Outputs and histograms whose columns or axes would change."""
     before = read_contents(folder).by_label
     now = job.schedule.outputs
     changed = [
@@ -144,8 +144,8 @@ def changed_outputs(folder: RunDirectory, job: PreparedJob) -> list[str]:
                 if forms[0].get(n) != forms[1].get(n)]  # fmt: skip
 
 
-def words_of_new_code(folder: RunDirectory, commits: Sequence[Commit]) -> Iterator[str]:
-    """A warning for each time that nodes were given other code: how much is of the code before."""
+def new_code_warnings(folder: RunDirectory, commits: Sequence[Commit]) -> Iterator[str]:
+    """A warning for each change of code: the number of units processed with older code."""
     for mended in read_fingerprint(folder.fingerprint).get("mended", ()):
         yield _words(mended, commits)
 

@@ -1,5 +1,5 @@
-"""What sites and their tools read of a run: a framework job report in XML, lumis by node, checksums
-of the outputs."""
+"""Reports for sites and their tools: a framework job report in XML, lumis by node, checksums of the
+outputs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Lumi = tuple[int, int]
 
 
 def cms_code(code: int) -> int:
-    """What users of CRAB know an exit code as; a signal's 128 + n is the same there."""
+    """Exit code in the numbering of CRAB; a signal's 128 + n is the same there."""
     return code if code >= 128 else _CMS_CODES.get(code, _ANY_FAILURE)
 
 
 def write_site_formats(folder: RunDirectory, report: Mapping[str, Any]) -> list[Path]:
-    """Writes them into `site/`; returns the files. `report`: as in report.json. Raises InputError
-    or OutputError."""
+    """Writes the reports into `site/`; returns the files. `report`: as in report.json. Raises
+    InputError or OutputError."""
     check_no_link(folder.site)
     plan = read_plan(folder)
     commits = read_commits(folder)
@@ -70,7 +70,7 @@ def checksums(file: Path) -> dict[str, Any]:
 
 
 def outputs(folder: RunDirectory) -> Iterator[Path]:
-    """What a run has made: merged files, those of lumis one by one, Parquet, accumulators."""
+    """Outputs of a run: merged files, files per lumi, Parquet, accumulators."""
     parquet = map(folder.parquet_of, folder.merged_files())
     for place in (*folder.merged_files(), *parquet, folder.accumulators):
         if place.is_file():
@@ -94,8 +94,8 @@ def _lumis(units: Units, chosen: Any) -> Iterator[Lumi]:
 def _lumis_by_node(
     folder: RunDirectory, plan: Plan, commits: Sequence[Commit]
 ) -> dict[str, dict[str, Any]]:
-    """By number of the node, the lumis of which it has processed events; a lumi may have two. Of
-    several datasets by name of the dataset, too."""
+    """Lumis with processed events, by number of the node; two nodes may share a lumi. With several
+    datasets, by name of the dataset, too."""
     ranges = NodeRanges.read(folder) if is_on_nodes(folder) else NodeRanges((0,), ())
     found: list[dict[int, list[Keys]]] = [{} for _ in range(max(len(ranges), 1))]
     keys = plan.units.lumi_key
@@ -188,7 +188,7 @@ def _output_file(
     done: Flags,
     dataset: int | None,
 ) -> None:
-    """`texts`: where it is, and its name; `dataset`: the only one whose events it has."""
+    """`texts`: place and name of the file; `dataset`: the only one whose events it has."""
     file = Xml.SubElement(root, "File")
     _add(file, {
         "LFN": "", "PFN": texts["PFN"], "Catalog": "", "ModuleLabel": texts["ModuleLabel"],
@@ -206,7 +206,7 @@ def _output_file(
 
 
 def _logical(path: str) -> str:
-    """`/store/…` of a path or a URL, as CMS names files; "" of others."""
+    """Logical file name of CMS, `/store/…`, in a path or URL; "" without one."""
     _, store, rest = path.partition("/store/")
     return f"{store}{rest}" if store else ""
 

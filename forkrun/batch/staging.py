@@ -1,4 +1,4 @@
-"""Files copied by a command of the user's: input to a node's scratch disk, outputs to storage."""
+"""Copies by a command of the user: input to a node's scratch disk, outputs to storage."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 
 _TRIES, _WAIT_S = 3, 2.0
-"""A command that fails is called again, later each time."""
+"""A failed command is repeated after growing delays."""
 
 
 def stage_in(command: str, part: Part, folder: Path) -> dict[str, str]:
-    """Copies the files of a node's part; by path, where each is now. Raises InputError."""
+    """Copies the input files of a node's part; returns the copies by original path. Raises
+    InputError."""
     copies = {}
     folder.mkdir()
     for number, (source, n_bytes) in enumerate(part.bytes_by_path.items()):
@@ -33,8 +34,8 @@ def stage_in(command: str, part: Part, folder: Path) -> dict[str, str]:
 
 
 def stage_out(command: str, folder: RunDirectory) -> Iterator[str]:
-    """Copies the outputs of a run that are not there yet, as far as earlier calls have noted; names
-    each when it is. Raises OutputError."""
+    """Copies the outputs that earlier calls have not recorded as copied; yields each name when it
+    is done. Raises OutputError."""
     noted = read_json(folder.staged_out)
     for file in outputs(folder):
         sums = checksums(file)
@@ -55,8 +56,8 @@ def stage_out(command: str, folder: RunDirectory) -> Iterator[str]:
 def _copied(
     command: str, values: Mapping[str, str], copy: Path | None = None, n_bytes: int = 0
 ) -> str:
-    """What is wrong after some tries; "" if nothing is. `copy`, `n_bytes`: what has to be there
-    then; 0 bytes: not known."""
+    """Problem after all tries; "" on success. `copy`, `n_bytes`: expected file and size; 0 bytes:
+    unknown."""
     shown, problem = filled(command, values), ""
     environment = {**os.environ, **variables(values)}
     line = with_variables(command, values)

@@ -1,4 +1,4 @@
-"""How each node of a job stands: from ledgers and files; a batch system only says who lives."""
+"""State of each node, from ledgers and files; a batch system only tells which jobs are alive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forkrun.batch.course import (
     read_submissions,
 )
 from forkrun.batch.known_progress import KnownProgress
-from forkrun.batch.logs import SCANCELLED, last_words, speaks_of_memory
+from forkrun.batch.logs import SCANCELLED, last_words, reports_exceeded_memory
 from forkrun.batch.systems.choose import system_of
 from forkrun.batch.systems.script import merge_script
 from forkrun.batch.systems.system import Alive, Life
@@ -30,7 +30,7 @@ from forkrun.rundir.progress import RunProgress
 
 
 class State(StrEnum):
-    """How a node stands."""
+    """State of a node."""
 
     DONE = "done"
     RUNNING = "running"
@@ -38,19 +38,19 @@ class State(StrEnum):
     ENDED_EARLY = "ended early"
     """Out of time or evicted, and not requeued: exit code 9."""
     CANCELLED = "cancelled"
-    """Ended by `forkrun kill`, `scancel`, `condor_rm` or whoever sent SIGTERM."""
+    """Ended by `forkrun kill`, `scancel`, `condor_rm` or another SIGTERM."""
     FAILED = "failed"
     LOST = "lost"
-    """Its job is over and has not said why."""
+    """Its job has ended without giving a reason."""
     NOT_SUBMITTED = "not submitted"
     UNKNOWN = "unknown"
     """Not done; the batch system does not answer."""
 
 
 _CLOCKS_S = 30.0
-"""By which clocks of machines may differ."""
+"""Possible difference between the clocks of machines."""
 MISSING = (State.ENDED_EARLY, State.CANCELLED, State.FAILED, State.LOST, State.NOT_SUBMITTED)
-"""States of nodes that nobody will bring to their end."""
+"""States of nodes that will not finish unless resubmitted."""
 
 
 _TERMINATED, _KILLED = 128 + signal.SIGTERM, 128 + signal.SIGKILL
@@ -59,12 +59,12 @@ _OF_KILLS = (None, OutOfTimeError.exit_code, _TERMINATED, _KILLED)
 _BY_SIGTERM = "SIGTERM ended it: scancel, condor_rm or the batch system"
 _BY_SLURM = re.compile(r"CANCELLED AT \S+(?: DUE [Tt][Oo] (?P<why>[A-Z ]+?))? \*\*\*")
 _WHY_EARLY = (None, "TIME LIMIT", "PREEMPTION")
-"""Why Slurm ends jobs whose machine lives; None: somebody has asked for it."""
+"""Reasons for which Slurm ends jobs on living machines; None: at somebody's request."""
 
 
 class NodeStatus(Struct, frozen=True):
-    """`rate`: events per second of its present parent, 0 if it has none; `n_starts`: parents so
-    far; `reason`: why it failed, or waits where it may never begin."""
+    """`rate`: events per second of its present parent, 0 without one; `n_starts`: parents so far;
+    `reason`: why it failed, or why it may never begin."""
 
     number: int
     state: State
@@ -81,8 +81,8 @@ class NodeStatus(Struct, frozen=True):
 
 
 class JobStatus(Struct, frozen=True):
-    """`answers`: whether all batch systems did; `is_collected`: its outputs were merged;
-    `wants_merge`: a job was to do that, `merges`: it waits or runs."""
+    """`answers`: whether all batch systems answered; `is_collected`: whether outputs were merged;
+    `wants_merge`: whether a merge job was submitted, `merges`: whether it waits or runs."""
 
     nodes: tuple[NodeStatus, ...]
     answers: bool
@@ -111,7 +111,7 @@ class JobStatus(Struct, frozen=True):
 
     @property
     def time_left_s(self) -> float | None:
-        """Until all nodes are done, if those at work keep their speed; None: not known."""
+        """Time until all nodes are done, if running ones keep their speed; None: unknown."""
         rate = self.total("rate")
         left = self.total("n_events_planned") - self.total("n_events") - self.total("n_left_out")
         if not left:
@@ -124,7 +124,7 @@ class JobStatus(Struct, frozen=True):
 
 
 def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
-    """How the job stands now. A batch system that does not answer is waited for some seconds."""
+    """Present state of the job. Waits some seconds for a batch system that does not answer."""
     submissions = read_submissions(folder)
     lives = _lives(folder, submissions)
     last = {node: s for s in submissions if not s.problem for node in s.nodes}
@@ -145,7 +145,8 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
 
 
 def _merges(folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
-    """Whether a merge of these waits or runs; None if a batch system does not answer."""
+    """Whether a merge of these submissions waits or runs; None if a batch system does not
+    answer."""
     said = [
         system_of(on).merges(folder, [s for s in submissions if s.on == on])
         for on in sorted({submission.on for submission in submissions})
@@ -154,7 +155,7 @@ def _merges(folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | Non
 
 
 def _lives(folder: RunDirectory, submissions: Sequence[NodeJobs]) -> Mapping[int, Alive] | None:
-    """States of all nodes that a batch system knows; None if one does not answer."""
+    """States of all nodes known to batch systems; None if one does not answer."""
     lives: dict[int, Alive] = {}
     for on in sorted({submission.on for submission in submissions}):
         own = [s for s in submissions if s.on == on and not s.problem]
@@ -185,7 +186,7 @@ def _node(
     is_alive = not is_done and is_held(node.lock)
     state = _state(is_done, is_alive, number, submission, lives, course, killed_s)
     reason = _reason(folder, number, state, submission, lives, course, killed_s)
-    if state in (State.LOST, State.ENDED_EARLY) and (told := state_told(reason)):
+    if state in (State.LOST, State.ENDED_EARLY) and (told := state_from_log(reason)):
         state = told
     return NodeStatus(
         number,
@@ -212,7 +213,7 @@ def _reason(
     course: NodeCourse,
     killed_s: float,
 ) -> str:
-    """Why it is missing, or waits; "" if that is not known or as usual."""
+    """Why a node is missing, or waits; "" if the reason is unknown or usual."""
     if state is State.WAITING and lives:
         return lives[number].why
     if state not in MISSING or submission is None:
@@ -222,15 +223,15 @@ def _reason(
         return who + (" before it began" if not _has_begun(course, submission) else "")
     is_lost = state is State.LOST
     said = last_words(folder, number, submission, errors_alone=is_lost)
-    if course.last_code == _KILLED and not speaks_of_memory(folder, number, submission):
-        return "SIGKILL ended it, as where memory is short" + (
-            f"; last said: {said}" if said else ""
+    if course.last_code == _KILLED and not reports_exceeded_memory(folder, number, submission):
+        return "SIGKILL ended it, possibly for lack of memory" + (
+            f"; last line of its log: {said}" if said else ""
         )
     return said or ("its job ended without a reason; it may have been killed" if is_lost else "")
 
 
-def state_told(said: str) -> State | None:
-    """How the batch system ended a node's job, by its last words; None: they do not say."""
+def state_from_log(said: str) -> State | None:
+    """How the batch system ended a node's job, according to the log; None: unknown."""
     if "condor_rm" in said or SCANCELLED in said:
         return State.CANCELLED
     found = _BY_SLURM.search(said)
@@ -248,7 +249,7 @@ def _state(
     course: NodeCourse,
     killed_s: float,
 ) -> State:
-    """Pure. What files say comes first, then what the batch system says."""
+    """State from files first, then from the batch system. Pure."""
     if is_done:
         return State.DONE
     if is_alive:
@@ -291,8 +292,8 @@ def _rate(progress: RunProgress, since_s: float) -> float:
     return progress.n_events_since / elapsed_s if since_s and elapsed_s > 0 else 0.0
 
 
-def missing_words(status: JobStatus) -> Iterator[str]:
-    """A line for each state in which nodes are not done."""
+def missing_lines(status: JobStatus) -> Iterator[str]:
+    """A line for each state of unfinished nodes."""
     for state in State:
         numbers = [node.number for node in status.nodes if node.state is state]
         if numbers and state is not State.DONE:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from forkrun.base.quantities import bar, clock, count, percent, plural
 from forkrun.base.user_text import printable
 from forkrun.batch.course import read_submissions
-from forkrun.batch.logs import error_of_merge, logs_of, tail
-from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State, missing_words
+from forkrun.batch.logs import error_of_merge, existing_logs, tail
+from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State, missing_lines
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held
 
@@ -32,7 +32,7 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
         yield f"{count(status.total('rate'))} events per second; {left} left"
     if status.total("n_left_out"):
         yield f"{count(status.total('n_left_out'))} events that crash the child were left out"
-    yield from missing_words(status)
+    yield from missing_lines(status)
     yield from _waits(status)
     yield from _cancellations(status)
     if not status.answers:
@@ -42,7 +42,7 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
 
 
 def _waits(status: JobStatus) -> Iterator[str]:
-    """Why nodes wait that may never begin."""
+    """Reasons of waiting nodes that may never begin."""
     waiting = [node for node in status.nodes if node.state is State.WAITING and node.reason]
     for reason in sorted({node.reason for node in waiting}):
         n = sum(node.reason == reason for node in waiting)
@@ -50,7 +50,7 @@ def _waits(status: JobStatus) -> Iterator[str]:
 
 
 def _cancellations(status: JobStatus) -> Iterator[str]:
-    """Who has ended nodes."""
+    """Reasons of nodes that were stopped."""
     who = Counter(node.reason for node in status.nodes if node.state is State.CANCELLED)
     for reason, n in sorted(who.items()):
         yield f"{plural(n, 'node')} cancelled: {printable(reason)}"
@@ -69,7 +69,7 @@ def _failure(folder: RunDirectory, node: NodeStatus) -> Iterator[str]:
     reason = printable(node.reason) or "its log says nothing"
     yield f"node {node.number} {node.state}{code}: {reason}"
     last = {n: s for s in read_submissions(folder) for n in s.nodes}
-    for log in logs_of(folder, node.number, last.get(node.number)):
+    for log in existing_logs(folder, node.number, last.get(node.number)):
         yield f"  {log}:"
         yield from (f"    {printable(line)}" for line in tail(log, _LINES))
 
@@ -78,7 +78,7 @@ def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     if status.is_collected:
         yield f"collected: its outputs are in {folder.output}"
     elif is_held(folder.lock):
-        yield "it is being merged, or another forkrun works there"
+        yield "it is being merged, or another forkrun is working there"
     elif status.merges:
         is_done = status.count(State.DONE) == len(status.nodes)
         what = "waits in the batch system, or runs" if is_done else "begins when they have ended"
@@ -89,4 +89,4 @@ def _what_next(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
             yield f"the merge failed: {printable(said)}"
         yield f"all nodes are done: forkrun collect {folder.quoted}"
     elif status.count(*MISSING):
-        yield f"forkrun resubmit {folder.quoted} submits what is missing"
+        yield f"forkrun resubmit {folder.quoted} submits the missing nodes"

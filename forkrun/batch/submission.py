@@ -1,4 +1,4 @@
-"""A job on many nodes, as a program in Python or a notebook has it."""
+"""A job on many nodes, for Python programs and notebooks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _LOOK_EVERY_S = 1.0
 
 
 class Submission(Struct, frozen=True):
-    """What `job.submit` gives, or the job that was submitted to a run directory before:
-    `forkrun.Submission.read("zmumu-run")`; printed, it says how it stands."""
+    """A submitted job: returned by `job.submit`, or read from a run directory:
+    `forkrun.Submission.read("zmumu-run")`; printing it shows its state."""
 
     run_directory: Path
 
@@ -39,7 +39,7 @@ class Submission(Struct, frozen=True):
         return cls(path)
 
     def status(self) -> JobStatus:
-        """How each node stands now."""
+        """Present state of each node."""
         return read_status(*self._found())
 
     def __str__(self) -> str:
@@ -47,13 +47,13 @@ class Submission(Struct, frozen=True):
         return "\n".join(status_lines(folder, read_status(folder, ranges)))
 
     def _repr_html_(self) -> str:
-        """As notebooks show it: events, rate, time left, and each node."""
+        """View in notebooks: events, rate, time left, and each node."""
         from forkrun.monitoring.live.notebook import RunningJob  # for notebooks alone
 
         return RunningJob(self.run_directory)._repr_html_()
 
     def watch(self) -> None:
-        """Shows that until the job was collected, in a notebook in one place."""
+        """Shows the state until the job is collected, in a notebook in one place."""
         from forkrun.monitoring.live.notebook import RunningJob
 
         RunningJob(self.run_directory).watch()
@@ -61,8 +61,8 @@ class Submission(Struct, frozen=True):
     def resubmit(
         self, nodes: Sequence[int] | None = None, *, on: str | None = None, quiet: bool = False
     ) -> Submission:
-        """Submits what nobody will bring to its end, or these nodes; gives the same object. Raises
-        JobError if nodes have had all their retries."""
+        """Submits nodes that will not finish otherwise, or the given ones; returns the same object.
+        Raises JobError if nodes have used all their retries."""
         call = "resubmit(…)"
         check_texts(call, on=on)
         check_flags(call, quiet=quiet)
@@ -72,8 +72,8 @@ class Submission(Struct, frozen=True):
         return self
 
     def wait(self, timeout_s: float | None = None, *, quiet: bool = False) -> JobStatus:
-        """Until no node and no merge runs or waits; gives how nodes stand then. Raises
-        OutOfTimeError if that takes longer."""
+        """Waits until no node and no merge runs or waits; returns the state of nodes. Raises
+        OutOfTimeError after `timeout_s`."""
         check_flags("wait(…)", quiet=quiet)
         if timeout_s is not None and not _is_time(timeout_s):
             raise refused("wait(…)", "timeout_s", "a number of seconds", timeout_s)
@@ -92,26 +92,26 @@ class Submission(Struct, frozen=True):
         return status
 
     def collect(self, *, quiet: bool = False) -> Result:
-        """Merges and verifies what all nodes have made: the result of `job.run()`. Raises JobError
-        if nodes are not done."""
+        """Merges and verifies the outputs of all nodes; returns the same result as `job.run()`.
+        Raises JobError if nodes are not done."""
         check_flags("collect(…)", quiet=quiet)
         self._command("collect", *(["--quiet"] if quiet else []))
         return Result.read(self.run_directory)
 
     def kill(self, nodes: Sequence[int] | None = None) -> None:
-        """Asks the nodes that run or wait to end, all or these."""
+        """Asks running and waiting nodes to stop: all, or the given ones."""
         self._command("kill", *_numbers("kill(…)", nodes))
 
     def _found(self) -> tuple[RunDirectory, NodeRanges]:
         return find_nodes(self.run_directory, "status")
 
     def _command(self, command: str, *options: str) -> None:
-        """Has a clean process do it. Raises its error."""
+        """Runs the command in a clean process. Raises its error."""
         run_command(command, str(self.run_directory), *options)
 
 
 def _numbers(call: str, nodes: Any) -> list[str]:
-    """Option of a command. Raises ConfigError for what is not a list of numbers of nodes."""
+    """Option of a command. Raises ConfigError for anything but a list of numbers of nodes."""
     if nodes is None:
         return []
     if not isinstance(nodes, list | tuple | range) or not all(map(_is_number, nodes)):

@@ -1,4 +1,4 @@
-"""Submits nodes of a job: at first all, later those that are missing."""
+"""Submits nodes of a job: first all, later the missing ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from forkrun.batch.course import (
     read_course,
     read_submissions,
 )
-from forkrun.batch.logs import speaks_of_memory
+from forkrun.batch.logs import reports_exceeded_memory
 from forkrun.batch.status import MISSING, JobStatus, NodeStatus, State
 from forkrun.batch.systems.choose import system_of
 from forkrun.config import BatchConfig, BatchSystem, JobConfig
@@ -30,16 +30,15 @@ from forkrun.rundir.nodes import NodeRanges
 
 _KILLED = 128 + 9
 _NODES_OF_PART = 100
-"""Nodes whose events one job puts into a part of the outputs, where the number of jobs is not
-given."""
+"""Nodes per part of the outputs, where the number of jobs is not given."""
 Need = tuple[float | None, int | None]
-"""Time limit [s] and memory [bytes] of a node's job; None: as the batch system gives."""
+"""Time limit [s] and memory [bytes] of a node's job; None: the batch system's default."""
 
 
 def submit_nodes(
     folder: RunDirectory, config: JobConfig, on: BatchSystem, needs: dict[int, Need]
 ) -> Iterator[str]:
-    """Submits these nodes; gives what the batch system says. Raises BatchError."""
+    """Submits these nodes; returns the answer of the batch system. Raises BatchError."""
     system, submission = system_of(on), None
     for submission in _submissions(folder, config, on, needs, system.most_nodes()):
         write_scripts(folder, config, submission)
@@ -64,7 +63,7 @@ def _submissions(
     needs: dict[int, Need],
     most: int,
 ) -> Iterator[NodeJobs]:
-    """One for all nodes that need the same, as far as the batch system takes so many."""
+    """One submission for all nodes with the same needs, split at the batch system's limit."""
     number = next_number(read_submissions(folder))
     n_parts = _n_merge_parts(folder, config.batch, most)
     by_need = sorted(needs, key=lambda node: (str(needs[node]), node))
@@ -88,7 +87,7 @@ def _n_merge_parts(folder: RunDirectory, batch: BatchConfig, most: int) -> int:
 
 
 def write_scripts(folder: RunDirectory, config: JobConfig, submission: NodeJobs) -> list[Path]:
-    """Writes what a submission needs; gives the places."""
+    """Writes the files of a submission; returns their paths."""
     with output_errors(folder.batch):
         for place in (folder.batch_log(0), folder.node_ends(0)):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -99,12 +98,12 @@ def write_scripts(folder: RunDirectory, config: JobConfig, submission: NodeJobs)
 
 
 def first_needs(config: JobConfig, nodes: range) -> dict[int, Need]:
-    """What the configuration says, for these nodes."""
+    """Needs of these nodes from the configuration."""
     return dict.fromkeys(nodes, (config.batch.time, config.batch.memory))
 
 
 def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> list[Path]:
-    """Writes the scripts that would be submitted; gives their places."""
+    """Writes the scripts that would be submitted; returns their paths."""
     n_nodes = len(os.listdir(folder.node_part(0).parent))
     needs, most = first_needs(config, range(n_nodes)), system_of(on).most_nodes()
     submissions = list(_submissions(folder, config, on, needs, most))
@@ -114,11 +113,11 @@ def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> 
 def missing_needs(
     folder: RunDirectory, config: JobConfig, status: JobStatus
 ) -> tuple[dict[int, Need], str]:
-    """The nodes that nobody will bring to their end, with what each needs; and what to say of those
-    that have had all their retries, "" if there are none. Raises BatchError if it is not known."""
+    """Needs of nodes that will not finish otherwise, and a message about nodes that have used all
+    their retries, "" if there are none. Raises BatchError if the state is unknown."""
     if status.count(State.UNKNOWN):
         raise BatchError(
-            f"{folder.path}: the batch system does not answer, so it is unknown which nodes run;"
+            f"{folder.path}: the batch system does not answer, so the running nodes are unknown;"
             " try again later, or name nodes with --nodes"
         )
     missing = [node for node in status.nodes if node.state in MISSING]
@@ -141,7 +140,7 @@ def missing_needs(
 def named_needs(
     folder: RunDirectory, config: JobConfig, status: JobStatus, named: Sequence[int]
 ) -> dict[int, Need]:
-    """These nodes, with what each needs. Raises ConfigError if one is at work."""
+    """Needs of these nodes. Raises ConfigError if one is running or waiting."""
     accepted = _accepted(folder)
     return {
         n: _need(folder, config, status.nodes[n], accepted.get(n, ()))
@@ -157,7 +156,7 @@ def _checked(status: JobStatus, named: Sequence[int]) -> list[int]:
 
 
 def _accepted(folder: RunDirectory) -> dict[int, list[NodeJobs]]:
-    """By node, in order."""
+    """Accepted submissions by node, in order."""
     by_node: dict[int, list[NodeJobs]] = {}
     for submission in accepted_submissions(folder):
         for node in submission.nodes:
@@ -168,28 +167,28 @@ def _accepted(folder: RunDirectory) -> dict[int, list[NodeJobs]]:
 def _need(
     folder: RunDirectory, config: JobConfig, node: NodeStatus, submissions: Sequence[NodeJobs]
 ) -> Need:
-    """What the node had, and more of what it lacked; at least what the configuration says.
-    `submissions`: those of the node."""
+    """Needs of a node: those of its last submission, increased where they were exceeded; at least
+    those of the configuration. `submissions`: those of the node."""
     batch, last = config.batch, submissions[-1] if submissions else None
     time_s, memory = batch.time, batch.memory
     if last and last.time_limit_s and time_s:
         factor = batch.more_time if _lacks_time(folder, node) else 1
         time_s = max(time_s, last.time_limit_s * factor)
     if last and last.memory_bytes and memory:
-        lacks = node.code == _KILLED or speaks_of_memory(folder, node.number, last)
+        lacks = node.code == _KILLED or reports_exceeded_memory(folder, node.number, last)
         memory = max(memory, round(last.memory_bytes * (batch.more_memory if lacks else 1)))
     return time_s, memory
 
 
 def _lacks_time(folder: RunDirectory, node: NodeStatus) -> bool:
-    """Whether the last parent that worked was out of time and committed nothing."""
+    """Whether the last parent that worked ran out of time without a commit."""
     course = read_course(folder, node.number)
     late = [n for n, code in enumerate(course.codes) if code == OutOfTimeError.exit_code]
     return bool(late) and course.n_units[late[-1]] == node.n_units
 
 
 def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:
-    """The configuration with the batch system that was chosen. Raises ConfigError if [batch] asks
-    for what that does not have."""
+    """The configuration with the chosen batch system. Raises ConfigError if that does not support a
+    setting of [batch]."""
     system_of(on).check(config.batch)
     return config.model_copy(update={"batch": config.batch.model_copy(update={"on": on})})

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from forkrun.batch.course import read_submissions
-from forkrun.batch.logs import logs_of, tail
+from forkrun.batch.logs import existing_logs, tail
 from forkrun.batch.status import MISSING, read_status
 from forkrun.cli.arguments import add_json, add_option, add_run_directory, print_json
 from forkrun.cli.resubmit import numbers_of
@@ -35,7 +35,10 @@ def run(options: argparse.Namespace) -> int:
     logs: list[dict[str, Any]] = []
     for number in numbers:
         own = folder.node(number).parent_log
-        for log in [*logs_of(folder, number, last.get(number)), *([own] if own.exists() else [])]:
+        for log in [
+            *existing_logs(folder, number, last.get(number)),
+            *([own] if own.exists() else []),
+        ]:
             logs.append({"node": number, "file": log, "lines": list(tail(log, options.lines))})
     if options.json:
         print_json({"logs": logs})

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.base.input_files.urls import known_as
+from forkrun.base.input_files.urls import register_url
 from forkrun.base.progress import make_progress
 from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json
 from forkrun.errors import ConfigError, VerificationError
@@ -124,7 +124,7 @@ def merge_files_of(
     from forkrun.merge.files import merge_files
 
     notes: list[str] = []
-    inputs = list(map(known_as, inputs))
+    inputs = list(map(register_url, inputs))
     progress = make_progress(len(inputs), "files", options.quiet)
     copies = options.recluster == "never" and not options.compression
     s_per_mb = 0.5 if copies else 10  # ten times what the slowest one takes

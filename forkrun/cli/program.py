@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.caller import describing
-from forkrun.base.received import CONFIG, have, in_anonymous_files
+from forkrun.base.caller import describing_job_by
+from forkrun.base.received import CONFIG, anonymous_files, keep_contents
 
 _OPTIONS = ("output", "on", "nodes", "events_per_node", "time_per_node", "profile")
 """Arguments of calls that are options of commands, where the command line does not have them."""
@@ -77,7 +77,7 @@ def _job_of(
     from forkrun.analysis.script import job_of_script  # for programs alone
     from forkrun.api import handed
 
-    with describing(options.config):
+    with describing_job_by(options.config):
         job, call = job_of_script(options.config, of_program, options.job)
         asked = {name: call[name] for name in _OPTIONS if name in call and _is_open(options, name)}
         more = [f"--{name.replace('_', '-')}={value}" for name, value in asked.items()]
@@ -94,14 +94,14 @@ def _take_over(
     changed = {name for name, _ in environment.items() ^ os.environ.items()} - {"PYTHONPATH"}
     os.chdir(folder)
     if any(name.startswith(_READ_AT_START) for name in changed):
-        with in_anonymous_files(contents) as files:
+        with anonymous_files(contents) as files:
             for descriptor in files.values():
                 os.set_inheritable(descriptor, True)
             environment |= {name: str(descriptor) for name, descriptor in files.items()}
             os.execve(sys.executable, [sys.executable, "-P", "-m", "forkrun", *words], environment)
     os.environ.clear()
     os.environ.update(environment)
-    have(contents)
+    keep_contents(contents)
     receive_state()
     return words
 

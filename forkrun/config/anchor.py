@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.input_files.urls import known_as
+from forkrun.base.input_files.urls import register_url
 
 _URL = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _DOTTED = re.compile(r"^python:(\w+(?:\.\w+)*):(\w+)$")
@@ -45,7 +45,7 @@ def cache_folder(kind: str) -> Path | None:
 def anchored(path: str, folder: Path) -> str:
     """`path` made absolute; ~ is the home folder, ~USER that of a user; other names
     that begin with ~ are names, as in a shell. URLs stay, without their secrets."""
-    return known_as(path) if is_url(path) else str(folder / os.path.expanduser(path))
+    return register_url(path) if is_url(path) else str(folder / os.path.expanduser(path))
 
 
 def anchored_type(kind: str, folder: Path) -> str:

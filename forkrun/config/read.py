@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from forkrun.base.importing import without_plugins
-from forkrun.base.input_files.urls import know_given_urls
+from forkrun.base.input_files.urls import register_given_urls
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
 from forkrun.config.datasets import makes_weight
@@ -72,7 +72,7 @@ def _parse(path: Path) -> dict[str, Any]:
 def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) -> JobConfig:
     """The model of a raw configuration. `file` names it in messages; `settings` are the keys that
     came from the command line instead."""
-    know_given_urls()
+    register_given_urls()
     try:
         check_value(raw)
     except ValueError as error:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from forkrun.base.input_files.urls import known_as, public_url
+from forkrun.base.input_files.urls import public_url, register_url
 from forkrun.base.nearest import close_to
 from forkrun.base.user_text import text_problem
 from forkrun.config import SourceConfig
@@ -80,9 +80,9 @@ def _expand(
     if prefixes:
         first, *others = prefixes
         name = pattern.lstrip("/") if first.endswith("/") else pattern
-        found = _on_servers(known_as(first + name), problems, remedy, again)
+        found = _on_servers(register_url(first + name), problems, remedy, again)
         names = [url.removeprefix(public_url(first)) for url in found]
-        return [known_as("|".join([first + n, *(p + n for p in others)])) for n in names]
+        return [register_url("|".join([first + n, *(p + n for p in others)])) for n in names]
     if not os.path.exists(pattern) and glob.has_magic(pattern):
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:

@@ -54,7 +54,7 @@ def _failed(
         lines += about(error.bad_event, job.plan, folder)
     elif death.status:
         lines.append(last_events(death.status))
-    logs = folder.logs_of(death.child)
+    logs = folder.existing_logs(death.child)
     lines += [f"its log: {logs[-1]}"] if logs else []
     lines.append(_kept(folder))
     return (type(death.error) if death.error else JobError)("\n".join(lines))
@@ -64,7 +64,7 @@ def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: i
     """A module raised: what it says, in its own words, is what counts. With its code mended the job
     is another one than that of the units that are committed."""
     lines = [str(death.error)]
-    logs = folder.logs_of(death.child)
+    logs = folder.existing_logs(death.child)
     lines += [f"the whole traceback: {logs[-1]}"] if logs else []
     if death.unit is not None:
         lines.append(f"repeat this event in one process: {_repeating(death, folder, job)}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forkrun.base.lumis import LumiCounts, number_keys, of_datasets
+from forkrun.base.lumis import LumiCounts, dataset_lumi_keys, number_keys
 from forkrun.index import LumiRanges
 from forkrun.plan.lumi_mask import LumiMask, within
 
@@ -19,7 +19,7 @@ def count_lumis(
     good = within(mask, ranges)
     of_file = np.array(datasets, dtype=np.int64)
     of_range = of_file[good.file] if datasets else np.zeros_like(good.run)
-    first, lumi = number_keys(of_datasets(good.lumi_key, of_range))
+    first, lumi = number_keys(dataset_lumi_keys(good.lumi_key, of_range))
     n_events = np.zeros(len(first), dtype=np.int64)
     np.add.at(n_events, lumi, good.n_events)
     return LumiCounts(good.run[first], good.lumi[first], n_events, of_range[first])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forkrun.base.lumis import Integers, number_keys, of_datasets
+from forkrun.base.lumis import Integers, dataset_lumi_keys, number_keys
 from forkrun.config import Distribution, EventOrder, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRanges
@@ -87,7 +87,7 @@ def lumis_of(selected: Selected, datasets: Integers) -> tuple[Integers, Integers
     """Lumis of each dataset, numbered as they first appear in the input: the first range of each,
     and (n_ranges,) number of each range. `datasets` : (n_files,) number of the dataset of each
     file."""
-    return number_keys(of_datasets(selected.lumi_key, datasets[selected.file]))
+    return number_keys(dataset_lumi_keys(selected.lumi_key, datasets[selected.file]))
 
 
 def ranks_of(

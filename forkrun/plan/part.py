@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from forkrun.base.lumis import Integers, LumiCounts, distinct, lumi_keys, of_datasets
+from forkrun.base.lumis import Integers, LumiCounts, dataset_lumi_keys, distinct, lumi_keys
 from forkrun.formats.events import Identity
 from forkrun.index import FileIndex
 from forkrun.index.known_friends import KnownFriend, known_friends
@@ -164,7 +164,7 @@ def parts_of(
             (lumis.dataset, plan.dataset_of_units),
         )
     )
-    keys = of_datasets(lumi_keys(run, lumi), dataset)
+    keys = dataset_lumi_keys(lumi_keys(run, lumi), dataset)
     in_input, of_units = np.split(keys, [len(lumis.run)])
     order = np.argsort(in_input)
     for number, (first, end) in enumerate(pairwise(borders)):

@@ -276,7 +276,7 @@ class RunDirectory(Struct, frozen=True):
         """Log of a process of this parent: `name` is `child-003` or `merge`."""
         return self.logs / f"{parent_pid}-{name}.log"
 
-    def logs_of(self, child: int) -> list[Path]:
+    def existing_logs(self, child: int) -> list[Path]:
         """Logs of all processes that were this child; the last one is the newest."""
         logs = self.logs.glob(f"*-child-{child:03d}.log")
         return sorted(logs, key=lambda log: log.stat().st_mtime)

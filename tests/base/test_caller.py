@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forkrun.base.caller import command_of_user, file_of_job, handed_over, typed
+from forkrun.base.caller import caller_environment, command_of_user, file_of_job, typed
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_clean_parent_names_the_command_and_file_of_its_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert file_of_job("own.toml") == "own.toml"
-    given = handed_over("analysis.py")
+    given = caller_environment("analysis.py")
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.argv", ["/x/forkrun/__main__.py", "run", "/tmp/x/config.json"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forkrun.base.input_files.urls import hide_secrets, public_url, spelled
+from forkrun.base.input_files.urls import hide_secrets, normalized_url, public_url
 
 FILE = "root://eos.cern.ch//eos/cms/f.root"
 
@@ -58,8 +58,8 @@ def test_secrets_are_taken_out_and_names_stay(whole: str, public: str) -> None:
     ],
 )
 def test_urls_are_spelled_as_servers_take_them(given: str, sent: str) -> None:
-    assert spelled(given) == sent
-    assert spelled(sent) == sent
+    assert normalized_url(given) == sent
+    assert normalized_url(sent) == sent
 
 
 def test_places_of_a_file_are_spelled_each() -> None:

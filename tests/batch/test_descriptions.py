@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forkrun.batch.course import NodeJobs
-from forkrun.batch.logs import last_words, speaks_of_memory
+from forkrun.batch.logs import last_words, reports_exceeded_memory
 from forkrun.batch.systems.htcondor import HTCondor, description
 from forkrun.config.batch import BatchConfig
 from forkrun.errors import ConfigError
@@ -69,7 +69,7 @@ def test_why_htcondor_ended_a_job_is_in_its_log(tmp_path: Path) -> None:
     assert last_words(folder, 6, last).startswith(
         "htcondor: Job was held: Error from slot1_1@n: Job has gone over cgroup memory limit"
     )
-    assert speaks_of_memory(folder, 6, last)
+    assert reports_exceeded_memory(folder, 6, last)
     (logs / "htcondor-3-7_1.log").write_text(_LOG.partition("012")[0])
     assert last_words(folder, 6, last) == "evicted by the batch system"
-    assert not speaks_of_memory(folder, 6, last)
+    assert not reports_exceeded_memory(folder, 6, last)

@@ -128,7 +128,7 @@ def test_new_files_come_with_new_files_of_friends(tmp_path: Path) -> None:
     ("files", "code", "problem"),
     [
         (["each-0.root", "each-1.root"], 3, "has 200 entries"),
-        (["each-1.root", "each-0.root", "each-2.root"], 2, "name more files behind these"),
+        (["each-1.root", "each-0.root", "each-2.root"], 2, "name more files after these"),
         (["each-0.root", "each-1.root", "new.root"], 0, ""),
     ],
 )

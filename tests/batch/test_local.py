@@ -242,7 +242,7 @@ def test_nodes_of_a_batch_system_that_does_not_answer_are_unknown(tmp_path: Path
     assert not status["batch_system_answers"]
     again = forkrun("resubmit", run, cwd=tmp_path, env=without)
     assert again.code == 10
-    assert "it is unknown which nodes run" in again.err
+    assert "so the running nodes are unknown" in again.err
 
 
 def test_a_node_that_cannot_be_set_up_says_which_line_failed(tmp_path: Path, job: Job) -> None:

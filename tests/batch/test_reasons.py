@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from forkrun.batch.course import NodeJobs, note_submission
-from forkrun.batch.logs import SCANCELLED, last_words, logs_of, mark_of, speaks_of_memory
+from forkrun.batch.logs import (
+    SCANCELLED,
+    existing_logs,
+    last_words,
+    reports_exceeded_memory,
+    submission_mark,
+)
 from forkrun.batch.status import State, read_status
 from forkrun.batch.status_text import status_lines
 from forkrun.batch.systems.htcondor import HTCondor
@@ -52,22 +58,22 @@ def test_the_log_of_a_node_is_that_of_its_own_job(folder: RunDirectory) -> None:
     (logs / "slurm-0-100_0.log").write_text("forkrun: no such file\n")
     (logs / "slurm-1-200_0.log").write_text("slurmstepd: error: Detected 1 oom_kill event\n")
     first, second = submission(0, 0, 1, 2), submission(1, 2)
-    assert logs_of(folder, 0, first) == [logs / "slurm-0-100_0.log"]
+    assert existing_logs(folder, 0, first) == [logs / "slurm-0-100_0.log"]
     assert last_words(folder, 0, first) == "no such file"
-    assert not speaks_of_memory(folder, 0, first)
-    assert speaks_of_memory(folder, 2, second)
+    assert not reports_exceeded_memory(folder, 0, first)
+    assert reports_exceeded_memory(folder, 2, second)
 
 
 def test_what_a_node_said_for_an_earlier_submission_is_no_reason_now(folder: RunDirectory) -> None:
     first, second = submission(0, 0, 1, 2), submission(1, 2)
-    said = [mark_of(first), "forkrun: out of memory", ""]
+    said = [submission_mark(first), "forkrun: out of memory", ""]
     folder.batch_log(2).write_text("\n".join(said))
-    assert speaks_of_memory(folder, 2, first)
-    assert not speaks_of_memory(folder, 2, second)
+    assert reports_exceeded_memory(folder, 2, first)
+    assert not reports_exceeded_memory(folder, 2, second)
     assert last_words(folder, 2, second) == ""
     with folder.batch_log(2).open("a") as log:
-        log.write(f"{mark_of(second)}\nloading tables\n")
-    assert not speaks_of_memory(folder, 2, second)
+        log.write(f"{submission_mark(second)}\nloading tables\n")
+    assert not reports_exceeded_memory(folder, 2, second)
     assert last_words(folder, 2, second) == "loading tables"
     assert last_words(folder, 2, second, errors_alone=True) == ""
 
@@ -174,7 +180,7 @@ def test_a_node_that_was_asked_to_end_before_it_began_is_not_lost(tmp_path: Path
     assert (node["state"], node["reason"]) == ("cancelled", "forkrun kill")
     said = forkrun("status", run, cwd=tmp_path)
     assert "1 node cancelled: forkrun kill\n" in said.out
-    assert f"forkrun resubmit {run} submits what is missing" in said.out
+    assert f"forkrun resubmit {run} submits the missing nodes" in said.out
     assert "exit code" not in said.out
 
 
@@ -196,7 +202,7 @@ SLURM_SAYS = "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-28T10:00:0
         (None, 0.0, SLURM_SAYS.format(" DUE TO TIME LIMIT"), State.ENDED_EARLY, None),
         (None, 0.0, SLURM_SAYS.format(" DUE TO PREEMPTION"), State.ENDED_EARLY, None),
         (None, 0.0, SLURM_SAYS.format(" DUE TO NODE FAILURE, SEE SLURMCTLD LOG"), State.LOST, None),
-        (137, 0.0, "", State.FAILED, "SIGKILL ended it, as where memory is short"),
+        (137, 0.0, "", State.FAILED, "SIGKILL ended it, possibly for lack of memory"),
         (137, 0.0, "slurmstepd: error: Detected 1 oom_kill event", State.FAILED, None),
     ],
 )  # fmt: skip
@@ -209,7 +215,7 @@ def test_who_ended_a_node_is_said(
     lines += [{"event": "end", "time_s": BEGAN_S + 10, "code": code}] if code else []
     folder.node_ends(0).parent.mkdir(exist_ok=True)
     folder.node_ends(0).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    folder.batch_log(0).write_text(f"{mark_of(submission(0, 0, 1, 2))}\n{said}\n")
+    folder.batch_log(0).write_text(f"{submission_mark(submission(0, 0, 1, 2))}\n{said}\n")
     if killed_s:
         folder.kills.write_text(json.dumps({"time_s": killed_s, "nodes": [0]}) + "\n")
     node = read_status(folder, NodeRanges.read(folder)).nodes[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forkrun.base.input_files.same_files import repeated
+from forkrun.base.input_files.same_files import find_repeated
 from forkrun.config import JobConfig, auto_children
 from forkrun.config.auto_children import children_for, with_children
 from forkrun.config.conditions import LAST, first_of, iov_problems, last_of
@@ -386,6 +386,6 @@ def test_files_are_the_same_by_name_link_or_content(tmp_path: Path) -> None:
     c.write_bytes(content[:-1] + b"z")
     link.symlink_to(a)
     files = [*map(str, (a, b, c, link)), "root://h/1", "root://h/2", "root://h/1"]
-    assert list(repeated(files)) == [
+    assert list(find_repeated(files)) == [
         (str(a), str(b)), (str(a), str(link)), ("root://h/1", "root://h/1")
     ]  # fmt: skip

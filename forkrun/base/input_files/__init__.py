@@ -1,1 +1,1 @@
-"""Names of input files: what they may say, and which of them name one file."""
+"""Names of input files: their form, and which of them name the same file."""

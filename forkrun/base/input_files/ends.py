@@ -1,6 +1,6 @@
-"""Begins and ends of remote files, where these say what they hold: one process of a job reads them
-for all, from the index to the merge. Where bytes are read (`remote_ends.cpp`), they are kept in
-a file without a name, which ends with the process that has made it."""
+"""First and last bytes of remote files, which describe the content: one process of a job reads them
+for all, from the index to the merge. The reader (`remote_ends.cpp`) keeps them in an anonymous
+file, which ends with the process that made it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import tempfile
 from typing import IO
 
 _ENDS = "FORKRUN_ENDS"
-"""Variable with what the file begins with, a space, and its name."""
+"""Environment variable with the first bytes of the file, a space, and its name."""
 _N_END_BYTES = 8
-"""Behind that: the place where the next record will be."""
+"""Bytes after those: the position of the next record."""
 _file: IO[bytes] | None = None
 
 
 def share_ends() -> None:
-    """From now on this process and those that it starts share what they read, and nothing that was
-    read before: files may have become others. Where no file can be made, each reads for itself."""
+    """Makes this process and those that it starts share the ends that they read from now on; older
+    ones may be outdated. Where no file can be made, each process reads for itself."""
     global _file
     os.environ.pop(_ENDS, None)
     if _file is not None:

@@ -1,4 +1,4 @@
-"""Which files are there twice: by a link, or as a copy."""
+"""Detects files given twice: by a link, or as a copy."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _HEADER = 512
 """First bytes of a file, among them the UUID of a ROOT file."""
 _COMPARED = 1 << 20
 _N_COMPARED = 64
-"""Bytes that files of one size and header are compared by, at so many places."""
+"""Bytes compared between files of one size and header, at this many places."""
 
 
-def repeated(files: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each file that is the same as one before, behind that one. Those that are not here (URLs) are
-    the same if their names are."""
+def find_repeated(files: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Pairs of a file and a later one that is the same. Remote files (URLs) are compared by
+    name."""
     known: dict[tuple[int, bytes | str], list[str]] = {}
     for file in files:
         alike = known.setdefault(_alike(file), [])
@@ -26,8 +26,8 @@ def repeated(files: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def same_file(a: str, b: str) -> bool:
-    """Whether two files of one size are the same one, or have the same bytes where they are
-    compared. ROOT writes one UUID into all files that it opens as reproducible."""
+    """Whether two files of one size are the same, or have the same bytes at the compared places.
+    ROOT writes the same UUID into all reproducible files."""
     if os.path.samefile(a, b):
         return True
     with open(a, "rb") as left, open(b, "rb") as right:

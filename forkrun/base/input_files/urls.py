@@ -1,8 +1,7 @@
-"""URLs of input whose secrets stay in memory: tokens, signatures and passwords are taken out where
-a URL is given, and what is left names the file in configurations, plans, messages and reports.
-
-The whole URLs are in a file in memory, of which processes that are started know the name; where
-bytes are read (`remote_places.cpp`), they are looked up there."""
+"""URLs of input whose secrets stay in memory: tokens, signatures and passwords are removed from
+given URLs, and the rest names the file in configurations, plans, messages and reports. A file in
+memory holds the whole URLs; started processes inherit its name, and the reader
+(`remote_places.cpp`) looks them up there."""
 
 from __future__ import annotations
 
@@ -16,10 +15,11 @@ from urllib.parse import quote
 from forkrun.errors import InputError
 
 _PLACES = "FORKRUN_PLACES"
-"""Variable with the name of the file in memory: on each line a public URL, a tab, and the URL
-that is to be opened for it."""
+"""Environment variable with the name of the file in memory: on each line a public URL, a tab, and
+the URL to open for it."""
 _GIVEN = "FORKRUN_URLS"
-"""Variable with the name of a user's file of whole URLs, one a line: for nodes, and to resume."""
+"""Environment variable with the name of a user's file of whole URLs, one per line: for nodes, and
+for resuming."""
 _URL = re.compile(r"^([a-z][a-z0-9+.-]*)://(?:([^/?#]*)@)?([^?]*)(?:\?(.*))?$", re.DOTALL)
 _IN_TEXT = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>\[\],]+", re.IGNORECASE)
 _OF_WEB = re.compile(r"^(https?|davs)://([^/?#]*)(.*)$", re.DOTALL)
@@ -30,8 +30,8 @@ _SECRET = re.compile(
     r"|^(x-amz|x-goog|cap)[.-]|^(se|sp|sv|st|sr|ske|skt|sks|skv|skoid|sktid|code|policy)$",
     re.IGNORECASE,
 )
-"""Names in queries whose values give access, or come and go with those that do: of XRootD, WLCG
-tokens, EOS, dCache and signed URLs of Amazon, Google and Azure."""
+"""Names in queries whose values give access, or accompany such values: of XRootD, WLCG tokens, EOS,
+dCache and signed URLs of Amazon, Google and Azure."""
 _MOST_OF_NAME = 40
 """Characters of a value that may be part of a file's name; a UUID has 36."""
 
@@ -46,10 +46,10 @@ class _Memory(NamedTuple):
 _memory = _Memory(0, -1)
 
 
-def spelled(url: str) -> str:
-    """A URL as it is sent and named: its scheme in small letters and, of web servers, what URLs do
-    not have quoted: spaces, letters beyond ASCII, % without a number, and # (it is part of a name:
-    files have no parts with names). Other texts stay."""
+def normalized_url(url: str) -> str:
+    """A URL in the form for requests and names: scheme in small letters; for web servers,
+    characters not allowed in URLs are quoted: spaces, non-ASCII letters, % without a number, and #
+    (part of the name: files have no fragments). Returns other texts unchanged."""
     if not _IN_TEXT.match(url.strip()):
         return url
     scheme, separator, rest = url.strip().partition("://")
@@ -63,13 +63,13 @@ def spelled(url: str) -> str:
 
 
 def public_url(url: str) -> str:
-    """The URL without password and without what is secret in its query. The same file has it with
-    any token. Of several places of a file, with | between them, each."""
+    """The URL without password and secrets in its query: the same for any token. With several URLs
+    of a file, separated by |, each is treated."""
     return "|".join(map(_public, url.split("|")))
 
 
 def _public(url: str) -> str:
-    url = spelled(url)
+    url = normalized_url(url)
     match = _URL.match(url)
     if match is None:
         return url
@@ -86,53 +86,51 @@ def _is_secret(part: str) -> bool:
 
 
 def hide_secrets(text: str) -> str:
-    """A text with public URLs in the place of whole ones."""
+    """Replaces whole URLs in a text by public ones."""
     return _IN_TEXT.sub(lambda match: public_url(match[0]), text)
 
 
-def known_as(url: str) -> str:
-    """The public form of a URL, or of several with | between them, which stands for it from now
-    on."""
+def register_url(url: str) -> str:
+    """Registers a URL, or several separated by |; returns the public form."""
     name, places = public_url(url), url.split("|")
-    if name != "|".join(map(spelled, places)):
-        _know(places)
+    if name != "|".join(map(normalized_url, places)):
+        _register(places)
     return name
 
 
-def _know(urls: Iterable[str]) -> None:
-    """From now on their public forms stand for these URLs, in this process and in those that it
-    starts."""
+def _register(urls: Iterable[str]) -> None:
+    """Registers URLs by their public forms, for this process and those that it starts."""
     global _memory
     if _memory.pid != os.getpid():
         before = _read(os.environ.get(_PLACES, ""))
         _memory = _Memory(os.getpid(), os.memfd_create("places", 0))
         os.environ[_PLACES] = f"/proc/{_memory.pid}/fd/{_memory.descriptor}"
         os.write(_memory.descriptor, before)
-    lines = (f"{_public(url)}\t{spelled(url)}\n" for url in urls)
+    lines = (f"{_public(url)}\t{normalized_url(url)}\n" for url in urls)
     os.write(_memory.descriptor, "".join(lines).encode())
 
 
 def whole_url(name: str) -> str:
-    """What is to be opened for a public URL; other texts stay."""
+    """The URL to open for a public one; returns other texts unchanged."""
     begin = f"{name}\t".encode()
     lines = _read(os.environ.get(_PLACES, "")).splitlines()
     found = [line for line in lines if line.startswith(begin)]
     return found[-1].split(b"\t")[1].decode() if found else name
 
 
-def know_given_urls() -> None:
-    """Those of the user's file, if there is one. Raises InputError."""
+def register_given_urls() -> None:
+    """Registers the URLs in the user's file, if there is one. Raises InputError."""
     path = os.environ.get(_GIVEN, "")
     if path:
         try:
             lines = [line for line in Path(path).read_text().splitlines() if line.strip()]
         except (OSError, ValueError) as error:
             raise InputError(f"{_GIVEN}: {path}: cannot be read: {error}") from None
-        _know(lines)
+        _register(lines)
 
 
 def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes() if path else b""
-    except OSError:  # of a process that has ended, or on another machine
+    except OSError:  # file of a process that has ended, or on another machine
         return b""

@@ -1,4 +1,5 @@
-"""A user's own Python: files and modules are imported, parameters are fitted to what takes them."""
+"""User code in Python: imports files and modules, and checks parameters of classes and
+functions."""
 
 from __future__ import annotations
 
@@ -21,17 +22,17 @@ from forkrun.errors import ConfigError
 
 _FORKRUN = Path(__file__).resolve().parents[2]
 AT_EXPRESSION = "<expression "
-"""Instead of a file, in frames of expressions of a configuration."""
+"""File name in frames of expressions of a configuration."""
 program_names: dict[str, str] = {}
-"""By file, names under which the program that runs the job has imported its own modules: the job
-has the same ones, with what the program has set in them."""
+"""Names, by file, of modules that the program has imported: the job uses the same modules, with
+values set by the program."""
 _STACK_LINE = re.compile(r'  File "(.+)", line (\d+) in (.+)')
 _MOST_LINES = 6
-"""Lines of a traceback that are shown: a module that calls itself has thousands."""
+"""Maximum lines of a traceback: recursion makes thousands."""
 
 
 def import_home(home: str, where: str) -> ModuleType:
-    """A file or an importable module. Raises ConfigError, which begins with `where`."""
+    """Imports a file or a module. Raises ConfigError, which begins with `where`."""
     try:
         with collector_paused():
             is_file = home.endswith(".py")
@@ -40,12 +41,12 @@ def import_home(home: str, where: str) -> ModuleType:
         raise ConfigError(f"{where}: file not found: {home}") from None
     except ConfigError as error:
         raise ConfigError([f"{where}: {problem}" for problem in error.problems]) from None
-    except (Exception, SystemExit) as error:  # a script may end itself
+    except (Exception, SystemExit) as error:  # a script may call exit
         raise ConfigError(f"{where}: {home} cannot be imported: {in_user_code(error)}") from None
 
 
 def _import_file(path: Path) -> ModuleType:
-    """The one that the program has, or the file under a name of its own."""
+    """The program's own module, or the file imported under a unique name."""
     path = path.resolve(strict=True)
     name = program_names.get(str(path))
     return importlib.import_module(name) if name else load_file(path)
@@ -54,8 +55,8 @@ def _import_file(path: Path) -> ModuleType:
 def bind_parameters(
     target: Callable[..., Any], params: Mapping[str, Any], where: str, n_given: int = 0
 ) -> dict[str, Any]:
-    """Parameters checked against the annotations of a class's `__init__` or a function, whose first
-    `n_given` parameters are given otherwise. Raises ConfigError with everything that is wrong."""
+    """Parameters checked against the annotations of a class's `__init__` or a function, except its
+    first `n_given` parameters, which forkrun passes. Raises ConfigError with all problems."""
     function = target.__init__ if inspect.isclass(target) else target
     name = getattr(unpartial(target), "__name__", str(target))
     named = _parameters(function)[n_given + inspect.isclass(target) :]
@@ -82,14 +83,14 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
         return []
     try:
         return list(inspect.signature(function).parameters.values())
-    except ValueError:  # written in C, and it does not say
+    except ValueError:  # written in C, without a signature
         return [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
 
 
 def _validated(
     function: Callable[..., Any], params: Mapping[str, Any], what: str
 ) -> tuple[dict[str, Any], list[str]]:
-    from pydantic import TypeAdapter, ValidationError  # few commands have such parameters
+    from pydantic import TypeAdapter, ValidationError  # few commands need it
 
     hints = inspect.get_annotations(unpartial(function))
     values, problems = dict(params), []
@@ -104,8 +105,8 @@ def _validated(
 
 
 def _evaluated(hint: Any, function: Callable[..., Any]) -> Any:
-    """An annotation; anything if it is a text that means nothing where the function is now: its
-    names were imported for type checkers alone, or left behind in another process."""
+    """An evaluated annotation; Any for text that cannot be evaluated here: its names were imported
+    for type checkers only, or in another process."""
     if not isinstance(hint, str):
         return hint
     try:
@@ -119,13 +120,13 @@ _REMEDIES = (
     ("truth value of an", "for arrays write & | ~ instead of and, or, not, each part in ( )"),
     ("object of type 'NoneType'", "a function without `return` gives None"),
     ("'NoneType' object", "a function without `return` gives None"),
-    ("'bitwise_", "put each comparison beside & | ~ in ( ), or write `and`, `or`, `not`"),
+    ("'bitwise_", "put comparisons next to & | ~ in ( ), or write `and`, `or`, `not`"),
 )
-"""Part of an exception's text, and what to do, where the text itself does not say it."""
+"""Part of an exception's text, and the remedy, where the text itself does not tell."""
 
 
 def in_user_code(error: BaseException) -> str:
-    """Type, message and the last line of the user's own code."""
+    """Type and message of an error, with the last line of user code."""
     what = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) and error.filename:
         what = f"{type(error).__name__}: {error.msg}"
@@ -141,8 +142,8 @@ def _quoted(line: str | None) -> str:
 
 
 def lines_in_user_code(error: BaseException) -> str:
-    """The lines of the user's own code that led to an exception, each on a new line; those of
-    libraries only if there are no others. Then what to do, where the exception does not say it."""
+    """Lines of user code that led to an exception, each on a new line; lines of libraries only if
+    there are no others. Then the remedy, where the exception does not tell."""
     lines = [
         _line(frame.filename, frame.lineno or 1, frame.name, frame.line or "")
         for frame in _frames_of_user(error)[-_MOST_LINES:]
@@ -152,8 +153,8 @@ def lines_in_user_code(error: BaseException) -> str:
 
 
 def lines_of_stack(text: str) -> str:
-    """The same lines of the first stack that `faulthandler` has written, innermost first: of what
-    forkrun has called last; those of libraries only if there are no others."""
+    """Lines of user code in the first stack written by `faulthandler`, innermost first, up to the
+    last call by forkrun; lines of libraries only if there are no others."""
     stack = text.partition("(most recent call first):\n")[2].partition("\n\n")[0]
     called: list[tuple[str, int, str]] = []
     for file, number, name in _STACK_LINE.findall(stack):
@@ -175,15 +176,15 @@ def _line(file: str, number: int, name: str, text: str) -> str:
 
 
 def unpartial(function: Any) -> Any:
-    """The function that a `functools.partial` calls."""
+    """The function called by a `functools.partial`."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Where a user's function, or an expression, begins, as a line like those of
-    `lines_in_user_code`; empty if that is not known, as of what was compiled."""
+    """First line of a user's function or expression, in the form of `lines_in_user_code`; empty if
+    unknown, as for compiled code."""
     plain = inspect.unwrap(getattr(unpartial(function), "__func__", unpartial(function)))
     code = getattr(plain, "__code__", None) or getattr(plain, "code", None)
     if code is None:
@@ -196,7 +197,7 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 def place_of_class(kind: type) -> str:
-    """The same for a class."""
+    """First line of a class, in the form of `lines_in_user_code`."""
     try:
         lines, first = inspect.getsourcelines(kind)
         return f"\n  {inspect.getsourcefile(kind)}, line {first}: {lines[0].strip()}"
@@ -205,7 +206,7 @@ def place_of_class(kind: type) -> str:
 
 
 def _frames_of_user(error: BaseException) -> list[traceback.FrameSummary]:
-    """All but forkrun's own; those of libraries only if there are no others."""
+    """Frames except forkrun's own; frames of libraries only if there are no others."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not _is_ours(f.filename)]
     return [frame for frame in frames if not _is_of_library(frame.filename)] or frames
 

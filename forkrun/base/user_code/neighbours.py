@@ -1,9 +1,8 @@
-"""Imports of a user's file. Its neighbours are those of its own folder, also where another folder
-has a module of the same name, and when a function imports them while it runs.
-
-A statement `import x` asks `__import__` of the builtins of its module: files that are loaded here,
-and their neighbours, have their own. Who comes first has the plain name in `sys.modules`, so that
-all is as in a program; another module of that name has one of its folder."""
+"""Imports in a user's file. Its neighbours are the modules of its own folder, even if another
+folder has a module of the same name, and also when a running function imports them. A statement
+`import x` calls `__import__` of its module's builtins: files loaded here, and their neighbours,
+have their own. The first module of a name gets the plain name in `sys.modules`, as in a program;
+later ones get a name with their folder."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ _import = builtins.__import__
 
 
 def load_file(path: Path) -> ModuleType:
-    """The file under a name of its own, so that two files may have one name; once. `path`: that of
-    an existing file, resolved."""
+    """Imports a file once, under a unique name: two files may have one name. `path`: resolved path
+    of an existing file."""
     name = f"forkrun_user_{_digest(path)}_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
@@ -54,12 +53,12 @@ class _Loader(SourceFileLoader):
 
 
 def is_neighbour(spec: ModuleSpec) -> bool:
-    """Whether a module is one of a user's folder, which others may not find by its name."""
+    """Whether a module belongs to a user's folder: other folders may not find it by its name."""
     return isinstance(spec.loader, _Loader)
 
 
 class _Imports:
-    """What `import` does in the files of a folder."""
+    """Behaviour of `import` in the files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -75,7 +74,7 @@ class _Imports:
         if level:
             return self._relative(name, variables or {}, fromlist or (), level)
         first = name.partition(".")[0]
-        if not _is_of(first, self._folder):
+        if not _has_module(first, self._folder):
             return _import(name, variables, local, fromlist or (), 0)
         with _on_path(self._folder):
             return _absolute(name, self._folder, fromlist or ())
@@ -83,8 +82,8 @@ class _Imports:
     def _relative(
         self, name: str, variables: Mapping[str, Any], fromlist: Sequence[str], level: int
     ) -> ModuleType:
-        """As of a file of the package that its folder is, whatever the file's own name; a folder
-        without `__init__.py` is one of its own."""
+        """Relative import in a file of the package formed by its folder; a folder without
+        `__init__.py` forms its own package."""
         own = str(variables.get("__name__", ""))
         if not own.startswith("forkrun_user_") or "." in own:
             return _import(name, variables, None, fromlist, level)
@@ -97,7 +96,7 @@ class _Imports:
 
 
 def package_of(folder: Path) -> tuple[Path, str]:
-    """The folder that has to be searched to find the package that a folder is, and its name."""
+    """Folder to search for the package formed by a folder, and the package's name."""
     parts: list[str] = []
     root = folder
     while (root / "__init__.py").exists():
@@ -105,8 +104,8 @@ def package_of(folder: Path) -> tuple[Path, str]:
     return root, ".".join(parts) or _package(folder)
 
 
-def _is_of(name: str, folder: Path) -> bool:
-    """Whether the folder has a module of this name; the standard library goes first."""
+def _has_module(name: str, folder: Path) -> bool:
+    """Whether the folder has a module of this name; the standard library has priority."""
     if name in sys.stdlib_module_names or not name:
         return False
     return (folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file()
@@ -125,12 +124,12 @@ def _absolute(name: str, folder: Path, fromlist: Sequence[str]) -> ModuleType:
 
 
 def _is_library(name: str) -> bool:
-    """Whether an installed one has the name, which others would then find taken."""
+    """Whether an installed module has the name, which must stay free for other importers."""
     return PathFinder.find_spec(name, package_folders()) is not None
 
 
 def _is_in(module: ModuleType, folder: Path) -> bool:
-    """Whether it is of this folder. One without a file is as good as a folder that it may have."""
+    """Whether a module belongs to this folder. One without a file is judged by its folder."""
     file = getattr(module, "__file__", None)
     places = [Path(file).parent] if file else [Path(p) for p in getattr(module, "__path__", ())]
     if file and Path(file).name == "__init__.py":
@@ -141,7 +140,7 @@ def _is_in(module: ModuleType, folder: Path) -> bool:
 
 
 def _package(folder: Path) -> str:
-    """A package that stands for a folder."""
+    """A package that represents a folder."""
     name = f"forkrun_user_{_digest(folder)}"
     if name not in sys.modules:
         made = ModuleType(name)
@@ -155,7 +154,7 @@ def _digest(path: Path) -> str:
 
 
 _folders: set[Path] = set()
-"""Those of users' files that import something now."""
+"""Folders of user files that are importing something now."""
 
 
 def _within(places: Sequence[Path], folder: Path) -> bool:
@@ -163,14 +162,14 @@ def _within(places: Sequence[Path], folder: Path) -> bool:
 
 
 class _Finder:
-    """Finds what is in a user's folder, so that it has its own neighbours as well."""
+    """Finds modules in a user's folder and gives them their own neighbours."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         places = [Path(p) for p in path or ()]
-        if not any(_is_of(name, f) if path is None else _within(places, f) for f in _folders):
+        if not any(_has_module(name, f) if path is None else _within(places, f) for f in _folders):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or not isinstance(spec.loader, SourceFileLoader) or not spec.origin:
@@ -181,7 +180,7 @@ class _Finder:
 
 @contextlib.contextmanager
 def _on_path(folder: Path) -> Iterator[None]:
-    """The folder is the first that is searched."""
+    """Puts the folder first on the import path."""
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
     is_new = folder not in _folders

@@ -1,5 +1,5 @@
-"""Errors of forkrun as a program shows them that does not catch them: with the program's own lines
-and without those of forkrun."""
+"""Uncaught errors of forkrun in a program: shown with the program's own lines, without those of
+forkrun."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORKRUN = Path(__file__).resolve().parents[2]
 
 @functools.cache
 def show_errors_plainly() -> None:
-    """Changes how this process shows errors of forkrun that nothing catches; others are shown as
+    """Shows uncaught errors of forkrun in this process without its frames; other errors as
     before."""
     show = sys.excepthook
 

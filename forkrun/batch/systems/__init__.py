@@ -1,1 +1,1 @@
-"""What starts the parents of nodes: this machine, or a batch system."""
+"""Batch systems, including this machine, which start the parents of nodes."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from forkrun.errors import BatchError
 
 ASK_S, SUBMIT_S = 20.0, 120.0
-"""Time that a question and a change may take."""
+"""Time-outs of queries and of changes."""
 
 
 def call(system: str, command: Sequence[str], limit_s: float) -> str:
-    """What a command prints. Raises BatchError that begins with the batch system's name."""
+    """Output of a command. Raises BatchError, which begins with the batch system's name."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s)
     except FileNotFoundError:

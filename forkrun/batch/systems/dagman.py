@@ -16,24 +16,24 @@ from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
 
 _WAIT_CODE, _ASK_EVERY_S = 75, 20
-"""Exit code of the script with which DAGMan calls it again, and when."""
+"""Exit code for which DAGMan calls the script again, and the delay."""
 
 _WAITS = """#!/bin/bash
-# Whether jobs of nodes are left: DAGMan asks again then. Written by forkrun submit.
+# Checks whether jobs of nodes are left: then DAGMan asks again. Written by forkrun submit.
 left=$({condor_q} -allusers -constraint {constraint} -autoformat ForkrunNode) || exit {code}
 [ -z "$left" ] || exit {code}
 """
 
 
 def can_merge() -> bool:
-    """Whether DAGMan is here."""
+    """Whether DAGMan is installed."""
     return shutil.which("condor_submit_dag") is not None
 
 
 def merge_files(
     folder: RunDirectory, submission: NodeJobs, batch: BatchConfig, common: Sequence[str]
 ) -> Mapping[Path, str]:
-    """What the merge of a submission needs, by place, if it is asked for. `common`: lines of the
+    """Files for the merge of a submission, by path, if requested. `common`: lines of the
     descriptions of jobs."""
     files = dict(merge_scripts(folder, submission, batch))
     for script in tuple(files):
@@ -57,11 +57,13 @@ def _job(
 
 
 def submit_merge(folder: RunDirectory, submission: NodeJobs, constraint: str) -> str:
-    """Gives the graph to DAGMan. `constraint`: of jobs that are waited for. Raises BatchError: the
-    nodes are submitted all the same."""
+    """Gives the graph to DAGMan. `constraint`: of the jobs to wait for. Raises BatchError; the
+    nodes stay submitted."""
     waits, graph = _place(folder, submission, "waits.sh"), _place(folder, submission, "dag")
     if any(letter in str(folder.path) for letter in ' "$'):
-        raise BatchError(_without(folder, "DAGMan takes no path with spaces, quotes or $"))
+        raise BatchError(
+            _without_merge(folder, "DAGMan does not accept paths with spaces, quotes or $")
+        )
     condor_q = shlex.quote(shutil.which("condor_q") or "condor_q")
     text = _WAITS.format(condor_q=condor_q, constraint=shlex.quote(constraint), code=_WAIT_CODE)
     write_text(waits, text)
@@ -71,14 +73,14 @@ def submit_merge(folder: RunDirectory, submission: NodeJobs, constraint: str) ->
     try:
         call("htcondor", command, SUBMIT_S)
     except BatchError as error:
-        raise BatchError(_without(folder, str(error))) from None
+        raise BatchError(_without_merge(folder, str(error))) from None
     n_parts = submission.n_merge_parts
     return "DAGMan merges when no node's job is left" + (
         f", after {n_parts} jobs that make parts of the outputs" if n_parts else ""
     )
 
 
-def _without(folder: RunDirectory, why: str) -> str:
+def _without_merge(folder: RunDirectory, why: str) -> str:
     return (
         f"{why}\nthe nodes are submitted, the merge is not: when they are done,"
         f" forkrun collect {folder.quoted}"
@@ -86,7 +88,8 @@ def _without(folder: RunDirectory, why: str) -> str:
 
 
 def _graph(folder: RunDirectory, submission: NodeJobs, waits: Path) -> Iterator[str]:
-    """A merge whose parts failed makes these itself: it is the final job, which begins anyhow."""
+    """Graph of DAGMan. The merge is the final job, which always begins and makes failed parts
+    itself."""
     n_parts = submission.n_merge_parts
     merge = merge_script(folder, submission).with_suffix(".sub")
     first = "parts" if n_parts else "merge"

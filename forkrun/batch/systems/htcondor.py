@@ -1,5 +1,5 @@
-"""HTCondor: a cluster of jobs for the nodes of a submission. A job that is out of time or was
-evicted goes back into the queue."""
+"""HTCondor: a cluster of jobs for the nodes of a submission. A job out of time or evicted returns
+to the queue."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from forkrun.errors import BatchError, ConfigError, OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 
 _MOST_IN_CLUSTER = 10_000
-"""A schedd takes 20,000 jobs of one submission, by default (MAX_JOBS_PER_SUBMISSION)."""
+"""A schedd accepts 20,000 jobs per submission by default (MAX_JOBS_PER_SUBMISSION)."""
 _TOKENS = 2_308_032
-"""Tokens of a concurrency limit that the site does not define (CONCURRENCY_LIMIT_DEFAULT)."""
+"""Tokens of a concurrency limit without a definition at the site (CONCURRENCY_LIMIT_DEFAULT)."""
 _MB = 1 << 20
 _LIVES = {"1": Life.WAITING, "2": Life.RUNNING, "6": Life.RUNNING, "7": Life.RUNNING}
-"""JobStatus of those that nobody has to bring to their end: idle, running, transferring output,
-suspended. One that is held is removed, by its own description."""
+"""JobStatus of jobs that will finish by themselves: idle, running, transferring output, suspended.
+Held jobs are removed by their own description."""
 _NO_MACHINE = "no match found"
 _ASK = "condor_q -better-analyze says why"
 
 _JOB = """#!/bin/bash
-# HTCondor signals this process alone: the signal is handed on to all processes of the node.
+# HTCondor signals this process alone: the signal is passed to all processes of the node.
 set -m
 bash {script} "$1" >> {logs}/"$(printf %04d "$1")".log 2>&1 < /dev/null &
 trap 'kill -TERM -- -$!' TERM
@@ -39,14 +39,14 @@ wait $!
 
 
 class HTCondor:
-    """By its commands, which CONDOR_CONFIG or the site configures."""
+    """HTCondor by its commands, configured by CONDOR_CONFIG or the site."""
 
     def most_nodes(self) -> int:
         """Nodes of one cluster."""
         return _MOST_IN_CLUSTER
 
     def check(self, batch: BatchConfig) -> None:
-        """HTCondor chooses machines by what a job asks for."""
+        """HTCondor chooses machines by the requests of jobs."""
         if batch.partition:
             raise ConfigError(
                 f'batch.partition: HTCondor has no partitions; "{batch.partition}" may be a line of'
@@ -63,12 +63,12 @@ class HTCondor:
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
-        """The submit description, what its jobs execute, and the script of its nodes."""
+        """The submit description, the executable of its jobs, and the script of its nodes."""
         job = _JOB.format(
             script=shlex.quote(str(node_script(folder, submission))),
             logs=shlex.quote(str(folder.batch_log(0).parent)),
         )
-        merge = merge_files(folder, submission, batch, list(_of_job(submission, batch)))
+        merge = merge_files(folder, submission, batch, list(_job_options(submission, batch)))
         return {
             **merge,
             description_file(folder, submission): description(folder, submission, batch),
@@ -83,17 +83,17 @@ class HTCondor:
         return said.strip().splitlines()[-1] if said.strip() else "submitted"
 
     def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
-        """DAGMan waits until all jobs of nodes have ended, however."""
-        waited_for = f"{_of(alive)} && ForkrunNode >= 0"
+        """DAGMan waits until all jobs of nodes have ended, successful or not."""
+        waited_for = f"{_names_constraint(alive)} && ForkrunNode >= 0"
         return submit_merge(folder, submission, waited_for)
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
-        """What condor_q says of the jobs of these names."""
+        """State of the jobs with these names according to condor_q."""
         if not submissions:
             return {}
-        wanted = ["-allusers", "-constraint", _of(submissions)]
+        wanted = ["-allusers", "-constraint", _names_constraint(submissions)]
         shown = ["-autoformat", "ForkrunNode", "JobStatus", "LastRejMatchReason"]
         try:
             lines = call("htcondor", ["condor_q", *wanted, *shown], ASK_S).splitlines()
@@ -113,17 +113,18 @@ class HTCondor:
     def kill(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
-        """Removes them: HTCondor sends SIGTERM, later SIGKILL."""
+        """Removes the jobs: HTCondor sends SIGTERM, later SIGKILL."""
         numbers = ",".join(map(str, nodes))
-        constraint = f'{_of(submissions)} && stringListMember(string(ForkrunNode), "{numbers}")'
+        constraint = _names_constraint(submissions)
+        constraint += f' && stringListMember(string(ForkrunNode), "{numbers}")'
         wanted = ["-constraint", constraint]
         if call("htcondor", ["condor_q", *wanted, "-autoformat", "ClusterId"], ASK_S).strip():
             call("htcondor", ["condor_rm", *wanted], SUBMIT_S)
 
 
 def _lives(lines: Sequence[str]) -> Iterator[tuple[int, Alive]]:
-    """Node and state of each line `node state reason`. The negotiator notes why it found no machine
-    the last time: others being first, or at their limits, is as usual."""
+    """Node and state of each line `node state reason`. The negotiator records why it found no
+    machine the last time: that others are first, or at their limits, is usual."""
     for line in lines:
         number, state, why = (*line.split(maxsplit=2), "", "", "")[:3]
         if number.isdigit() and state in _LIVES:
@@ -131,13 +132,13 @@ def _lives(lines: Sequence[str]) -> Iterator[tuple[int, Alive]]:
             yield int(number), Alive(_LIVES[state], f"htcondor: {why}; {_ASK}" if is_told else "")
 
 
-def _of(submissions: Sequence[NodeJobs]) -> str:
+def _names_constraint(submissions: Sequence[NodeJobs]) -> str:
     names = ",".join(submission.name for submission in submissions)
     return f'stringListMember(ForkrunName, "{names}")'
 
 
 def description_file(folder: RunDirectory, submission: NodeJobs) -> Path:
-    """The place of a submission's description."""
+    """Path of a submission's description."""
     return folder.batch / f"htcondor-{submission.number}.sub"
 
 
@@ -146,7 +147,7 @@ def _job_script(folder: RunDirectory, submission: NodeJobs) -> Path:
 
 
 def description(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> str:
-    """What condor_submit is given."""
+    """Text for condor_submit."""
     return "\n".join(["# Written by forkrun submit.", *_lines(folder, submission, batch), ""])
 
 
@@ -163,7 +164,7 @@ def _lines(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> It
     yield f"log = {said}.log"
     yield f"error = {said}.err"
     yield f"on_exit_remove = ExitBySignal || ExitCode != {OutOfTimeError.exit_code}"
-    yield from _of_job(submission, batch)
+    yield from _job_options(submission, batch)
     if batch.at_once:
         limit = f"forkrun_{submission.name.rpartition('-')[2]}"
         yield f"concurrency_limits = {limit}:{max(_TOKENS // batch.at_once, 1)}"
@@ -171,14 +172,15 @@ def _lines(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> It
     yield "queue node in (" + ", ".join(map(str, submission.nodes)) + ")"
 
 
-def _of_job(submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
-    """What any job of a submission asks for."""
+def _job_options(submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
+    """Requests of all jobs of a submission."""
     yield "universe = vanilla"
-    # The run directory is on a shared file system, whatever the site calls its domain.
+    # The run directory is on a shared file system, under any name of its domain.
     yield "transfer_executable = False"
     yield "should_transfer_files = YES"
     yield 'transfer_output_files = ""'
-    yield "periodic_remove = JobStatus == 5"  # held: its log says why, forkrun resubmit submits it
+    # A held job's log gives the reason; forkrun resubmit submits it again.
+    yield "periodic_remove = JobStatus == 5"
     if batch.cores:
         yield f"request_cpus = {batch.cores}"
     if submission.memory_bytes is not None:

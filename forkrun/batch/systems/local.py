@@ -1,4 +1,4 @@
-"""This machine as a batch system: a queue in a process that outlives whoever submits."""
+"""This machine as a batch system: a queue in a process that outlives the submitting command."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import is_held, process_of
 
 _BEGINS_S = 30.0
-"""Time in which the queue's process has to begin."""
+"""Time limit for the start of the queue's process."""
 
 
 class Local:
@@ -35,12 +35,12 @@ class Local:
         return 1 << 30
 
     def check(self, batch: BatchConfig) -> None:
-        """What a batch system needs is not used here."""
+        """Settings for other batch systems are ignored."""
 
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
-        """The script of its nodes, and how many run at the same time."""
+        """The script of the nodes, and how many run at once."""
         return merge_scripts(folder, submission, batch) | {
             node_script(folder, submission): node_script_text(folder, submission, batch),
             at_once_file(folder, submission.number): f"{batch.at_once or 1}\n",
@@ -66,13 +66,13 @@ class Local:
         raise BatchError(f"local: the queue did not begin; its log: {log}")
 
     def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
-        """The queue does it at its end."""
+        """The queue merges at its end."""
         return "the queue merges when its nodes have ended"
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
-        """What the queues have noted that still live."""
+        """States noted by the living queues."""
         lives: dict[int, Alive] = {}
         for submission in submissions:
             if is_held(lock_file(folder, submission.number)):
@@ -82,13 +82,13 @@ class Local:
         return lives
 
     def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
-        """Whether a queue lives that merges at its end."""
+        """Whether a living queue merges at its end."""
         return any(is_held(lock_file(folder, each.number)) for each in submissions)
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
-        """Asks the queues to end these nodes; where a queue is dead, its nodes."""
+        """Asks the queues to end these nodes; ends nodes of dead queues itself."""
         for submission in submissions:
             own = sorted(set(nodes) & set(submission.nodes))
             if is_held(lock_file(folder, submission.number)):
@@ -105,22 +105,22 @@ def _end_without_queue(folder: RunDirectory, nodes: Sequence[int]) -> None:
 
 
 def lock_file(folder: RunDirectory, number: int) -> Path:
-    """Held by the queue of a submission."""
+    """File locked by the queue of a submission."""
     return folder.batch / f"queue-{number}.lock"
 
 
 def state_file(folder: RunDirectory, number: int) -> Path:
-    """Which nodes of a queue wait and run."""
+    """File with the waiting and running nodes of a queue."""
     return folder.batch / f"queue-{number}.json"
 
 
 def new_order(folder: RunDirectory, number: int) -> Path:
-    """A file of its own for each order to end nodes of a queue: none replaces another."""
+    """New file for an order to end nodes of a queue: no order replaces another."""
     return folder.batch / f"queue-{number}.kill-{secrets.token_hex(8)}"
 
 
 def take_orders(folder: RunDirectory, number: int) -> list[int]:
-    """Nodes that a queue is to end, of all orders that are there; these are removed."""
+    """Nodes that a queue must end, from all its orders, which are removed."""
     nodes: list[int] = []
     for place in folder.batch.glob(f"queue-{number}.kill-*"):
         if place.suffix != ".part":
@@ -131,5 +131,5 @@ def take_orders(folder: RunDirectory, number: int) -> list[int]:
 
 
 def at_once_file(folder: RunDirectory, number: int) -> Path:
-    """How many nodes a queue runs at the same time."""
+    """File with the number of nodes that a queue runs at once."""
     return folder.batch / f"queue-{number}.at-once"

@@ -1,4 +1,4 @@
-"""The process that runs the nodes of a submission on this machine, some at a time."""
+"""Process that runs the nodes of a submission on this machine, some at a time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from forkrun.rundir.lock import RunLock
 
 _LOOK_EVERY_S = 0.05
 _GRACE_S = 30.0
-"""Between SIGTERM and SIGKILL of a node's process group."""
+"""Time between SIGTERM and SIGKILL of a node's process group."""
 
 
 class Queue:
-    """Nodes of one submission. One that is out of time is put at the end of the queue."""
+    """Nodes of one submission. A node out of time returns to the end of the queue."""
 
     def __init__(self, folder: RunDirectory, submission: NodeJobs) -> None:
         self._folder, self._submission = folder, submission
@@ -37,7 +37,7 @@ class Queue:
         self._is_stopped = False
 
     def run(self) -> None:
-        """Until no node waits or runs."""
+        """Runs until no node waits or runs."""
         with RunLock.held(lock_file(self._folder, self._submission.number)) as lock:
             self._note()
             while self._waiting or self._running:
@@ -51,7 +51,7 @@ class Queue:
                 self._merge(lock)
 
     def _merge(self, lock: RunLock) -> None:
-        """If that was asked for. The queue that ends last finds that all nodes are done."""
+        """Merges, if requested. The queue that ends last finds all nodes done."""
         script = merge_script(self._folder, self._submission)
         if script.exists():
             with lock.kept_by_thread(), ThreadPoolExecutor(self._at_once) as team:
@@ -59,12 +59,12 @@ class Queue:
                 subprocess.run(["bash", str(script)], stdin=subprocess.DEVNULL)
 
     def _make_part(self, number: int) -> None:
-        """Makes a part of the outputs. What fails is left to the merge."""
+        """Makes a part of the outputs. A failed part is left to the merge."""
         script = part_script(self._folder, self._submission)
         subprocess.run(["bash", str(script), str(number)], stdin=subprocess.DEVNULL)
 
     def stop(self) -> None:
-        """Asks it to end all nodes; in a handler of a signal."""
+        """Orders the queue to end all nodes; called in a signal handler."""
         self._is_stopped = True
 
     def _start(self) -> int:
@@ -93,7 +93,7 @@ class Queue:
         return len(ended)
 
     def _obey(self) -> int:
-        """Ends the nodes that are to be ended, those with SIGKILL that do not end."""
+        """Ends nodes by order: with SIGTERM, later with SIGKILL."""
         for node, at_s in self._kill_at_s.items():
             if time.monotonic() > at_s:
                 self._signal(node, signal.SIGKILL)

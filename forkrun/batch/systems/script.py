@@ -1,4 +1,4 @@
-"""The scripts of the shell that all batch systems run: for a node, and to merge."""
+"""Shell scripts for all batch systems: for a node, and for the merge."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 from forkrun.batch.course import NodeJobs
-from forkrun.batch.logs import mark_of
+from forkrun.batch.logs import submission_mark
 from forkrun.config import BatchConfig
 from forkrun.errors import BatchError
 from forkrun.rundir.directory import RunDirectory
 
 _NODE = """#!/bin/bash
-# What a node does; $1: its number. Written by forkrun submit.
+# Runs a node; $1: its number. Written by forkrun submit.
 began=$(date +%s)
 number=$1
 echo "{mark}" >&2
@@ -34,12 +34,12 @@ end $?
 
 
 def node_script(folder: RunDirectory, submission: NodeJobs) -> Path:
-    """Its place."""
+    """Path of the script of nodes."""
     return folder.batch / f"node-{submission.number}.sh"
 
 
 def node_script_text(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) -> str:
-    """Its content: set-up, the parent, and how it ended."""
+    """Content of the script: set-up, the parent, and a record of its end."""
     options = ""
     if submission.time_limit_s is not None:
         limit = int(submission.time_limit_s)
@@ -49,7 +49,7 @@ def node_script_text(folder: RunDirectory, submission: NodeJobs, batch: BatchCon
     if batch.scratch is not None:
         options += f' --scratch "{batch.scratch}"'
     return _NODE.format(
-        mark=mark_of(submission),
+        mark=submission_mark(submission),
         not_set_up=BatchError.exit_code,
         setup="".join(map(_checked, batch.setup)),
         folder=shlex.quote(str(folder.path.parent)),
@@ -71,16 +71,16 @@ cd {folder} || not_set_up $? "cd"
 {setup}exec {command} collect {run}{options} --quiet
 """
 _WAIT = " --wait 10m"
-"""For whoever submits, or looks at the run directory, when the last node ends."""
+"""For another forkrun that holds the run directory when the last node ends."""
 
 
 def merge_script(folder: RunDirectory, submission: NodeJobs) -> Path:
-    """The place of the script that merges after a submission."""
+    """Path of the script that merges after a submission."""
     return folder.batch / f"merge-{submission.number}.sh"
 
 
 def part_script(folder: RunDirectory, submission: NodeJobs) -> Path:
-    """The place of the script that makes one part of the outputs after a submission."""
+    """Path of the script that makes one part of the outputs after a submission."""
     return folder.batch / f"merge-part-{submission.number}.sh"
 
 
@@ -89,18 +89,18 @@ def merge_scripts(
     submission: NodeJobs,
     batch: BatchConfig,
     directives: str = "",
-    of_parts: str = "",
+    part_directives: str = "",
 ) -> dict[Path, str]:
-    """The scripts that merge after a submission, if that is asked for, by place. `directives`:
-    lines for the batch system; `of_parts`: more of them for the jobs that make parts."""
+    """Scripts of the merge after a submission, by path, if requested. `directives`: lines for the
+    batch system; `part_directives`: more of them for the jobs that make parts."""
     if not batch.merge:
         return {}
-    merge = _merge_text(folder, batch, "What merges the outputs", directives)
+    merge = _merge_text(folder, batch, "Merges the outputs", directives)
     scripts = {merge_script(folder, submission): merge}
     if n_parts := submission.n_merge_parts:
-        what = "What makes a part of the outputs, by its number,"
+        what = "Makes a part of the outputs, by its number,"
         scripts[part_script(folder, submission)] = _merge_text(
-            folder, batch, what, directives + of_parts, n_parts
+            folder, batch, what, directives + part_directives, n_parts
         )
     return scripts
 
@@ -128,5 +128,6 @@ def _command(batch: BatchConfig) -> str:
 
 
 def _checked(line: str) -> str:
-    """A line of the set-up, whose exit code counts, not those of commands in what it sources."""
+    """A line of the set-up. Only its own exit code counts, not those of commands in sourced
+    files."""
     return f"{line}\ncode=$?; [ $code = 0 ] || not_set_up $code {shlex.quote(line)}\n"

@@ -30,7 +30,7 @@ _MOST_IN_ARRAY = 1000
 _MB = 1 << 20
 _WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 _USUAL = {"", "null", "None", "Priority", "Resources", "BeginTime", "JobArrayTaskLimit", "Cleaning"}
-"""Why jobs wait that will begin."""
+"""Reasons for which jobs wait that will begin."""
 _OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "OUT_OF_MEMORY"}
 
 _ARRAY = """#!/bin/bash
@@ -42,13 +42,14 @@ bash {script} "$node" >> {logs}/"$(printf %04d "$node")".log 2>&1
 code=$?
 job="${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
 if [ $code = {again} ]; then
-    # What Slurm ends is "completing", cancelled or not: only a time limit is a reason to go on.
+    # Jobs that Slurm ends are "completing", cancelled or not: only after a time limit do they
+    # continue.
     case "$(scontrol show job --oneliner "$job")" in
         *Reason=TimeLimit*) scontrol requeue "$job" ;;
         *JobState=CANCELLED* | *JobState=COMPLETING*)
             echo "forkrun: {cancelled}" >> {logs}/"$(printf %04d "$node")".log
             code={ended} ;; # not for a site's RequeueExit
-        *) scontrol requeue "$job" ;;  # it goes on where it was
+        *) scontrol requeue "$job" ;;  # resumes
     esac
 fi
 exit $code
@@ -56,24 +57,24 @@ exit $code
 
 
 class Slurm:
-    """By its commands, which SLURM_CONF or the site configures."""
+    """Slurm by its commands, configured by SLURM_CONF or the site."""
 
     def most_nodes(self) -> int:
-        """Nodes of one array, as the site allows."""
+        """Largest array that the site allows."""
         try:
             said = call("slurm", ["scontrol", "show", "config"], ASK_S)
         except BatchError:
-            return _MOST_IN_ARRAY  # submitting will say what is wrong
+            return _MOST_IN_ARRAY  # Submitting will report the problem.
         found = re.search(r"^MaxArraySize\s*=\s*(\d+)", said, re.MULTILINE)
         return max(min(int(found[1]), _MOST_IN_ARRAY), 1) if found else _MOST_IN_ARRAY
 
     def check(self, batch: BatchConfig) -> None:
-        """Whatever is in [batch] may be meant for Slurm."""
+        """All settings of [batch] apply to Slurm."""
 
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
-        """The script of the array, and that of its nodes."""
+        """Scripts of the array and of its nodes."""
         directives = [f"#SBATCH {text}" for text in _directives(folder, submission, batch)]
         array = _ARRAY.format(
             directives="\n".join(directives),
@@ -84,7 +85,7 @@ class Slurm:
             ended=128 + signal.SIGTERM,
             cancelled=SCANCELLED,
         )
-        common = "".join(f"#SBATCH {text}\n" for text in _of_job(submission, batch))
+        common = "".join(f"#SBATCH {text}\n" for text in _job_options(submission, batch))
         return merge_scripts(folder, submission, batch, common) | {
             _script(folder, submission): array,
             node_script(folder, submission): node_script_text(folder, submission, batch),
@@ -96,7 +97,8 @@ class Slurm:
         return call("slurm", ["sbatch", script], SUBMIT_S).strip()
 
     def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
-        """A job that begins when all arrays have ended, however; with parts an array before it."""
+        """Submits a job that begins when all arrays have ended, successful or not; with parts, an
+        array before it."""
         names = f"--name={','.join(each.name for each in alive)}"
         ids = call("slurm", ["squeue", "--noheader", names, "--format=%F"], ASK_S).split()
         after = sorted(set(ids))
@@ -111,7 +113,7 @@ class Slurm:
     def lives(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
-        """What squeue says of the jobs of these names."""
+        """State of the jobs with these names according to squeue."""
         by_name = {submission.name: submission for submission in submissions}
         if not by_name:
             return {}
@@ -135,7 +137,7 @@ class Slurm:
     def kill(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
-        """Cancels them: Slurm sends SIGTERM, later SIGKILL."""
+        """Cancels the jobs: Slurm sends SIGTERM, later SIGKILL."""
         wanted = set(nodes)
         for submission in submissions:
             places = [p for p, node in enumerate(submission.nodes) if node in wanted]
@@ -146,7 +148,7 @@ class Slurm:
 
 
 def _submit_merge(submission: NodeJobs, script: Path, after: Sequence[str], *options: str) -> str:
-    """Gives the id of the job, which waits until those of `after` have ended."""
+    """Submits a job that waits for those of `after`; returns its id."""
     wait = [f"--dependency=afterany:{':'.join(after)}"] if after else []
     name = f"--job-name={submission.name}-merge"
     command = ["sbatch", "--parsable", name, "--output=/dev/null", *wait, *options, str(script)]
@@ -177,11 +179,11 @@ def _directives(folder: RunDirectory, submission: NodeJobs, batch: BatchConfig) 
     yield "--requeue"
     yield "--open-mode=append"
     yield f"--output={shlex.quote(logs)}"
-    yield from _of_job(submission, batch)
+    yield from _job_options(submission, batch)
 
 
-def _of_job(submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
-    """What any job of a submission asks for."""
+def _job_options(submission: NodeJobs, batch: BatchConfig) -> Iterator[str]:
+    """Requests of all jobs of a submission."""
     yield "--nodes=1"
     yield "--ntasks=1"
     if batch.cores:

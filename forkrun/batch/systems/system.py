@@ -1,4 +1,4 @@
-"""What every batch system does for a job."""
+"""Interface of all batch systems."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from forkrun.rundir.directory import RunDirectory
 
 
 class Life(StrEnum):
-    """How a job stands in a batch system that knows it."""
+    """State of a job known to a batch system."""
 
     WAITING = "waiting"
     RUNNING = "running"
 
 
 class Alive(NamedTuple):
-    """`why`: it waits, where it may never begin; "" where that is as usual."""
+    """`why`: reason of waiting, if the job may never begin; "" if it is usual."""
 
     life: Life
     why: str = ""
@@ -30,32 +30,33 @@ class System(Protocol):
     """`submit` raises BatchError if the jobs do not exist afterwards."""
 
     def most_nodes(self) -> int:
-        """Nodes of one submission, at most."""
+        """Maximum nodes of one submission."""
 
     def check(self, batch: BatchConfig) -> None:
-        """Raises ConfigError if [batch] asks for what it does not have."""
+        """Raises ConfigError if a setting of [batch] is not supported."""
 
     def scripts(
         self, folder: RunDirectory, submission: NodeJobs, batch: BatchConfig
     ) -> Mapping[Path, str]:
-        """The files that a submission needs, by path."""
+        """Files of a submission, by path."""
 
     def submit(self, folder: RunDirectory, submission: NodeJobs) -> str:
-        """Submits; returns what the batch system says."""
+        """Submits; returns the answer of the batch system."""
 
     def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:
-        """Submits the merge of a submission's scripts, which waits for the jobs of those that are
-        `alive`, and before it the jobs that make parts; returns what the batch system says."""
+        """Submits the merge of a submission, which waits for the jobs of the submissions `alive`,
+        and before it the jobs that make parts; returns the answer of the batch system."""
 
     def lives(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs]
     ) -> Mapping[int, Alive] | None:
-        """The nodes that it knows; None if it does not answer."""
+        """Nodes known to the batch system; None if it does not answer."""
 
     def merges(self, folder: RunDirectory, submissions: Sequence[NodeJobs]) -> bool | None:
-        """Whether a merge of these, which have one, waits or runs; None if it does not answer."""
+        """Whether a merge of these submissions waits or runs; None if the batch system does not
+        answer."""
 
     def kill(
         self, folder: RunDirectory, submissions: Sequence[NodeJobs], nodes: Sequence[int]
     ) -> None:
-        """Ends the jobs of these nodes, as if they were evicted; they do not start again."""
+        """Ends the jobs of these nodes as by eviction; they do not start again."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
-from forkrun.base.durable import write_named
+from forkrun.base.durable import write_user_file
 from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 from forkrun.monitoring.comparison.compare import Condition, compare
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if conditions and len(columns) < 2:
         raise ConfigError("--fail-if: all runs are repeats of one job, so add another")
     if options.html is not None:
-        write_named(options.html, comparison_page(columns))
+        write_user_file(options.html, comparison_page(columns))
     if options.json:
         print(json.dumps({"columns": to_builtins(columns)}, indent=1))
     else:

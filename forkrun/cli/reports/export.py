@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from forkrun.base.durable import write_named
+from forkrun.base.durable import write_user_file
 from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 from forkrun.monitoring.export.formats import FORMATS
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("export: a Perfetto trace is binary; name a file with -o FILE")
     content = FORMATS[options.format].write(options.run_dir, read_records(options.run_dir))
     if options.output is not None:
-        write_named(options.output, content)
+        write_user_file(options.output, content)
     else:
         sys.stdout.buffer.write(content)
     return 0

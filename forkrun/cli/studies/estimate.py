@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.base.durable import write_named
+from forkrun.base.durable import write_user_file
 from forkrun.cli.arguments import add_options, numbers
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     estimate = Estimate(graph, parallelism, rows, limits(graph))
     print_estimate(estimate)
     if options.json is not None:
-        write_named(options.json, json.dumps(estimate.to_json()) + "\n")
+        write_user_file(options.json, json.dumps(estimate.to_json()) + "\n")
     if options.plots is not None:
         from forkrun.studies.estimate.plots import write_plots  # matplotlib
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from forkrun.base.durable import write_named
+from forkrun.base.durable import write_user_file
 from forkrun.cli.arguments import add_option
 from forkrun.errors import OutputError
 from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
@@ -65,6 +65,6 @@ def run(options: argparse.Namespace) -> int:
     if result.steps_per_s:
         print(f"fixed work: {result.steps_per_s / 1e6:.1f} M steps/s")
     if options.json is not None:
-        write_named(options.json, json.dumps(result.to_json(), indent=2) + "\n")
+        write_user_file(options.json, json.dumps(result.to_json(), indent=2) + "\n")
     print(result.line())
     return 0

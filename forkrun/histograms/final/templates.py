@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from forkrun.base.durable import write_named
+from forkrun.base.durable import write_user_file
 from forkrun.base.nearest import suggestion
 from forkrun.errors import ConfigError
 from forkrun.histograms.final.samples import Sample, Values, axes_of, samples_of, sources_of
@@ -87,7 +87,7 @@ def write_pyhf(file: Path, channels: Sequence[Channel], signal: str) -> None:
         "measurements": [{"name": "fit", "config": {"poi": _POI, "parameters": []}}],
         "version": "1.0.0",
     }
-    write_named(file, json.dumps(workspace, indent=1))
+    write_user_file(file, json.dumps(workspace, indent=1))
 
 
 def _pyhf_sample(channel: Channel, sample: Sample, signal: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def write_combine(folder: Path, channels: Sequence[Channel], signal: str) -> Non
                         ("Up", "Down"), _varied(sample, directions) or (), strict=False
                     ):
                         file[f"{place}_{source}{end}"] = _stored(channel, values, sample.variances)
-    write_named(folder / "datacard.txt", _datacard(channels, signal))
+    write_user_file(folder / "datacard.txt", _datacard(channels, signal))
 
 
 def _stored(channel: Channel, values: Values, variances: Values) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from forkrun.base.received import GIVEN, STATE, in_anonymous_files
+from forkrun.base.received import GIVEN, STATE, anonymous_files
 from forkrun.base.user_code.installed import environment_folders
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import pickled
@@ -41,7 +41,7 @@ def contents_for(given: Mapping[str, Given]) -> dict[str, bytes]:
 @contextlib.contextmanager
 def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
     """Keeps the anonymous files while the process runs. Raises ConfigError."""
-    with in_anonymous_files(contents_for(given)) as descriptors:
+    with anonymous_files(contents_for(given)) as descriptors:
         numbers = {name: str(descriptor) for name, descriptor in descriptors.items()}
         environment = {"PYTHONPATH": import_path(), **numbers}
         yield HandedOver(environment, tuple(descriptors.values()))

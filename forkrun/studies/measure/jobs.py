@@ -10,7 +10,7 @@ from pathlib import Path
 
 from forkrun.base.durable import output_errors, write_json
 from forkrun.base.quantities import size
-from forkrun.base.received import handing_on
+from forkrun.base.received import passed_on
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.command import CleanCommand, end_with_parent
@@ -37,7 +37,7 @@ class RunningJob:
         with output_errors(file):
             self._command = CleanCommand(arguments, folder.with_name(folder.name + ".failure.json"))
             write_json(file, config.model_dump(mode="json"))
-        with handing_on() as (environment, descriptors):
+        with passed_on() as (environment, descriptors):
             self._process = subprocess.Popen(
                 self._command.words,
                 env={**self._command.environment, **environment},

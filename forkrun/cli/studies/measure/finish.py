@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forkrun.base.durable import output_errors, write_named
+from forkrun.base.durable import output_errors, write_user_file
 from forkrun.base.quantities import whole_number
 from forkrun.cli.arguments import add_option
 from forkrun.errors import NOT_CONCLUSIVE, ConfigError, OutputError
@@ -75,7 +75,7 @@ def folder_for_runs(output: Path | None) -> Any:
 def write_json(file: Path | None, value: dict[str, Any]) -> None:
     """Writes the results if the user named a file."""
     if file is not None:
-        write_named(file, json.dumps(value, indent=1) + "\n")
+        write_user_file(file, json.dumps(value, indent=1) + "\n")
 
 
 def number_up_to(most: int) -> Callable[[str], int]:
