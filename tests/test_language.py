@@ -34,6 +34,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*
 FOREIGN = re.compile(r"\b(anew|behind(?! a proxy)|whoever|go(es)? on)\b")
 """Words of translated English: write again, after, anyone who, continue."""
 CLEAN_ROOMS = (
+    "forkrun/analysis",
     "forkrun/base",
     "forkrun/batch",
     "forkrun/child",
@@ -41,6 +42,7 @@ CLEAN_ROOMS = (
     "forkrun/conditions",
     "forkrun/config",
     "forkrun/fork",
+    "forkrun/histograms",
     "forkrun/plan",
 )
 """Rooms whose code has been read through: no word of translated English comes back."""

@@ -1,4 +1,4 @@
-"""What calls of a job take as arguments: each kind is used, or refused when the call is made."""
+"""Arguments of a job's calls: invalid ones are refused by the call itself."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ AXIS = "(bins, low, high), an axis of hist, or a dict as in [[modules.axes]]"
 
 
 def is_function(value: Any) -> bool:
-    """Whether it can be called with a block; a class is none."""
+    """Whether the value can be called with events; classes do not count."""
     return callable(value) and not inspect.isclass(value)
 
 
 def check_what(call: str, value: Any, argument: str = "what", base: str = "") -> None:
-    """Checks an expression or a function. `base`: name of the class that one may be derived
-    from."""
+    """Checks an expression or a function. `base`: name of the base class for classes."""
     if isinstance(value, str) or is_function(value) or (base and _is_derived(value, base)):
         return
     kinds = f", a function or a class derived from forkrun.{base}" if base else " or a function"
@@ -36,13 +35,13 @@ def check_module(call: str, value: Any, base: str) -> None:
 
 
 def _is_derived(value: Any, base: str) -> bool:
-    import forkrun  # has been imported: the class is derived from one of it
+    import forkrun  # imported already if the class is derived from one of its classes
 
     return inspect.isclass(value) and issubclass(value, getattr(forkrun, base))
 
 
 def check_weight(call: str, value: Any) -> Any:
-    """The weight of a histogram as its step keeps it. Raises ConfigError."""
+    """The weight of a histogram in the form for steps. Raises ConfigError."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and math.isfinite(value):
         return int(value) if isinstance(value, int) else float(value)
@@ -52,19 +51,19 @@ def check_weight(call: str, value: Any) -> Any:
 
 
 def check_axes(call: str, axes: Sequence[Any]) -> None:
-    """Raises ConfigError for what is no axis at all; what is wrong with one is said later."""
+    """Raises ConfigError for values that are not axes; invalid axes are reported later."""
     for number, axis in enumerate(axes):
         if not is_axis(axis):
             raise refused(call, f"axis {number + 1}", AXIS, axis)
 
 
 def is_axis(value: Any) -> bool:
-    """Whether it describes an axis, if not a good one."""
+    """Whether the value describes an axis, valid or not."""
     if isinstance(value, tuple | list):
         return all(isinstance(number, Real) for number in value)
     return isinstance(value, Mapping) or hasattr(value, "traits")
 
 
 def name_of(what: Any) -> str:
-    """The name of a function or class, or of the function that a `functools.partial` calls; ""."""
+    """Name of a function or class, or of the function in a `functools.partial`; "" without one."""
     return str(getattr(unpartial(what), "__name__", ""))

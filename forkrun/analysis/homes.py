@@ -1,4 +1,4 @@
-"""Where a function of a job lives: in a file that can be imported, or in the running program."""
+"""Home of a job's function: a file that can be imported, or the running program."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from forkrun.base.user_code import unpartial
 
 
 def home_of(function: Any) -> str | None:
-    """`FILE.py:NAME` or `package.module:NAME`; None if only the running program has it: it is of
-    the program itself, of a notebook, or made within another function."""
+    """`FILE.py:NAME` or `package.module:NAME`; None if only the running program has it: it belongs
+    to the program itself or to a notebook, or was made within another function."""
     name, home = getattr(function, "__qualname__", ""), getattr(function, "__module__", None)
     module = sys.modules.get(home or "")
     if home in (None, "__main__") or module is None or not name.isidentifier():
@@ -41,7 +41,7 @@ def place_of(function: Any) -> str:
 
 
 def calling_line() -> tuple[str, int] | None:
-    """File and line of the program that has called forkrun; None if it is in no file."""
+    """File and line of the program that has called forkrun; None without a file."""
     frame: FrameType | None = sys._getframe(1)
     while frame and frame.f_globals.get("__name__", "").startswith("forkrun."):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""A job that is built in Python: files, what is done with their events, and the run."""
+"""A job built in Python: files, the processing of their events, and the run."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _MADE_BY = {
     "paths": 'job.path("NAME")',
     "outputs": 'job.output("LABEL", …)',
 }
-"""Sections that calls make."""
-_OF_RUN = ("output", "force", "quiet", "plots", "explain", "cluster", "nodes")
-_OF_INPUT = ("job", "source", "datasets")
-"""Sections that say what is read."""
+"""Sections of the configuration made by calls."""
+_RUN_SECTIONS = ("output", "force", "quiet", "plots", "explain", "cluster", "nodes")
+_INPUT_SECTIONS = ("job", "source", "datasets")
+"""Sections that define the input."""
 _FRIEND = 'a dict {"files": …, "tree": …, "prefix": …, "by": …}, or several'
 
 
@@ -64,10 +64,10 @@ def _dataset(name: Any, given: Any) -> dict[str, Any]:
 class Job(JobPath):
     """An analysis in one Python file. `files`: a path, glob or URL, or several; or, by dataset,
     {"ttbar": {"files": […], "cross_section": 831.8}, "data": […]}, or coffea's fileset.json;
-    `friends`: trees whose columns
-    are read beside, {"tree": "Events", "files": "new.root", "prefix": ""}, or several; `sections`:
-    others of the configuration, `threads={"per_child": 2}`. Paths are relative to the current
-    directory. Its filters, histograms and analyzers make the path "main"; `path` begins others.
+    `friends`: trees with further columns, {"tree": "Events", "files": "new.root", "prefix": ""}, or
+    several; `sections`: further sections of the configuration, `threads={"per_child": 2}`. Paths
+    are relative to the current directory. Its filters, histograms and analyzers form the path
+    "main"; `path` begins others.
 
         job = forkrun.Job("sample.root")
         job.filter("nMuon >= 2").hist("Muon_pt", (50, 0, 200))
@@ -101,15 +101,17 @@ class Job(JobPath):
 
     @property
     def job_name(self) -> str:
-        """Name of the job, `name` is that of its own path."""
+        """Name of the job; `name` is that of its own path."""
         return str(self._sections["job"].get("name", "job"))
 
     def configure(self, **sections: Any) -> Self:
         """Sets keys of the configuration: `job.configure(threads={"per_child": 2})`."""
         for section, keys in sections.items():
             if section in _MADE_BY:
-                raise ConfigError(f"job.configure({section}=…): these come of {_MADE_BY[section]}")
-            if section in _OF_RUN:
+                raise ConfigError(
+                    f"job.configure({section}=…): these come from {_MADE_BY[section]}"
+                )
+            if section in _RUN_SECTIONS:
                 raise ConfigError(f"{section} is an argument of job.run({section}=…)")
             keys = plain_value("job.configure(…)", section, keys)
             before = self._sections.get(section)
@@ -118,7 +120,7 @@ class Job(JobPath):
         return self
 
     def path(self, name: str) -> JobPath:
-        """A path of its own, which begins with all events; the same one for the same name."""
+        """A separate path, which begins with all events; the same path for the same name."""
         check_label("job.path(…)", "name", check_text("job.path(…)", "name", name))
         return self._begun(name, None)
 
@@ -149,10 +151,10 @@ class Job(JobPath):
         explain: bool = False,
     ) -> Result:
         """Runs the job in a clean parent process (`children=0`: in this one) and waits for it.
-        `output`: the run directory, NAME-run if not given; a job that was interrupted is resumed
-        there; of one that is done, results stay of which nothing has changed that they depend on,
-        and the others are computed. `force`: computes all. `explain`: says of each result why.
-        `plots`: draws those of the report, for papers. Raises the errors of `forkrun.errors`."""
+        `output`: the run directory, NAME-run if not given; resumes an interrupted job there; of a
+        finished job, keeps results whose dependencies are unchanged and computes the others.
+        `force`: computes all. `explain`: gives the reason for each result. `plots`: draws the
+        report's plots for papers. Raises the errors of `forkrun.errors`."""
         __tracebackhide__ = True  # in notebooks
         return self._loaded("run", children).run(
             children, threads=threads, output=output, force=force, quiet=quiet, plots=plots,
@@ -160,17 +162,18 @@ class Job(JobPath):
         )  # fmt: skip
 
     def check(self, *, strict: bool = False, blocks: bool = False) -> None:
-        """Checks the job without running it: calls each function with the first events, and says
-        that the job can run. Raises every problem it finds, at once. `strict`: warnings are
-        problems; `blocks`: so are results that depend on the size of blocks."""
+        """Checks the job without running it: calls each function with the first events, and prints
+        that the job can run. Raises all problems at once. `strict`: warnings are problems;
+        `blocks`: so are results that depend on the size of blocks."""
         __tracebackhide__ = True
         self._loaded("check").check(strict=strict, blocks=blocks)
 
     def columns(self, *patterns: str) -> InputColumns:
-        """The columns of the input, and branches that are none and why: a table. `patterns`:
-        "Muon_*", or a part of a name. Raises InputError for files that cannot be read."""
+        """Table of the columns of the input, and of unreadable branches with the reason.
+        `patterns`: "Muon_*", or a part of a name. Raises InputError for files that cannot be
+        read."""
         __tracebackhide__ = True
-        sections = {key: value for key, value in self._raw().items() if key in _OF_INPUT}
+        sections = {key: value for key, value in self._raw().items() if key in _INPUT_SECTIONS}
         return LoadedJob(validate(sections, Path(program()).name)).columns(*patterns)
 
     def submit(
@@ -189,11 +192,11 @@ class Job(JobPath):
         quiet: bool = False,
     ) -> Submission:
         """Checks and plans the job, and submits it to a batch system, "slurm", "htcondor" or
-        "local", in so many `nodes`, or as many as have so many events, or take so much time ("2h").
+        "local", as a number of `nodes`, or nodes with a number of events or a time ("2h") each.
         `output`: the run directory, NAME-run if not given; `merge`: a job merges when all nodes are
-        done; `extend`: adds new input files to what was submitted; `new_code`: submits what is
-        missing of it again, with the functions as they are now. As `forkrun submit`. Raises the
-        errors of `forkrun.errors`."""
+        done; `extend`: adds new input files to the submitted job; `new_code`: submits its missing
+        nodes again, with the present functions. Same as `forkrun submit`. Raises the errors of
+        `forkrun.errors`."""
         __tracebackhide__ = True
         return self._loaded("submit").submit(
             on, nodes=nodes, events_per_node=events_per_node, time_per_node=time_per_node,
@@ -202,8 +205,8 @@ class Job(JobPath):
         )  # fmt: skip
 
     def _loaded(self, method: str = "run", children: Any = None) -> LoadedJob:
-        """The job as it is now, with its functions. `method`: to be called, for messages;
-        `children`: some distributions need a number of them."""
+        """The present job with its functions. `method`: the calling one, for messages; `children`:
+        number needed by some distributions."""
         __tracebackhide__ = True
         if is_clean_command() or received(STATE):
             raise ConfigError(
@@ -220,7 +223,7 @@ class Job(JobPath):
 
     def to_toml(self) -> str:
         """The job as a configuration for `forkrun run`. Raises ConfigError for functions that only
-        this program has: those of a module, in a file of its own, can be named."""
+        this program has: only those in a module of its own file can be named."""
         only_here = [step.place for step in self._steps.values() if step.is_of_program]
         if only_here:
             raise ConfigError(
@@ -235,7 +238,9 @@ class Job(JobPath):
 
     def _raw(self) -> dict[str, Any]:
         paths = {name: path.labels for name, path in self._paths.items() if path.labels}
-        outputs = [{**each, "paths": self._not_all(each["paths"])} for each in self._steps.outputs]
+        outputs = [
+            {**each, "paths": self._selecting_paths(each["paths"])} for each in self._steps.outputs
+        ]
         raw = {
             **self._sections,
             "modules": [step.entry() for step in self._steps.values()],
@@ -244,8 +249,8 @@ class Job(JobPath):
         }
         return anchor_all({key: value for key, value in raw.items() if value}, Path.cwd())
 
-    def _not_all(self, paths: Any) -> Any:
-        """Paths of an output; none where one of them has no filter, and accepts every event."""
+    def _selecting_paths(self, paths: Any) -> Any:
+        """Paths of an output; none if one of them has no filter and accepts every event."""
         names = paths if isinstance(paths, list) else [paths]
         found = [path for name, path in self._paths.items() if name in names]
         return paths if all(path.labels for path in found) else []
@@ -260,7 +265,7 @@ class Job(JobPath):
 
 
 def _without_none(value: Any) -> Any:
-    """TOML has no such value: its key is left out. Its sequences are lists."""
+    """The value without None, which TOML lacks, and with lists for all sequences."""
     if isinstance(value, Mapping):
         return {str(k): _without_none(v) for k, v in value.items() if v is not None}
     if isinstance(value, Sequence) and not isinstance(value, str):

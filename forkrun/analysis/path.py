@@ -1,4 +1,4 @@
-"""Filters, histograms and analyzers in order: what a job does with the events that are left."""
+"""Filters, histograms and analyzers of a path, in order."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from forkrun.schedule.plugins import kind_of_cpp
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["filter", "producer", "analyzer", "histogram"]
 _ANOTHER_CELL = (
-    "; or, to define it anew, run the cell that makes the job first: here nobody tells which cell"
-    " runs, so nothing else is replaced"
+    "; or, to redefine it, run the cell that makes the job first: this notebook does not tell "
+    "which cell is running, so nothing is replaced"
 )
 MAIN = "main"
 """The job's own path."""
@@ -44,8 +44,8 @@ Axis = Any  # of `hist`; (bins, low, high); or as [[modules.axes]] describes it
 
 
 class JobPath:
-    """One path of a job. Each filter, histogram and analyzer sees the events that the filters
-    before it have left. What is defined can be used by all paths."""
+    """One path of a job. Each filter, histogram and analyzer sees the events that pass the filters
+    before it. Defined columns can be used by all paths."""
 
     def __init__(
         self,
@@ -53,47 +53,47 @@ class JobPath:
         steps: Steps,
         paths: dict[str, JobPath],
         plugins: Callable[[], Sequence[str]],
-        behind: JobPath | None = None,
+        parent: JobPath | None = None,
     ) -> None:
         """`paths`: all of the job, by name; `plugins`: gives its libraries of C++ modules;
-        `behind`: the path that this one goes on from."""
+        `parent`: the path that this one continues."""
         self.name = name
         self._steps, self._paths, self._plugins = steps, paths, plugins
-        self._behind = behind
+        self._parent = parent
 
     @property
     def labels(self) -> list[str]:
-        """Labels of its modules, in order, with those of the filters that it begins behind."""
+        """Labels of its modules, in order, after those of its parent's filters."""
         return [*self._labels_before(), *(step.label for step in self._steps.on_path(self.name))]
 
     def _labels_before(self) -> list[str]:
-        if self._behind is None:
+        if self._parent is None:
             return []
-        before = self._steps.on_path(self._behind.name, until=self.name)
-        return [*self._behind._labels_before(), *(s.label for s in before if s.is_filter)]
+        before = self._steps.on_path(self._parent.name, until=self.name)
+        return [*self._parent._labels_before(), *(s.label for s in before if s.is_filter)]
 
     def path(self, name: str) -> JobPath:
-        """A path that goes on behind the filters that this one has now, which run once for both;
-        the same one for the same name."""
+        """A path that continues after the present filters of this one, which run once for both; the
+        same path for the same name."""
         check_label("path.path(…)", "name", check_text("path.path(…)", "name", name))
         if not self._steps.has_path(name):
             self._steps.add("path", name)
         return self._begun(name, self)
 
-    def _begun(self, name: str, behind: JobPath | None) -> JobPath:
+    def _begun(self, name: str, parent: JobPath | None) -> JobPath:
         found = self._paths.get(name)
         if found is None:
-            found = JobPath(name, self._steps, self._paths, self._plugins, behind)
+            found = JobPath(name, self._steps, self._paths, self._plugins, parent)
             self._paths[name] = found
-        if found._behind is not behind:
-            begins = f'behind "{found._behind.name}"' if found._behind else "with all events"
-            raise ConfigError(f'path "{name}" begins {begins}; give this one another name')
+        if found._parent is not parent:
+            begins = f'after "{found._parent.name}"' if found._parent else "with all events"
+            raise ConfigError(f'path "{name}" begins {begins}; give the new one another name')
         return found
 
     def filter(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
         """Accepts or refuses events. `what`: an expression, "nMuon >= 2"; or a function of the
-        events, which gives (n_events,) bool. As a decorator with and without `params`, which
-        the function gets as keywords. Gives the path; for a function with a name the function."""
+        events, which returns (n_events,) bool. Also a decorator, with and without `params`, which
+        the function gets as keywords. Returns the path; as a decorator, the function."""
         check_texts("job.filter(…)", label=label)
         if what is None:
             return functools.partial(self.filter, label=label, **params)
@@ -113,10 +113,10 @@ class JobPath:
         replaces: Sequence[str] = (),
         **params: Any,
     ) -> Self:
-        """Adds a module in C++: add("cpp:Trijet", pt_min=30.0), of a library that `job.plugins`
-        names, configure(job={"plugins": ["./libmine.so", "forkrun_modules"]}). `label`:
-        its class, if not given; `params`: its parameters; others as in [[modules]]. A filter or
-        analyzer is on this path; what a producer makes is a column like others."""
+        """Adds a module in C++: add("cpp:Trijet", pt_min=30.0), of a library named in
+        `job.plugins`, configure(job={"plugins": ["./libmine.so", "forkrun_modules"]}). `label`: its
+        class, if not given; `params`: its parameters; others as in [[modules]]. A filter or
+        analyzer belongs to this path; columns of a producer can be used by all."""
         call = check_text("job.add(…)", "what", what)
         if not what.startswith("cpp:") or not what.removeprefix("cpp:"):
             raise ConfigError(f'job.add("{call}", …): give a class in C++, "cpp:CLASS"')
@@ -135,17 +135,16 @@ class JobPath:
         return self
 
     def define(self, name: Any = None, what: Any = None, **params: Any) -> Any:
-        """Makes a column. `what`: an expression, or a function of the events that gives its
-        values. As a decorator: the column has the function's name."""
+        """Makes a column. `what`: an expression, or a function of the events that returns its
+        values. Also a decorator: the column gets the function's name."""
         return self._column("define", name, what, params, {})
 
     def redefine(
         self, name: Any = None, what: Any = None, *, on_data: bool = False, **params: Any
     ) -> Any:
-        """Replaces a column: all that is added to the job from here on sees the new one, and
-        `NAME@input` is the old one. As `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a
-        decorator of a function with the column's name. Datasets with `is_data` keep the old column,
-        unless `on_data`."""
+        """Replaces a column: steps added later see the new one, and `NAME@input` is the old one.
+        Called like `define`: redefine("Jet_pt", "1.02 * Jet_pt"), or as a decorator of a function
+        with the column's name. Datasets with `is_data` keep the old column, unless `on_data`."""
         check_flags("job.redefine(…)", on_data=on_data)
         return self._column("redefine", name, what, params, {"on_data": on_data})
 
@@ -157,11 +156,11 @@ class JobPath:
         on_data: bool = False,
         **directions: Any,
     ) -> Self:
-        """Systematic variations of a column: vary("Jet_pt", "jes", up="1.02 * Jet_pt",
-        down="0.98 * Jet_pt") makes jes_up and jes_down, each an expression or a function of the
-        events; of several columns a function that gives a dict. What is added from here on,
-        and depends on them, runs again for each, and histograms get an axis `variation`. Datasets
-        with `is_data` have the nominal columns in all of them, unless `on_data`."""
+        """Systematic variations of a column: vary("Jet_pt", "jes", up="1.02 * Jet_pt", down="0.98 *
+        Jet_pt") makes jes_up and jes_down, each an expression or a function of the events; for
+        several columns a function that returns a dict. Steps added later that depend on them run
+        again for each, and histograms get an axis `variation`. Datasets with `is_data` have the
+        nominal columns in all of them, unless `on_data`."""
         check_flags("job.vary(…)", on_data=on_data)
         columns = listed_names("job.vary(…)", "column", "column", column)
         call = _call("vary", columns[0])
@@ -178,9 +177,9 @@ class JobPath:
         return self
 
     def producer(self, what: Any = None, *, label: str | None = None, **params: Any) -> Any:
-        """Makes columns: a function of the events that gives a dict of them, or a class
-        derived from forkrun.Producer. As a decorator with and without `params`. It may have
-        `replaces=("Jet_pt",)` and `variations={"jes": ("up", "down")}`, which it tells apart by
+        """Makes columns: by a function of the events that returns a dict of them, or a class
+        derived from forkrun.Producer. Also a decorator, with and without `params`. May have
+        `replaces=("Jet_pt",)` and `variations={"jes": ("up", "down")}`, distinguished by
         `events.variation`."""
         check_texts("job.producer(…)", label=label)
         if what is None:
@@ -190,9 +189,9 @@ class JobPath:
         return what
 
     def analyzer(self, what: Any = None, *, label: str | None = None, **given: Any) -> Any:
-        """Fills histograms: a function of the events, or a class derived from
-        forkrun.Analyzer. As a decorator: `@job.analyzer(pt=hist.Hist(…))` books the histogram and
-        gives it to the function as its parameter `pt`; other keywords are parameters as well."""
+        """Fills histograms: by a function of the events, or a class derived from forkrun.Analyzer.
+        Also a decorator: `@job.analyzer(pt=hist.Hist(…))` books the histogram and passes it to the
+        function as its parameter `pt`; other keywords are parameters as well."""
         check_texts("job.analyzer(…)", label=label)
         if what is None:
             return functools.partial(self.analyzer, label=label, **given)
@@ -204,12 +203,11 @@ class JobPath:
         return what
 
     def hist(self, what: Any, *axes: Axis, name: str | None = None, weight: Any = None) -> Any:
-        """Fills a histogram. `what`: an expression, or a function of the events that are left,
-        which gives one value or any number per event, or a tuple for several axes. `name`: if
-        not given, that of the function or of the column. `weight`: an expression, a function or a
-        number: one per event, or one per value.
-        As a decorator of a function: `@job.hist((50, 0, 200))`. In the file it is hist_NAME/NAME;
-        of other paths than the job's own PATH_NAME/NAME."""
+        """Fills a histogram. `what`: an expression, or a function of the selected events, which
+        returns one value or any number per event, or a tuple for several axes. `name`: by default
+        that of the function or column. `weight`: an expression, a function or a number: one per
+        event, or one per value. Also a decorator: `@job.hist((50, 0, 200))`. Stored in the file as
+        hist_NAME/NAME; for paths other than the job's own as PATH_NAME/NAME."""
         check_texts("job.hist(…)", name=name)
         weight = check_weight(_call("hist", name or what), weight)
         if is_axis(what):
@@ -228,7 +226,7 @@ class JobPath:
         return self._add(step, on_path=True)
 
     def output(self, label: str = "events", **keys: Any) -> Self:
-        """Writes the events that the path leaves. `keys`: of [[outputs]], such as keep and drop."""
+        """Writes the selected events of the path. `keys`: of [[outputs]], such as keep and drop."""
         check_label("job.output(…)", "label", check_text("job.output(…)", "label", label))
         plain = {key: plain_value("job.output(…)", key, value) for key, value in keys.items()}
         self._steps.add("output", label, {"label": label, "paths": [self.name], **plain})
@@ -250,7 +248,7 @@ class JobPath:
     def _column(
         self, method: str, name: Any, what: Any, params: dict[str, Any], own: dict[str, Any]
     ) -> Any:
-        """A new column, or one made anew. `own`: arguments that only the latter has."""
+        """Adds a new or replaced column. `own`: arguments for replaced ones only."""
         call = functools.partial(getattr(self, method), **own, **params)
         if name is None:
             return _decorator(call)
@@ -268,7 +266,7 @@ class JobPath:
         return self._add(self._version(Step("producer", f"new_{name}", what, declared)))
 
     def _version(self, step: Step) -> Step:
-        """One of several versions of a column, with a label of its own."""
+        """The step of a version of a column, with a unique label."""
         if label := self._steps.same(_with_plain_params(step), ""):
             return replace(step, label=label)
         numbered = (f"{step.label}{number}" for number in range(2, len(self._steps) + 3))
@@ -276,7 +274,7 @@ class JobPath:
         return replace(step, label=next(each for each in labels if each not in self._steps))
 
     def _numbered(self, step: Step) -> Step:
-        """A filter with a name, which has none of its own."""
+        """The step of an unnamed filter, with a name."""
         if not isinstance(step.what, str) and name_of(step.what).isidentifier():
             return replace(step, label=name_of(step.what))
         if label := self._steps.same(_with_plain_params(step), self.name):
@@ -288,7 +286,8 @@ class JobPath:
 
 
 def _decorator(call: Callable[..., Any], *given: Any, **keys: Any) -> Callable[[Any], Any]:
-    """Has a call add the function, with these arguments behind it, and leaves it as it is."""
+    """Decorator that adds a function by a call, followed by these arguments, and returns it
+    unchanged."""
 
     def over(function: Any) -> Any:
         call(function, *given, **keys)
@@ -298,7 +297,7 @@ def _decorator(call: Callable[..., Any], *given: Any, **keys: Any) -> Callable[[
 
 
 def _is_lambda(what: Any) -> bool:
-    """Whether it cannot be what a decorator is over."""
+    """Whether the value is a lambda, which no decorator can have."""
     return getattr(what, "__name__", "") == "<lambda>"
 
 
@@ -310,7 +309,8 @@ def _name(what: Any) -> str:
 
 
 def _with_plain_params(step: Step) -> Step:
-    """Raises ConfigError for what a configuration cannot hold."""
+    """The step with plain parameters. Raises ConfigError for values that a configuration cannot
+    hold."""
     kind = {"histogram": "hist"}.get(step.kind, step.kind)
     call = _call(kind, step.label)
     params = {k: plain_value(call, k, value, is_finite=True) for k, value in step.params.items()}
@@ -318,7 +318,7 @@ def _with_plain_params(step: Step) -> Step:
 
 
 def _call(method: str, name: Any) -> str:
-    """A call as messages name it."""
+    """A call, in the form for messages."""
     return f'job.{method}("{name}", …)' if isinstance(name, str) else f"job.{method}(…)"
 
 

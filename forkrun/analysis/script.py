@@ -1,4 +1,4 @@
-"""The job of a program in Python, which is run as far as the call that would run its job."""
+"""The job of a Python program, which is executed up to the call that would run its job."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def job_of_script(
     file: str, arguments: Sequence[str] = (), wanted: str | None = None
 ) -> tuple[LoadedJob, dict[str, Any]]:
     """The job that `python FILE …` would run, check or submit first, with the arguments of that
-    call; else the only one that it makes. `wanted`: name of the job. From now on this process is
-    that of the program. Raises ConfigError if there is no such job, or if the program fails."""
+    call; else its only job. `wanted`: name of the job. Turns this process into that of the program.
+    Raises ConfigError if there is no such job, or if the program fails."""
     with taking() as offer:
         _run(file, arguments, offer)
     if offer.job is not None and wanted in (None, offer.job.config.job.name):

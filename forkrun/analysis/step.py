@@ -15,13 +15,13 @@ from forkrun.modules.program.code_digest import code_digest
 from forkrun.modules.program.given import Given
 
 _DECLARED = ("consumes", "produces", "replaces", "variations", "variation", "on_data")
-"""What a function cannot say itself."""
+"""Attributes of classes given by keywords for functions."""
 
 
 class Step(Struct, frozen=True):
     """`what`: an expression, a function or a class; `weight`: an expression, a function or a
     number; `name`: of a histogram, or of a column whose module has another label; `keys`: of
-    [[modules]], of one in C++; `is_filter`: it decides about events."""
+    [[modules]], of one in C++; `is_filter`: it selects events."""
 
     kind: str
     label: str
@@ -34,25 +34,25 @@ class Step(Struct, frozen=True):
     keys: Mapping[str, Any] = {}
     is_filter: bool = False
     line: tuple[str, int] | None = field(default_factory=calling_line)
-    """File and line of the call that adds it."""
+    """File and line of the call that adds the step."""
 
     @property
     def place(self) -> str:
-        """Where it is written, for people."""
+        """Place of the definition, for people."""
         if not isinstance(self.what, str):
             return place_of(self.what)
         return f'"{self.what}" ({self.line[0]}, line {self.line[1]})' if self.line else self.what
 
     @property
     def is_of_program(self) -> bool:
-        """Whether only the running program has it, or a part of it."""
+        """Whether the step, or a part of it, exists only in the running program."""
         if self.histograms or callable(self.weight):
             return True
         return not isinstance(self.what, str) and home_of(self.what) is None
 
     @property
     def type(self) -> str:
-        """As in [[modules]]."""
+        """Type, as in [[modules]]."""
         if self.is_of_program:
             return f"given:{program()}:{re.sub(r'[^A-Za-z0-9_.-]', '_', self.label)}"
         if isinstance(self.what, str):
@@ -61,12 +61,12 @@ class Step(Struct, frozen=True):
 
     @property
     def given(self) -> Given:
-        """What the program gives to its job."""
+        """Functions and values that the program passes to the job."""
         weight = self.weight if callable(self.weight) else None
         return Given(self.what, self.histograms, weight)
 
     def entry(self) -> dict[str, Any]:
-        """Its entry in [[modules]]."""
+        """Entry in [[modules]]."""
         entry: dict[str, Any] = {"label": self.label, "type": self.type}
         params = dict(self.params)
         if self.kind == "cpp":

@@ -1,6 +1,6 @@
-"""What a job is made of, in the order in which it is defined. In a notebook, a cell that is run
-again replaces what it defined before, where that was. Where nobody tells which cell runs, only what
-is the very same is replaced."""
+"""The parts of a job, in order of definition. In a notebook, running a cell again replaces its
+earlier definitions in their places. Where the running cell is unknown, only identical definitions
+are replaced."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _NAMED = {"filter", "producer", "analyzer"}
 
 
 class Cell(NamedTuple):
-    """A cell that is run. `name`: of the cell, changed or not, if the front end tells it; `run`:
-    number of the execution."""
+    """A running cell. `name`: of the cell, independent of changes, if the front end tells it;
+    `run`: number of the execution."""
 
     name: str
     run: int
 
     @property
     def is_told(self) -> bool:
-        """Whether it is known which cell it is."""
+        """Whether the cell is known."""
         return bool(self.name)
 
 
 class Part(NamedTuple):
-    """`what`: a module, the keys of an output, or nothing, where another path begins behind this
-    one; `path`: whose it is; "" if of none."""
+    """A part of a job. `what`: a module, the keys of an output, or None where another path branches
+    off; `path`: name of its path; "" without one."""
 
     kind: Kind
     label: str
@@ -42,23 +42,23 @@ class Part(NamedTuple):
 
 
 class Steps(Mapping[str, Step]):
-    """The modules of a job by label, and between them where paths begin, and outputs."""
+    """The modules of a job by label, with the beginnings of paths and the outputs among them."""
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
         self._known: dict[tuple[Kind, str], Part] = {}
         self._cell: Cell | None = None
         self._said: Cell | None = None
-        """The execution that has said what it replaces."""
+        """The execution that has reported its replacements."""
         self._place: int | None = None
-        """Where the running cell adds what it defines; None: at the end."""
+        """Position for definitions of the running cell; None: at the end."""
 
     def __getitem__(self, label: str) -> Step:
         step: Step = self._known["module", label].what
         return step
 
     def __iter__(self) -> Iterator[str]:
-        return (part.label for part in self._of("module"))
+        return (part.label for part in self._of_kind("module"))
 
     def __len__(self) -> int:
         return sum(kind == "module" for kind, _ in self._known)
@@ -68,30 +68,30 @@ class Steps(Mapping[str, Step]):
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
-        """As in [[outputs]]."""
-        return [part.what for part in self._of("output")]
+        """Keys of outputs, as in [[outputs]]."""
+        return [part.what for part in self._of_kind("output")]
 
     def on_path(self, name: str, until: str = "") -> list[Step]:
-        """Modules of a path; `until`: those before another path begins behind it."""
+        """Modules of a path; `until`: only those before this other path branches off."""
         mark = self._known.get(("path", until))
         parts = self._parts[: self._parts.index(mark)] if mark else self._parts
         return [part.what for part in parts if part.kind == "module" and part.path == name]
 
     def has_path(self, name: str) -> bool:
-        """Whether it begins somewhere behind another one."""
+        """Whether the path branches off another one."""
         self.enter()
         return ("path", name) in self._known
 
     def same(self, step: Step, path: str) -> str:
-        """Label of what another run of this cell may have defined, which is the same but for the
-        label; "" if there is none."""
+        """Label of an equal part from another run of this cell, apart from the label; "" if there
+        is none."""
         self.enter()
         new = Part("module", step.label, step, path, self._cell)
-        return next((old.label for old in self._of("module") if self._is_again(new, old)), "")
+        return next((old.label for old in self._of_kind("module") if self._is_again(new, old)), "")
 
     def apart(self, step: Step) -> Step:
-        """The module with a label of its own where one of another kind has the same name: filters,
-        columns and analyzers may be called alike."""
+        """The module with a unique label if one of another kind has the same name: filters, columns
+        and analyzers may share names."""
         self.enter()
         other = self.get(step.label)
         if other is None or other.kind == step.kind or not {other.kind, step.kind} <= _NAMED:
@@ -100,8 +100,8 @@ class Steps(Mapping[str, Step]):
         return replace(step, label=f"{step.kind}_{step.label}", name=column)
 
     def add(self, kind: Kind, label: str, what: Any = None, path: str = "") -> Step | None:
-        """Adds a part, in the place of the same one of an earlier run of a cell. Gives the module
-        that has the label already, if it is not to be replaced."""
+        """Adds a part, in place of an equal one from an earlier run of its cell. Returns the module
+        that has the label already, unless it is replaced."""
         self.enter()
         part, old = Part(kind, label, what, path, self._cell), self._known.get((kind, label))
         if old is not None and self._is_again(part, old):
@@ -125,7 +125,7 @@ class Steps(Mapping[str, Step]):
         return self._place is not None
 
     def enter(self) -> None:
-        """Takes away what the cell that runs now has defined when it ran before."""
+        """Removes definitions from earlier runs of the running cell."""
         cell = current_cell()
         if cell == self._cell:
             return
@@ -138,30 +138,29 @@ class Steps(Mapping[str, Step]):
 
     @property
     def are_cells_unknown(self) -> bool:
-        """Whether a cell runs, and nobody tells which one."""
+        """Whether a cell is running whose identity is unknown."""
         return self._cell is not None and not self._cell.is_told
 
     def _is_again(self, new: Part, old: Part) -> bool:
-        """Whether a part is an older one that is defined again: by an earlier execution, if nobody
-        tells which cells these are, of the same kind, on the same path and with the same text."""
+        """Whether a part redefines an older one: from an earlier execution, in unknown cells, of
+        the same kind, on the same path and with the same text."""
         if not self.are_cells_unknown or old.cell is None or new.cell is None:
             return False
         is_alike = (new.kind, new.path) == (old.kind, old.path)
         return is_alike and new.cell.run != old.cell.run and _text_of(new) == _text_of(old)
 
     def _say_replaced(self, old: Part) -> None:
-        """Says it once for each execution."""
+        """Reports a replacement, once for each execution."""
         if self._cell == self._said:
             return
         self._said = self._cell
         print(
-            f'forkrun: "{old.label}" is what an earlier input has defined, with the same text: it'
-            " is replaced, and so is what else comes again; give it another label if both are"
-            " meant",
+            f'forkrun: "{old.label}" was defined by an earlier input with the same text: it is'
+            " replaced, like other repeated definitions; give it another label if both are meant",
             file=sys.stderr,
         )
 
-    def _of(self, kind: Kind) -> Iterator[Part]:
+    def _of_kind(self, kind: Kind) -> Iterator[Part]:
         return (part for part in self._parts if part.kind == kind)
 
 
@@ -171,7 +170,7 @@ def _is_older(then: Cell | None, now: Cell) -> bool:
 
 
 def _text_of(part: Part) -> str:
-    """What is defined, without its label and its place."""
+    """Text of a definition, without label and place."""
     if not isinstance(part.what, Step):
         return repr(part.what)
     step = asdict(part.what)

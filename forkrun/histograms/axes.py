@@ -1,4 +1,4 @@
-"""Axes of histograms: the one shape that they have beside those of `hist` and of the core."""
+"""Axes of histograms in forkrun's own form, next to those of `hist` and of the core."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class AxisKind(StrEnum):
 
 class HistogramAxis(Struct, frozen=True, dict=True):
     """`bins`: (n_bins, low, high) of a regular axis, the edges of a variable one, (start, stop) of
-    integers, the categories themselves. `grows`: fills may add bins; `n_declared`: categories that
-    the module declared, which come first. Raises ValueError if ROOT could not hold it."""
+    integers, the categories themselves. `grows`: fills may add bins; `n_declared`: number of
+    categories declared by the module, which come first. Raises ValueError if ROOT cannot store
+    it."""
 
     kind: AxisKind
     title: str
@@ -57,7 +58,7 @@ class HistogramAxis(Struct, frozen=True, dict=True):
 
     @property
     def extent(self) -> int:
-        """Bins with those of under- and overflow that it has."""
+        """Number of bins, including existing underflow and overflow."""
         return self.n_bins + self.underflow + self.overflow
 
     @property
@@ -84,10 +85,10 @@ class HistogramAxis(Struct, frozen=True, dict=True):
     def from_json(cls, value: Any) -> HistogramAxis:
         """Raises ValueError."""
         if not isinstance(value, dict) or sorted(value) != list(_KEYS):
-            raise ValueError("an axis has other keys than it should")
+            raise ValueError("an axis has unexpected keys")
         flags = (value["underflow"], value["overflow"], value["grows"])
         if not isinstance(value["bins"], list) or not all(type(flag) is bool for flag in flags):
-            raise ValueError("an axis is not of the expected form")
+            raise ValueError("an axis does not have the expected form")
         kind = AxisKind(value["kind"])
         return cls(kind, value["title"], tuple(value["bins"]), *flags, value["n_declared"])
 
@@ -105,14 +106,14 @@ class HistogramAxis(Struct, frozen=True, dict=True):
         return replace(self, bins=tuple(dict.fromkeys((*self.bins, *other.bins))))
 
     def in_order(self) -> HistogramAxis:
-        """The axis with categories that fills have added behind those declared, sorted."""
+        """The axis with sorted categories of fills after the declared ones."""
         if self.kind is not AxisKind.CATEGORY or not self.grows:
             return self
         declared, grown = self.bins[: self.n_declared], self.bins[self.n_declared :]
         return replace(self, bins=(*declared, *sorted(grown)))
 
     def places_in(self, other: HistogramAxis) -> npt.NDArray[np.intp]:
-        """(extent,) the place of each bin in an axis that has them all."""
+        """(extent,) index of each bin in an axis that has them all."""
         if self == other:
             return np.arange(self.extent)
         if self.kind is AxisKind.INTEGER:
@@ -123,11 +124,11 @@ class HistogramAxis(Struct, frozen=True, dict=True):
 
 
 def check_text(text: Any, what: str) -> None:
-    """Raises ValueError if ROOT could not hold it."""
+    """Raises ValueError if ROOT cannot store the text."""
     if not isinstance(text, str):
         raise ValueError(f"{what} is not a text")
     if "\0" in text:
-        raise ValueError(f"{what} has a NUL character in it: {text!r}")
+        raise ValueError(f"{what} contains a NUL character: {text!r}")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -155,7 +156,7 @@ def _check_regular(axis: HistogramAxis) -> None:
 
 def _check_integers(axis: HistogramAxis) -> None:
     if len(axis.bins) != 2 or not all(_is_int32(n) for n in axis.bins):
-        raise ValueError("an axis of integers has no integers as its ends")
+        raise ValueError("an axis of integers needs integers as its ends")
     if axis.n_bins < (0 if axis.grows else 1):
         raise ValueError("an axis needs at least one bin")
 
@@ -165,7 +166,7 @@ def _check_categories(axis: HistogramAxis) -> None:
     if not are_texts and not all(_is_int32(category) for category in axis.bins):
         raise ValueError("the categories of an axis are neither all texts nor all integers")
     if len(set(axis.bins)) != len(axis.bins):
-        raise ValueError("a category of an axis comes twice")
+        raise ValueError("a category of an axis occurs twice")
     if type(axis.n_declared) is not int or not 0 <= axis.n_declared <= len(axis.bins):
         raise ValueError("an axis has fewer categories than were declared")
     for category in axis.bins if are_texts else ():

@@ -1,5 +1,5 @@
-"""The class of a booked histogram, derived from that of the histogram that was given: its fills are
-summed exactly. All that reads or writes a histogram gets at its content as `_hist`, so here."""
+"""The class of a booked histogram, derived from the class of the given histogram: fills are summed
+exactly. All methods that read or write a histogram access its content as `_hist`, here as well."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from forkrun.histograms.sums import Storage
 
 
 class _Booked:
-    """What a booked histogram does in another way than the class that it is derived from."""
+    """Methods of a booked histogram that differ from its base class."""
 
     __slots__ = ()
     _forkrun_fills: ExactFills
@@ -41,7 +41,7 @@ class _Booked:
             axes = dict(zip(axes, values, strict=True))
         fills = self._forkrun_fills
         if weight is not None and fills.counts:
-            self.__dict__["_variance_known"] = False  # as the class does
+            self.__dict__["_variance_known"] = False  # like the class
         if fills.fill_plainly(args, weight, sample, axes):
             return self
         if not fills.fill(args, weight, sample, axes):
@@ -60,17 +60,17 @@ class _Booked:
         return self._combine(super().__isub__, other)  # type: ignore[misc]
 
     def _combine(self, operation: Callable[[Any], Any], other: Any) -> Any:
-        """`operation`: that of the class; exact with another histogram."""
+        """Combines exactly with another histogram, else by the class's `operation`."""
         if not isinstance(other, bh.Histogram):
             return operation(other)
-        self._forkrun_fills.let(operation, other.copy())  # it may be this one
+        self._forkrun_fills.let(operation, other.copy())  # may be this one
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return _itself, (copy.deepcopy(self),)
+        return _identity, (copy.deepcopy(self),)
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
-        """Others of the class are plain."""
+        """New objects of the class are plain."""
         return cls._forkrun_plain(*args, **options)
 
     @classmethod
@@ -79,18 +79,18 @@ class _Booked:
 
     @classmethod
     def _export_bh_(cls, other: Any) -> None:
-        """`other` was made of this one, and shares its content so far."""
+        """Called for an `other` made from this one, which still shares its content."""
         other._hist = copy.copy(other._hist)
         other.axes = other._generate_axes_()
 
 
 def _may_lack(column: Any) -> bool:
-    """Whether some of its values may be None."""
+    """Whether some values may be None."""
     return is_masked(column) or (is_awkward(column) and column.layout.is_option)
 
 
 def _without_none(columns: Sequence[Any]) -> list[Any]:
-    """The columns without the entries of which one has no value: these are not filled."""
+    """Columns without entries that have a missing value in any column: these are not filled."""
     lacks = [_missing(column) for column in columns if _may_lack(column)]
     known = ~np.logical_or.reduce(lacks)
     return [_chosen(column, known) for column in columns]
@@ -105,7 +105,7 @@ def _missing(column: Any) -> npt.NDArray[np.bool_]:
 
 
 def _chosen(column: Any, known: npt.NDArray[np.bool_]) -> Any:
-    """Those of a column with one value per entry; a value for all as it is."""
+    """Known entries of a column with one value per entry; a value for all entries unchanged."""
     if (
         column is None
         or isinstance(column, str)
@@ -118,8 +118,8 @@ def _chosen(column: Any, known: npt.NDArray[np.bool_]) -> Any:
     return np.asarray(column)[known]
 
 
-def _itself(histogram: Any) -> Any:
-    """What makes a pickled histogram plain."""
+def _identity(histogram: Any) -> Any:
+    """Returns its argument: makes a pickled histogram plain."""
     return histogram
 
 
@@ -132,14 +132,14 @@ def _derived(plain: Any) -> Any:
 
 
 def exactly_filled(histogram: Any, storage: Storage) -> Any:
-    """A histogram with the content of this one, whose fills are summed exactly."""
+    """A histogram with the same content, whose fills are summed exactly."""
     plain: Any = type(histogram)
     given = histogram.copy()
-    if issubclass(given.storage_type, bh.storage.Unlimited):  # its cells are no memory to write to
+    if issubclass(given.storage_type, bh.storage.Unlimited):  # its cells cannot be written to
         given = bh.Histogram(*given.axes, storage=bh.storage.Double())
         given.view(flow=True)[...] = histogram.view(flow=True)
     made = object.__new__(_derived(plain))
-    made._forkrun_fills = ExactFills(made, storage)  # through which it finds its content
+    made._forkrun_fills = ExactFills(made, storage)  # gives access to its content
     bh.Histogram.__init__(made, given)
     made.__dict__.update(histogram.__dict__)
     made._forkrun_fills.begin()

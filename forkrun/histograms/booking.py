@@ -1,4 +1,4 @@
-"""Histograms that a Python module has booked: checked when they are, taken after every unit."""
+"""Histograms booked by a Python module: checked when booked, collected after every unit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _STORAGES: tuple[tuple[type[bh.storage.Storage], Storage], ...] = (
 
 
 class BookedHistogram:
-    """A hist.Hist or boost_histogram.Histogram. `histogram`: what its module fills, of a class that
-    is derived from that of what was given. Raises ValueError or TypeError, which say why, if it
-    cannot be written to a ROOT file or be summed over units."""
+    """A hist.Hist or boost_histogram.Histogram. `histogram`: the object that the module fills, of a
+    class derived from that of the given one. Raises ValueError or TypeError, with the reason, if it
+    cannot be written to a ROOT file or summed over units."""
 
     def __init__(self, name: str, histogram: Any, sparse: bool = False) -> None:
         if not isinstance(histogram, bh.Histogram):
@@ -57,13 +57,13 @@ class BookedHistogram:
         return fills
 
     def take(self, module: str) -> HistogramSums:
-        """What it holds, as a copy. Raises JobError, with the label of the module, if it cannot be
-        written any more, or if what was given was filled in its place."""
+        """A copy of the content. Raises JobError, with the label of the module, if it can no longer
+        be written, or if the given histogram was filled instead."""
         given = self._given and self._given()
         if given is not None and not given.empty(flow=True):
             raise JobError(
-                f"histogram {module}/{self._name}: its module fills the histogram that it has given"
-                f' to book(), which is not that of the job: h = self.book("{self._name}", h)'
+                f"histogram {module}/{self._name}: its module fills the histogram given to"
+                f' book() instead of the returned one: h = self.book("{self._name}", h)'
             )
         total = self.fills.total()
         try:
@@ -72,7 +72,7 @@ class BookedHistogram:
             raise JobError(f"histogram {module}/{self._name}: {error}") from None
 
     def clear(self) -> None:
-        """Empties it. Categories that fills have added go as well: the next unit's are its own."""
+        """Empties it and removes categories added by fills: each unit has its own."""
         self.fills.clear_axes()
 
 

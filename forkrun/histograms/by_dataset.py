@@ -1,4 +1,4 @@
-"""What an analyzer fills, kept apart by dataset."""
+"""Histograms of an analyzer, separated by dataset."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ AXIS = "dataset"
 
 
 class HistogramsByDataset:
-    """The histograms of one module, which fills them for one dataset after the other. `datasets`:
-    names of all; `n_more`: of axes that are added behind that of datasets."""
+    """Histograms of a module, which fills them for one dataset after the other. `datasets`: names
+    of all; `n_more`: number of axes added after that of datasets."""
 
     def __init__(
         self,
@@ -28,31 +28,31 @@ class HistogramsByDataset:
         self._sums: dict[str, dict[str, HistogramSums]] = {}
 
     def enter(self, dataset: int) -> None:
-        """What is filled from now on is of this dataset."""
+        """Assigns the following fills to this dataset."""
         if self._present not in (None, dataset):
-            self._put_aside()
+            self._store_fills()
         self._present = dataset
 
     def take(self) -> list[tuple[str, HistogramSums]]:
-        """Name and sums of each since this was last asked: with an axis of datasets; one for each
-        dataset, NAME_DATASET, where a ROOT file could not hold that axis."""
+        """Names and sums since the last call: with an axis of datasets; or one for each dataset,
+        NAME_DATASET, where a ROOT file cannot store that axis."""
         self.enter(self._present or 0)
-        self._put_aside()
+        self._store_fills()
         taken: list[tuple[str, HistogramSums]] = []
         for name, parts in self._sums.items():
             if len(next(iter(parts.values())).axes) <= self._most_axes:
                 taken.append((name, stacked(AXIS, self._datasets, parts)))
                 continue
-            empty = self._booked[name].take(self._label)  # as it is just after the last was taken
+            empty = self._booked[name].take(self._label)  # state right after the last call
             taken += [(f"{name}_{d}", parts.get(d, empty)) for d in self._datasets]
         self.clear()
         return taken
 
     def clear(self) -> None:
-        """Forgets what was put aside."""
+        """Discards the stored sums."""
         self._sums, self._present = {}, None
 
-    def _put_aside(self) -> None:
+    def _store_fills(self) -> None:
         assert self._present is not None
         dataset = self._datasets[self._present]
         for name, booked in self._booked.items():

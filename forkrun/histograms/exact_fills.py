@@ -1,9 +1,9 @@
-"""Fills of a booked histogram, summed exactly, whatever their order and grouping.
+"""Fills of a booked histogram, summed exactly, independent of their order and grouping.
 
-All fills go to a `CellTable`; those of plain columns of numbers on regular and variable axes in one
-call of the core and nothing else, so that small columns cost little, too. The content of the
-histogram itself is only a display: the rounded sums are put into it for all that reads or writes it
-(`content`). Before the next fill, what was written to cells replaces their sums."""
+All fills go to a `CellTable`; plain columns of numbers on regular and variable axes by a single
+call of the core, which is cheap for small columns, too. The content of the histogram itself is only
+a display: rounded sums are put into it for readers and writers (`content`). Before the next fill,
+values written to cells replace their sums."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _INTEGERS = (bh.storage.Int64, bh.storage.AtomicInt64)
 
 
 class ExactFills:
-    """The exact sums of a histogram. `axes`: those that it has now."""
+    """Exact sums of a histogram. `axes`: its present ones."""
 
     def __init__(self, histogram: Any, storage: Storage) -> None:
-        """`histogram`: without content and axes so far; `begin` is called when it has them."""
+        """`histogram`: still without content and axes; `begin` is called when it has them."""
         self._histogram = histogram
         self._storage = storage
         self._shown: npt.NDArray[np.uint64] | None = None  # cells with the sums
-        self._is_open = True  # whether the histogram itself works on its content
+        self._is_open = True  # whether the histogram itself is using its content
         self._n_nan = 0
 
     def begin(self) -> None:
@@ -56,20 +56,20 @@ class ExactFills:
         return _CONTENT.__get__(self._histogram)
 
     def content(self) -> Any:
-        """The content, with all that was filled."""
+        """The content with all fills."""
         if not self._is_open and self._shown is None:
             write_sums(self._content, self._storage, self._table.total().rounded())
             self._shown = self._cells().copy()
         return self._content
 
     def replace(self, content: Any) -> None:
-        """Replaces the content, and all that was filled."""
+        """Replaces the content and all fills."""
         _CONTENT.__set__(self._histogram, content)
         if not self._is_open:
             self._take_content()
 
     def take_nan(self) -> int:
-        """How many values filled since this was last asked are NaN, which are in the overflow."""
+        """Number of NaN filled into the overflow since the last call."""
         taken, self._n_nan = self._n_nan, 0
         return taken
 
@@ -78,19 +78,19 @@ class ExactFills:
         self._table = _core.CellTable(str(self._storage), self._n_cells)
 
     def clear_axes(self) -> None:
-        """Empties it, and takes from its axes what fills have added."""
+        """Empties it and removes bins added by fills."""
         if self.axes != self._as_booked:
             self._set_axes(self._declared)
             self._meet(self._as_booked)
         self.clear()
 
     def total(self) -> _core.ExactSums:
-        """Sums of all that was filled or written: (n_sums, n_cells), the first axis fastest."""
+        """Sums of all fills and written values: (n_sums, n_cells), the first axis fastest."""
         self._take_written()
         return self._table.total()
 
-    def let(self, operation: Callable[..., Any], *args: Any, **options: Any) -> None:
-        """Has the class do it with an empty content, and adds what is in that afterwards."""
+    def run_on_content(self, operation: Callable[..., Any], *args: Any, **options: Any) -> None:
+        """Runs an operation of the class on an empty content, then adds the result."""
         self._take_written()
         self._content.reset()
         self._is_open = True
@@ -104,7 +104,7 @@ class ExactFills:
     def fill_plainly(
         self, args: tuple[Any, ...], weight: Any, sample: Any, named: dict[str, Any]
     ) -> bool:
-        """False, and nothing is filled, unless all are columns of floats of one length."""
+        """Fills columns of floats of one length; returns False without filling for others."""
         if not self._is_plain:
             return False
         if named:
@@ -129,8 +129,8 @@ class ExactFills:
         return n_nan is not None
 
     def fill(self, args: tuple[Any, ...], weight: Any, sample: Any, named: dict[str, Any]) -> bool:
-        """False, and nothing is filled, if the class has to say what is wrong, or has weights of
-        its own form."""
+        """Fills columns; returns False without filling if the class must report an error, or if its
+        weights have another form."""
         values = self._in_order(args, named)
         if values is None or self._storage.is_profile == (sample is None):
             return False
@@ -142,7 +142,7 @@ class ExactFills:
             self._fill_varied(values, np.asarray(weight, dtype=np.float64), samples)
             return True
         columns = self._columns(values)
-        if samples is not None and len(samples) > 1:  # one value is that of all samples
+        if samples is not None and len(samples) > 1:  # one value applies to all samples
             columns = [np.repeat(c, len(samples)) if len(c) == 1 else c for c in columns]
         weights = None if weight is None else _numbers(weight)
         self._n_nan += self._table.fill(self._core_axes, columns, weights, samples)
@@ -162,8 +162,8 @@ class ExactFills:
         self._n_nan += n_nan
 
     def _axis_of_variations(self, values: Sequence[Any], n_variations: int) -> int:
-        """Number of the axis that was given a name for each variation. Raises ValueError unless it
-        is clear which that is."""
+        """Number of the axis with a name for each variation. Raises ValueError unless it is
+        unique."""
         found = [
             number
             for number, (axis, given) in enumerate(zip(self.axes, values, strict=True))
@@ -178,7 +178,7 @@ class ExactFills:
         )
 
     def _in_order(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:
-        """A value for each axis; None if what was given is not that."""
+        """One value per axis; None if the arguments do not fit."""
         rest = self._names[len(args) :]
         if len(args) + len(named) != len(self._names) or (args and self._by_name):
             return None
@@ -200,7 +200,7 @@ class ExactFills:
         return tuple(described(axis, old.n_declared) if old.grows else old for axis, old in pairs)
 
     def _meet(self, axes: tuple[HistogramAxis, ...]) -> None:
-        """`axes`: as described, those that the histogram has now."""
+        """Notes the present axes. `axes`: as described."""
         self.axes = axes
         self._n_cells = math.prod(axis.extent for axis in axes)
         self._core_axes = core_axes(self._histogram.axes)
@@ -234,7 +234,7 @@ class ExactFills:
         return words.reshape(cells.size, n_words)
 
     def _take_written(self) -> None:
-        """Replaces sums of cells that were written since they are shown."""
+        """Replaces sums of cells that were written after they were shown."""
         shown, self._shown = self._shown, None
         if shown is None:
             return
@@ -245,7 +245,7 @@ class ExactFills:
             self._add_content(total, written)
 
     def _take_content(self) -> None:
-        """Replaces all sums, and the axes, by those of the content."""
+        """Replaces all sums and axes by those of the content."""
         self._is_open, self._shown = True, None
         self._histogram.axes = self._histogram._generate_axes_()
         self._has_integers = issubclass(self._histogram.storage_type, _INTEGERS)
@@ -255,7 +255,7 @@ class ExactFills:
         self._add_content(nothing, np.arange(self._n_cells))
 
     def _add_content(self, total: _core.ExactSums, cells: npt.NDArray[np.intp]) -> None:
-        """Adds these cells of the content to the sums, which are then those of the table."""
+        """Adds cells of the content to the sums of the table."""
         sums = sums_of(self._content, self._storage).reshape(total.n_sums, -1)[:, cells]
         filled = (sums != 0).any(axis=0)  # true for NaN
         total.add(cells[filled], sums[:, filled])
@@ -268,12 +268,12 @@ def _as_array(values: Any) -> Any:
         return None
     try:
         return np.asarray(values)
-    except (TypeError, ValueError):  # passed over: the fill of the class says what is wrong
+    except (TypeError, ValueError):  # passed over: the class's fill reports the problem
         return None
 
 
 def _numbers(values: Any) -> npt.NDArray[np.float64]:
-    """(n,), as boost_histogram takes weights and samples."""
+    """(n,) numbers, in the form of weights and samples of boost_histogram."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim > 1:
         raise ValueError("All arrays must be 1D")

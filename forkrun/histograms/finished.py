@@ -1,4 +1,4 @@
-"""Histograms of a finished job, read when they are asked for."""
+"""Histograms of a finished job, read on demand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from forkrun.errors import InputError
 
 
 class Histograms(Mapping[str, Any]):
-    """`hist.Hist` by name: "MODULE/NAME", or the last part of it where no other histogram has the
-    same. Each is read once, and is then the reader's own."""
+    """`hist.Hist` by name: "MODULE/NAME", or its last part if that is unique. Each is read once and
+    may be changed."""
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
@@ -31,8 +31,8 @@ class Histograms(Mapping[str, Any]):
                 stored = file[whole]
             if stored.classname.startswith("THnSparse"):
                 raise InputError(
-                    f"{self._file}: histogram {whole} is a sparse one, which uproot cannot give to"
-                    " hist: read it with ROOT, or write merge.histograms_json = true and read"
+                    f"{self._file}: histogram {whole} is sparse, which uproot cannot convert to "
+                    "hist: read it with ROOT, or set merge.histograms_json = true and read"
                     " output/histograms.json"
                 )
             is_profile = stored.classname.startswith("TProfile")
@@ -41,7 +41,7 @@ class Histograms(Mapping[str, Any]):
         return self._read[whole]
 
     def __iter__(self) -> Iterator[str]:
-        """The shortest name of each."""
+        """Iterates over the shortest names."""
         shortest: dict[str, str] = {}
         for name, whole in self._whole_names().items():
             if len(name) <= len(shortest.get(whole, name)):
@@ -72,8 +72,8 @@ class Histograms(Mapping[str, Any]):
 
 
 def with_names(histogram: Any) -> Any:
-    """The histogram with axes that are named by their labels, where these can be names: a ROOT file
-    has only labels, "dataset" and "variation" among them."""
+    """The histogram with axes named by their labels, where possible: a ROOT file has only labels,
+    such as "dataset" and "variation"."""
     labels = [axis.label for axis in histogram.axes]
     for axis in histogram.axes:
         if axis.label.isidentifier() and labels.count(axis.label) == 1:
@@ -82,8 +82,8 @@ def with_names(histogram: Any) -> Any:
 
 
 def profile_of(stored: Any) -> Any:
-    """A profile of any number of axes as a histogram of means. uproot makes those of one axis, and
-    has no number for empty bins of weights."""
+    """A profile with any number of axes as a histogram of means. uproot supports one axis only, and
+    has NaN in empty weighted bins."""
     import hist
 
     names = ("fXaxis", "fYaxis", "fZaxis")[: len(stored.axes)]
@@ -124,7 +124,7 @@ def _axis_of(axis: Any) -> Any:
 
 
 def _by_name(keys: list[str]) -> dict[str, str]:
-    """Whole names by all names: those themselves, and last parts that only one of them has."""
+    """Whole names by accepted names: whole names and unique last parts."""
     whole = [key for key in keys if not any(other.startswith(f"{key}/") for other in keys)]
     last = [key.rpartition("/")[2] for key in whole]
     short = {name: key for name, key in zip(last, whole, strict=True) if last.count(name) == 1}

@@ -1,6 +1,6 @@
-"""Axes of `hist` and boost_histogram: as files describe them, and where on them entries are, which
-is where a fill of boost_histogram puts them. (`index` of its category axes takes other values than
-its fill does: it refuses those that are in the overflow bin.)"""
+"""Axes of `hist` and boost_histogram: their descriptions in files, and the bins of entries, equal
+to those of boost_histogram's fill. (`index` of its category axes refuses values that its fill puts
+into the overflow bin.)"""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from forkrun.histograms.axes import AxisKind, HistogramAxis
 Bins = npt.NDArray[np.int32]
 
 _MOST_PLACES = 1 << 16
-"""Size limit of a table of all numbers between the least and the greatest category."""
+"""Size limit of a table of all numbers between the lowest and the highest category."""
 _MOST_COMPARED = 16
-"""Categories with which an array of texts is compared faster than each text is looked up."""
+"""Number of categories up to which comparing arrays is faster than looking up each text."""
 
 
 def described(axis: Any, n_declared: int | None = None) -> HistogramAxis:
-    """`n_declared`: categories when it was booked, None if that is now. Raises ValueError if ROOT
-    has no equivalent of it, or if those of several units could not be added."""
+    """Describes an axis. `n_declared`: number of categories at booking, None: the present ones.
+    Raises ValueError if ROOT has no equivalent, or if histograms of several units could not be
+    added."""
     kind, bins = _kind_and_bins(axis)
     title, traits = str(getattr(axis, "label", "") or ""), axis.traits
     if traits.growth and kind in (AxisKind.REGULAR, AxisKind.VARIABLE):
         raise ValueError(
-            f"the axis {title or axis!r} grows: where its new edges are depends on the order of"
-            " fills, so those of several units cannot be added; only Integer, StrCategory and"
+            f"the axis {title or axis!r} grows: its new edges depend on the order of fills, so "
+            "histograms of several units cannot be added; only Integer, StrCategory and"
             " IntCategory may grow"
         )
     if kind is not AxisKind.CATEGORY:
@@ -61,7 +62,7 @@ def _kind_and_bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
 
 
 def has_coordinates(axis: Any) -> bool:
-    """Whether the core finds the bins itself: regular and variable axes."""
+    """Whether the core finds the bins: true for regular and variable axes."""
     if axis.traits.circular or not isinstance(axis, bh.axis.Regular | bh.axis.Variable):
         return False
     return isinstance(axis, bh.axis.Variable) or axis.transform is None
@@ -74,16 +75,16 @@ def core_axes(axes: Sequence[Any]) -> _core.FillAxes:
 
 
 def _place(axis: Any) -> tuple[Any, ...]:
-    """Edges, or low and width as its own arithmetic has them: the width need not be the difference
-    of its outer edges."""
+    """Edges, or low and width in boost_histogram's arithmetic: the width may differ from that
+    between its outer edges."""
     if not has_coordinates(axis):
         return ()
     return (axis.edges,) if isinstance(axis, bh.axis.Variable) else axis._ax.__getstate__()[-2:]
 
 
 def column_finder(axis: Any) -> Callable[[Any], npt.NDArray[Any]]:
-    """What makes of values of a fill, one or (n,), coordinates or bins, which are -1 or n_bins for
-    values outside. Raises ValueError or TypeError for values that the axis does not take."""
+    """Function from values of a fill, one or (n,), to coordinates or bins; -1 or n_bins for values
+    outside. It raises ValueError or TypeError for values that the axis does not accept."""
     if isinstance(axis, bh.axis.StrCategory):
         return _finder_of_texts(tuple(axis))
     if isinstance(axis, bh.axis.IntCategory):
@@ -121,7 +122,7 @@ def _finder_of_numbers(categories: npt.NDArray[np.int32]) -> Callable[[Any], Bin
     if n_places > _MOST_PLACES:
         place = {category: number for number, category in enumerate(categories.tolist())}
         return lambda values: np.array([place.get(v, n) for v in _integers(values).tolist()], "i4")
-    bins = np.full(n_places + 2, n, dtype=np.int32)  # one more below, one above
+    bins = np.full(n_places + 2, n, dtype=np.int32)  # one extra below, one above
     bins[categories.astype(np.int64) - low + 1] = np.arange(n)
     return lambda values: bins[np.clip(_integers(values), low - 1, low + n_places) - (low - 1)]
 
@@ -152,7 +153,7 @@ def _compared(texts: npt.NDArray[np.str_], categories: Sequence[str]) -> Bins:
 
 
 def grown(axis: Any, values: Any) -> Any:
-    """The axis, if it grows, with bins for all values that it does not have, in their order."""
+    """A growing axis with bins for all new values, in their order; other axes unchanged."""
     if not axis.traits.growth:
         return axis
     if isinstance(axis, bh.axis.Integer):

@@ -1,4 +1,4 @@
-"""The file of a unit's histograms: a header in JSON that says what they are, then their sums.
+"""The file of a unit's histograms: a header in JSON with their descriptions, then their sums.
 
     bytes 0-7     b"frkhist3"
     bytes 8-15    length of the header, little-endian, without a sign
@@ -7,8 +7,8 @@
     sums          of one histogram after the other, in words of 8 bytes, little-endian: the number
                   of words, then what `ExactSums.packed` gives: the filled bins, in fixed point
 
-A run directory may come from another user. So nothing in it is executed (as a pickle would be), and
-the reader of one of these files relies on nothing that it says."""
+A run directory may come from another user. So nothing in it is executed (unlike a pickle), and the
+reader checks everything in it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _KEYS = {"module", "name", "title", "storage", "sparse", "axes"}
 
 
 def encode(histograms: Sequence[Named]) -> list[bytes | memoryview]:
-    """Pieces of the file, to be written one after the other."""
+    """Pieces of the file, in order."""
     text = f'{{"histograms": [{", ".join(_describe(*each) for each in histograms)}]}}'.encode()
     text += b" " * (-len(text) % 8)
     prefix = _MAGIC + len(text).to_bytes(8, "little") + text
@@ -65,7 +65,7 @@ def _describe(module: str, name: str, histogram: HistogramSums) -> str:
 
 
 def read_parts(file: Path) -> list[Named]:
-    """What was given to `encode`. Raises InputError that names the file."""
+    """Inverse of `encode`. Raises InputError, which names the file."""
     try:
         return list(_decode(read_regular(file)))
     except OSError as error:
@@ -101,7 +101,7 @@ def _n_header(data: bytes) -> int:
     return n_header
 
 
-@lru_cache(maxsize=4)  # most units have the same
+@lru_cache(maxsize=4)  # most units have the same header
 def _header(text: bytes) -> tuple[_Described, ...]:
     header = json.loads(text.decode("utf-8"))
     if not isinstance(header, dict) or not isinstance(header.get("histograms"), list):
@@ -111,7 +111,7 @@ def _header(text: bytes) -> tuple[_Described, ...]:
 
 def _described(value: Any) -> _Described:
     if not isinstance(value, dict) or value.keys() != _KEYS or not isinstance(value["axes"], list):
-        raise ValueError("a histogram has other keys than it should")
+        raise ValueError("a histogram has unexpected keys")
     check_name(value["module"])
     check_name(value["name"])
     check_text(value["title"], "the title of a histogram")

@@ -26,7 +26,7 @@ Values = npt.NDArray[np.float64]
 
 
 def write_pictures(path: Path, histograms: Iterable[Named]) -> None:
-    """Writes those of one and two axes, the first of a job that has very many."""
+    """Writes histograms of one and two axes, only the first of very many."""
     write_json(path, list(_within_bounds(_pictures(histograms))))
 
 
@@ -67,7 +67,7 @@ def picture(histogram: HistogramSums) -> dict[str, Any]:
 
 
 def _group(axis: HistogramAxis, most: int) -> int:
-    """Bins that are one in the picture."""
+    """Number of bins joined into one of the picture."""
     return 1 if axis.labels else -(-axis.n_bins // most)
 
 

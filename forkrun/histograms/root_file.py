@@ -25,7 +25,7 @@ def _core_axis(kind: str, title: str, bins: tuple[Any, ...], *others: Any) -> Hi
 
 
 def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
-    """Sums of a histogram of a C++ analyzer; of one that grows, those of one thread."""
+    """Sums of a histogram of a C++ analyzer; for growing axes, those of one thread."""
     axes = tuple(_core_axis(*axis) for axis in histogram.axes)
     return HistogramSums(
         histogram.title, axes, Storage(histogram.storage), histogram.sums, histogram.sparse
@@ -33,7 +33,7 @@ def sums_of_core(histogram: _core.Histogram) -> HistogramSums:
 
 
 def histograms_of_core(core: _core.Schedule) -> list[Named]:
-    """(module, name, what all threads have filled) of C++ analyzers, in booking order."""
+    """(module, name, sums of all threads) of C++ analyzers, in booking order."""
     totals: dict[tuple[str, str], HistogramSums] = {}
     for part in core.histograms():
         sums, key = sums_of_core(part), (part.module, part.name)
@@ -45,8 +45,8 @@ def histograms_of_core(core: _core.Schedule) -> list[Named]:
 
 
 def sum_histograms(files: Iterable[Path]) -> list[Named]:
-    """(module, name, sum) in booking order; each file holds those of one unit. The order of the
-    files does not matter, but for that of histograms that only some have."""
+    """(module, name, sum) in booking order; each file holds the histograms of one unit. The order
+    of files only matters for the order of histograms that some of them lack."""
     return add_histograms((read_parts(file), str(file)) for file in files)
 
 
@@ -63,37 +63,40 @@ def add_histograms(parts: Iterable[tuple[Sequence[Named], str]]) -> list[Named]:
                 totals[key].add(part)
             except ValueError as error:
                 raise JobError(
-                    f"histogram {module}/{name}: those of two units cannot be added: {error} ({of})"
+                    f"histogram {module}/{name}: its sums of two units cannot be added: {error} "
+                    f"({of})"
                 ) from error
     return [(module, name, total.in_order()) for (module, name), total in totals.items()]
 
 
 def write_histograms(path: Path, histograms: Iterable[Named]) -> int:
-    """Writes each under MODULE/NAME; gives their number."""
+    """Writes each histogram under MODULE/NAME; returns their number."""
     contents = [_content(f"{module}/{name}", histogram) for module, name, histogram in histograms]
     _core.write_histograms(str(path), contents)
     return len(contents)
 
 
 def _content(name: str, histogram: HistogramSums) -> tuple[Any, ...]:
-    """As the core takes it: name, title, axes, storage, sums, whether it is sparse."""
+    """Histogram for the core: name, title, axes, storage, sums, whether it is sparse."""
     axes, sums = [_axis_content(axis) for axis in histogram.axes], _in_root(histogram)
     return name, histogram.title, axes, str(histogram.storage), sums, histogram.sparse
 
 
 def _axis_content(axis: HistogramAxis) -> tuple[Any, ...]:
     """Title, edges, whether the bins between the first and the last one are equal, labels."""
-    edges = axis.edges if axis.n_bins else np.array([0.0, 1.0])  # ROOT wants one bin at least
+    edges = axis.edges if axis.n_bins else np.array([0.0, 1.0])  # ROOT needs at least one bin
     return axis.title, edges, axis.kind is not AxisKind.VARIABLE, axis.labels
 
 
 def _in_root(histogram: HistogramSums) -> npt.NDArray[np.float64]:
     """The sums with both flow bins on every axis, the first axis fastest."""
-    pads: list[Any] = [(int(not a.underflow), _n_behind(a)) for a in reversed(histogram.axes)]
+    pads: list[Any] = [
+        (int(not a.underflow), _n_missing_overflow(a)) for a in reversed(histogram.axes)
+    ]
     if not any(map(any, pads)):
         return histogram.sums
     return np.ascontiguousarray(np.pad(histogram.sums, [(0, 0), *pads]))
 
 
-def _n_behind(axis: HistogramAxis) -> int:
+def _n_missing_overflow(axis: HistogramAxis) -> int:
     return int(not axis.overflow) + int(axis.n_bins == 0)

@@ -1,4 +1,4 @@
-"""Histograms of the same form together as one: an axis more says which was which."""
+"""Joins histograms of the same form into one, with an additional axis."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.sums import HistogramSums
 
 MOST_AXES = 3
-"""With the axis that is added: those of more are sparse in a ROOT file."""
+"""Including the added axis: histograms with more axes are sparse in a ROOT file."""
 
 
 def stacked(title: str, names: Sequence[str], parts: Mapping[str, HistogramSums]) -> HistogramSums:
-    """The parts along a last axis of categories; one that is missing is empty. Raises ValueError if
-    they are not of the same form."""
+    """Joins parts along a last axis of categories; missing parts are empty. Raises ValueError if
+    their forms differ."""
     total = next(iter(parts.values())).copy()
     for part in parts.values():
         total.cover(part)

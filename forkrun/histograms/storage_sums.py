@@ -1,4 +1,4 @@
-"""What the storages of boost_histogram hold, as the sums that a job adds up, and back."""
+"""Converts storages of boost_histogram to the sums of a job, and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from forkrun.histograms.sums import Storage
 
 
 def sums_of(content: Any, storage: Storage) -> npt.NDArray[np.float64]:
-    """Sums of what boost_histogram holds: (n_sums, …, bins of axis 1, of axis 0), flow included."""
+    """Sums from the content of boost_histogram: (n_sums, …, bins of axis 1, of axis 0), flow
+    included."""
     cells = np.asarray(content.view(True)).T
     if storage is Storage.COUNTS:
         return np.array(cells, dtype=np.float64)[np.newaxis]
@@ -24,7 +25,7 @@ def sums_of(content: Any, storage: Storage) -> npt.NDArray[np.float64]:
 
 
 def _take_profile(sums: npt.NDArray[np.float64], cells: npt.NDArray[Any]) -> None:
-    """boost_histogram keeps means and sums of squared deviations from them."""
+    """Sums of a profile, of which boost_histogram keeps means and sums of squared deviations."""
     is_weighted = len(sums) == 4
     sums[0] = cells["sum_of_weights" if is_weighted else "count"]
     if is_weighted:

@@ -1,4 +1,4 @@
-"""What a histogram holds, as exact sums that can be added: of one unit, or of a whole job."""
+"""Content of a histogram as exact sums that can be added: of one unit, or of a whole job."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Sums = npt.NDArray[np.float64]
 MOST_BYTES = 1_000_000_000
 """Size limit of the sums of one histogram: ROOT writes objects of 1 GB at most."""
 MOST_AXES = 32
-"""Those of boost-histogram."""
+"""Limit of boost-histogram."""
 MOST_AXES_OF_PROFILE = 3
 
 
 class Storage(StrEnum):
-    """Which sums are kept per bin. w: weights of fills; y: what a profile takes the mean of."""
+    """Sums kept per bin. w: weights of fills; y: the averaged values of a profile."""
 
     COUNTS = "counts"
     WEIGHTS = "weights"
@@ -50,12 +50,12 @@ class Storage(StrEnum):
 
 
 def check_name(name: Any) -> None:
-    """Raises ValueError unless it can be an object in folders ("cuts/mass") of a ROOT file."""
+    """Raises ValueError unless it can name an object in folders ("cuts/mass") of a ROOT file."""
     check_text(name, "the name of a histogram")
     if not all(part.strip(" .") for part in name.split("/")) or not name.isprintable():
         raise ValueError(f"a histogram, or a folder of it, cannot be called {name!r}")
     if ";" in name:  # "mass;2" is the second version of mass
-        raise ValueError(f"the name of a histogram has a semicolon in it: {name!r}")
+        raise ValueError(f"the name of a histogram contains a semicolon: {name!r}")
 
 
 class HistogramNames:
@@ -66,7 +66,7 @@ class HistogramNames:
         self._within: dict[str, str] = {}  # a histogram in each folder
 
     def add(self, name: str) -> None:
-        """Raises ValueError unless it can be in the file with the others."""
+        """Adds a name. Raises ValueError unless it can be in one file with the others."""
         check_name(name)
         parts = name.split("/")
         folders = ["/".join(parts[:n]) for n in range(1, len(parts))]
@@ -80,8 +80,8 @@ class HistogramNames:
 
 
 class HistogramSums(Struct):
-    """`exact`: (n_sums, n_cells): the first axis runs fastest, as in ROOT; flow bins as the axes
-    have them. `sparse`: the file has filled bins only, as it has of more than three axes."""
+    """`exact`: (n_sums, n_cells): the first axis runs fastest, as in ROOT; flow bins as in the
+    axes. `sparse`: the file has filled bins only, as for more than three axes."""
 
     title: str
     axes: tuple[HistogramAxis, ...]
@@ -103,8 +103,8 @@ class HistogramSums(Struct):
         return replace(self, exact=self.exact.copy())
 
     def add(self, other: HistogramSums) -> None:
-        """Adds in place; axes that grow get the bins of both. Raises ValueError if they are not of
-        the same histogram."""
+        """Adds in place; growing axes get the bins of both. Raises ValueError for sums of another
+        histogram."""
         about = attrgetter("title", "storage", "sparse")
         if about(self) != about(other):
             raise ValueError("their titles or storages differ")
@@ -117,20 +117,19 @@ class HistogramSums(Struct):
         self.exact.merge(other.exact)
 
     def cover(self, other: HistogramSums) -> None:
-        """Gives axes that grow the bins that the other has, too. Raises ValueError if other axes
-        differ."""
+        """Adds the other's bins to growing axes. Raises ValueError if other axes differ."""
         pairs = zip(self.axes, other.axes, strict=True)
         self.spread_to(tuple(one.joined(another) for one, another in pairs))
 
     def in_order(self) -> HistogramSums:
-        """The sums with categories in the order of the file: those that were declared, then those
-        that fills have added, sorted; so it does not depend on which child saw which first."""
+        """The sums with categories in the order of the file: declared ones, then sorted ones of
+        fills; independent of the order in which children saw them."""
         result = self.copy()
         result.spread_to(tuple(axis.in_order() for axis in self.axes))
         return result
 
     def spread_to(self, axes: tuple[HistogramAxis, ...]) -> None:
-        """Moves the sums to axes that have all of its own bins."""
+        """Moves the sums to axes that contain all present bins."""
         if axes == self.axes:
             return
         _, *extents = shape_of(self.storage, axes)
@@ -143,7 +142,7 @@ class HistogramSums(Struct):
 
 
 def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]:
-    """Shape of a histogram's sums. Raises ValueError if ROOT could not hold them."""
+    """Shape of a histogram's sums. Raises ValueError if ROOT cannot store them."""
     if not 1 <= len(axes) <= (MOST_AXES_OF_PROFILE if storage.is_profile else MOST_AXES):
         raise ValueError(
             f"it has {len(axes)} axes; {MOST_AXES} at most can be written to ROOT files, and"
@@ -160,6 +159,6 @@ def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]
 
 
 def check_sparse(storage: Storage, sparse: bool) -> None:
-    """Raises ValueError if ROOT has no object for it."""
+    """Raises ValueError if ROOT has no such object."""
     if sparse and storage.is_profile:
         raise ValueError("ROOT has no sparse profile")

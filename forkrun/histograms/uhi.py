@@ -1,5 +1,5 @@
-"""Histograms in JSON, by the schema of UHI (Unified Histogram Interface): boost-histogram and hist
-read it with readers of their own."""
+"""Histograms in JSON, by the schema of UHI (Unified Histogram Interface), which boost-histogram and
+hist can read."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _VERSION = 1  # of the schema
 
 
 def write_uhi(path: Path, histograms: Iterable[Named]) -> None:
-    """Writes an object with each histogram under MODULE/NAME. What is not finite is NaN, Infinity
-    or -Infinity, as Python's json has them."""
+    """Writes an object with each histogram under MODULE/NAME. Numbers that are not finite are NaN,
+    Infinity or -Infinity, like in Python's json."""
     described = {f"{module}/{name}": as_uhi(each) for module, name, each in histograms}
     path.write_text(json.dumps(described), encoding="utf-8")
 

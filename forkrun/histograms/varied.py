@@ -1,9 +1,10 @@
-"""Histograms of an analyzer that runs again for variations: one each, with an axis more."""
+"""Joins the histograms of an analyzer that runs again for variations, with an additional axis."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from forkrun.base.quantities import plural
 from forkrun.config.modules import NOMINAL, varied_label
 from forkrun.histograms.parts import Named
 from forkrun.histograms.stacked import MOST_AXES, stacked
@@ -13,7 +14,8 @@ AXIS = "variation"
 
 
 def with_variations(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> list[Named]:
-    """Those of `varied`, variations by label of the analyzer, together; others as they are."""
+    """Joins the histograms in `varied`, variations by label of the analyzer; others stay
+    unchanged."""
     by_name = {(module, name): histogram for module, name, histogram in taken}
     calls = {varied_label(m, v) for m, names in varied.items() for v in names}
     return [
@@ -38,11 +40,12 @@ def _together(
 def axes_problems(
     n_axes: Mapping[tuple[str, str], int], varied: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Histograms, by module and name, that have no room for the axis."""
+    """Problems of histograms, by module and name, without room for the axis."""
     return [
-        f'module "{module}", histogram "{name}": it has {n} axes and gets one more for its'
-        f" variations ({', '.join(varied[module][1:3])}, …); with it"
-        f" there can be {MOST_AXES} at most: fill histograms of fewer axes"
+        f'module "{module}", histogram "{name}": it has {plural(n, "axis", "axes")} and gets one'
+        f" more for its variations ({', '.join(varied[module][1:3])}, …); at most {MOST_AXES} are "
+        "allowed with "
+        "it: fill histograms with fewer axes"
         for (module, name), n in n_axes.items()
         if module in varied and n >= MOST_AXES
     ]

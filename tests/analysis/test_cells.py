@@ -138,7 +138,7 @@ def test_another_cell_never_takes_a_name_for_something_else(
         DEFINED[second](job)
         assert made(job) == before
         said = capsys.readouterr().err
-        assert said.startswith(f'forkrun: "{label}" is what an earlier input has defined, with')
+        assert said.startswith(f'forkrun: "{label}" was defined by an earlier input with')
         assert said.count("\n") == 1
 
 
@@ -216,7 +216,7 @@ def test_a_notebook_that_is_executed_replaces_no_filter_by_another(
     client.execute()
     _, _, refused, again, shown = (cell.outputs for cell in notebook.cells)
     assert '"cut" is defined twice' in refused[0]["evalue"]
-    assert '"cut" is what an earlier input has defined' in again[0]["text"]
+    assert '"cut" was defined by an earlier input' in again[0]["text"]
     assert shown[0]["text"] == "['expression:nJet > 1']\n"
 
 

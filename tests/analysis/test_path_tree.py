@@ -65,9 +65,9 @@ def test_the_same_name_is_the_same_path_and_another_place_is_refused(file: Path)
     job = forkrun.Job(file)
     presel = job.path("presel").filter("nJet > 1")
     assert presel.path("signal") is presel.path("signal")
-    with pytest.raises(ConfigError, match='path "signal" begins behind "presel"; give this one'):
+    with pytest.raises(ConfigError, match='path "signal" begins after "presel"; give the new one'):
         job.path("signal")
-    with pytest.raises(ConfigError, match='path "presel" begins with all events; give this one'):
+    with pytest.raises(ConfigError, match='path "presel" begins with all events; give the new one'):
         presel.path("signal").path("presel")
     assert presel.path("signal").filter("nJet > 2").labels == ["filter1", "filter2"]
 

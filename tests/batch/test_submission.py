@@ -167,7 +167,7 @@ def test_functions_are_in_a_file_of_their_user_that_nobody_has_changed(folder: P
     place.chmod(0o620)
     ended = command("node", "run", 0, "-q", cwd=folder)
     assert ended.code == 4
-    assert "others than the user who runs this node own it or may write it" in ended.err
+    assert "users other than the one running this node own it or may write it" in ended.err
     place.chmod(0o600)
     nodes_of(folder / "run", 2)
     assert made.collect(**QUIET).histograms["event"].sum().value == 100
@@ -179,7 +179,7 @@ def test_functions_of_another_user_are_not_run(folder: Path) -> None:
     os.chown(program_file(folder), 12345, 12345)
     ended = command("node", "run", 0, "-q", cwd=folder)
     assert ended.code == 4
-    assert "others than the user who runs this node own it" in ended.err
+    assert "users other than the one running this node own it" in ended.err
 
 
 def test_functions_in_the_place_of_a_link_are_not_run(folder: Path) -> None:

@@ -324,7 +324,7 @@ UNWRITABLE = [
     ("hist.Hist(hist.axis.Regular(3, 1e16, 1e16 + 4))", "do not increase"),
     (f"__import__('boost_histogram').Histogram({R},"
      " storage=__import__('boost_histogram').storage.MultiCell(2))", "the storage MultiCell"),
-    ("hist.Hist(hist.axis.StrCategory(['a\\0b']))", "has a NUL character in it"),
+    ("hist.Hist(hist.axis.StrCategory(['a\\0b']))", "contains a NUL character"),
     ("np.zeros(3)", "is a ndarray; book a hist.Hist"),
 ]  # fmt: skip
 
@@ -413,12 +413,12 @@ HEADERS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda h: h.update(module="\ud800"), "not valid Unicode"),
     (lambda h: h.update(title="\0"), "NUL"),
     (lambda h: h.update(storage="object"), "'object' is not a valid Storage"),
-    (lambda h: h.update(code="print()"), "other keys than it should"),
+    (lambda h: h.update(code="print()"), "unexpected keys"),
     (lambda h: h.update(axes=[]), "0 axes"),
     (lambda h: h.update(axes=h["axes"] * 2), "of another number of bins"),
-    (lambda h: h.update(axes={"kind": "regular"}), "other keys than it should"),
+    (lambda h: h.update(axes={"kind": "regular"}), "unexpected keys"),
     (lambda h: [], "not a list of histograms"),
-    (lambda h: {"histograms": [[[[]]]]}, "other keys than it should"),
+    (lambda h: {"histograms": [[[[]]]]}, "unexpected keys"),
     (lambda h: {"histograms": []}, "bytes follow the last histogram"),
     (axis_with(kind="spiral"), "'spiral' is not a valid AxisKind"),
     (axis_with(bins=[10**9, 0.0, 1.0]), "16.0 GB|it takes"),
@@ -430,13 +430,13 @@ HEADERS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (axis_with(bins=[2, math.nan, 1.0]), "at least one bin"),
     (axis_with(bins=[2, 0.0, math.inf]), "do not increase"),
     (axis_with(bins=[2, "0", 1.0]), "not numbers"),
-    (axis_with(bins="abc"), "not of the expected form"),
+    (axis_with(bins="abc"), "not have the expected form"),
     (axis_with(kind="variable", bins=[0.0, 2.0, 1.0]), "do not increase"),
     (axis_with(kind="integer", bins=[0, 2.0]), "no integers"),
     (axis_with(grows=True), "cannot grow"),
-    (axis_with(grows=1), "not of the expected form"),
-    (axis_with(underflow=2), "not of the expected form"),
-    (axis_with(0, bins=["a", "a"]), "comes twice"),
+    (axis_with(grows=1), "not have the expected form"),
+    (axis_with(underflow=2), "not have the expected form"),
+    (axis_with(0, bins=["a", "a"]), "occurs twice"),
     (axis_with(0, bins=["a", 1]), "neither all texts nor all integers"),
     (axis_with(0, bins=["a", ["b"]]), "neither all texts nor all integers"),
     (axis_with(0, bins=["a", "b\0"]), "NUL"),
@@ -532,7 +532,7 @@ def test_bins_that_two_units_claim_together_cannot_fill_the_memory(tmp_path: Pat
     low, high = empty.copy().fill([0], [0]), empty.copy().fill([0], [0])
     files = [part_file(tmp_path / f"{n}.bin", taken(h)) for n, h in enumerate((low, high))]
     changed_header(files[1], axis_with(0, bins=[10**9, 10**9 + 1]))
-    with pytest.raises(JobError, match=r"histogram m/h: those of two units .* it takes .* GB"):
+    with pytest.raises(JobError, match=r"histogram m/h: its sums of two units .* it takes .* GB"):
         sum_histograms(files)
     changed_header(files[1], axis_with(0, bins=[0, 1], title="y"))
     with pytest.raises(JobError, match=r'their axes "" differ \(.*1\.bin\)'):

@@ -1,1 +1,1 @@
-"""What analyzers accumulate: totals of any order of events, and their files."""
+"""Accumulators of analyzers: totals independent of the order of events, and their files."""

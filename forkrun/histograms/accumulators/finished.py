@@ -1,4 +1,4 @@
-"""What a finished job has accumulated."""
+"""Accumulators of a finished job."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from forkrun.base.nearest import suggestion
 
 
 class Accumulators(dict[str, dict[str, Any]]):
-    """By label of the module and name, the values of the whole job. `datasets`: the same of each
-    dataset, by its name, where the job has several; this one is then their sum, and empty if data
-    and simulation are among them."""
+    """Values of the whole job, by label of the module and name. `datasets`: the same for each
+    dataset, by name, if the job has several; the values are then their sum, and empty if the job
+    has both data and simulation."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Sums of numbers without rounding: no sum depends on how events were grouped."""
+"""Sums of numbers without rounding: independent of the grouping of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCALE = 1074
 
 
 class Total(ABC):
-    """A sum so far. `words`: what it is, in messages."""
+    """A partial sum. `words`: its kind, in messages."""
 
     words: str
 
@@ -24,7 +24,7 @@ class Total(ABC):
 
     @abstractmethod
     def encoded(self) -> Any:
-        """A value for JSON, from which `decode` makes the same sum."""
+        """A value for JSON that `decode` turns back into the same sum."""
 
     @abstractmethod
     def result(self) -> Any:
@@ -52,10 +52,11 @@ class Number(Total):
 
     @classmethod
     def of_array(cls, values: npt.NDArray[Any]) -> Self:
-        """The sum of all its elements, without rounding. Raises TypeError if they are no
-        numbers."""
+        """Sum of all elements, without rounding. Raises TypeError unless they are numbers."""
         if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
-            raise TypeError(f"an array of {values.dtype} cannot be accumulated: it has no numbers")
+            raise TypeError(
+                f"an array of {values.dtype} cannot be accumulated: its elements are not numbers"
+            )
         total = cls()
         flat = values.ravel()
         if values.dtype.kind != "f":
@@ -100,7 +101,7 @@ class Number(Total):
 
 
 def _sum_of_whole(values: npt.NDArray[Any]) -> int:
-    """In halves, whose sums have room for 2**31 values."""
+    """Sum of whole numbers in halves, which have room for 2**31 values."""
     if values.dtype.kind == "b":
         return int(np.count_nonzero(values))
     n_bits = 4 * values.dtype.itemsize
@@ -110,7 +111,8 @@ def _sum_of_whole(values: npt.NDArray[Any]) -> int:
 
 
 def _scaled_sum(values: npt.NDArray[np.float64]) -> int:
-    """Sum of finite numbers, in 2**-1074: by exponent, of their digits as whole numbers."""
+    """Sum of finite numbers in units of 2**-1074: digits are added as whole numbers, by
+    exponent."""
     if not len(values):
         return 0
     fractions, exponents = np.frexp(values)

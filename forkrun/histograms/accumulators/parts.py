@@ -15,9 +15,9 @@ from forkrun.errors import InputError, JobError
 from forkrun.histograms.accumulators.totals import Total, add, decode, encode
 
 Totals = dict[str, dict[str, Total]]
-"""By label of the module, by name."""
+"""Totals by label of the module and name."""
 ByDataset = dict[int, Totals]
-"""By number of the dataset."""
+"""Totals by number of the dataset."""
 
 
 def encode_part(totals: ByDataset) -> list[bytes]:
@@ -32,7 +32,7 @@ def encode_part(totals: ByDataset) -> list[bytes]:
 
 
 def read_part(file: Path) -> ByDataset:
-    """What was given to `encode_part`. Raises InputError that names the file."""
+    """Inverse of `encode_part`. Raises InputError, which names the file."""
     totals: ByDataset = {}
     try:
         for module, name, data, *dataset in json.loads(read_regular(file)):
@@ -46,8 +46,8 @@ def read_part(file: Path) -> ByDataset:
 
 
 def merge_parts(files: Iterable[Path]) -> ByDataset:
-    """The sum over units. `files`: in the order of the input. Raises JobError if those of two units
-    do not fit each other."""
+    """Sum over units. `files`: in input order. Raises JobError if accumulators of two units differ
+    in kind."""
     return add_parts((read_part(file), str(file)) for file in files)
 
 
@@ -61,7 +61,7 @@ def add_parts(parts: Iterable[tuple[ByDataset, str]]) -> ByDataset:
 
 
 def _add(totals: Totals, more: Totals, of: str) -> None:
-    """`of`: in messages, what has more."""
+    """Adds `more` to `totals`. `of`: origin of `more`, for messages."""
     for module, named in more.items():
         for name, total in named.items():
             try:
@@ -71,8 +71,9 @@ def _add(totals: Totals, more: Totals, of: str) -> None:
 
 
 def results(totals: ByDataset, datasets: Mapping[int, DatasetApart]) -> dict[str, Any]:
-    """Content of `output/accumulators.json`: by label of the module, by name; of several `datasets`
-    that of each in "datasets", and in "total" the sum, unless they are data and simulation."""
+    """Content of `output/accumulators.json`: by label of the module and name; with several
+    `datasets` those of each in "datasets", and their sum in "total", unless the job has both data
+    and simulation."""
     if not datasets:
         return _results(totals.get(0, {}))
     found = {name: _results(totals.get(n, {})) for n, (name, _) in datasets.items()}
@@ -83,7 +84,7 @@ def results(totals: ByDataset, datasets: Mapping[int, DatasetApart]) -> dict[str
 
 
 def _copied(totals: Totals) -> Totals:
-    """The same for sums that change it: objects of users change when others are added."""
+    """Copies for sums: objects of users change when others are added."""
     return {
         module: {name: decode(encode(total)) for name, total in named.items()}
         for module, named in totals.items()

@@ -1,5 +1,5 @@
-"""What analyzers accumulate: numbers, dicts, sets, lists and a user's own objects, of one unit or
-of a whole job. Numbers are summed without rounding: no sum depends on how events were grouped."""
+"""Accumulators of analyzers: numbers, dicts, sets, lists and objects of users, for one unit or a
+whole job. Numbers are summed without rounding: sums do not depend on the grouping of events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOOKS = ("merge", "to_json", "from_json")
 
 
 class Table(Total):
-    """Sums by key; the keys are sorted in what comes out."""
+    """Sums by key, sorted in the result."""
 
     words = "a dict"
 
@@ -42,7 +42,7 @@ class Table(Total):
 
 
 class Elements(Total):
-    """The union of sets; sorted in what comes out."""
+    """The union of sets, sorted in the result."""
 
     words = "a set"
 
@@ -86,12 +86,12 @@ class Sequence(Total):
 
 
 class Own(Total):
-    """An object of a user's class, or its state until it is needed. The class is looked up among
-    what is imported: a run directory says nothing that would be executed."""
+    """An object of a user's class, or its state until the object is needed. The class is looked up
+    among imported ones: nothing in a run directory is executed."""
 
     words = "an object"
     import_modules: ClassVar[Callable[[], object] | None] = None
-    """Imports the modules of the job, where a process has not done so before it merges."""
+    """Imports the modules of the job, in a process that merges without having done so."""
 
     def __init__(self, home: str, name: str, value: Any = None, state: Any = None) -> None:
         self.home, self.name = home, name
@@ -133,7 +133,7 @@ class Own(Total):
 
     def _class(self) -> Any:
         """None: it is not imported."""
-        if self.home == "__main__":  # of a program, which this process has classes of, but is not
+        if self.home == "__main__":  # class of a program that this process has not started as
             same = (kind for kind in _classes(object) if kind.__qualname__ == self.name)
             return next((kind for kind in same if kind.__module__ == self.home), None)
         found: Any = sys.modules.get(self.home)
@@ -143,7 +143,7 @@ class Own(Total):
 
 
 def _classes(base: type) -> Iterator[type]:
-    """All of this process that are derived from it."""
+    """All classes of this process derived from `base`."""
     kinds: list[type] = type.__subclasses__(base)
     for kind in kinds:
         yield kind
@@ -156,7 +156,7 @@ _KINDS: dict[str, type[Total]] = {
 
 
 def total_of(value: Any) -> Total:
-    """The sum of one value alone. Raises TypeError, for the author of the module."""
+    """Total of a single value. Raises TypeError, for the author of the module."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a number of NumPy's
         value = value.item()
     if isinstance(value, bool | int | float):
@@ -178,7 +178,7 @@ def total_of(value: Any) -> Total:
 
 
 def total_of_core(kind: str, value: Any) -> Total:
-    """The sum that an analyzer in C++ has: of `_core.Schedule.accumulated`."""
+    """Total of an analyzer in C++, from `_core.Schedule.accumulated`."""
     if kind == "number":
         return _number(*value)
     if kind == "table":
@@ -194,7 +194,7 @@ def _number(whole: int, parts: list[float], is_float: bool) -> Number:
 
 
 def add(totals: dict[str, Total], name: str, total: Total) -> None:
-    """Adds to the sum with this name. Raises TypeError if that is of another kind."""
+    """Adds to the total with this name. Raises TypeError if it has another kind."""
     known = totals.setdefault(name, total)
     if known is total:
         return
@@ -209,13 +209,13 @@ def encode(total: Total) -> Any:
 
 
 def decode(data: Any) -> Total:
-    """Raises ValueError, TypeError or LookupError if the data are of another form."""
+    """Inverse of `encode`. Raises ValueError, TypeError or LookupError for data of another form."""
     ((kind, value),) = data.items()
     return _KINDS[kind].decoded(value)
 
 
 def plain(value: Any) -> Any:
-    """The value, if it is one of JSON. Raises TypeError."""
+    """Checks that a value can be written as JSON; returns it. Raises TypeError."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

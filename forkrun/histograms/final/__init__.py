@@ -1,2 +1,2 @@
-"""What is made of the histograms of a finished job: plots, and templates of fits. Only `plot` loads
+"""Products from histograms of a finished job: plots, and templates for fits. Only `plot` loads
 matplotlib."""

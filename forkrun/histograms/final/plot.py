@@ -21,23 +21,23 @@ from forkrun.histograms.final.samples import Band, Sample, axes_of, samples_of, 
 
 _CALL = "result.plot(…)"
 STYLES = {"cms": "CMS", "atlas": "ATLAS", "lhcb": "LHCb2", "alice": "ALICE", "root": "ROOT"}
-"""Names in mplhep."""
+"""Names of styles in mplhep."""
 _HEIGHTS = (3, 1)
 """Heights of the plot and of the ratio below."""
 _NEAR = (0.5, 1.5)
-"""Scale of ratios that are all within it."""
+"""Scale of the ratio panel if all ratios are within it."""
 _DOTS_PER_INCH = 80
 """Resolution of plots in notebooks."""
 
 
 class Plot(Figure):
-    """A figure that notebooks show, and that no global state keeps alive. It is drawn in its style,
-    whatever is set by then."""
+    """A figure shown by notebooks and not kept alive by global state. It keeps its style,
+    independent of later settings."""
 
     style_name = "CMS"
 
     def savefig(self, *given: Any, **options: Any) -> None:
-        """Writes it to a file."""
+        """Writes the figure to a file."""
         with _style(self.style_name):
             super().savefig(*given, **options)
 
@@ -49,18 +49,17 @@ class Plot(Figure):
 
 @contextlib.contextmanager
 def _style(name: str) -> Iterator[None]:
-    """A style of mplhep, without signs that its fonts lack."""
+    """A style of mplhep, without characters missing in its fonts."""
     with matplotlib.style.context(getattr(mplhep.style, name)):
         mpl.rcParams.update({"axes.unicode_minus": False, "mathtext.cal": "sans"})
         yield
 
 
 class Look:
-    """How a histogram is drawn. `stack`, `ratio`: None where the histogram decides: simulation of
-    several datasets is stacked, data and simulation are compared. `luminosity` [1/fb], `energy`,
-    "13.6 TeV", and `text`, "Preliminary": what stands above it; `labels`: legends of datasets and
-    titles of axes by name; `order`: datasets from the bottom of the stack; not given: by their
-    sums."""
+    """Appearance of a plot. `stack`, `ratio`: None: simulation of several datasets is stacked, data
+    and simulation are compared. `luminosity` [1/fb], `energy`, "13.6 TeV", and `text`,
+    "Preliminary": printed above the plot; `labels`: legends of datasets and titles of axes by name;
+    `order`: datasets from the bottom of the stack, by default by their sums."""
 
     def __init__(
         self,
@@ -121,7 +120,7 @@ def make_plot(histogram: Any, name: str, data: Collection[str], look: Look) -> P
 
 
 def _of_two_axes(figure: Plot, axes: Sequence[Any], samples: Sequence[Sample], look: Look) -> None:
-    """Sum over simulation, or over data if there is nothing else."""
+    """Draws the sum over simulation, or over data without simulation."""
     shown = [each for each in samples if not each.is_data] or list(samples)
     ax = figure.subplots()
     values = np.sum([each.values for each in shown], axis=0)
@@ -138,7 +137,9 @@ def _of_one_axis(figure: Plot, axis: Any, samples: Sequence[Sample], look: Look)
     measured = [each for each in samples if each.is_data]
     has_ratio = bool(simulated and measured) if look.ratio is None else look.ratio
     if has_ratio and not (simulated and measured):
-        raise ConfigError("plot: ratio=True compares data and simulation: the job has not both")
+        raise ConfigError(
+            "plot: ratio=True compares data and simulation: the job does not have both"
+        )
     ax, below = _panels(figure, has_ratio)
     edges = np.asarray(axis.edges, np.float64)
     total = total_of(simulated) if simulated else None
@@ -165,7 +166,7 @@ def _panels(figure: Figure, has_ratio: bool) -> tuple[Axes, Axes | None]:
 def _draw_simulated(
     ax: Axes, edges: Any, samples: Sequence[Sample], look: Look, is_stacked: bool
 ) -> None:
-    """Each dataset, the largest on top."""
+    """Draws each dataset, the largest on top."""
     known = {name: n for n, name in enumerate(look.order)}
     ordered = sorted(samples, key=lambda s: (known.get(s.name, len(known)), s.values.sum()))
     below: Any = 0
@@ -195,7 +196,7 @@ def _draw_band(
 
 
 def _draw_ratio(ax: Axes, edges: Any, data: Sample, total: Band) -> None:
-    """Data ÷ simulation; nothing where there is no simulation."""
+    """Draws data ÷ simulation, where there is simulation."""
     scale = np.where(total.values > 0, total.values, np.nan)
     _draw_band(ax, edges, np.ones_like(scale), total, scale)
     ratio, errors = data.values / scale, np.sqrt(data.variances) / scale
@@ -212,7 +213,7 @@ def _sum_of(samples: Sequence[Sample]) -> Sample:
 
 
 def _finish(ax: Axes, below: Axes | None, axis: Any, samples: Sequence[Sample], look: Look) -> None:
-    """Titles, scales and legend."""
+    """Adds titles, scales and legend."""
     _name_axis((below or ax).xaxis, axis, look)
     widths = np.diff(np.asarray(axis.edges, np.float64))
     is_even = np.allclose(widths, widths[0]) and np.isfinite(widths[0])
@@ -231,7 +232,7 @@ def _finish(ax: Axes, below: Axes | None, axis: Any, samples: Sequence[Sample], 
 
 
 def _name_axis(drawn: Any, axis: Any, look: Look) -> None:
-    """Title and, of categories, their names."""
+    """Adds a title and, for categories, their names."""
     title = axis.label or axis.name
     drawn.set_label_text(look.labels.get(axis.name, title))
     if not axis.traits.continuous:
@@ -241,7 +242,7 @@ def _name_axis(drawn: Any, axis: Any, look: Look) -> None:
 
 
 def _sign(ax: Axes, samples: Sequence[Sample], look: Look) -> None:
-    """Experiment, text and luminosity, as its style has them."""
+    """Adds experiment, text and luminosity in the plot's style."""
     has_data = any(each.is_data for each in samples) or not any(each.name for each in samples)
     signs = {"cms": mplhep.cms, "atlas": mplhep.atlas, "lhcb": mplhep.lhcb, "alice": mplhep.alice}
     if (sign := signs.get(look.style)) and look.text:

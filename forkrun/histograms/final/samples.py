@@ -18,8 +18,8 @@ Values = npt.NDArray[np.float64]
 
 
 class Sample(Struct, frozen=True):
-    """One dataset. `values`, `variances`: (n_bins,), or (n_x, n_y), of sums of weights; `varied`:
-    values by systematic variation. `name`: "" of a job without datasets."""
+    """Content of one dataset. `values`, `variances`: (n_bins,), or (n_x, n_y), of sums of weights;
+    `varied`: values by systematic variation. `name`: "" in a job without datasets."""
 
     name: str
     is_data: bool
@@ -29,8 +29,8 @@ class Sample(Struct, frozen=True):
 
 
 class Band(Struct, frozen=True):
-    """Values of all simulation, and how far they may be off downwards and upwards: statistical
-    uncertainty and all variations, each the same in all datasets, added in quadrature."""
+    """Values of all simulation, and their uncertainty downwards and upwards: statistical
+    uncertainty and all variations, correlated between datasets, added in quadrature."""
 
     values: Values
     down: Values
@@ -41,8 +41,8 @@ def samples_of(
     histogram: Any, data: Collection[str] = (), *, overflow: bool = False
 ) -> list[Sample]:
     """Samples in the order of the datasets. `histogram`: hist.Hist, with or without axes of
-    datasets and variations; `data`: names of datasets that are data; `overflow`: what lies beyond
-    an axis is added to its first and last bins. Raises ConfigError for means: they have no sums."""
+    datasets and variations; `data`: names of datasets that are data; `overflow`: adds underflow and
+    overflow to the first and last bins. Raises ConfigError for profiles, which have no sums."""
     if histogram.kind.name != "COUNT":
         raise ConfigError("a profile has means, no sums of weights; draw it with hist")
     names = [axis.name for axis in histogram.axes]
@@ -62,7 +62,7 @@ def samples_of(
 
 
 def axes_of(histogram: Any) -> list[Any]:
-    """Axes of what was filled."""
+    """Axes of the filled values: without those of datasets and variations."""
     return [axis for axis in histogram.axes if axis.name not in (DATASET, VARIATION)]
 
 
@@ -83,7 +83,7 @@ def total_of(samples: Iterable[Sample]) -> Band:
 
 
 def sources_of(samples: Iterable[Sample]) -> dict[str, list[str]]:
-    """Variations by their cause: {"jes": ["jes_up", "jes_down"]}."""
+    """Variations by source: {"jes": ["jes_up", "jes_down"]}."""
     sources: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for each in samples for name in each.varied):
         sources.setdefault(name.rpartition("_")[0] or name, []).append(name)
@@ -109,7 +109,7 @@ def _part(histogram: Any, chosen: Mapping[str, str], overflow: bool) -> tuple[Va
 
 
 def _gathered(values: Values, dimension: int, axis: Any) -> Values:
-    """What is in flow bins, in the bins next to them."""
+    """Values with flow bins added to the bins next to them."""
     moved = np.moveaxis(np.array(values, np.float64), dimension, 0)
     if axis.traits.underflow:
         moved[1] += moved[0]

@@ -1,5 +1,5 @@
-"""Templates of fits: histograms by dataset and variation as pyhf and cabinetry (HistFactory's JSON)
-and as Combine (a datacard and a ROOT file) take them."""
+"""Templates of fits: histograms by dataset and variation for pyhf and cabinetry (HistFactory's
+JSON) and for Combine (a datacard and a ROOT file)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from forkrun.base.durable import write_user_file
 from forkrun.base.nearest import suggestion
+from forkrun.base.quantities import plural
 from forkrun.errors import ConfigError
 from forkrun.histograms.final.samples import Sample, Values, axes_of, samples_of, sources_of
 
@@ -22,7 +23,7 @@ _POI = "mu"
 
 class Channel(Struct, frozen=True):
     """One histogram of one axis. `edges`: (n_bins + 1,); `observed`: (n_bins,) of data; without
-    data the sum of all simulation."""
+    data, the sum of all simulation."""
 
     name: str
     edges: Values
@@ -33,8 +34,8 @@ class Channel(Struct, frozen=True):
 def channels_of(
     histograms: Mapping[str, Any], names: Sequence[str] | None, data: Collection[str]
 ) -> list[Channel]:
-    """Those of these names; None: all of one axis. Raises ConfigError for others, and where no
-    dataset is simulation."""
+    """Channels with these names; None: all histograms of one axis. Raises ConfigError for unknown
+    names, and without simulation."""
     for name in names or ():
         if name not in histograms:
             raise ConfigError(f'no histogram "{name}"{suggestion(name, histograms)}')
@@ -47,7 +48,9 @@ def channels_of(
 def _channel(name: str, histogram: Any, data: Collection[str]) -> Channel:
     axes = axes_of(histogram)
     if len(axes) != 1:
-        raise ConfigError(f'templates: histogram "{name}" has {len(axes)} axes; fits take one')
+        raise ConfigError(
+            f'templates: histogram "{name}" has {plural(len(axes), "axis", "axes")}; fits take one'
+        )
     samples = samples_of(histogram, data)
     processes = [each for each in samples if not each.is_data]
     if not processes or not processes[0].name:
@@ -58,8 +61,8 @@ def _channel(name: str, histogram: Any, data: Collection[str]) -> Channel:
 
 
 def _varied(sample: Sample, directions: Sequence[str]) -> tuple[Values, Values] | None:
-    """Values up and down of a source; one that has a single direction is mirrored. None if the
-    sample does not have it."""
+    """Up and down values of a source; a single direction is mirrored. None if the sample does not
+    have it."""
     found = {name: sample.varied[name] for name in directions if name in sample.varied}
     down = next((values for name, values in found.items() if name.endswith("_down")), None)
     up = next((values for name, values in found.items() if not name.endswith("_down")), None)
@@ -75,8 +78,9 @@ def _check_signal(channels: Sequence[Channel], signal: str) -> None:
 
 
 def write_pyhf(file: Path, channels: Sequence[Channel], signal: str) -> None:
-    """A workspace: the strength `mu` of the signal is the parameter of interest; each source of
-    variations is correlated everywhere, statistical uncertainties are of each bin."""
+    """Writes a workspace: the strength `mu` of the signal is the parameter of interest; each source
+    of variations is correlated everywhere, statistical uncertainties are independent for each
+    bin."""
     _check_signal(channels, signal)
     workspace = {
         "channels": [
@@ -135,7 +139,7 @@ def _stored(channel: Channel, values: Values, variances: Values) -> Any:
 
 
 def _datacard(channels: Sequence[Channel], signal: str) -> str:
-    """The text: processes with the signal first, as number 0."""
+    """Text of the datacard: processes with the signal first, as number 0."""
     columns = [
         (c, sample)
         for c in channels
