@@ -12,6 +12,7 @@ from pathlib import Path
 
 from forkrun.base.durable import output_errors, remove, write_json
 from forkrun.base.importing import collector_paused
+from forkrun.base.quantities import plural
 from forkrun.batch.course import read_course
 from forkrun.batch.shipping import import_modules, new_code_warnings
 from forkrun.batch.staging import stage_out
@@ -166,12 +167,13 @@ def _commits_of_made_outputs(
 
 def _describe_missing(folder: RunDirectory, missing: dict[int, int], n_nodes: int) -> str:
     shown = [
-        f"node {n}: {f'{left:,} units' if left else 'its outputs'}"
+        f"node {n}: {plural(left, 'unit') if left else 'its outputs'}"
         for n, left in list(missing.items())[:_SHOWN]
     ]
     shown += ["…"] if len(missing) > _SHOWN else []
+    n, is_or_are = plural(n_nodes, "node"), "is" if len(missing) == 1 else "are"
     return (
-        f"{folder.path}: {len(missing)} of {n_nodes} nodes are not done ({'; '.join(shown)});"
+        f"{folder.path}: {len(missing)} of {n} {is_or_are} not done ({'; '.join(shown)});"
         f" forkrun status {folder.quoted} says why, forkrun resubmit {folder.quoted} submits"
         " them again, --partial merges what is there"
     )

@@ -46,7 +46,7 @@ class _Booked:
             return self
         if not fills.fill(args, weight, sample, axes):
             options = {"weight": weight, "sample": sample, "threads": threads}
-            fills.let(super().fill, *args, **options, **axes)  # type: ignore[misc]
+            fills.run_on_content(super().fill, *args, **options, **axes)  # type: ignore[misc]
         return self
 
     def reset(self) -> Any:
@@ -63,7 +63,7 @@ class _Booked:
         """Combines exactly with another histogram, else by the class's `operation`."""
         if not isinstance(other, bh.Histogram):
             return operation(other)
-        self._forkrun_fills.let(operation, other.copy())  # may be this one
+        self._forkrun_fills.run_on_content(operation, other.copy())  # may be this one
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:

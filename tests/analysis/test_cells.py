@@ -172,7 +172,7 @@ def test_what_is_the_same_takes_its_own_place_where_nobody_tells_the_cell(
     assert capsys.readouterr().err == ""
     define("again")
     assert made(job) == before
-    assert capsys.readouterr().err.count("is replaced, and so is what else comes again") == 1
+    assert capsys.readouterr().err.count("is replaced, like other repeated definitions") == 1
 
 
 @untold

@@ -80,11 +80,11 @@ def _job(file: Path, weight: Any) -> forkrun.Job:
         ),
         (
             lambda file: forkrun.Job(file).configure(modules=[{"label": "a"}]),
-            "job.configure(modules=…): these come of job.filter(…), job.define(…), job.hist(…)",
+            "job.configure(modules=…): these come from job.filter(…), job.define(…), job.hist(…)",
         ),
         (
             lambda file: forkrun.Job(file, outputs=[{"label": "a"}]),
-            'job.configure(outputs=…): these come of job.output("LABEL", …)',
+            'job.configure(outputs=…): these come from job.output("LABEL", …)',
         ),
     ],
 )

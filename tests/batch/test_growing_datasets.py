@@ -88,8 +88,8 @@ def test_longer_lists_of_datasets_give_the_bytes_of_one_job(tmp_path: Path) -> N
     ("change", "words"),
     [
         ({"outputs": [{"label": "all", "datasets": "together"}]},
-         'output "all" has datasets together, and events of the new files of "data" would come'
-         ' behind those of "tt"; submit the whole input to another folder'),
+         'output "all" has several datasets, and events of the new files of "data" would come'
+         ' after those of "tt"; submit the whole input to another folder'),
         ({"source": {"order": "sorted"}},
          'source.order = "sorted" puts events of the new files before others'),
     ],

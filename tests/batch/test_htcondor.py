@@ -172,7 +172,7 @@ def test_dagman_waits_for_the_nodes_and_merges(condor: Pool, job: Job) -> None:
     wait_long(lambda: _status(condor, run)["nodes"][1]["n_units"] > 0)
     assert condor.forkrun("kill", run, "--nodes", "1").code == 0
     log = run / "batch/logs/merge.log"
-    wait_long(lambda: log.exists() and "1 of 2 nodes are not done (node 1: " in log.read_text())
+    wait_long(lambda: log.exists() and "1 of 2 nodes is not done (node 1: " in log.read_text())
     assert condor.forkrun("resubmit", run).code == 0
     wait_long(lambda: _status(condor, run)["collected"])
     wait_long(lambda: (run / "report.json").exists())

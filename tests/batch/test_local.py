@@ -116,7 +116,7 @@ def test_what_is_missing_is_said_and_the_rest_can_be_collected(job: Job) -> None
     assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
     ended = forkrun("collect", run, cwd=job.folder)
     assert ended.code == 5
-    assert "1 of 2 nodes are not done (node 0: " in ended.err
+    assert "1 of 2 nodes is not done (node 0: " in ended.err
     assert f"forkrun resubmit {run}" in ended.err
     partial = forkrun("collect", run, "--partial", "-q", cwd=job.folder)
     assert partial.code == 11, partial.err
@@ -262,7 +262,7 @@ def test_a_node_that_cannot_be_set_up_says_which_line_failed(tmp_path: Path, job
     ("settings", "problem"),
     [
         (["forking.distribution=contiguous", "forking.children=2"], "many nodes need"),
-        (['source.only=["1:1:1"]'], "are a job for one node"),
+        (['source.only=["1:1:1"]'], "a job for one node"),
         (["batch.partitions=x"], 'did you mean "partition"'),
         (["batch.partition='a b'"], "is not of the form"),
     ],

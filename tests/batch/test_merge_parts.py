@@ -91,7 +91,7 @@ def test_parts_of_other_commits_are_not_used(job: Job, processed: Path) -> None:
     shutil.rmtree(run / "nodes/0001")
     missing = _make_part(run, 1)
     assert missing.code == 5
-    assert "1 of 4 nodes are not done (node 1: " in missing.err
+    assert "1 of 4 nodes is not done (node 1: " in missing.err
     assert forkrun("node", run, 1, "-q", cwd=job.folder).code == 0
     assert forkrun("collect", run, "-q", cwd=job.folder).code == 0
     assert problem_of(run, job.truth) == ""

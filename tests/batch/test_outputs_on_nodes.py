@@ -332,7 +332,7 @@ def test_a_node_with_a_damaged_output_makes_it_again(done: Done) -> None:
     assert [node["state"] for node in status_of(run)["nodes"]] == ["done", "not submitted"]
     ended = collect(run)
     assert ended.code == 5
-    assert "1 of 2 nodes are not done (node 1: its outputs)" in ended.err
+    assert "1 of 2 nodes is not done (node 1: its outputs)" in ended.err
     before = read_json(run / "nodes/0001/fingerprint.json")
     run_nodes(run, [1])
     assert read_json(run / "nodes/0001/fingerprint.json") == before

@@ -205,7 +205,7 @@ def test_the_histogram_that_was_given_stays_as_it_is() -> None:
     assert h.axes[0].label == "x [GeV]"
     b.clear()
     given.fill(0.1)
-    with pytest.raises(JobError, match="m/h: its module fills the histogram that it has given"):
+    with pytest.raises(JobError, match="m/h: its module fills the histogram given to book"):
         b.take("m")
 
 

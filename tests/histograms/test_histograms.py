@@ -432,7 +432,7 @@ HEADERS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (axis_with(bins=[2, "0", 1.0]), "not numbers"),
     (axis_with(bins="abc"), "not have the expected form"),
     (axis_with(kind="variable", bins=[0.0, 2.0, 1.0]), "do not increase"),
-    (axis_with(kind="integer", bins=[0, 2.0]), "no integers"),
+    (axis_with(kind="integer", bins=[0, 2.0]), "needs integers as its ends"),
     (axis_with(grows=True), "cannot grow"),
     (axis_with(grows=1), "not have the expected form"),
     (axis_with(underflow=2), "not have the expected form"),
