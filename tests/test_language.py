@@ -46,6 +46,31 @@ CLEAN_ROOMS = (
     "forkrun/plan",
 )
 """Rooms whose code has been read through: no word of translated English comes back."""
+CLEAN_CPP_ROOMS = (
+    "bindings",
+    "forkrun/bytes",
+    "forkrun/concurrency",
+    "forkrun/conditions",
+    "forkrun/core",
+    "forkrun/formats/index",
+    "forkrun/formats/lcio",
+    "forkrun/formats/output",
+    "forkrun/formats/root_file",
+    "forkrun/formats/root_histograms",
+    "forkrun/formats/source",
+    "forkrun/formats/table",
+    "forkrun/fragments",
+    "forkrun/histograms",
+    "forkrun/modules",
+    "forkrun/pages",
+    "forkrun/plan",
+    "forkrun/process",
+    "forkrun/python_memory",
+    "forkrun/random",
+    "forkrun/replay",
+)
+"""The same of C++: comments, texts and names, whose parts are words."""
+WORD_ENDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 FOREIGN_IN_CODE = re.compile(r"\b(anew|behind|beside|whatever|whoever|go(es)? on)\b")
 NO_NOUN = re.compile(r"\s*(As|Of|Such|That|Those|What|Whatever|Who)\b")
 """Beginnings of docstrings that put a relative clause in the place of a noun."""
@@ -159,6 +184,37 @@ def test_code_of_clean_rooms_has_words_of_plain_english() -> None:
     files = [path for path in PYTHON if str(path.relative_to(ROOT)).startswith(CLEAN_ROOMS)]
     assert files
     assert places(files, FOREIGN_IN_CODE) == []
+
+
+def clean_cpp_lines() -> Iterator[tuple[str, str, str]]:
+    """Place, line, and the line before it."""
+    for path in CPP:
+        name = str(path.relative_to(ROOT / "cpp"))
+        if name.startswith(tuple(f"{room}/" for room in CLEAN_CPP_ROOMS)):
+            before = ""
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+                yield f"cpp/{name}:{number}", line, before.strip()
+                before = line
+
+
+def test_code_of_clean_cpp_rooms_has_words_of_plain_english() -> None:
+    wrong = [
+        f"{place}: {line}"
+        for place, line, _ in clean_cpp_lines()
+        if FOREIGN_IN_CODE.search(WORD_ENDS.sub(" ", line).lower())
+    ]
+    assert wrong == []
+
+
+def test_comments_of_clean_cpp_rooms_begin_with_a_noun_or_a_verb() -> None:
+    begins = [
+        f"{place}: {line}"
+        for place, line, before in clean_cpp_lines()
+        if not before.startswith("//")
+        and (comment := re.match(r"\s*///? ?(.*)", line))
+        and NO_NOUN.match(comment[1])
+    ]
+    assert begins == []
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ namespace forkrun::bindings {
 
 namespace {
 
-/// Sizes of an array of items: their number, and the dimensions of each.
+/// Shape of an array: the number of items, then the dimensions of one item.
 std::vector<py::ssize_t> shape_of(std::size_t n_items, const ColumnType& type) {
   std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(n_items)};
   for (const auto size : type.dimensions) {
@@ -26,7 +26,7 @@ std::vector<py::ssize_t> shape_of(std::size_t n_items, const ColumnType& type) {
   return shape;
 }
 
-/// Memory of a column that an array holds.
+/// Share in a column's memory, for an array.
 class Held {
  public:
   explicit Held(std::shared_ptr<const Buffer> buffer) : buffer_{std::move(buffer)} {
@@ -43,7 +43,7 @@ class Held {
   std::shared_ptr<const Buffer> buffer_;
 };
 
-/// An array on memory of a column; the array's base holds the memory.
+/// Array on a column's memory, with a share in it as the base.
 py::array view(const std::shared_ptr<const Buffer>& buffer, const py::dtype& type,
                const std::vector<py::ssize_t>& shape) {
   static const std::byte nothing{};
@@ -59,7 +59,7 @@ py::array view(const std::shared_ptr<const Buffer>& buffer, const py::dtype& typ
 
 std::string text_of(const py::handle& object) { return py::str(object).cast<std::string>(); }
 
-/// `type`: of the column whose items these are.
+/// `type`: the column's.
 py::array items_of(const py::handle& object, const ColumnType& type, const std::string& what) {
   auto array = py::array::ensure(object);
   auto wanted = shape_of(0, type);
@@ -85,8 +85,8 @@ py::array one_dimensional(const py::handle& object, const std::string& what) {
   return array;
 }
 
-/// The values as `type`, by NumPy's rule "same_kind": floating point may be rounded, an integer
-/// that does not fit is an error. No values at all have no type that could be wrong.
+/// Converts by NumPy's rule "same_kind": floating point may be rounded, an integer that does not
+/// fit is an error. An empty array has no wrong type.
 py::array converted(const py::array& array, const py::dtype& type, const std::string& what) {
   const auto numpy = py::module_::import("numpy");
   const auto can_cast = [&](const char* rule) {

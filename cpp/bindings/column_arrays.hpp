@@ -13,9 +13,9 @@ namespace forkrun::bindings {
 /// arrays of fixed size have further dimensions; characters are "S1".
 [[nodiscard]] pybind11::object arrays_of(const Column& column);
 
-/// Copies what Python gave for a column of this type: as `arrays_of` gives it. `what` names the
-/// column in errors. \throws Error if type, dimension or number of events is wrong; `n_events` < 0:
-/// any number.
+/// Copies arrays of Python, in the form that `arrays_of` returns, to a column of this type. `what`
+/// names the column in errors. \throws Error if type, dimension or number of events is wrong;
+/// `n_events` < 0: any number.
 void fill_column(Column& column, const pybind11::handle& arrays, std::int64_t n_events,
                  const std::string& what);
 

@@ -8,7 +8,7 @@
 
 namespace forkrun::bindings {
 
-/// Columns as Python gives them: name and type ("float32[]").
+/// Columns in Python's form: name and type ("float32[]").
 using NamesAndTypes = std::vector<std::pair<std::string, std::string>>;
 
 inline std::vector<ColumnDescription> descriptions_of(const NamesAndTypes& columns) {

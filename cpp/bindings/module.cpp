@@ -34,7 +34,7 @@ PYBIND11_MODULE(_core, module) {
   register_block(module);
   register_conditions(module);
   register_schedule(module);
-  register_pages(module);  // its classes are in signatures of what follows
+  register_pages(module);  // later signatures need its classes
   register_processor(module);
   register_outputs(module);
   register_lcio(module);

@@ -13,7 +13,7 @@
 
 namespace forkrun::bindings {
 
-/// Names in damaged or old files may be no UTF-8: what is none becomes U+FFFD.
+/// Text with U+FFFD for bytes that are not UTF-8: names in damaged or old files.
 inline pybind11::str text(std::string_view bytes) {
   return pybind11::reinterpret_steal<pybind11::str>(
       PyUnicode_DecodeUTF8(bytes.data(), static_cast<pybind11::ssize_t>(bytes.size()), "replace"));
@@ -27,7 +27,7 @@ inline pybind11::list texts(const std::vector<std::string>& all) {
   return list;
 }
 
-/// The value of an enumeration whose names these are, in its order. \throws Error
+/// Value of an enumeration by its name; `names` in the enumeration's order. \throws Error
 template <typename Enum>
 Enum named(const std::vector<std::string>& names, const std::string& what,
            const std::string& name) {

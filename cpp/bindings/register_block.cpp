@@ -21,7 +21,7 @@ namespace {
 const EventBlock& open(const PythonBlock& block) {
   if (block.block == nullptr) {
     throw Error(
-        "this block is over: take what you need of a block while your module is called with it");
+        "this block is over: read and copy its columns while your module is called with it");
   }
   return *block.block;
 }
@@ -69,7 +69,7 @@ BlockRandom random(const PythonBlock& block) {
   return {block.columns->random, lumis, opened.events()};
 }
 
-/// (run, lumi, first, last) of each lumi: it has events [first, last) of the block.
+/// (run, lumi, first, last) of each lumi: events [first, last) of the block.
 py::array_t<std::int64_t> lumi_spans(const PythonBlock& block) {
   const auto& opened = open(block);
   std::vector<std::int64_t> spans;
@@ -87,7 +87,7 @@ py::array_t<std::int64_t> lumi_spans(const PythonBlock& block) {
 void register_block(py::module_& module) {
   py::class_<PythonBlock, std::shared_ptr<PythonBlock>>(
       module, "Block",
-      R"(What a Python module sees of an event block. Arrays are read-only views of the core's memory
+      R"(Event block for a Python module. Arrays are read-only views of the core's memory
 and stay valid as long as they are held.)")
       .def_property_readonly(
           "run", [](const PythonBlock& block) { return open(block).lumi().run; },
@@ -101,7 +101,7 @@ and stay valid as long as they are held.)")
       .def_property_readonly("iov", [](const PythonBlock& block) { return open(block).iov(); })
       .def_property_readonly(
           "file", [](const PythonBlock& block) { return open(block).ranges().front().file; },
-          "the number of the input file")
+          "number of the input file")
       .def_property_readonly(
           "place",
           [](const PythonBlock& block) {
@@ -133,7 +133,7 @@ declared columns.)")
           [](const PythonBlock& block, const std::string& name) {
             return arrays_of(events_left(column(block, name), block.mask));
           },
-          py::arg("name"), "The same of the events in `mask`.");
+          py::arg("name"), "The same for the events in `mask`.");
 }
 
 }  // namespace forkrun::bindings

@@ -16,7 +16,7 @@ namespace forkrun::bindings {
 
 namespace {
 
-/// The type of its elements, if it is one that columns may have.
+/// Element type of an array, if columns may have it.
 std::optional<ElementType> element_type_of_array(const py::array& array) {
   constexpr std::array types{ElementType::boolean, ElementType::int8,   ElementType::uint8,
                              ElementType::int16,   ElementType::uint16, ElementType::int32,
@@ -30,12 +30,12 @@ std::optional<ElementType> element_type_of_array(const py::array& array) {
   return std::nullopt;
 }
 
-/// Contiguous: itself if it is that already.
+/// Contiguous array: the same one if it is contiguous already.
 py::array contiguous(const py::array& array) {
   return py::module_::import("numpy").attr("require")(array, py::none(), "CA");
 }
 
-/// Held until the last reference to it is dropped, on whatever thread that is.
+/// Holds an object until the last reference is dropped, on any thread.
 std::shared_ptr<const void> held(py::object object) {
   return {new py::object{std::move(object)}, [](const py::object* held_object) {
             const py::gil_scoped_acquire acquire;
@@ -69,15 +69,14 @@ void register_conditions(py::module_& module) {
       .def(py::init<std::uint32_t>(), py::arg("n_iovs"))
       .def("add_label", &Conditions::add_label, py::arg("label"), py::arg("payload_of"),
            "`payload_of`: (n_iovs,) number of the payload that holds.")
-      .def(
-          "add_payload", &add_payload, py::arg("label"), py::arg("number"), py::arg("arrays"),
-          py::arg("attributes"), py::arg("file"),
-          R"(Arrays are looked at where they are, and held; those of other types than columns have are
+      .def("add_payload", &add_payload, py::arg("label"), py::arg("number"), py::arg("arrays"),
+           py::arg("attributes"), py::arg("file"),
+           R"(Arrays are held and read in place; arrays of types that columns do not have are
 left out.)")
       .def("set_load", &Conditions::set_load, py::arg("load"),
-           "`load(label, number)` adds a payload that is not there.")
+           "`load(label, number)` adds a payload that is not loaded.")
       .def("prepare", &Conditions::prepare, py::arg("iov"),
-           "Call it before blocks of an IOV are processed: what is not there is loaded.")
+           "Loads missing payloads. Call it before blocks of an IOV are processed.")
       .def("drop", &Conditions::drop, py::arg("label"), py::arg("number"));
 }
 

@@ -40,7 +40,7 @@ void raise_all(const std::vector<std::string>& problems) {
   PyErr_SetObject(python_errors.config, instance.ptr());
 }
 
-/// Errors of the core are errors for people, with their exit codes.
+/// Errors of the core are errors for users, with their exit codes.
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the signature is pybind11's
 void translate(std::exception_ptr pointer) {
   try {
@@ -55,7 +55,7 @@ void translate(std::exception_ptr pointer) {
     raise(python_errors.output, error);
   } catch (const ModuleError& error) {
     raise(python_errors.module, error);
-  } catch (const WrittenOtherwise& error) {
+  } catch (const VerificationFailed& error) {
     raise(python_errors.verification, error);
   } catch (const Error& error) {
     raise(python_errors.job, error);
@@ -69,7 +69,7 @@ void register_errors(py::module_& module) {
                    class_named("OutputError"),       class_named("ModuleError"),
                    class_named("VerificationError"), class_named("JobError")};
   py::register_exception_translator(&translate);
-  py::register_exception<Stopped>(module, "Stopped");  // tried first: nothing is wrong
+  py::register_exception<Stopped>(module, "Stopped");  // tried first: it is no failure
 }
 
 }  // namespace forkrun::bindings

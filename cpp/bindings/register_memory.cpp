@@ -54,27 +54,27 @@ void register_memory(py::module_& module) {
       "count_objects",
       [](const py::list& roots) { return as_tuple(count_objects(pointers(roots))); },
       R"(Python objects that can be reached from the roots, and the bytes of their blocks. Follows
-items, keys, attributes, elements and bases of arrays, closures, constants, and what the classes
+items, keys, attributes, elements and bases of arrays, closures, constants, and members that the classes
 of instances define; not modules, their namespaces, or running code.)");
   module.def(
       "make_immortal",
       [](const py::list& roots) { return as_tuple(make_immortal(pointers(roots))); },
-      R"(The same objects are never freed again, and reading them writes nothing. Counts those that
+      R"(The same objects are never freed again, and reading them writes nothing. Counts objects that
 were mortal. Only with HAS_IMMORTAL_OBJECTS.)");
   module.def(
       "make_program_immortal", [] { return as_tuple(make_program_immortal()); },
-      "The same with modules, classes, functions, and all that they hold; not what is running.");
+      "The same with modules, classes, functions, and everything they hold; not running code.");
   module.def("take_free_blocks", &take_free_blocks,
-             "Leaves no hole between Python's small objects; gives the bytes taken. For ever.");
+             "Fills the holes between Python's small objects, for ever; returns the bytes taken.");
   module.def("trim_heap", &trim_heap,
              "Gives free pages of the C library's heap back to the operating system.");
-  module.def(
-      "keep_freed_memory", &keep_freed_memory,
-      "In a process that takes blocks: up to 128 MB that arrays have freed stay for later ones.");
+  module.def("keep_freed_memory", &keep_freed_memory,
+             "In a process that takes blocks: keeps up to 128 MB that arrays have freed for later "
+             "arrays.");
   module.def(
       "watch_kept_memory", &watch_kept_memory, py::arg("is_alone"),
-      R"(In a process that takes blocks: begins to see what calls of modules in Python leave in
-memory. `is_alone`: no other thread calls modules; else calls count during which no other thread
+      R"(In a process that takes blocks: starts measuring the memory that calls of Python modules leave
+allocated. `is_alone`: no other thread calls modules; else calls count during which no other thread
 computes.)");
   module.def(
       "most_kept", &most_kept,
@@ -82,20 +82,21 @@ computes.)");
 was seen several times.)");
   module.def(
       "use_huge_arenas", &use_huge_arenas,
-      "From here on Python's small objects are made in huge pages, where the kernel allows it.");
-  module.def("use_ordinary_arenas", &use_ordinary_arenas, "In ordinary pages again.");
+      "From now on Python allocates small objects in huge pages, where the kernel allows it.");
+  module.def("use_ordinary_arenas", &use_ordinary_arenas, "Ordinary pages again.");
   module.def(
       "join_pages", &join_pages,
       R"(Joins this process's own pages to huge ones where nearly all of one are in use; gives their
 bytes. 0 before Linux 6.1.)");
   py::class_<ContainerSnapshot>(
       module, "ContainerSnapshot",
-      R"(What each list, dict, set, bytearray, instance of a class written in Python, and header of an
+      R"(Contents of each list, dict, set, bytearray, instance of a class written in Python, and header of an
 array refers to, of all that can be reached. `roots`: (label, object).)")
       .def(py::init(&make_snapshot), py::arg("roots"))
       .def("__len__", &ContainerSnapshot::size)
-      .def("first_change", &first_change,
-           "Label and container of the first that refers to something else. Writes nothing.");
+      .def(
+          "first_change", &first_change,
+          "Label of the first container with changed contents, and the container. Writes nothing.");
 }
 
 }  // namespace forkrun::bindings

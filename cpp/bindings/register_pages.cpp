@@ -21,7 +21,7 @@ namespace {
 using pages::PageCounts;
 using pages::PageWatch;
 
-/// Flat, as NumPy has them.
+/// Flat, for NumPy.
 struct PrivateRecord {
   std::uint64_t page;
   std::uint16_t border;
@@ -32,7 +32,7 @@ struct PartRecord {
   bool is_small;
 };
 
-/// Once: NumPy is asked for only when it is needed.
+/// Once, at first use: NumPy is loaded only when needed.
 void describe_records() {
   static const bool is_done = [] {
     PYBIND11_NUMPY_DTYPE(PrivateRecord, page, border);
@@ -65,7 +65,7 @@ py::array parts(const ObjectPages& pages) {
   return py::array_t<PartRecord>(static_cast<py::ssize_t>(records.size()), records.data());
 }
 
-/// As OSError, with its number.
+/// Raises OSError with its number.
 void translate_system_error(std::exception_ptr raised) {
   try {
     if (raised) {
@@ -87,15 +87,15 @@ void register_pages(py::module_& module) {
       .def_readonly("anonymous", &PageCounts::anonymous, "no page of a file")
       .def_readonly("anonymous_private", &PageCounts::anonymous_private)
       .def_readonly("longest_read_ns", &PageCounts::longest_read_ns,
-                    "CPU time of one piece: how long the process was stopped");
+                    "CPU time of one piece: the time for which the process was stopped");
   module.def(
       "count_pages", &pages::count_pages, py::arg("pid") = 0,
       R"(Counts the pages of a process (0: this one), in pieces that stop it for microseconds only.
-Raises OSError where it has gone or may not be looked at.)");
+Raises OSError if it has ended or may not be read.)");
   module.def("page_size", &pages::page_size);
   py::class_<PageWatch>(
       module, "PageWatch",
-      R"(Finds pages that a child had in common with its parent at the fork and has for itself later.
+      R"(Finds pages that a child shared with its parent at the fork and that became private later.
 Make it in the parent, just before the fork, and fork a process that sleeps and keeps the pages.
 Raises OSError where the kernel does not show page tables.)")
       .def(py::init<std::size_t>(), py::arg("n_children"))
@@ -104,9 +104,8 @@ Raises OSError where the kernel does not show page tables.)")
       .def("found", &found, py::arg("child"),
            "(n,) records: page (address / page size), border; in the order of addresses.")
       .def("pages_at_fork", &pages_at_fork, "(n,) all anonymous pages of the parent, in order.");
-  py::class_<ObjectPages>(
-      module, "ObjectPages",
-      "Which Python objects lie on which pages. An object counts for the first owner walked.")
+  py::class_<ObjectPages>(module, "ObjectPages",
+                          "Pages of Python objects. An object counts for the first owner walked.")
       .def(py::init())
       .def("walk", &ObjectPages::walk, py::arg("owner"), py::arg("root"),
            py::arg("everything") = false,

@@ -27,7 +27,7 @@ std::vector<std::string> load_new_classes(const std::string& path) {
   return classes;
 }
 
-/// As os.fork does it, but once for all children.
+/// Like os.fork, but once for all children.
 Forked fork_python(std::size_t n, bool together) {
   PyOS_BeforeFork();
   try {
@@ -59,14 +59,13 @@ void register_process(py::module_& module) {
 keep the handlers that they have.)");
   module.def(
       "load_checksums_of_rntuples", [] { static_cast<void>(xxh3({})); },
-      "Loads ROOT's library that makes them: for children, before they are forked.");
+      "Loads ROOT's library for them: in the parent, before children are forked.");
   module.def(
       "fork", &fork, py::arg("n"), py::arg("together"),
       R"(Forks `n` children in a row: pids in the parent, its number in a child. `together`: none of
 them begins before all are there. Raises OSError, with no child left.)");
-  module.def(
-      "adopt_orphans", &adopt_orphans, py::arg("yes"),
-      R"(What descendants of this process leave behind when they end become its children, or not.
+  module.def("adopt_orphans", &adopt_orphans, py::arg("yes"),
+             R"(Whether this process adopts the children of descendants that end.
 Forked children do so from the beginning.)");
   module.def(
       "claim_process", &claim_process,
@@ -79,11 +78,11 @@ back from the module.)");
           end_forked_copy(1);
         }
       },
-      "In such a copy: ends it.");
+      "Ends such a copy, from within.");
   module.def("write_stacks_on_signal", &write_stacks_on_signal,
-             "Before the fork: every thread of a child can then be asked for its stack.");
+             "Before the fork: makes every thread of a child able to print its stack.");
   module.def("ask_for_stack", &ask_for_stack, py::arg("process"), py::arg("thread"),
-             "The thread writes its call stack to its process's stderr. False if it has ended.");
+             "Has the thread write its call stack to its process's stderr. False if it has ended.");
   module.def(
       "crc32c",
       [](const py::buffer& data, std::uint32_t before) {
@@ -93,7 +92,7 @@ back from the module.)");
                       before);
       },
       py::arg("data"), py::arg("before") = 0,
-      "CRC-32C of contiguous bytes. `before`: that of the bytes before these.");
+      "CRC-32C of contiguous bytes. `before`: checksum of the preceding bytes.");
   module.def("file_checksum", &file_checksum, py::arg("path"),
              py::call_guard<py::gil_scoped_release>(),
              "CRC-32C of a whole file. Raises InputError.");

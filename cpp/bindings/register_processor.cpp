@@ -27,7 +27,7 @@ namespace {
 
 using pages::PageWatch;
 using root_io::TreeSource;
-/// What a page became private after: these and smaller numbers are the caller's.
+/// Pages become private after borders; the caller's have this number and smaller ones.
 constexpr std::uint32_t core_border = 15;
 constexpr std::uint32_t first_node_border = 16;
 /// UUID, bytes, time of the last change.
@@ -36,16 +36,16 @@ using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 using FillOfColumn = std::pair<double, std::string>;
 template <typename T>
 using ColumnOf = py::array_t<T, py::array::c_style | py::array::forcecast>;
-/// Path, tree and identity of a file of a friend.
+/// Path, tree and identity of a friend's file.
 using FileOfFriend = std::tuple<std::string, std::string, Identity>;
-/// Of a file of the source: the friend's files, and of each stretch its first entry, number of the
-/// friend's file, first entry there, and whether all have this one.
+/// For a file of the source: the friend's files; for each range of entries its first entry, number
+/// of the friend's file, first entry there, and whether all entries have this friend.
 using PartOfFriend =
     std::tuple<std::vector<FileOfFriend>, ColumnOf<std::int64_t>, ColumnOf<std::int32_t>,
                ColumnOf<std::int64_t>, ColumnOf<std::uint8_t>>;
-/// Branches of event ids, a part for each file of the source, and memory for what stays unpacked.
+/// Branches of event ids, a part for each file of the source, and memory for unpacked baskets.
 using Friend = std::tuple<std::array<std::string, 3>, std::vector<PartOfFriend>, std::size_t>;
-/// Number of the friend, name of the branch, and value of entries without a partner.
+/// Number of the friend, name of the branch, and value for entries without a partner.
 using ColumnOfFriend = std::tuple<std::size_t, std::string, double>;
 
 template <typename T>
@@ -104,7 +104,7 @@ std::unique_ptr<TreeSource> make_source(
   return std::make_unique<TreeSource>(std::move(config));
 }
 
-/// Looks for pages that have become private before and after each of the first calls of modules.
+/// Looks for new private pages before and after each of the first calls of modules.
 Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls) {
   if (watch == nullptr) {
     return {};
@@ -144,10 +144,11 @@ std::unique_ptr<Processor> make_processor(Schedule& schedule, Source& source,
 
 using Paths = std::map<std::string, std::string>;
 
-/// File, first entry and the one behind the last: (n_ranges, 3).
+/// File, first and end entry: (n_ranges, 3).
 using Ranges = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
 
-/// Lumis of the events of a unit: runs, lumis and events up to the end of each; all of one length.
+/// Lumis of the events of a unit: runs, lumis, and for each the end of its events; all of one
+/// length.
 using Lumis = std::array<py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>, 3>;
 
 void add_lumis(UnitOfWork& unit, const Lumis& lumis) {
@@ -197,7 +198,7 @@ UnitResult process(Processor& processor, std::uint64_t number, std::uint32_t run
   return processor.process(to_do.unit, to_do.outputs);
 }
 
-/// What the functions raise comes back out of `run`: the processor keeps it meanwhile.
+/// Exceptions of the functions leave `run`; the processor keeps them meanwhile.
 void run(Processor& processor, const py::function& next_unit, const py::function& commit) {
   const NextUnit next = [&]() -> std::optional<UnitToDo> {
     const py::gil_scoped_acquire acquire;
@@ -239,7 +240,7 @@ py::array trace(const Processor& processor) { return trace_of(recorder_of(proces
 }  // namespace
 
 void register_processor(py::module_& module) {
-  py::class_<Source>(module, "Source", "Where events come from.")
+  py::class_<Source>(module, "Source", "Source of events.")
       .def(
           "expect", &expect, py::arg("ranges"),
           R"(Entries that this process will most likely read before others. `ranges` : (n_ranges, 3)
@@ -258,7 +259,7 @@ modified_ns) per file as in the index; without these, files may change. `fills`:
 that files may lack, its value and the branch that counts its values. `friends`:
 branches of event ids, for each file where its entries are, and memory for baskets that
 stay unpacked. Of a file: the friend's files (path, tree, identity), and as columns of
-stretches the first entry, the number of the friend's file (less than 0: no partner), the
+ranges the first entry, the number of the friend's file (less than 0: no partner), the
 first entry there, whether all have this one; `trees`: per file, if not all have `tree`;
 `friend_columns`: by column, number of the friend, name of the branch, and value of entries
 without a partner; `n_kept_bytes`: as that of friends. Opens nothing.)");
@@ -277,7 +278,7 @@ and gives its values as `read_columns`; `read_ids` gives run, lumi and number of
       .def_readonly("path", &OutputSummary::path)
       .def_readonly("written", &OutputSummary::written)
       .def_readonly("n_bytes", &OutputSummary::n_bytes)
-      .def_readonly("checksum", &OutputSummary::checksum, "CRC-32C of what was to be written.");
+      .def_readonly("checksum", &OutputSummary::checksum, "CRC-32C of the bytes to write.");
   py::class_<UnitResult>(module, "UnitResult")
       .def_readonly("read", &UnitResult::read)
       .def_readonly("outputs", &UnitResult::outputs)
@@ -299,9 +300,9 @@ each, if there are several; block_size: events, 0: as the settings say; dataset:
 the one that all events belong to.)");
   py::class_<ProcessorConfig>(
       module, "ProcessorSettings",
-      R"(How many threads, and what is in flight at the same time. `block_size`: events, 0: the source
-chooses; `n_trace_calls`: of so many calls each is recorded by itself; `reads_ahead`: a thread
-more reads the columns of the next block, where there is one block at a time.)")
+      R"(Numbers of threads, and of blocks, units and IOVs in flight. `block_size`: events, 0: the source
+chooses; `n_trace_calls`: number of calls that are recorded one by one; `reads_ahead`: one more
+thread reads the columns of the next block, where there is one block at a time.)")
       .def(py::init(&make_settings), py::kw_only(), py::arg("executor"), py::arg("threads"),
            py::arg("concurrent_blocks"), py::arg("block_size"), py::arg("concurrent_units") = 1,
            py::arg("concurrent_iovs") = 1, py::arg("timing") = false, py::arg("n_trace_calls") = 0,
@@ -321,15 +322,13 @@ more reads the columns of the next block, where there is one block at a time.)")
           "run", &run, py::arg("next_unit"), py::arg("commit"),
           R"(Processes units until `next_unit` gives none; up to `concurrent_units` are in flight at a
 time. `commit` gets number and result of each, in order, when its outputs are closed and
-before histograms are filled with the next. Both are called on any thread; what they raise
-ends the run. Releases the GIL.)")
+before histograms are filled with the next. Both are called on any thread; their exceptions
+end the run. Releases the GIL.)")
       .def("stop", &Processor::stop,
-           R"(Has `run` return when the committing unit is committed; those begun behind it are
+           R"(Has `run` return when the committing unit is committed; units begun after it are
 dropped. For `next_unit` and `commit`, or another thread.)")
-      .def("timing", &timing,
-           "What was recorded so far: forkrun.monitoring.timing.record says what it holds.")
-      .def("called", &called,
-           "Names of the modules and columns of the input that were called, of what was recorded.")
+      .def("timing", &timing, "Record so far, in the form of forkrun.monitoring.timing.record.")
+      .def("called", &called, "Names of recorded modules and columns of the input.")
       .def("trace", &trace,
            "(n,) records of calls: thread, node, lane, run, lumi, sequence, start_ns, end_ns.")
       .def("finish", &Processor::finish, py::call_guard<py::gil_scoped_release>());

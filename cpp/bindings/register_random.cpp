@@ -22,7 +22,7 @@ using Array = py::array_t<T, py::array::c_style>;
 /// The number of values of each event, or the offsets of a jagged column.
 using Counts = std::variant<std::size_t, Array<std::int64_t>>;
 
-/// One value, or one for each that is drawn.
+/// One value, or one for each number drawn.
 template <typename T>
 Parameter<T> parameter(const Array<T>& values, std::size_t n_values) {
   const auto size = static_cast<std::size_t>(values.size());
@@ -34,7 +34,7 @@ Parameter<T> parameter(const Array<T>& values, std::size_t n_values) {
   return {values.data(), size == 1 ? std::size_t{0} : std::size_t{1}};
 }
 
-/// The values per event, checked, and the array that is to be filled.
+/// The checked number of values per event, and the array to fill.
 template <typename T>
 struct Draw {
   Draw(const BlockRandom& block, const Counts& counts)
@@ -51,7 +51,7 @@ struct Draw {
     const std::span given{offsets.data(), static_cast<std::size_t>(offsets.size())};
     if (given.size() != block.n_events() + 1 || given.front() != 0 ||
         !std::ranges::is_sorted(given)) {
-      throw Error("offsets begin with 0 and do not decrease; there is one more than events");
+      throw Error("offsets must begin with 0 and not decrease; there must be one more than events");
     }
     return ValuesPerEvent{given};
   }
@@ -132,7 +132,7 @@ nothing.)")
            py::arg("mean"))
       .def("words", &words, py::arg("counts"))
       .def("words_of", &words_of, py::arg("event"), py::arg("n"),
-           "The next n words of one event, which is numbered in the block. Raises IndexError.");
+           "The next n words of the event with this number in the block. Raises IndexError.");
 }
 
 }  // namespace forkrun::bindings

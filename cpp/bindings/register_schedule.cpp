@@ -24,7 +24,7 @@ namespace {
 using Strings = std::vector<std::string>;
 using Names = std::map<std::string, std::string>;
 
-/// A ScheduleBuilder for Python.
+/// ScheduleBuilder for Python.
 class JobScheduleBuilder {
  public:
   JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed,
@@ -77,14 +77,14 @@ class JobScheduleBuilder {
     builder_.add_path({name, labels});
   }
 
-  /// An analyzer for the end of a path, which notes for outputs what the path has accepted.
+  /// Adds an analyzer at the end of a path that notes the path's decisions for outputs.
   void add_path_decision(const std::string& label, const std::string& path) {
     builder_.add_module({label, Parameters{}}, [&](Construction& construction) {
       return std::make_unique<PathDecision>(construction, decisions_, path);
     });
   }
 
-  /// A column with the number of the dataset of each event's file.
+  /// Adds a column with the dataset number of each event's file.
   void add_dataset_column(const std::string& name, const std::vector<std::int32_t>& of_file) {
     builder_.add_module({name + " of events", Parameters{}}, [&](Construction& construction) {
       return std::make_unique<DatasetColumn>(construction, name, of_file);
@@ -136,7 +136,7 @@ class JobScheduleBuilder {
   std::shared_ptr<PathDecisions> decisions_ = std::make_shared<PathDecisions>();
 };
 
-/// What a histogram holds, for Python; of one that grows, what one thread has filled.
+/// Content of a histogram, for Python; of one that grows, the part filled by one thread.
 struct HistogramCopy {
   std::string module, name, title, storage;
   std::string memory;
@@ -187,8 +187,8 @@ py::typing::List<py::tuple> axes_of(const HistogramCopy& histogram) {
   return axes;
 }
 
-/// (module, name, kind, value): of a number (whole, parts, is_float), of a table these by key, of
-/// a list its values. The sum of `parts` is that of the floating-point numbers, exactly.
+/// (module, name, kind, value). A number's value is (whole, parts, is_float), a table's these by
+/// key, a list's its values. The sum of `parts` is exactly that of the floating-point numbers.
 py::typing::List<py::typing::Tuple<py::str, py::str, py::str, py::object>> accumulated(
     const Schedule& schedule) {
   constexpr std::array kinds{"number", "table", "list"};
@@ -218,9 +218,8 @@ py::typing::List<py::typing::Tuple<py::str, py::str, py::str, py::object>> accum
 void register_histogram(py::module_& module) {
   py::class_<HistogramCopy>(
       module, "Histogram",
-      R"(A histogram of a C++ module; of one that grows, what one thread has filled. `storage`: which
-sums it keeps. `memory`: where they are while several threads fill it. `n_bytes`: of one table
-of them. The first axis runs fastest.)")
+      R"(A histogram of a C++ module; of one that grows, the part filled by one thread. `storage`: its
+sums. `memory`: their place while several threads fill it. `n_bytes`: of one table of sums. The first axis runs fastest.)")
       .def_readonly("module", &HistogramCopy::module)
       .def_readonly("name", &HistogramCopy::name)
       .def_readonly("title", &HistogramCopy::title)
@@ -267,17 +266,17 @@ void register_schedule(py::module_& module) {
           R"(Whether blocks have to be of one lumi, where so many are in flight, as such a module
 cannot be called with parts of a block.)")
       .def("node_labels", &node_labels,
-           "Labels of modules and names of input columns, as they are numbered in the schedule.")
+           "Labels of modules and names of input columns, in the schedule's order.")
       .def("histograms", &histograms,
            "Histograms of the C++ modules, in booking order; a snapshot.")
       .def(
           "share_histograms",
           [](Schedule& schedule, std::size_t n_threads) { schedule.share_histograms(n_threads); },
           py::arg("n_threads"),
-          "Chooses where those of analyzers that see several blocks at once have their sums.")
+          "Chooses the memory of sums of analyzers that see several blocks at once.")
       .def("clear_histograms", [](Schedule& schedule) { schedule.clear_histograms(); })
       .def("accumulated", &accumulated,
-           R"((module, name, kind, value) of what analyzers in C++ have accumulated. Of a number
+           R"((module, name, kind, value) of the accumulators of C++ analyzers. Of a number
 (whole, parts, is_float): whole numbers, and floats that add up to the others exactly.)")
       .def("clear_accumulators", [](Schedule& schedule) { schedule.clear_accumulators(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
@@ -287,12 +286,13 @@ cannot be called with parts of a block.)")
           R"(Name and type ("float32[]") of each column the input offers; `seed` of random numbers.)")
       .def("reserve_module", &JobScheduleBuilder::reserve_module, py::arg("label"),
            "Keeps a place for a module that is added later.")
-      .def("add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
-           py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
-           py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{},
-           py::arg("sees") = Names{}, py::arg("makes") = Names{},
-           R"(An empty text: as the module itself has it. `sees`, `makes`: products that the module
-means by these names, where they are others: versions of a column.)")
+      .def(
+          "add_cpp_module", &JobScheduleBuilder::add_cpp_module, py::arg("label"),
+          py::arg("class_name"), py::arg("params"), py::arg("concurrency") = "",
+          py::arg("limit") = 1, py::arg("instances") = "", py::arg("resources") = Strings{},
+          py::arg("sees") = Names{}, py::arg("makes") = Names{},
+          R"(Empty text: the module's own. `sees`, `makes`: products with other names than the module
+gives them: versions of a column.)")
       .def("add_python_module", &JobScheduleBuilder::add_python_module, py::arg("label"),
            py::arg("kind"), py::arg("module"), py::arg("consumes"), py::arg("produces"),
            py::arg("random_name") = "", py::arg("one_lumi") = false, py::arg("sees") = Names{},
@@ -304,21 +304,20 @@ pre_fork(), post_fork(child), begin_job(), end_job(), begin_run(run), end_run(ru
 begin_lumi(run, lumi), end_lumi(run, lumi). Its random numbers are those of `random_name`,
 or of its label.)")
       .def("add_path", &JobScheduleBuilder::add_path, py::arg("name"), py::arg("labels"))
-      .def(
-          "add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
-          py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false,
-          R"(`branches`: input branches to keep; `products`: columns to write anew; `has_decisions`:
-of paths, behind these. Its units' files are fragments, for `make_outputs`.)")
+      .def("add_output", &JobScheduleBuilder::add_output, py::arg("label"), py::arg("paths"),
+           py::arg("branches"), py::arg("products"), py::arg("has_decisions") = false,
+           R"(`branches`: input branches to keep; `products`: new columns; `has_decisions`:
+those of paths follow. Its units' files are fragments, for `make_outputs`.)")
       .def("add_path_decision", &JobScheduleBuilder::add_path_decision, py::arg("label"),
            py::arg("path"),
            "Adds an analyzer for the end of a path. Outputs with `has_decisions` are added later.")
       .def("add_dataset_column", &JobScheduleBuilder::add_dataset_column, py::arg("name"),
            py::arg("of_file"),
-           "Adds a producer of a column, int32, with what each event's file has in `of_file`.")
+           "Adds a producer of a column, int32, with the value of each event's file in `of_file`.")
       .def("produced_columns", &JobScheduleBuilder::produced_columns)
       .def("columns_by_module", &JobScheduleBuilder::columns_by_module)
       .def("products_by_module", &JobScheduleBuilder::products_by_module,
-           "Of each module its kind, names of the products that it consumes, and that it makes.")
+           "Kind of each module, names of products that it consumes, and that it makes.")
       .def("consumed_source_columns", &JobScheduleBuilder::consumed_source_columns)
       .def("compile", &JobScheduleBuilder::compile,
            "Raises ScheduleError with every problem. The builder is empty afterwards.");

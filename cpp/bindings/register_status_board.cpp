@@ -19,7 +19,7 @@ constexpr std::array state_names{"not_started", "starting", "processing",
                                  "finishing",   "done",     "failed"};
 
 /// In the order of Order.
-constexpr std::array order_names{"go_on", "end_after_unit", "end_after_block"};
+constexpr std::array order_names{"proceed", "end_after_unit", "end_after_block"};
 
 struct ChildStatus {
   std::string state, order;
@@ -77,7 +77,7 @@ void give_order(StatusBoard& board, std::size_t child, const std::string& order)
   slot_of(board, child).order = number_of(order_names, order);
 }
 
-/// For a new child in the place of one that has ended.
+/// For a new child in place of one that has ended.
 void reset(StatusBoard& board, std::size_t child, std::uint64_t n_events_done) {
   auto& slot = slot_of(board, child);
   slot.order = 0;
@@ -97,7 +97,7 @@ void obey(StatusBoard& board, std::size_t child, int parent) {
 
 void beat(StatusBoard& board, std::size_t child) { note_heartbeat(slot_of(board, child)); }
 
-/// Also of the child in whose place it was forked again.
+/// Adds to the calls of children before it in the same place as well.
 void add_calls(StatusBoard& board, std::size_t child, std::uint64_t n_calls, double calls_s,
                double fixed_s) {
   constexpr double ns_per_s = 1e9;
@@ -129,7 +129,7 @@ void register_status_board(py::module_& module) {
       .def_readonly("last_event", &ChildStatus::last_event)
       .def_readonly("heartbeat_ns", &ChildStatus::heartbeat_ns)
       .def_readonly("crashed_elsewhere", &ChildStatus::crashed_elsewhere,
-                    "Whether a thread has crashed that is not the process's first.")
+                    "Whether a thread other than the process's first has crashed.")
       .def_readonly("n_calls", &ChildStatus::n_calls)
       .def_readonly("calls_ns", &ChildStatus::calls_ns)
       .def_readonly("fixed_ns", &ChildStatus::fixed_ns)
@@ -143,14 +143,15 @@ void register_status_board(py::module_& module) {
       .def("set_state", &set_state, py::arg("child"), py::arg("state"))
       .def("give_order", &give_order, py::arg("child"), py::arg("order"))
       .def("reset", &reset, py::arg("child"), py::arg("n_events_done"),
-           "For a new child in the place of one that has ended.")
+           "For a new child in place of one that has ended.")
       .def("obey_only", &obey, py::arg("child"), py::arg("parent"),
            R"(In the child: signals of others than its parent are ignored; SIGTERM of the parent is
 the order to end after the present block.)")
-      .def("add_calls", &add_calls, py::arg("child"), py::arg("n_calls"), py::arg("calls_s"),
-           py::arg("fixed_s"),
-           R"(In the child: calls of blocks, their CPU time, and what of it they take whatever their
-number of events.)")
+      .def(
+          "add_calls", &add_calls, py::arg("child"), py::arg("n_calls"), py::arg("calls_s"),
+          py::arg("fixed_s"),
+          R"(In the child: calls of blocks, their CPU time, and the part of it that does not depend on
+the number of events.)")
       .def(
           "note_kept", &note_kept, py::arg("child"), py::arg("module"), py::arg("per_event_bytes"),
           R"(In the child: number of the module in Python that keeps most memory, from 1 on, and how

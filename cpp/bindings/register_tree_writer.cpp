@@ -34,7 +34,7 @@ void write(TreeWriter& writer, const py::dict& arrays) {
   std::vector<Column> cluster;
   for (const auto& [name, type, counter] : writer.columns()) {
     if (!arrays.contains(name)) {
-      throw OutputError("unknown column \"" + name + "\" in what is to be written");
+      throw OutputError("unknown column \"" + name + "\" to write");
     }
     fill_column(cluster.emplace_back(type), arrays[py::str(name)], -1, "column \"" + name + "\"");
   }
@@ -51,11 +51,11 @@ void register_tree_writer(py::module_& module) {
       .def(py::init(&make), py::arg("path"), py::arg("tree"), py::arg("columns"),
            py::arg("compression"), py::arg("title") = "", py::arg("append_tree") = false,
            py::arg("counters") = std::map<std::string, std::string>{},
-           R"(A jagged column "Muon_pt" gets the counter branch "nMuon" (what is before the first
+           R"(A jagged column "Muon_pt" gets the counter branch "nMuon" (the prefix before the first
 "_"), shared by all columns of that prefix. append_tree: adds a tree to an existing file.
-`counters`: by column, another one that it has; "": one of its own.)")
+`counters`: by column, its counter if it is another one; "": one of its own.)")
       .def("write", &write, py::arg("columns"),
-           "One cluster. Values, or (offsets, values) for jagged columns; counters are made here.")
+           "One cluster. Values, or (offsets, values) for jagged columns; counters are computed.")
       .def("close", &TreeWriter::close, py::call_guard<py::gil_scoped_release>());
 }
 

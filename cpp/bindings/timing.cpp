@@ -12,7 +12,7 @@ namespace forkrun::bindings {
 
 namespace {
 
-/// Flat, as NumPy has it.
+/// Flat, for NumPy.
 struct TraceRecord {
   std::uint32_t thread, node, lane, run, lumi;
   std::uint64_t sequence;
@@ -38,7 +38,7 @@ std::vector<std::string> inputs_of(const Graph& graph, const Node& node) {
   return labels;
 }
 
-/// Bins that are not empty, as (start [s], count).
+/// Non-empty bins, as (start [s], count).
 std::vector<std::pair<double, std::uint64_t>> bins_of(const Recorder::NodeStatistics& node) {
   std::vector<std::pair<double, std::uint64_t>> bins;
   for (std::size_t bin = 0; bin < node.bins.size(); ++bin) {
@@ -67,7 +67,7 @@ py::dict loading_of(const Recorder::Loading& loading) {
   return dict;
 }
 
-/// Of each piece the time of a kind [us].
+/// Time of a kind in each piece [us].
 py::list of_kind(const Recorder::OfTime& thread, Activity::Kind kind) {
   py::list values;
   for (const auto& piece : thread.pieces) {

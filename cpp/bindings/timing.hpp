@@ -7,7 +7,7 @@
 
 namespace forkrun::bindings {
 
-/// What was recorded, as forkrun/timing reads it: a dict of modules and stalls, times in s.
+/// Record for forkrun.monitoring.timing: a dict of modules and stalls, times in s.
 [[nodiscard]] pybind11::dict timing_of(const Graph& graph, const Recorder& recorder);
 /// (n,) records: thread, node, lane, run, lumi (uint32), sequence (uint64), start_ns, end_ns
 /// (int64).

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a module needs: `#include <forkrun/module.hpp>` is enough for producers, filters,
+/// Interface for modules: `#include <forkrun/module.hpp>` is enough for producers, filters,
 /// analyzers.
 
 #include <forkrun/core/module/appending.hpp>

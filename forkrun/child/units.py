@@ -112,7 +112,7 @@ class ChildUnits:
         self._note_kept()
         self._tick()
         self._is_old = self._is_old or self._life.is_too_big()
-        if self._work.shared.board.read(self._child).order != "go_on":
+        if self._work.shared.board.read(self._child).order != "proceed":
             self._processor.stop()
 
     def _note_calls(self, *took: Any) -> None:
@@ -157,7 +157,7 @@ def _stretches_to_do(
     the units that were left by others."""
     hand_out = work.shared.hand_out
     first = hand_out.parts(assignment.first, assignment.alone, assignment.n_together)
-    while work.shared.board.read(child).order == "go_on":
+    while work.shared.board.read(child).order == "proceed":
         taken = next(first, None) or hand_out.take_stretch(child, pace.n_wanted)
         if taken is None:
             return

@@ -51,7 +51,7 @@ def columns_index(
         "forms": [],
         "short_branches": [],
         "stored_friends": [],
-        "beside": ["", "", []],
+        "other_objects": ["", "", []],
     }
 
 

@@ -165,7 +165,7 @@ class TTreeFormat(Format):
         return _core.tree_digest(path, tree, *ids)
 
     def written_anew(self, path: str, tree: str) -> list[str]:
-        return _core.branches_written_anew(path, tree)
+        return _core.rewritten_branches(path, tree)
 
     def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:
         _core.try_copy(path, tree, names, scratch)

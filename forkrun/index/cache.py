@@ -19,7 +19,7 @@ from forkrun.base.durable import write_bytes
 from forkrun.config.anchor import is_url
 from forkrun.errors import OutputError
 
-_VERSION = 10
+_VERSION = 11
 
 
 class IndexCache(Struct, frozen=True):

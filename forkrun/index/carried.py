@@ -22,12 +22,12 @@ def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
 
 
 def _check(index: Sequence[FileIndex], config: JobConfig) -> None:
-    problems = [f"{file.path}: {line}" for file in index for line in file.beside.problems]
+    problems = [f"{file.path}: {line}" for file in index for line in file.other_objects.problems]
     if problems:
         remedy = "make outputs without other trees and objects of the input: merge.carry = false"
         raise InputError("; ".join([*problems, remedy]))
     files = _first_of_each_kind(index, config.merge.keep_first)
-    if len(files) > 1 or any(file.beside.may_refer for file in index):
+    if len(files) > 1 or any(file.other_objects.may_refer for file in index):
         by_entry = {p.files[0].tree for file in index for p in file.friends if p.own is not None}
         trees = config.source.tree_names.of_entries([file.tree for file in index])
         _join(files, config, [*trees, *sorted(by_entry)])
@@ -37,7 +37,7 @@ def _first_of_each_kind(index: Sequence[FileIndex], keep_first: bool) -> list[st
     first: dict[str, str] = {}
     for file in index:
         if file.path and not file.unreadable:
-            kind = file.beside.forms if keep_first else file.beside.contents
+            kind = file.other_objects.forms if keep_first else file.other_objects.contents
             first.setdefault(kind, file.path)
     return list(dict.fromkeys(first.values()))
 

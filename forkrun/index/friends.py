@@ -89,7 +89,7 @@ def _trees_with_events(index: Sequence[FileIndex], source: SourceConfig) -> Iter
     there = [
         tree.removeprefix(folder)
         for file, folder in zip(index, folders, strict=True)
-        for tree in file.beside.trees
+        for tree in file.other_objects.trees
         if tree.startswith(folder)
     ]
     names = trees_named(source.trees_with_events, there)

@@ -104,7 +104,7 @@ class Branch(NamedTuple):
         return not self.type.startswith(OTHER)
 
 
-class BesideEvents(NamedTuple):
+class OtherObjects(NamedTuple):
     """Trees and objects of a file other than its tree of events. `forms`: digest of names, classes,
     structures of trees and axes of histograms; `contents`: of these and of what cannot be merged;
     `problems`: lines on what cannot be carried to an output; `may_refer`: objects may refer to
@@ -165,7 +165,7 @@ class FileIndex(Struct, frozen=True):
     """Names of those that have fewer entries than the tree."""
     stored_friends: tuple[str, ...] = ()
     """Tree and file of the friends that the file itself names."""
-    beside: BesideEvents = BesideEvents()
+    other_objects: OtherObjects = OtherObjects()
     format: str = "ttree"
     """Name of its format."""
     dataset: int = 0
@@ -212,7 +212,7 @@ class FileIndex(Struct, frozen=True):
             forms=tuple((name, form) for name, form in data["forms"]),
             short_branches=tuple(data["short_branches"]),
             stored_friends=tuple(data["stored_friends"]),
-            beside=BesideEvents(*data["beside"]),
+            other_objects=OtherObjects(*data["other_objects"]),
             format=data.get("format", "ttree"),
             members=tuple(Branch(name, kind, "", top) for name, kind, top in data["members"]),
         )

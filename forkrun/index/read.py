@@ -19,7 +19,7 @@ from forkrun.fork import helper
 from forkrun.fork.helper import Answer, Request
 from forkrun.formats import Described
 from forkrun.index.cache import IndexCache
-from forkrun.index.model import NO_FILE, BesideEvents, FileIndex
+from forkrun.index.model import NO_FILE, FileIndex, OtherObjects
 
 _NOTHING: dict[str, Any] = {
     "uuid": "",
@@ -34,7 +34,7 @@ _NOTHING: dict[str, Any] = {
     "forms": [],
     "short_branches": [],
     "stored_friends": [],
-    "beside": [],
+    "other_objects": [],
     "members": [],
 }
 """Index of a file of which nothing is known."""
@@ -188,7 +188,7 @@ def _matching(pattern: str, answer: Answer) -> list[str]:
     parts = pattern.split("/")
     if "index" not in answer:
         return []
-    trees = (tree.split("/") for tree in BesideEvents(*answer["index"]["beside"]).trees)
+    trees = (tree.split("/") for tree in OtherObjects(*answer["index"]["other_objects"]).trees)
     return [
         "/".join(tree)
         for tree in trees

@@ -201,7 +201,7 @@ class JobCrew:
     ) -> Death | None:
         """None if it came to the end of its work, or ended on the parent's order."""
         status, assignment = self._shared.board.read(child), self.assignments[child]
-        is_done = status.state == "done" and not (lost and status.order == "go_on")
+        is_done = status.state == "done" and not (lost and status.order == "proceed")
         if is_done and not exit_code and dismissal is None:
             return None
         if assignment.purpose is Purpose.PROBE:

@@ -68,7 +68,7 @@ class RunObserver:
     def ended(self, child: int, pid: int, exit_code: int) -> None:
         """Notes a child's end. One that exits with 0 before its work is done has crashed, too."""
         state = self._board.read(child)
-        crashed = exit_code == 0 and state.state != "done" and state.order == "go_on"
+        crashed = exit_code == 0 and state.state != "done" and state.order == "proceed"
         status = words_of_end(0, has_said_why=False) if crashed else describe_status(exit_code)
         with self._noting_trouble():
             self._sampler.remove_child(child)

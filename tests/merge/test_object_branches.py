@@ -56,7 +56,7 @@ def test_a_merge_recompresses_them(file: Path, tmp_path: Path, compression: str)
 
 
 def test_a_skim_copies_their_entries_as_bytes(file: Path, tmp_path: Path) -> None:
-    assert _core.branches_written_anew(str(file), "Events") == ["one0."]  # a TBranchObject
+    assert _core.rewritten_branches(str(file), "Events") == ["one0."]  # a TBranchObject
     source = {"files": [str(file)], "skip_events": FIRST, "max_events": N_EVENTS}
     write_job(tmp_path, {"source": source, "outputs": [{"label": "all"}]})
     ended = forkrun("run", "job.json", "--children", 0, "-o", "run", "-q", cwd=tmp_path)

@@ -162,8 +162,8 @@ def test_parameters_are_those_of_their_event_and_value() -> None:
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda r: r.normal(0, -1), "a scale is not negative"),
-        (lambda r: r.exponential(-COUNTS), "a scale is not negative"),
+        (lambda r: r.normal(0, -1), "a scale must not be negative"),
+        (lambda r: r.exponential(-COUNTS), "a scale must not be negative"),
         (lambda r: r.poisson(-1.0), "between 0 and 1e12"),
         (lambda r: r.poisson(np.nan), "between 0 and 1e12"),
         (lambda r: r.integers(3, 3), "contain no value"),

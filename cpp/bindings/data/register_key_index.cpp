@@ -25,7 +25,7 @@ std::vector<std::span<const std::uint64_t>> spans_of(const std::vector<KeyArray>
     }
   }
   if (spans.empty()) {
-    throw py::value_error("an index has a column of keys at least");
+    throw py::value_error("an index needs at least one column of keys");
   }
   return spans;
 }
@@ -61,7 +61,7 @@ void register_key_index(py::module_& module) {
 each, (n,), all as long. Both functions release the GIL.)")
       .def(py::init<std::size_t>(), py::arg("n_keys"))
       .def("add", &add_keys, py::arg("keys"),
-           "Adds entries behind those that it has. Raises RuntimeError beyond 2^32 - 2.")
+           "Appends entries. Raises RuntimeError beyond 2^32 - 2.")
       .def("__len__", &KeyIndex::size)
       .def("partners", &partners_of, py::arg("keys"), py::arg("takes_first") = false,
            R"(Which of its entries have these keys, as stretches: place of the first of each; the

@@ -22,7 +22,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;  // UUID, bytes, modified_ns
 
-/// A file that stays open, and its columns, which are found when they are asked for first.
+/// Open file, and its columns, which are found at first use.
 class OpenLcio {
  public:
   explicit OpenLcio(const std::string& path) : file_{path} {}
@@ -58,7 +58,7 @@ py::typing::List<py::typing::Tuple<int, std::int64_t, std::int64_t>> runs_of(con
   return runs;
 }
 
-/// Columns, clusters, ids of events and run headers, and what tells the file from others.
+/// Columns, clusters, ids of events and run headers, and the file's identity.
 py::typing::Dict<py::str, py::object> index_of(const OpenLcio& open,
                                                std::uint32_t events_per_lumi) {
   lcio::FileIndex index;
@@ -138,16 +138,15 @@ number of events; `identity`: two numbers of 64 bits that tell the file from oth
 `lumi`, `event`: (n,) uint64; `runs`: as `runs()`. `events_per_lumi`: 0: each run is one
 lumi.)")
       .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1,
-           "As `read_columns`.");
+           "Like `read_columns`.");
   py::class_<lcio::EventSource, Source>(module, "LcioSource")
       .def(py::init(&make_lcio_source), py::arg("files"), py::arg("columns"), py::arg("clusters"),
            py::arg("identities") = std::vector<Identity>{}, py::arg("events_per_lumi") = 0,
-           py::arg("expected") = Names{}, "As TreeSource.");
-  module.def(
-      "make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
-      py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
-      py::call_guard<py::gil_scoped_release>(),
-      "The same, of files of LCIO, as such; `verify`: records that are copied are unpacked.");
+           py::arg("expected") = Names{}, "Like TreeSource.");
+  module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
+             py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
+             py::call_guard<py::gil_scoped_release>(),
+             "The same for LCIO files; `verify`: unpacks records that are copied.");
   module.def("join_lcio", &lcio::join_files, py::arg("inputs"), py::arg("output"),
              py::arg("verify"), py::arg("all_runs"), py::call_guard<py::gil_scoped_release>(),
              R"(Joins files in the given order; gives the digest of their events, a run as one lumi.
@@ -165,12 +164,12 @@ InputError, OutputError.)");
           [](lcio::RecordWriter& writer, std::int32_t run, const py::bytes& record) {
             writer.add_run(header_of(run, record));
           },
-          py::arg("run"), py::arg("record"), "The header of a run of which events follow.")
+          py::arg("run"), py::arg("record"), "Header of a run, before its events.")
       .def(
           "add_event",
           [](lcio::RecordWriter& writer, std::int32_t run, std::int32_t event,
              const py::bytes& records) { writer.add_event(run, event, bytes_of(records)); },
-          py::arg("run"), py::arg("event"), py::arg("records"), "Its two records.")
+          py::arg("run"), py::arg("event"), py::arg("records"), "Both records of an event.")
       .def("close", &lcio::RecordWriter::close, "Adds the records for random access.");
 }
 

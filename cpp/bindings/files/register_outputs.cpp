@@ -79,7 +79,7 @@ OutputContent make_content(const Strings& branches, const NamesAndTypes& product
           has_flat_names};
 }
 
-/// Path, and (file, first, last) of the entries whose events the file has.
+/// Path, and (file, first, last) of the entries that the file gets.
 using FileToMake =
     std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
 
@@ -171,18 +171,18 @@ void register_outputs(py::module_& module) {
       py::arg("needs_checksums") = true,
       R"(Joins trees and RNTuples (all when None; as `format`: "ttree" or "rntuple", None: each as in
 the first file with it) of `inputs` in the given order into the new file `output` by
-copying baskets, or by writing their entries anew in larger ones: `recluster`: "auto" (of files
+copying baskets, or by rewriting their entries in larger ones: `recluster`: "auto" (of files
 where they are small, or with `compression`), "always" or "never". Merges objects as ROOT does,
-and keeps once those that it cannot merge: they must be equal, unless `keep_first`. Sizes,
+and keeps one of the objects that it cannot merge: all must be equal, unless `keep_first`. Sizes,
 places and headers of baskets are checked, with `verify` their contents as well. Returns entries
 by tree. `progress` gets the number of inputs done, `note` a line about the baskets of each
 tree, and about each object that was not merged. Samples of the complete file are compared with
 the inputs, after `on_written`. Raises InputError, OutputError, VerificationError.)");
   py::class_<OutputContent>(
       module, "OutputContent",
-      R"(What the tree of an output holds: `branches` of the input, and new columns by name and type.
-`compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of baskets that are made anew;
-`recompresses`: those that are kept whole as well; `goes_with_events`: the tree is added to the
+      R"(Content of an output's tree: `branches` of the input, and new columns by name and type.
+`compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of new baskets;
+`recompresses`: baskets that are kept whole as well; `goes_with_events`: the tree is added to the
 file of the events, without new columns; `tree`: its path there; `has_flat_names`: RNTuples have
 "Jet_pt" and "nJet" as well, of a list "Jet" with "pt".)")
       .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
@@ -191,23 +191,22 @@ file of the events, without new columns; `tree`: its path there; `has_flat_names
            py::arg("has_flat_names") = false);
   py::class_<root_io::OutputToMake>(
       module, "OutputToMake",
-      R"(An output to make of what children have selected. `fragments`: groups in the order of the
+      R"(Output to make from the children's selection. `fragments`: groups in the order of the
 output, each with its number in the order of the input (for all outputs of a job alike) and the
 files of fragments whose events alternate; new columns are in them. `files`: path of each, and
 (file, first, last) of the entries whose events it has, in the order of the events; no entries:
 it has all. `n_events`: in all fragments. `before_group` gets the number, in the list, of the
 group that is read next, `progress` the number of events written so far, `on_written` the path
-of each complete file, before samples of it are compared with what it was made of.)")
+of each complete file, before samples of it are compared with the input.)")
       .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
            py::arg("n_events"), py::arg("before_group") = py::none(),
            py::arg("progress") = py::none(), py::arg("on_written") = py::none());
-  module.def(
-      "make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
-      py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
-      py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>(),
-      R"(Makes the files of all outputs; what several of them take from the input is read once.
+  module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
+             py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
+             py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>(),
+             R"(Makes the files of all outputs; input that several of them need is read once.
 `format`: of the outputs, "ttree" or "rntuple", where the source may have either; `verify`:
-unzip baskets that are copied as they are, and check what they hold. `on_open` gets the number
+unzip baskets that are copied as they are, and check their contents. `on_open` gets the number
 of each input file just before it is opened. Returns the number of events in each file, by
 output; if it raises, there are no files. Raises InputError, OutputError,
 VerificationError.)");
@@ -239,18 +238,18 @@ OutputError.)");
   module.def("check_carried", &check_carried, py::arg("inputs"), py::arg("scratch"),
              py::arg("exclude"), py::arg("keep_first"), py::arg("common_branches"),
              py::call_guard<py::gil_scoped_release>(),
-             R"(Joins what `carry_objects` would, into the new file `scratch`. Raises InputError,
+             R"(Joins the objects of `carry_objects` into the new file `scratch`. Raises InputError,
 OutputError.)");
   module.def(
-      "branches_written_anew", &root_io::branches_written_anew, py::arg("path"), py::arg("tree"),
+      "rewritten_branches", &root_io::rewritten_branches, py::arg("path"), py::arg("tree"),
       py::call_guard<py::gil_scoped_release>(),
       R"(Branches of objects whose entries an output cannot copy as bytes: ROOT reads them and writes
-them anew. Raises InputError.)");
+them again. Raises InputError.)");
   module.def(
       "try_copy", &root_io::try_copy, py::arg("path"), py::arg("tree"), py::arg("branches"),
       py::arg("scratch"), py::call_guard<py::gil_scoped_release>(),
-      R"(Copies the first entries of branches whose objects ROOT has to write anew, to see whether it
-can: without the dictionary of a class it may die of it. `scratch`: path of a file that is
+      R"(Copies the first entries of branches whose objects ROOT has to rewrite, to see whether it
+can: without the dictionary of a class it may crash. `scratch`: path of a file that is
 written, and removed. Raises InputError, OutputError.)");
   module.def(
       "leave_hole_in_new_files",

@@ -30,7 +30,7 @@ void append(std::string& bytes, const auto& number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-/// As columns of bytes, which neither JSON nor lists of Python have to be made of.
+/// Ranges as columns of bytes: no JSON, no lists of Python objects.
 py::dict columns_of(const std::vector<root_io::LumiRange>& ranges) {
   std::string run;
   std::string lumi;
@@ -82,9 +82,9 @@ py::typing::Dict<py::str, py::object> index_tree(const std::string& path, const 
       py::arg("branches") = branches, py::arg("members") = members, py::arg("forms") = forms,
       py::arg("short_branches") = texts(index.short_branches),
       py::arg("stored_friends") = texts(index.stored_friends),
-      py::arg("beside") =
-          py::make_tuple(index.beside.forms, index.beside.contents, texts(index.beside.problems),
-                         index.beside.may_refer, texts(index.beside.trees))
+      py::arg("other_objects") =
+          py::make_tuple(index.other.forms, index.other.contents, texts(index.other.problems),
+                         index.other.may_refer, texts(index.other.trees))
               .cast<py::list>());
 }
 
@@ -119,7 +119,7 @@ py::typing::Dict<py::str, py::object> read_columns(const std::string& path, cons
   return read_tree(open, names, first, last);
 }
 
-/// Number, bytes and seconds of this thread's reads and of what it unpacked.
+/// Number, bytes and seconds of this thread's reads, and of its unpacking.
 py::typing::Dict<py::str, py::typing::Tuple<std::int64_t, std::int64_t, double>> costs_of_thread() {
   const auto& mine = InputCosts::of_this_thread().own;
   const auto seconds = [](std::int64_t ns) { return 1e-9 * static_cast<double>(ns); };
@@ -129,7 +129,7 @@ py::typing::Dict<py::str, py::typing::Tuple<std::int64_t, std::int64_t, double>>
   return costs;
 }
 
-/// Pieces one after the other: entries as (file, first, last), and the new columns.
+/// Pieces one after another: entries as (file, first, last), and the new columns.
 py::typing::List<
     py::typing::Tuple<py::typing::List<py::typing::Tuple<int, std::int64_t, std::int64_t>>,
                       py::typing::Dict<py::str, py::object>>>
@@ -150,7 +150,7 @@ read_fragment(const std::string& path) {
   return pieces;
 }
 
-/// Names, and whether they are folders. \throws InputError
+/// Name, whether it is a folder, size and time of change. \throws InputError
 std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> listed_remote(
     const std::string& url) {
   const auto listing = [&] {
@@ -167,7 +167,7 @@ std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> listed_re
   return found;
 }
 
-/// Bytes and time of the last change; -1 bytes: not known.
+/// Bytes and time of the last change; -1 bytes: unknown.
 std::vector<std::pair<std::int64_t, std::int64_t>> stated_remote(const Strings& urls) {
   const auto entries = [&] {
     const py::gil_scoped_release release;
@@ -238,7 +238,7 @@ cannot be opened.)");
 nothing but trees of numbers. Raises InputError if it cannot be opened.)");
   module.def("index_tree", &index_tree, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"), py::arg("file_number") = 0,
-             R"(Index of one file, of what msgpack can hold:
+             R"(Index of one file, in types of msgpack:
 
 `{"uuid": str, "n_bytes": int, "modified_ns": int,      # 0 for a remote file
   "n_entries": int,
@@ -248,9 +248,9 @@ nothing but trees of numbers. Raises InputError if it cannot be opened.)");
   "events": [least, most], "rises": bool,   # numbers of events; whether they rise in each lumi
   "absent": str,                            # why there is no such tree, and so nothing else
   "branches": [[name, type, counter], …],
-  "forms": [[name of a split branch, digest of what is within it], …],
-  "short_branches": names of those with fewer entries than the tree,
-  "beside": [digest of forms, digest of contents, [what cannot be carried, …],
+  "forms": [[name of a split branch, digest of its contents], …],
+  "short_branches": branches with fewer entries than the tree,
+  "other_objects": [digest of forms, digest of contents, [reason not to carry, …],
   whether objects may refer to others]}`
 where type is a column type such as "float32" or "float32[]", or "other:<TypeName>" for a branch
 that can only be passed through; counter is the counting branch or "".
@@ -260,19 +260,19 @@ are); no such branch (names the nearest one).)");
   module.def(
       "branch_accounts", &branch_accounts, py::arg("path"), py::arg("tree"),
       R"(Name, bytes unpacked, bytes in the file and ROOT's number of the compression of each branch,
-with those within it. Raises InputError.)");
+branches within it included. Raises InputError.)");
   py::class_<root_io::OpenTree>(module, "OpenTree", "A tree or RNTuple of a file that stays open.")
       .def(py::init<const std::string&, const std::string&>(), py::arg("path"), py::arg("tree"))
       .def("read", &read_tree, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1,
-           "As `read_columns`.");
+           "Like `read_columns`.");
   module.def(
       "read_columns", &read_columns, py::arg("path"), py::arg("tree"), py::arg("names"),
       py::arg("first") = 0, py::arg("last") = -1,
       R"(Columns of a tree: values, (n, 4) of arrays of fixed size; (offsets, values) of lists and of
 texts, whose values are "S1"; (offsets, offsets, values) of lists of lists.)");
   module.def("byte_costs", &costs_of_thread,
-             R"(Number, bytes and seconds of the reads of this thread since it began, and of what it
-unpacked: baskets, pages, and the bytes that they became.)");
+             R"(Number, bytes and seconds of the reads of this thread since it began, and of its
+unpacking: baskets, pages, and unpacked bytes.)");
   module.def(
       "list_remote", &listed_remote, py::arg("url"),
       R"(Names in a folder of a server, whether each is a folder, its bytes, -1: not known, and when
@@ -288,8 +288,8 @@ tell.)");
         return std::pair{account.bytes, account.cached_bytes};
       },
       py::arg("name"), py::call_guard<py::gil_scoped_release>(),
-      R"(Reads all of a remote file, so that the cache has it: bytes that came from the server, and that
-were there. Raises InputError.)");
+      R"(Reads all of a remote file, into the cache: bytes from the server, and from the
+cache. Raises InputError.)");
   module.def("cached_files", &cached_files, py::arg("folder"),
              R"(Files of a cache of remote bytes: path, URL ("": it is damaged), bytes of the remote
 file, bytes on the disk, and when a job used it last, in ns since 1970.)");
@@ -299,7 +299,7 @@ file, bytes on the disk, and when a job used it last, in ns since 1970.)");
         auto* const cache = RemoteCache::of_job();
         return cache == nullptr ? Strings{} : cache->take_unanswered();
       },
-      "Servers, new ones alone, whose files were read from the cache as they do not answer.");
+      "Servers, new ones only, that do not answer and whose files were read from the cache.");
   module.def(
       "read_origins", &read_origins, py::arg("path"),
       R"(Where the rows of a file's carried trees came from: by path of a tree, in the order of its
@@ -311,7 +311,7 @@ such record.)");
 columns of these events. Raises InputError.)");
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>(),
-             "Number of events in a fragment, all of which is read. Raises InputError.");
+             "Number of events in a fragment; reads all of it. Raises InputError.");
   module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
              py::arg("lumi_branch"), py::arg("event_branch"),
              py::call_guard<py::gil_scoped_release>());

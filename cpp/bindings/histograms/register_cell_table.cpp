@@ -26,8 +26,8 @@ const double* checked_edges(const Array<double>& edges, std::uint32_t n_bins) {
   return edges.data();
 }
 
-/// Axes of a histogram: what does not change from fill to fill. Each is (n_bins, underflow,
-/// overflow), with (…, low, width) or (…, edges) behind these if it is filled with coordinates.
+/// Axes of a histogram, fixed for all fills. Each is (n_bins, underflow, overflow), then (…, low,
+/// width) or (…, edges) if it is filled with coordinates.
 class FillAxes {
  public:
   explicit FillAxes(const std::vector<py::tuple>& axes) {
@@ -48,14 +48,15 @@ class FillAxes {
 
  private:
   std::vector<FillAxis> axes_;
-  std::vector<Array<double>> edges_;  ///< what axes point to
+  std::vector<Array<double>> edges_;  ///< memory that axes point to
 };
 
 bool has_coordinates(const FillAxis& axis) { return axis.edges != nullptr || axis.width != 0; }
 
 FillColumn column_of(const Array<double>& values) { return {values.data(), values.size() == 1}; }
 
-/// Entries: of columns, of which some may have one value for all. Weights and samples have as many.
+/// Number of entries of columns, some of which may have one value for all; weights and samples have
+/// as many.
 std::size_t n_entries_of(const std::vector<py::array>& columns, std::size_t n_weights,
                          std::size_t n_samples) {
   std::size_t n_entries = 1;
@@ -95,7 +96,7 @@ std::size_t fill(CellTable& table, const FillAxes& of_histogram,
   if (columns.size() != axes.size()) {
     throw py::value_error("wanted a column for each axis");
   }
-  std::vector<py::array> kept;  // what axes point to
+  std::vector<py::array> kept;  // memory that axes point to
   for (std::size_t i = 0; i < axes.size(); ++i) {
     axes[i].is_one = columns[i].size() == 1;
     if (has_coordinates(axes[i])) {
@@ -115,7 +116,7 @@ std::size_t fill(CellTable& table, const FillAxes& of_histogram,
   return count_nan(axes, n_entries);
 }
 
-/// A column of float64 or float32 whose elements lie next to each other: its own memory.
+/// Column of float64 or float32, contiguous, in its own memory.
 struct PlainColumn {
   const double* doubles{};
   const float* floats{};
@@ -140,7 +141,8 @@ std::optional<PlainColumn> plain_column(const py::handle& object) {
   return std::nullopt;
 }
 
-/// `values`: none or plain. \returns nothing if they are neither, or not as many as the entries
+/// `values`: none or plain. \returns nothing if they are neither, or their number differs from the
+/// entries'
 std::optional<FillColumn> fill_column(const py::object& values, std::size_t n_entries) {
   if (values.is_none()) {
     return FillColumn{};
@@ -193,15 +195,14 @@ CellTable table_of_sums(const std::string& storage, const ExactSums& sums) {
 }  // namespace
 
 void register_cell_table(py::module_& module) {
-  py::class_<FillAxes>(module, "FillAxes",
-                       "Axes of a histogram: what does not change from fill to fill.")
+  py::class_<FillAxes>(module, "FillAxes", "Axes of a histogram, fixed for all fills.")
       .def(py::init<const std::vector<py::tuple>&>(), py::arg("axes"),
-           R"(`axes`: number of bins, whether there are underflow and overflow; of those that are
+           R"(`axes`: number of bins, whether there are underflow and overflow; of axes that are
 filled with coordinates also low and width of all bins, or (n_bins + 1,) edges. Raises
 ValueError if these are not as many.)");
   py::class_<CellTable>(
       module, "CellTable",
-      R"(What a histogram was filled with, exactly: entries without weight or sample are counted,
+      R"(Exact content of a histogram: entries without weight or sample are counted,
 others are sums. `storage`: that of HistogramSums. The first axis runs fastest.)")
       .def(py::init([](const std::string& storage, std::size_t n_cells) {
              return CellTable{moments_of(storage), n_cells};
@@ -212,7 +213,7 @@ others are sums. `storage`: that of HistogramSums. The first axis runs fastest.)
       .def_property_readonly("empty", &CellTable::empty, "Nothing was filled.")
       .def("fill", &fill, py::arg("axes"), py::arg("columns"), py::arg("weights") = py::none(),
            py::arg("samples") = py::none(),
-           R"(Adds w, w², w y, w y², whichever the storage has, of each entry. Entries in flow bins
+           R"(Adds w, w², w y, w y² of each entry, as the storage has them. Entries in flow bins
 that an axis does not have are left out. Columns: coordinates, or bins from -1 to n_bins;
 all are (n,), or (1,) for all entries. Gives how many coordinates are NaN. Raises ValueError
 if lengths differ. Releases the GIL.)")

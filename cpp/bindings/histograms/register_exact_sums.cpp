@@ -64,7 +64,7 @@ py::array_t<std::uint64_t> packed(const ExactSums& sums) {
   return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(words.size()), words.data());
 }
 
-/// What a file says need not be true: errors are ValueError.
+/// A file's content need not be valid: errors are ValueError.
 ExactSums unpacked(const Array<std::uint64_t>& packed, std::size_t n_sums, std::size_t n_cells) {
   try {
     return ExactSums::unpacked(span_of(packed), n_sums, n_cells);
@@ -79,7 +79,7 @@ void register_exact_sums(py::module_& module) {
   py::class_<ExactSums>(
       module, "ExactSums",
       R"(Sums of doubles without rounding, n_sums for each of n_cells. They depend neither on the
-order nor on the grouping of what was added. Memory is taken when something is added.)")
+order nor on the grouping of additions. Memory is taken at additions.)")
       .def(py::init<std::size_t, std::size_t>(), py::arg("n_sums"), py::arg("n_cells"))
       .def_property_readonly("n_sums", &ExactSums::n_sums)
       .def_property_readonly("n_cells", &ExactSums::n_cells)
@@ -97,9 +97,8 @@ order nor on the grouping of what was added. Memory is taken when something is a
       .def("copy", [](const ExactSums& sums) { return ExactSums{sums}; })
       .def("rounded", &rounded, "(n_sums, n_cells), as math.fsum rounds.")
       .def("packed", &packed, "The same for the same sums; cells with content only.")
-      .def_static(
-          "unpacked", &unpacked, py::arg("packed"), py::arg("n_sums"), py::arg("n_cells"),
-          R"(Inverse of `packed`; takes memory for what is given, whatever it says. Raises ValueError
+      .def_static("unpacked", &unpacked, py::arg("packed"), py::arg("n_sums"), py::arg("n_cells"),
+                  R"(Inverse of `packed`; takes memory for the given sums only. Raises ValueError
 if it is no result of it.)");
 }
 

@@ -69,10 +69,10 @@ float64 with flow bins, a dimension per axis; axis_titles. Raises InputError.)")
   module.def(
       "write_histograms", &write_histograms, py::arg("path"), py::arg("histograms"),
       R"(Writes a new file of TH1D, TProfile and their sisters of 2 and 3 axes, and THnSparseD.
-Of each its name, which may have folders ("dimuon/mass"), title, axes, storage, sums, and whether it
+For each its name, which may have folders ("dimuon/mass"), title, axes, storage, sums, and whether it
 is sparse. An axis: title, edges, whether the bins between the first and the last one are equal,
 labels of bins. Sums: (n_sums, …, n_bins + 2 of axis 1, of axis 0), flow bins included; w: weights,
-y: what a profile takes the mean of: those of "counts": w; "weights": w, w²; "means": w, w y, w y²;
+y: values of which a profile takes the mean; "counts": w; "weights": w, w²; "means": w, w y, w y²;
 "weighted means": w, w², w y, w y². Raises OutputError.)");
 }
 

@@ -16,10 +16,10 @@ namespace forkrun::bindings {
 
 namespace {
 
-constexpr std::uint64_t n_first_calls = 3;  // these load libraries and fill caches
+constexpr std::uint64_t n_first_calls = 3;  // they load libraries and fill caches
 constexpr std::uint64_t n_trusted = 3;
-constexpr std::int64_t share_of_time = 250;         // one in so many: what readings may take
-constexpr std::int64_t share_of_others = 10;        // the same of what other threads may compute
+constexpr std::int64_t share_of_time = 250;         // readings take at most 1/250 of the time
+constexpr std::int64_t share_of_others = 10;        // and at most 1/10 for other threads' work
 constexpr std::int64_t bytes_of_small_object = 48;  // on average, roughly
 
 /// With the GIL held.
@@ -48,7 +48,7 @@ std::int64_t others_ns() {
   return now_ns(CLOCK_PROCESS_CPUTIME_ID) - now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/// Small objects are Python's own, and their number alone is known.
+/// Small objects are Python's own; only their number is known.
 std::int64_t bytes_of_small_objects() {
   const auto* count = PySys_GetObject("getallocatedblocks");
   auto* n = count != nullptr ? PyObject_CallNoArgs(const_cast<PyObject*>(count)) : nullptr;
@@ -58,15 +58,15 @@ std::int64_t bytes_of_small_objects() {
   return bytes_of_small_object * n_blocks;
 }
 
-/// Memory in use, whatever the process keeps of what was freed. Columns of the core come and go
-/// with blocks: only what arrays hold of them counts.
+/// Memory in use, without freed memory that the process keeps. Columns of the core come and go with
+/// blocks: only columns that arrays hold count.
 std::int64_t bytes_in_use() {
   const auto info = ::mallinfo2();
   const auto all = static_cast<std::int64_t>(info.uordblks + info.hblkhd);
   return all - bytes_of_all_columns() + held_bytes.load() + bytes_of_small_objects();
 }
 
-/// A reading, whose time is noted.
+/// Takes a reading and notes its time.
 std::int64_t read() {
   const auto begin_ns = now_ns(CLOCK_MONOTONIC);
   const auto n_bytes = bytes_in_use();

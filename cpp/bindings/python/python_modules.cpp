@@ -16,7 +16,7 @@ namespace forkrun::bindings {
 
 namespace {
 
-/// A Python object that is released with the GIL held, whatever thread destroys the module.
+/// Python object that is released with the GIL held, on any thread.
 class HeldObject {
  public:
   explicit HeldObject(py::object object) : object_{std::move(object)} {}
@@ -33,7 +33,7 @@ class HeldObject {
   py::object object_;
 };
 
-/// What an exception says, though a user's exception may fail even to say that.
+/// Message of an exception; a user's exception may even fail to give one.
 std::string message_of(const py::object& exception) {
   try {
     return py::str(exception).cast<std::string>();
@@ -42,15 +42,15 @@ std::string message_of(const py::object& exception) {
   }
 }
 
-/// To the log of a child. A terminal is for people, and the Error says what they need.
-/// Where it cannot be written (a full disk), the Error has to do.
+/// Prints to a child's log. On a terminal the Error is enough; so it is if the log cannot be
+/// written (a full disk).
 void print_traceback(const py::object& exception) {
   if (!is_child() && !is_forked_copy()) {
     return;
   }
   try {
     py::module_::import("traceback").attr("print_exception")(exception);
-  } catch (const py::error_already_set&) {  // passed over: the exception itself counts
+  } catch (const py::error_already_set&) {  // passed over: the exception itself matters
   }
 }
 
@@ -59,7 +59,7 @@ std::string lines_of(const py::object& exception) {
   try {
     const auto home = py::module_::import("forkrun.base.user_code");
     return home.attr("lines_in_user_code")(exception).cast<std::string>();
-  } catch (const std::exception&) {  // the exception itself is what counts
+  } catch (const std::exception&) {  // passed over: the exception itself matters
     return "";
   }
 }
@@ -73,7 +73,7 @@ int exit_code_of(const py::error_already_set& error) {
   return code.is_none() ? 0 : py::isinstance<py::int_>(code) ? code.cast<int>() : 1;
 }
 
-/// A module may fork: what comes back from it in the copy ends here.
+/// A module may fork: an exception in the copy ends here.
 struct CopiesEndHere {
   ~CopiesEndHere() {
     if (is_forked_copy()) {
@@ -82,8 +82,8 @@ struct CopiesEndHere {
   }
 };
 
-/// Calls into Python with the GIL held. A Python exception becomes an Error; its traceback goes to
-/// the child's log.
+/// Calls Python with the GIL held. A Python exception becomes an Error; its traceback goes to the
+/// child's log.
 void call_python(const std::function<void()>& call) {
   const py::gil_scoped_acquire acquire;
   const CopiesEndHere end;
@@ -103,7 +103,7 @@ void call_python(const std::function<void()>& call) {
   }
 }
 
-/// Callbacks and blocks of a Python object, for any kind of module.
+/// Callbacks and blocks of a Python object, for a module of any kind.
 template <typename Kind>
 class PythonModule : public Kind {
  public:
@@ -118,7 +118,7 @@ class PythonModule : public Kind {
   void end_job() override { call_back("end_job"); }
 
  protected:
-  /// Calls `method` with the block, and `use` with what it returns.
+  /// Calls `method` with the block, and `use` with the result.
   void process(const char* method, const EventBlock& block, Mask mask,
                const std::function<void(const py::object&)>& use) {
     call_python([&] {
@@ -225,8 +225,7 @@ class PythonAnalyzer : public PythonModule<Analyzer> {
   }
 };
 
-/// The same for a module that has one of the callbacks of transitions. It sees the conditions of
-/// the open IOV.
+/// The same for a module with transition callbacks. It sees the conditions of the open IOV.
 template <typename Kind>
 class WithTransitions final : public Kind, public Transitions {
  public:
@@ -257,7 +256,7 @@ class WithTransitions final : public Kind, public Transitions {
   bool has_ends_ = true;
 };
 
-/// Whether the module has a callback that begins so.
+/// Whether the module has a transition callback whose name begins with `word`.
 bool has_callbacks(const py::object& module, const std::string& word) {
   static constexpr const char* transitions[] = {"_iov", "_dataset", "_run", "_lumi"};
   return std::ranges::any_of(
@@ -310,7 +309,7 @@ std::unique_ptr<Module> make_python_module(Construction& construction, const py:
   if (kind == "analyzer") {
     return make<PythonAnalyzer>(declaration.label, module, std::move(columns));
   }
-  throw Error("a Python module is a producer, a filter or an analyzer, not \"" + kind + "\"");
+  throw Error("a Python module must be a producer, a filter or an analyzer, not \"" + kind + "\"");
 }
 
 }  // namespace forkrun::bindings

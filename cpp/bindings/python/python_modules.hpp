@@ -11,7 +11,7 @@
 
 namespace forkrun::bindings {
 
-/// What a Python module says of itself.
+/// Declaration of a Python module.
 struct PythonDeclaration {
   std::string label;
   std::string kind;  ///< "producer", "filter" or "analyzer"
@@ -21,14 +21,14 @@ struct PythonDeclaration {
   bool one_lumi{};          ///< is called with events of one lumi
 };
 
-/// What it has of the core: columns by product number, and random numbers.
+/// The module's columns in the core by product number, and its random numbers.
 struct PythonColumns {
   std::map<std::string, std::uint32_t> consumed;
   std::vector<std::pair<std::string, std::uint32_t>> produced;
   RandomKey random;
 };
 
-/// What a Python module sees of an event block; empty once the module has returned.
+/// The event block that a Python module sees; empty once the module has returned.
 struct PythonBlock {
   const EventBlock* block{};
   const PythonColumns* columns{};

@@ -29,7 +29,7 @@ py::list listed(EntryRanges ranges) {
   return list;
 }
 
-/// \throws InputError instead of what Python raises. The interpreter is held.
+/// \throws InputError for any Python exception. The GIL is held.
 template <typename Body>
 auto as_input_error(const Body& body) {
   try {

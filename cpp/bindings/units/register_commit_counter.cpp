@@ -25,7 +25,7 @@ py::typing::Tuple<std::uint64_t, double, double, py::typing::List<py::bytes>> co
 void register_commit_counter(py::module_& module) {
   py::class_<CommitCounter>(
       module, "CommitCounter",
-      "Adds up commits by the lines of ledgers. A unit that is there twice counts once.")
+      "Adds up commits by the lines of ledgers. A unit with two lines counts once.")
       .def(py::init<>())
       .def("read", &count_ledger, py::arg("path"), py::arg("apart"),
            R"(Counts the complete lines of a ledger, but commits that begin with units in `apart`.
@@ -45,7 +45,7 @@ and of units in `apart`. Raises InputError if the file cannot be read.)")
             const auto total = counter.total();
             return std::tuple{total.n_units, total.n_events, total.n_left_out};
           },
-          "Units, events, and events that were left out.");
+          "Units, events, and events left out.");
 }
 
 }  // namespace forkrun::bindings

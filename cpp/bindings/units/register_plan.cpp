@@ -69,11 +69,11 @@ py::typing::Tuple<Integers, Integers> number_all(
                         Integers(std::ssize(found.number), found.number.data()));
 }
 
-/// "[1, 2, 3]", as JSON has it.
+/// "[1, 2, 3]", as JSON.
 py::bytes json_list(const Integers& numbers) {
   std::string text = "[";
   std::array<char, 4096> buffer{};
-  constexpr std::ptrdiff_t most_digits = 24;  // with what separates a number from the next
+  constexpr std::ptrdiff_t most_digits = 24;  // with the separator
   auto* end = buffer.begin();
   for (const auto number : std::span{numbers.data(), static_cast<std::size_t>(numbers.size())}) {
     if (buffer.end() - end < most_digits) {
@@ -97,8 +97,8 @@ void register_plan(py::module_& module) {
   py::class_<UnitSizes>(
       module, "UnitSizes",
       R"(How many events units should have. `last`: events that may be left while the last ones are
-processed; `n_units_left`: units of the present size in what is left; `slack`: largest size over
-the wanted one; `least`: of a lumi that is cut; `limit`: events that none exceeds.)")
+processed; `n_units_left`: units of the present size that are left; `slack`: largest size over
+the wanted one; `least`: of a piece of a lumi; `limit`: largest number of events.)")
       .def(py::init([](double last, double n_units_left, double slack, std::int64_t least,
                        std::int64_t limit) {
              return UnitSizes{{last, n_units_left, slack, least, limit}};
@@ -108,17 +108,17 @@ the wanted one; `least`: of a lumi that is cut; `limit`: events that none exceed
   module.def(
       "cut_lumis", &cut_lumis, py::arg("n_ranges"), py::arg("n_left"), py::arg("file"),
       py::arg("first"), py::arg("last"), py::arg("clusters"), py::arg("sizes"),
-      R"((n, 4): range, part of its lumi, first and last entry of what lumis are cut into, at clusters
-where they begin near enough. `n_ranges`, `n_left` : (n_lumis,) ranges of each, and events of
+      R"((n, 4): range, part of its lumi, first and last entry of the pieces of lumis, cut where
+clusters begin if near enough. `n_ranges`, `n_left` : (n_lumis,) ranges of each, and events of
 the job from it on; `file`, `first`, `last` : (n_ranges,) of them, lumi after lumi; `clusters`:
 for each file, the first entry of each, then the number of entries. Raises ValueError if columns
 do not fit each other.)");
   module.def(
       "number_keys", &number_all, py::arg("keys"),
-      R"(Different keys of (n,), numbered in the order in which they first appear: the first place of
-each number, and (n,) the number of each place. As `np.unique`, without sorting.)");
+      R"(Numbers the distinct keys of (n,) in order of appearance: first place of each number, and
+(n,) the number of each place. Like `np.unique`, without sorting.)");
   module.def("json_list", &json_list, py::arg("numbers"),
-             R"((n,) numbers as JSON has them, "[1, 2, 3]": faster than from a list of Python's.)");
+             R"((n,) numbers as JSON, "[1, 2, 3]": faster than from a Python list.)");
 }
 
 }  // namespace forkrun::bindings

@@ -12,7 +12,7 @@ namespace forkrun {
 namespace {
 
 constexpr std::size_t n_in_row = 32;
-constexpr std::size_t most_rows = 1024;  ///< whose sums stay below 2^32 in each place
+constexpr std::size_t most_rows = 1024;  ///< rows whose sums stay below 2^32 in each place
 
 struct Sums {
   std::uint64_t of_bytes = 0;

@@ -6,7 +6,7 @@
 
 namespace forkrun {
 
-/// Adler-32, with which a stream of zlib ends.
+/// Adler-32, the checksum at the end of a zlib stream.
 [[nodiscard]] std::uint32_t adler32(std::span<const std::byte> bytes);
 
 }  // namespace forkrun

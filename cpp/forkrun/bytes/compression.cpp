@@ -34,7 +34,7 @@ Compression Compression::parse(const std::string& text) {
 
 bool Compression::has_checksum() const {
   using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
-  const bool is_zlib = algorithm == Algorithm::kZLIB || algorithm == 0;  // as ROOT was used to
+  const bool is_zlib = algorithm == Algorithm::kZLIB || algorithm == 0;  // ROOT's old default
   return level > 0 && (is_zlib || algorithm == Algorithm::kLZMA || algorithm == Algorithm::kLZ4);
 }
 

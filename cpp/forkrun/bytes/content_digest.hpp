@@ -7,8 +7,8 @@
 
 namespace forkrun {
 
-/// 128 bits that depend on every byte added and on how the bytes were divided among calls. Quick,
-/// so that it can be taken of all that is written; not made against people who want a collision.
+/// 128 bits that depend on every byte added and on the division of bytes among calls. Fast enough
+/// for all output; not safe against deliberate collisions.
 class ContentDigest {
  public:
   void add(std::span<const std::byte> bytes);

@@ -10,7 +10,7 @@ namespace {
 using namespace decode_entry;
 constexpr std::size_t most_symbols = 288;
 
-/// Symbols in the order of their codes: shorter ones first, then as they are numbered.
+/// Symbols in the order of their codes: shorter ones first, then by number.
 struct SortedCodes {
   std::array<std::uint16_t, longest_code + 1> n_of_length{};
   std::array<std::uint16_t, most_symbols> symbols{};
@@ -40,11 +40,11 @@ struct SortedCodes {
   }
 };
 
-/// Codes one after the other, with their first bit as the lowest, as a stream has them.
+/// Codes in order, with their first bit as the lowest, as in a stream.
 class Code {
  public:
   [[nodiscard]] std::uint32_t bits() const { return bits_; }
-  /// That of the next symbol, if codes have this length. False behind the last one.
+  /// Code of the next symbol, if codes have this length. False after the last one.
   bool advance(unsigned length) {
     const auto all = (1U << length) - 1;
     if (bits_ == all) {
@@ -63,7 +63,7 @@ std::uint32_t entry(std::uint32_t meaning, unsigned length) {
   return meaning + (length << at_code_bits) + length;
 }
 
-/// Doubles what is filled, from codes of `from` bits to those of `to`.
+/// Doubles the filled part, from codes of `from` bits to codes of `to`.
 void repeat(std::span<std::uint32_t> table, unsigned from, unsigned to) {
   for (; from < to; ++from) {
     const auto n = std::size_t{1} << from;
@@ -71,7 +71,7 @@ void repeat(std::span<std::uint32_t> table, unsigned from, unsigned to) {
   }
 }
 
-/// Tables behind the first one, for codes that are longer than it tells.
+/// Tables after the first one, for longer codes.
 class InnerTables {
  public:
   InnerTables(const SortedCodes& codes, unsigned n_table_bits, std::span<std::uint32_t> table)

@@ -4,8 +4,8 @@
 #include <forkrun/bytes/checksum.hpp>
 #include <forkrun/bytes/zip.hpp>
 
-// Of the library that ROOT uses, where it can be reached: these two functions of its stable
-// interface have no limit to what they take. Elsewhere ROOT's own do.
+// From the library that ROOT uses, where it can be reached: these two functions of its stable
+// interface have no limit of size. Elsewhere ROOT's own.
 extern "C" {
 __attribute__((weak)) int compress2(unsigned char*, unsigned long*, const unsigned char*,
                                     unsigned long, int);
@@ -16,7 +16,7 @@ namespace forkrun {
 
 namespace {
 
-/// ROOT's block has a header of its own, and so many bytes at most.
+/// ROOT's block has its own header, and at most so many bytes.
 std::vector<std::byte> deflated_by_root(std::span<const std::byte> from) {
   constexpr std::size_t n_header = 9, most = 0xffffff;
   std::vector<std::byte> into(from.size() + n_header);
@@ -26,7 +26,7 @@ std::vector<std::byte> deflated_by_root(std::span<const std::byte> from) {
                                          into.begin() + static_cast<std::ptrdiff_t>(n)};
 }
 
-/// Of bytes with one checksum, and so many after them with another.
+/// Checksum of bytes with one checksum, followed by so many bytes with another.
 std::uint32_t joined_adler32(std::uint32_t one, std::uint32_t other, std::size_t n_other) {
   constexpr std::uint64_t modulus = 65521;
   const std::uint64_t sum = (one & 0xffffU) + modulus - 1;
@@ -51,7 +51,7 @@ std::vector<std::byte> deflated(std::span<const std::byte> from) {
   return into;
 }
 
-/// After the last block, which no longer is, comes an empty one up to a whole byte.
+/// After the last block, which is no longer the last, comes an empty one up to a whole byte.
 std::vector<std::byte> deflated_after(std::span<const std::byte> stream, const LastBlock& last,
                                       std::span<const std::byte> more) {
   constexpr std::size_t n_head = 2, n_checksum = 4, n_bits_of_head = 3;

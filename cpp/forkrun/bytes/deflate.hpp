@@ -8,11 +8,11 @@
 
 namespace forkrun {
 
-/// A stream as zlib makes it, at its own level; empty where there is none that is smaller.
+/// A zlib stream at zlib's own level; empty if it would not be smaller.
 [[nodiscard]] std::vector<std::byte> deflated(std::span<const std::byte> from);
 
-/// The stream of what a stream becomes, and of what comes after it: only that is deflated. `last`:
-/// of the stream. Empty where there is none.
+/// Extends a stream with more bytes: only those are deflated. `last`: last block of the stream.
+/// Empty if that is impossible.
 [[nodiscard]] std::vector<std::byte> deflated_after(std::span<const std::byte> stream,
                                                     const LastBlock& last,
                                                     std::span<const std::byte> more);

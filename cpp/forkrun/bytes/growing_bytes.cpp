@@ -7,7 +7,7 @@ namespace forkrun {
 
 std::span<std::byte> Bytes::resize(std::size_t n) {
   if (n > capacity_) {
-    *this = {};  // what is there need not move
+    *this = {};  // no content needs to move
     grow(n);
   }
   size_ = n;
@@ -22,7 +22,7 @@ std::byte* Bytes::extend(std::size_t n) {
   return data_.get() + size_ - n;
 }
 
-/// What is large is not copied, but mapped to where there is room.
+/// Large memory is not copied, but remapped to a place with room.
 void Bytes::grow(std::size_t capacity) {
   auto* larger = static_cast<std::byte*>(std::realloc(data_.get(), capacity));
   if (larger == nullptr) {

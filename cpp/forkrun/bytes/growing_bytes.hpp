@@ -11,10 +11,10 @@ namespace forkrun {
 class Bytes {
  public:
   std::span<std::byte> resize(std::size_t n);
-  /// Adds n uninitialised bytes at the end, keeping what is there.
+  /// Adds n uninitialised bytes at the end, keeping the content.
   std::byte* extend(std::size_t n);
   void clear() { size_ = 0; }
-  /// Room for so many bytes altogether, so that `extend` need not move what is there.
+  /// Reserves room for so many bytes in total, so that `extend` need not move the content.
   void reserve(std::size_t n) {
     if (n > capacity_) {
       grow(n);

@@ -10,15 +10,15 @@
 
 namespace forkrun {
 
-/// Of so many threads, those to start for copying so many bytes: starting them takes as long as
-/// copying some hundred kB.
+/// Number of threads to start, of so many, for copying so many bytes: starting them takes as long
+/// as copying some hundred kB.
 inline std::size_t n_threads_worth(double n_bytes, std::size_t n_threads) {
   constexpr double worth_threads = 1 << 18;
   return n_bytes < worth_threads ? 1 : n_threads;
 }
 
-/// Calls body(0) … body(n - 1) on at most so many threads, this one among them; throws what the
-/// first of them, by number, threw.
+/// Calls body(0) … body(n - 1) on at most so many threads, including this one; throws the exception
+/// of the lowest number.
 template <typename Body>
 void in_parallel(std::size_t n, std::size_t n_threads, const Body& body) {
   std::vector<std::exception_ptr> errors(n);
@@ -36,7 +36,7 @@ void in_parallel(std::size_t n, std::size_t n_threads, const Body& body) {
   for (std::size_t i = 1; i < std::min(n, n_threads); ++i) {
     try {
       threads.emplace_back(work);
-    } catch (const std::system_error&) {  // No more may be started: those that there are do it.
+    } catch (const std::system_error&) {  // No more can be started: the others do it.
       break;
     }
   }

@@ -14,7 +14,7 @@ namespace {
 using namespace decode_entry;
 using namespace inflating;
 
-/// Copies a match in words; writes up to 31 bytes behind it.
+/// Copies a match in words; writes up to 31 bytes after it.
 FORKRUN_INLINE void copy_match(std::byte* to, std::size_t distance, std::size_t length) {
   const auto* from = to - distance;
   const auto* const last = to + length;
@@ -37,10 +37,10 @@ FORKRUN_INLINE void copy_match(std::byte* to, std::size_t distance, std::size_t 
   }
 }
 
-/// A stream within a block, as long as neither of its ends is near.
+/// A stream within a block, far from both of its ends.
 struct Fast {
   Place place;
-  std::uint32_t entry{};  ///< the next, which is not dropped yet
+  std::uint32_t entry{};  ///< the next, not yet dropped
   const std::uint32_t* symbols;
   const std::uint32_t* distances;
   const std::byte* begin;
@@ -53,7 +53,7 @@ struct Fast {
     place.fill();
     look_up();
   }
-  /// Up to three literals, or a match behind up to two of them. Where it is then.
+  /// Decodes up to three literals, or a match after up to two of them. Returns the new place.
   FORKRUN_INLINE At step() {
     auto before = take();
     if ((entry & is_literal) != 0) {
@@ -125,7 +125,7 @@ struct Fast {
   }
 };
 
-/// Back from fast steps. \param at where these have ended
+/// Returns from fast steps. \param at their end
 FORKRUN_INLINE void put_back(const Fast& fast, At at, Inflation& into) {
   into.place = fast.place;
   into.place.n_bits &= 0xffU;
@@ -178,7 +178,7 @@ void begin(const ZlibStream& stream, Inflation& of) {
   }
 }
 
-/// Until steps can be fast, or to the end.
+/// Decodes until steps can be fast, or to the end.
 void prepare(Inflation& of) {
   while (of.at == At::head_of_block || (of.at == At::symbols && !of.has_room(of.place))) {
     if (!(of.at == At::symbols ? read_symbols(of) : read_head_of_block(of))) {

@@ -12,8 +12,8 @@ using namespace decode_entry;
 constexpr unsigned n_length_code_bits = 7;
 constexpr std::size_t n_symbols = 288, n_distances = 32, n_length_codes = 19;
 
-/// Lengths of matches, or their distances: the smallest that a symbol stands for, and how many bits
-/// behind the code are added. The last two distances do not exist.
+/// Lengths of matches, or their distances: the smallest for each symbol, and the number of extra
+/// bits after the code. The last two distances do not exist.
 template <std::size_t n>
 constexpr std::array<std::uint32_t, n> ranges(std::uint32_t first, unsigned n_per_step) {
   std::array<std::uint32_t, n> meanings{};
@@ -35,7 +35,7 @@ constexpr auto symbol_meanings = [] {
   const auto lengths = ranges<n_lengths>(3, 4);
   std::copy(lengths.begin(), lengths.end(), meanings.begin() + first_length);
   meanings[first_length + n_lengths - 1] = longest_match << at_value;
-  return meanings;  // the last two stand for nothing: matches of length 0, which are refused
+  return meanings;  // the last two are invalid: matches of length 0, which are refused
 }();
 constexpr auto distance_meanings = [] {
   auto meanings = ranges<n_distances>(1, 2);
@@ -43,7 +43,7 @@ constexpr auto distance_meanings = [] {
   return meanings;
 }();
 
-/// Near the ends of a stream, and in heads of blocks: nothing behind them is read or written.
+/// Near the ends of a stream, and in heads of blocks: nothing beyond the ends is read or written.
 class Careful {
  public:
   explicit Careful(Inflation& of) : of_{of}, place_{of.place} {}
@@ -66,7 +66,7 @@ class Careful {
     drop(n);
     return value;
   }
-  /// The entry of the next symbol, and the bits that begin with its code, or with the rest of it.
+  /// The entry of the next symbol, and the bits from its code on, or from the rest of it.
   std::uint32_t take_entry(std::span<const std::uint32_t> table, unsigned n_bits,
                            std::uint64_t& before) {
     auto entry = table[lowest(place_.bits, n_bits)];
@@ -78,7 +78,7 @@ class Careful {
     drop(entry);
     return entry;
   }
-  /// To the next whole byte, behind the bits that were taken. Whether the stream has so many.
+  /// Skips to the next whole byte. Returns whether the stream has so many bits.
   bool align() {
     const auto n_back = place_.n_bits / 8;
     if (of_.n_missing > n_back) {
@@ -143,7 +143,7 @@ const CodeTables& fixed_codes() {
 
 using LengthTable = std::array<std::uint32_t, 1U << n_length_code_bits>;
 
-/// The codes by which lengths of codes are told.
+/// Codes for lengths of codes.
 bool read_length_codes(Careful& careful, std::size_t n, LengthTable& table) {
   constexpr std::array<std::uint8_t, n_length_codes> order{16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                                            11, 4,  12, 3, 13, 2, 14, 1, 15};

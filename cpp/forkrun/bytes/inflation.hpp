@@ -12,7 +12,7 @@
 namespace forkrun::inflating {
 
 constexpr unsigned n_symbol_bits = 11, n_distance_bits = 8;
-/// With all tables within them that complete codes can need.
+/// Size with all inner tables that complete codes can need.
 constexpr std::size_t symbol_table_size = 2342, distance_table_size = 402;
 
 FORKRUN_INLINE std::uint64_t little_endian(const std::byte* from) {
@@ -28,13 +28,13 @@ FORKRUN_INLINE std::uint64_t lowest(std::uint64_t bits, unsigned n) {
   return bits & ((std::uint64_t{1} << n) - 1);
 }
 
-/// The value of a match's length or distance: what its symbol says, and the bits behind the code.
+/// Value of a match's length or distance: that of its symbol, and the bits after the code.
 FORKRUN_INLINE std::size_t value_of(std::uint32_t entry, std::uint64_t bits) {
   const auto added = lowest(bits, entry & 0x3fU) >> ((entry >> decode_entry::at_code_bits) & 0xfU);
   return (entry >> decode_entry::at_value) + added;
 }
 
-/// The next bits of a stream, and where what it becomes is next.
+/// The next bits of a stream, and the place of the next inflated byte.
 struct Place {
   const std::byte* from;
   std::byte* to;
@@ -55,7 +55,7 @@ struct Place {
 
 enum class At : std::uint8_t { head_of_block, symbols, end, failure };
 
-/// What the codes of a block stand for.
+/// Meaning of the codes of a block.
 struct CodeTables {
   std::array<std::uint32_t, symbol_table_size> symbols{};
   std::array<std::uint32_t, distance_table_size> distances{};
@@ -67,21 +67,21 @@ struct Inflation {
   const std::byte* from_end{};
   std::byte* begin{};
   std::byte* end{};
-  std::size_t n_missing{};  ///< bytes behind the end that were taken to be zero
+  std::size_t n_missing{};  ///< bytes beyond the end, taken to be zero
   const std::byte* from_begin{};
-  std::uint64_t head_of_block{};  ///< bits before the head of the block that was read last
+  std::uint64_t head_of_block{};  ///< bits before the head of the latest block
   bool is_last_block{};
   At at{};
   const CodeTables* codes{};  ///< of the present block: its own, or the fixed ones
   CodeTables own_codes{};
 
   [[nodiscard]] bool runs() const { return at == At::head_of_block || at == At::symbols; }
-  /// For a fast step from this place, and what it reads before the first.
+  /// Begins fast steps at this place, and reads ahead of the first.
   [[nodiscard]] FORKRUN_INLINE bool has_room(const Place& from) const {
     constexpr std::ptrdiff_t most_read = 32, most_written = 320;
     return from_end - from.from >= most_read && end - from.to >= most_written;
   }
-  /// Bits of the stream before what is next.
+  /// Bits of the stream consumed so far.
   [[nodiscard]] std::uint64_t n_bits_before() const {
     const auto n_taken = static_cast<std::uint64_t>(place.from - from_begin) + n_missing;
     return n_taken * 8 - place.n_bits;
@@ -89,11 +89,11 @@ struct Inflation {
   void end_block() { at = is_last_block ? At::end : At::head_of_block; }
 };
 
-/// The head of the next block, and its tables. Whether there was nothing wrong.
+/// Reads the head of the next block, and its tables. False on an error.
 [[nodiscard]] bool read_head_of_block(Inflation& of);
-/// Symbols up to the end of the block. Whether there was nothing wrong.
+/// Inflates symbols up to the end of the block. False on an error.
 [[nodiscard]] bool read_symbols(Inflation& of);
-/// On to the next whole byte. Whether the stream has that many.
+/// Skips to the next whole byte. Returns whether the stream has that many.
 [[nodiscard]] bool align(Inflation& of);
 
 }  // namespace forkrun::inflating

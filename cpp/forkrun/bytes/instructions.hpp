@@ -1,7 +1,7 @@
 #pragma once
 
-/// Functions that are compiled for several kinds of processors; which one runs is found out when
-/// the library is loaded. The address sanitizer does not know such functions.
+/// Functions compiled for several kinds of processors; the loader of the library chooses one. The
+/// address sanitizer does not know such functions.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__)
 #define FORKRUN_CLONES __attribute__((target_clones("avx2", "default"), optimize("O3")))

@@ -9,14 +9,14 @@
 
 namespace forkrun {
 
-/// A file of this machine that is open for reading.
+/// A local file that is open for reading.
 class LocalFile final : public ByteSource {
  public:
-  /// \throws InputError if it cannot be opened, or is a pipe or the like: those have no size.
+  /// \throws InputError if it cannot be opened, or has no size, such as a pipe.
   explicit LocalFile(const std::string& path);
   ~LocalFile() override;
 
-  /// Not "root://server/file", which has no place in a file system.
+  /// False for URLs like "root://server/file".
   [[nodiscard]] static bool is_path(const std::string& path);
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::int64_t n_bytes() const override { return n_bytes_; }

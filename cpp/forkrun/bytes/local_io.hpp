@@ -6,18 +6,18 @@
 
 namespace forkrun {
 
-/// Reads from a place of an open file until `into` is full. Gives the number of bytes, fewer only
-/// where the file ends before; -1 if it cannot be read: errno says why.
+/// Reads from a place of an open file until `into` is full. Returns the number of bytes, fewer only
+/// at the end of the file; -1 on an error, with errno.
 [[nodiscard]] std::int64_t read_at(int descriptor, std::int64_t place, std::span<std::byte> into);
 
-/// Writes all of `bytes` at a place of an open file. False if it cannot: errno says why.
+/// Writes all of `bytes` at a place of an open file. False on an error, with errno.
 [[nodiscard]] bool write_at(int descriptor, std::int64_t place, std::span<const std::byte> bytes);
 
-/// Where ROOT will read or write next. forkrun's own kinds of files keep it themselves and name the
-/// place in each call: ROOT does not notice a seek that fails, and would write elsewhere.
+/// Place of ROOT's next read or write. forkrun's own kinds of files keep it themselves and pass the
+/// place in each call: ROOT does not notice a failed seek, and would write elsewhere.
 class FilePosition {
  public:
-  /// As lseek(2), but not from the end of the file: -1 then.
+  /// Like lseek(2), but -1 for offsets from the end of the file.
   std::int64_t seek(std::int64_t offset, int whence);
   void advance(std::int64_t n_bytes) { value_ += n_bytes; }
   [[nodiscard]] std::int64_t value() const { return value_; }

@@ -16,7 +16,7 @@ using HashOfRoot = unsigned (*)(const unsigned char* bytes, std::uint64_t n_byte
 constexpr const char* name_of_hash =
     "_ZN4ROOT8Internal17RNTupleSerializer16SerializeXxHash3EPKhmRmPv";
 
-/// In ROOT's library for RNTuples, which takes 4 ms to load, and a MB of each process that does.
+/// In ROOT's library for RNTuples, which takes 4 ms to load, and 1 MB in each process.
 HashOfRoot find_hash() {
   void* const library = ::dlopen("libROOTNTuple.so", RTLD_NOW | RTLD_LOCAL);
   void* const found = library == nullptr ? nullptr : ::dlsym(library, name_of_hash);

@@ -6,8 +6,7 @@
 
 namespace forkrun {
 
-/// The checksum XXH3-64, without a seed, that RNTuples have of their pages and of what they say of
-/// themselves.
+/// XXH3-64 without a seed, the checksum of RNTuples' pages and metadata.
 [[nodiscard]] std::uint64_t xxh3(std::span<const std::byte> bytes);
 
 }  // namespace forkrun

@@ -16,9 +16,8 @@
 #include <forkrun/core/data/input_cost.hpp>
 
 // ROOT makes a new context of the Zstandard library for every basket, which costs as much as
-// uncompressing a small one. Where the library that ROOT uses can be reached (these few functions
-// of its stable interface), one context per thread serves for all; elsewhere ROOT's own functions
-// do.
+// uncompressing a small one. If ROOT's library can be reached (these few functions of its stable
+// interface), one context per thread serves for all; otherwise ROOT's own functions do.
 extern "C" {
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -96,7 +95,7 @@ Block parse_block(std::span<const std::byte> from, std::size_t n_room) {
   return block;
 }
 
-/// Whether the first of some compressed blocks is zlib's, as all that ROOT writes of these.
+/// Whether the first of some compressed blocks is zlib's, as written by ROOT.
 bool is_zlib(std::span<const std::byte> from) {
   constexpr std::byte deflated{8};  // an older form of ROOT's own has another method
   return from.size() > header_size && from[0] == std::byte{'Z'} && from[1] == std::byte{'L'} &&
@@ -107,7 +106,7 @@ bool is_zstd(std::span<const std::byte> block) {
   return block[0] == std::byte{'Z'} && block[1] == std::byte{'S'};
 }
 
-/// One block; whether it gave all of `into`.
+/// Uncompresses one block; returns whether it filled `into`.
 bool unzip_zstd(std::span<const std::byte> from, std::span<std::byte> into) {
   thread_local const std::unique_ptr<ZSTD_DCtx_s, FreeContext> context{ZSTD_createDCtx()};
   const auto payload = from.subspan(header_size);
@@ -123,7 +122,7 @@ bool unzip_by_root(std::span<const std::byte> from, std::span<std::byte> into) {
   return n_done == n_into;
 }
 
-/// Whether a block gave all of `into`.
+/// Whether a block filled `into`.
 bool unzip_block(std::span<const std::byte> block, std::span<std::byte> into) {
   if (is_zstd(block) && has_zstd()) {
     return unzip_zstd(block, into);
@@ -149,15 +148,15 @@ enum class Parameter {
   strategy = 107
 };
 
-/// How matches are searched: parameters that are set on top of those of a level.
+/// Search for matches: parameters set on top of a level's.
 struct Search {
   int level;
   std::initializer_list<std::pair<Parameter, int>> changes;
 };
 
-/// zstd:3 to zstd:5 where nobody has chosen a level. ROOT's zstd:5 is the library's level 10.
-/// Baskets of medium size are searched greedily: as small as by the library's level 5, in less
-/// time; large ones with two tables, in half of the time, and 2 to 5 % larger (decision 0021).
+/// zstd:3 to zstd:5 by default. ROOT's zstd:5 is the library's level 10. Baskets of medium size are
+/// searched greedily: as small as by the library's level 5, in less time; large ones with two
+/// tables, in half of the time, and 2 to 5 % larger (decision 0021).
 constexpr int first_usual = 3;
 constexpr int last_usual = 5;
 constexpr std::size_t medium_bytes = 16 << 10;
@@ -179,13 +178,13 @@ const Search usual_of_large{level_of_small,
                              {Parameter::min_match, 5},
                              {Parameter::strategy, 2}}};
 
-/// Pages of RNTuples have few matches, and these are found at once (decision 0021).
+/// Pages of RNTuples have few matches, which are found at once (decision 0021).
 constexpr int level_of_small_pages = 3;
 constexpr int level_of_pages = 1;
 const Search usual_of_small_pages{level_of_small_pages, {}};
 const Search usual_of_pages{level_of_pages, {}};
 
-/// A context of the library that compresses in one way.
+/// A context of the library for one way of compressing.
 class ZstdCompressor {
  public:
   explicit ZstdCompressor(const Search& search) {
@@ -202,7 +201,7 @@ class ZstdCompressor {
     }
   }
 
-  /// Bytes in `into`; 0 if they have no room there.
+  /// Bytes in `into`; 0 if they do not fit.
   std::size_t compress(std::span<const std::byte> from, std::span<std::byte> into) {
     const auto n =
         ZSTD_compress2(context_.get(), into.data(), into.size(), from.data(), from.size());
@@ -219,7 +218,7 @@ bool has_own_search(Compression compression) {
          compression.level <= last_usual;
 }
 
-/// One context per thread and way: the tables of a context are emptied when its way changes.
+/// One context per thread and way: changing the way empties a context's tables.
 ZstdCompressor& compressor_of(Compression compression, std::size_t n_bytes) {
   if (!has_own_search(compression)) {
     thread_local ZstdCompressor any{usual_of_small};
@@ -250,7 +249,7 @@ ZstdCompressor& page_compressor_of(Compression compression, std::size_t n_bytes)
   return large;
 }
 
-/// One block; its size, 0 if it does not fit.
+/// Compresses one block; returns its size, 0 if it does not fit.
 std::size_t zip_zstd(std::span<const std::byte> from, ZstdCompressor& compressor,
                      std::span<std::byte> into) {
   const auto payload = into.subspan(std::min(header_size, into.size()));
@@ -266,7 +265,7 @@ std::size_t zip_zstd(std::span<const std::byte> from, ZstdCompressor& compressor
   return n + header_size;
 }
 
-/// As ROOT does; in the place of forkrun's own search at the least of its levels.
+/// ROOT's way; at forkrun's lowest level instead of its own search.
 std::size_t zip_by_root(std::span<const std::byte> from, Compression compression,
                         std::span<std::byte> into) {
   const int level = has_own_search(compression) ? first_usual : compression.level;
@@ -396,7 +395,7 @@ std::vector<std::byte> restored(std::span<const std::byte> stored, std::size_t n
   if (stored.size() >= n_object) {
     return {stored.begin(), stored.begin() + static_cast<std::ptrdiff_t>(n_object)};
   }
-  check_blocks(stored, n_object);  // before memory is taken for what they become
+  check_blocks(stored, n_object);  // before memory is taken for their content
   std::vector<std::byte> object(n_object);
   unzip(stored, object);
   return object;

@@ -9,9 +9,9 @@
 
 namespace forkrun {
 
-/// What a thread sleeps at until it is rung; rings are counted. One thread waits, any may ring.
-/// (libstdc++'s semaphores yield before they sleep: on a machine with other work that costs
-/// milliseconds each time.)
+/// Wakes a sleeping thread; rings are counted. One thread waits, any may ring. (libstdc++'s
+/// semaphores yield before they sleep: on a machine with other work that costs milliseconds each
+/// time.)
 class Bell {
  public:
   Bell() { ::sem_init(&rings_, 0, 0); }
@@ -25,11 +25,11 @@ class Bell {
     if (is_soon()) {
       return;
     }
-    while (::sem_wait(&rings_) != 0) {  // a signal came
+    while (::sem_wait(&rings_) != 0) {  // interrupted by a signal
     }
   }
 
-  /// Returns after `duration` if it is not rung.
+  /// Returns when rung, or after `duration`.
   void wait_for(std::chrono::nanoseconds duration) {
     constexpr long second = 1'000'000'000;
     timespec until{};
@@ -41,7 +41,7 @@ class Bell {
   }
 
  private:
-  /// Rung while we are still awake: sleeping and being woken takes microseconds.
+  /// Catches a ring while still awake: sleeping and waking takes microseconds.
   bool is_soon() {
     for (int i = 0; i < 20; ++i) {
       if (::sem_trywait(&rings_) == 0) {

@@ -6,11 +6,11 @@
 
 namespace forkrun {
 
-/// Least distance of things that different threads write [bytes]: they should lie neither in one
-/// cache line, nor in two that the processor fetches together.
+/// Least distance between data that different threads write [bytes]: not in one cache line, nor in
+/// two that the processor fetches together.
 inline constexpr std::size_t cache_line_pair = 128;
 
-/// Gives memory that begins and ends with a pair of cache lines.
+/// Allocates memory that begins and ends with a pair of cache lines.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;

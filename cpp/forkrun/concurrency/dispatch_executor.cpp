@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #ifdef FORKRUN_HAS_DISPATCH
-// Its headers ask for features of the compiler in clang's words, which g++ (12) does not know.
+// Its headers ask for compiler features in clang's syntax, which g++ (12) does not know.
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
@@ -24,11 +24,12 @@ namespace forkrun {
 
 namespace {
 
-/// Threads that libdispatch has at the same time, for all queues of the process together.
+/// Limit of libdispatch's threads, for all queues of the process together.
 constexpr std::size_t most_dispatch_threads = 255;
 
-/// Threads of libdispatch, in one group. Each has a serial queue of its own: only such queues get a
-/// thread whatever the number of cores. Concurrent queues share as many threads as there are cores.
+/// Threads of libdispatch, in one group. Each has its own serial queue: only such queues get a
+/// thread each, however few cores there are. Concurrent queues share as many threads as there are
+/// cores.
 class DispatchThreads final : public ThreadSource {
  public:
   DispatchThreads() : group_{dispatch_group_create()} {}
@@ -63,7 +64,7 @@ class DispatchThreads final : public ThreadSource {
 std::unique_ptr<Executor> make_dispatch_executor(std::size_t n_threads) {
   if (n_threads > most_dispatch_threads + 1) {
     throw std::runtime_error{"libdispatch has at most " + std::to_string(most_dispatch_threads) +
-                             " threads beside the calling one: ask for no more, or use the "
+                             " threads besides the calling one: use at most so many, or the "
                              "executor tbb"};
   }
   return std::make_unique<Team>(n_threads, std::make_unique<DispatchThreads>());

@@ -12,7 +12,7 @@ namespace forkrun {
 
 namespace {
 
-/// Address below which the stack of the calling thread is short; 0 where nothing is known of it.
+/// Address below which the stack of the calling thread is short; 0 if unknown.
 std::uintptr_t find_short_end() noexcept {
   pthread_attr_t attributes{};
   if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) {
@@ -26,7 +26,7 @@ std::uintptr_t find_short_end() noexcept {
   return is_known ? reinterpret_cast<std::uintptr_t>(lowest) + std::min(enough, n_bytes / 2) : 0;
 }
 
-/// Fresh stacks below the calling thread.
+/// Number of fresh stacks below the calling thread.
 thread_local int n_below = 0;
 
 struct Call {

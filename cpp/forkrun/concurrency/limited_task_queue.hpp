@@ -30,8 +30,7 @@ class LimitedTaskQueue {
     return false;
   }
 
-  /// Called once by a task that was admitted. Returns the next one admitted, to be executed, or
-  /// null.
+  /// Called once by an admitted task. Returns the next admitted task, to be executed, or null.
   [[nodiscard]] Task* leave() {
     const std::scoped_lock lock{mutex_};
     if (first_ == nullptr) {
@@ -45,7 +44,7 @@ class LimitedTaskQueue {
   }
 
  private:
-  std::mutex mutex_;  ///< held for some instructions; contended only by `limit` and more threads
+  std::mutex mutex_;  ///< held for a few instructions; contended only by more than `limit` threads
   std::size_t n_free_;
   Task* first_{};
   Task* last_{};

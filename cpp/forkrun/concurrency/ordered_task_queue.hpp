@@ -9,15 +9,15 @@
 
 namespace forkrun {
 
-/// Lets tasks pass one at a time in the order of their numbers 0, 1, 2, …, whatever the order of
-/// their arrival; an early one waits without holding a thread:
+/// Lets tasks pass one at a time in the order of their numbers 0, 1, 2, …, for any order of
+/// arrival; an early one waits without holding a thread:
 ///
 ///     if (!queue.enter(number, task)) return;   // comes back when it is its turn
 ///     …
 ///     if (Task* next = queue.leave(number)) ready.push(*next);
 ///
 /// Every number must enter and leave once. At most `n_waiting` numbers are under way at a time, so
-/// number and turn meet in a ring of that many places: the one that comes second finds the other.
+/// number and turn meet in a ring of that size: the second to come finds the first.
 class OrderedTaskQueue {
  public:
   explicit OrderedTaskQueue(std::size_t n_waiting)
@@ -25,7 +25,7 @@ class OrderedTaskQueue {
     reset();
   }
 
-  /// Number 0 is next again. Nobody else may use the queue meanwhile.
+  /// Number 0 is next again. The queue must not be in use.
   void reset() {
     for (std::size_t place = 0; place < n_places_; ++place) {
       places_[place].store(nullptr, std::memory_order_relaxed);
@@ -35,8 +35,7 @@ class OrderedTaskQueue {
 
   [[nodiscard]] bool enter(std::uint64_t number, Task& task) {
     auto& place = places_[number % n_places_];
-    // Release: a task that leaves sees this one. Acquire: the task sees what was done before its
-    // turn.
+    // Release: a leaving task sees this one. Acquire: the task sees everything before its turn.
     Task* const found = place.exchange(&task, std::memory_order_acq_rel);
     if (found != &turn_) {
       return false;
@@ -45,7 +44,7 @@ class OrderedTaskQueue {
     return true;
   }
 
-  /// Returns the task whose turn it is now, if it has come, to be executed.
+  /// Returns the task whose turn it is now, if it has arrived, to be executed.
   [[nodiscard]] Task* leave(std::uint64_t number) {
     auto& place = places_[(number + 1) % n_places_];
     Task* const found = place.exchange(&turn_, std::memory_order_acq_rel);

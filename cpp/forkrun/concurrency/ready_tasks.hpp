@@ -10,9 +10,8 @@ namespace forkrun {
 
 class Team;
 
-/// What is ready on one thread of an executor. The task that was pushed last is executed next,
-/// right here and without going through a queue of all; the others wait here for threads that have
-/// nothing to do.
+/// Ready tasks of one thread of an executor. The task pushed last is executed next, on the same
+/// thread and without a common queue; the others wait here for idle threads.
 class ReadyTasks {
  public:
   explicit ReadyTasks(Team& team, std::uint32_t number) : team_{team}, number_{number} {}
@@ -25,7 +24,7 @@ class ReadyTasks {
     }
   }
 
-  /// In the middle of a task that will take long: lets others have what was pushed.
+  /// In the middle of a long task: lets others take pushed tasks.
   void share();
 
   /// Null on threads that execute no tasks.
@@ -33,20 +32,20 @@ class ReadyTasks {
   /// For a thread that continues in place of another, which waits for it meanwhile.
   static void set_of_this_thread(ReadyTasks* ready);
 
-  /// Counts a task: shows how short tasks are here.
+  /// Counts a task: shows the length of tasks on this thread.
   void note_progress() {
-    // The only writer: no need for a locked instruction.
+    // Only one writer: no need for a locked instruction.
     n_executed_.store(n_executed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// A task that ends a wait of this thread; push it, or have it pushed, anywhere.
+  /// Task that ends a wait of this thread; push it, or have it pushed, anywhere.
   class Wakeup;
   /// In the middle of a task: executes other tasks of a rank below `limit` until `wakeup` has been
-  /// executed. Lower ranks only: else a task might wait above us, on our stack, for what we have to
-  /// do first. Tasks that never wait like this have rank 0, and may be executed above any other;
-  /// the ranks of the rest grow along their dependencies. So the lowest one that waits, on whatever
-  /// stack, is on top of its stack and waits for something that is running, ready for one of the
-  /// waiting threads, or outside: something always goes on.
+  /// executed. Lower ranks only: else a task might wait above us, on our stack, for our own result.
+  /// Tasks that never wait like this have rank 0, and may be executed above any other; the ranks of
+  /// the rest grow along their dependencies. So the lowest waiting task, on any stack, is on top of
+  /// its stack and waits for something that is running, ready for one of the waiting threads, or
+  /// outside: there is always progress.
   void work_until(Wakeup& wakeup, Task::Rank limit);
 
   [[nodiscard]] Team& team() const { return team_; }

@@ -6,8 +6,8 @@
 
 namespace forkrun {
 
-/// Some ten nanoseconds of waiting in a loop. The CPU stays with the thread: on a machine with
-/// other work, a thread that yields gets it back milliseconds later.
+/// Waits some ten nanoseconds in a loop. The CPU stays with the thread: on a machine with other
+/// work, a yielding thread gets it back milliseconds later.
 inline void relax() {
 #if defined(__x86_64__)
   _mm_pause();

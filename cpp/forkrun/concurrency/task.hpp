@@ -7,19 +7,19 @@ namespace forkrun {
 
 class ReadyTasks;
 
-/// Something to be executed once it is ready. Owned by its maker; lists, queues and executors
-/// only link it, so that scheduling allocates nothing. A task is in at most one of them at a time.
+/// A step to execute once it is ready. Owned by its maker; lists, queues and executors only link
+/// it, so that scheduling allocates nothing. A task is in at most one of them at a time.
 class Task {
  public:
   virtual ~Task() = default;
 
-  /// May be called again after it has been made ready again. What becomes ready through this is
-  /// pushed to `ready`, never executed by recursion.
+  /// May be called again when the task is ready again. Tasks that become ready here are pushed to
+  /// `ready`, never executed by recursion.
   virtual void execute(ReadyTasks& ready) noexcept = 0;
 
-  /// What waits on a thread's stack (`ReadyTasks::work_until`) lets only tasks of lower rank be
-  /// executed above it. Tasks that end without waiting for others have rank 0.
-  /// Those of rank `at_once` are short, and executed by the thread that pushes them.
+  /// A task that waits on a thread's stack (`ReadyTasks::work_until`) lets only tasks of lower rank
+  /// run above it. Tasks that end without waiting for others have rank 0. Tasks of rank `at_once`
+  /// are short, and executed by the pushing thread.
   using Rank = std::uint32_t;
   static constexpr Rank any_rank = std::numeric_limits<Rank>::max();
   static constexpr Rank at_once = any_rank;

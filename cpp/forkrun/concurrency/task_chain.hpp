@@ -5,7 +5,7 @@
 
 namespace forkrun {
 
-/// Tasks that have become ready, kept for the moment at which they can be pushed.
+/// Tasks that have become ready, kept until they can be pushed.
 class TaskChain {
  public:
   /// `task` may be null.

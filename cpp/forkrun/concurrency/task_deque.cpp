@@ -19,9 +19,9 @@ long membarrier(int command) { return ::syscall(SYS_membarrier, command, 0, 0); 
 bool AsymmetricBarrier::is_free_ = false;
 
 void AsymmetricBarrier::prepare() {
-  // Kernels before 4.14 and some sandboxes have none: both sides then issue a full barrier.
+  // Kernels before 4.14 and some sandboxes lack it: both sides then issue a full barrier.
   const bool is_free = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-  if (is_free != is_free_) {  // Not written again where other teams are at work.
+  if (is_free != is_free_) {  // No second write while other teams work.
     is_free_ = is_free;
   }
 }
@@ -39,7 +39,7 @@ void BiasedLock::wait_while(const std::atomic<bool>& somebody) {
     if (i < n_relaxed) {
       relax();
     } else {
-      std::this_thread::yield();  // another thread may need this CPU to go on
+      std::this_thread::yield();  // another thread may need this CPU to continue
     }
   }
 }

@@ -8,13 +8,13 @@
 
 namespace forkrun {
 
-/// Makes memory barriers of the other threads of the process unnecessary: with the kernel's help a
-/// visitor issues the barrier for all of them at once.
+/// Replaces memory barriers of the process's other threads: with the kernel's help a visitor issues
+/// the barrier for all of them at once.
 ///
 /// Two threads that each write a flag and then read the other's must both have a full barrier in
 /// between, or both may miss the other's write. Where one side passes a hundred million times a
 /// second and the other rarely, `heavy` on the rare side (a system call of some microseconds) makes
-/// `light` free on the other: it then only holds back the compiler.
+/// `light` free on the other: it only restrains the compiler.
 class AsymmetricBarrier {
  public:
   /// Once per process, and again after a fork, before `light` and `heavy` are used.
@@ -32,7 +32,7 @@ class AsymmetricBarrier {
   static bool is_free_;  ///< written while there is one thread
 };
 
-/// A lock for one owner, which pays next to nothing, and rare visitors, which pay a system call.
+/// A lock for one owner, for whom it is almost free, and rare visitors, who pay a system call.
 ///
 ///     owner:   inside = true ─ light barrier ─ visited? then step back and wait ─ … ─ inside =
 ///     false visitor: visited = true ─ heavy barrier ─ wait until not inside ─ … ─ visited = false
@@ -41,14 +41,14 @@ class BiasedLock {
   void enter_as_owner() {
     inside_.store(true, std::memory_order_relaxed);
     AsymmetricBarrier::light();
-    // Acquire: we see what the last visitor has done.
+    // Acquire: the owner sees the last visitor's writes.
     if (visited_.load(std::memory_order_acquire)) {
       step_back();
     }
   }
   void leave_as_owner() { inside_.store(false, std::memory_order_release); }
 
-  /// False if another visitor is there.
+  /// False while another visitor has it.
   [[nodiscard]] bool try_enter_as_visitor() {
     if (visited_.exchange(true, std::memory_order_acquire)) {
       return false;
@@ -67,7 +67,7 @@ class BiasedLock {
   std::atomic<bool> visited_{};
 };
 
-/// The ready tasks of one thread: it takes the last one; threads that help take the first.
+/// Ready tasks of one thread: it takes the last one; helping threads take the first.
 class TaskDeque {
  public:
   TaskDeque() { tasks_.reserve(64); }
@@ -81,9 +81,9 @@ class TaskDeque {
     lock_.leave_as_owner();
   }
 
-  /// The last one of a rank below `limit`, or null.
+  /// The last task of a rank below `limit`, or null.
   [[nodiscard]] Task* pop(Task::Rank limit = Task::any_rank) {
-    if (size() == 0) {  // Others only take away.
+    if (size() == 0) {  // Others only remove tasks.
       return nullptr;
     }
     lock_.enter_as_owner();
@@ -100,7 +100,7 @@ class TaskDeque {
     return task;
   }
 
-  /// Whether the owner has signalled that there is something to take.
+  /// Whether the owner has signalled that there are tasks to take.
   [[nodiscard]] bool is_advertised() const { return advertised_.load(std::memory_order_relaxed); }
   void set_advertised() { advertised_.store(true, std::memory_order_relaxed); }
 
@@ -113,8 +113,7 @@ class TaskDeque {
     Found found{};
     Task* task{};
   };
-  /// Takes the first one, if its rank is below `limit`. If there is none at all the deque is not
-  /// advertised any more.
+  /// Takes the first task, if its rank is below `limit`. An empty deque is no longer advertised.
   [[nodiscard]] Stolen steal(Task::Rank limit) {
     if (!lock_.try_enter_as_visitor()) {
       return {Found::busy, nullptr};
@@ -162,7 +161,7 @@ class TaskDeque {
   BiasedLock lock_;
   std::atomic<bool> advertised_{};
   std::atomic<std::size_t> size_{};  ///< tasks_.size() - first_
-  std::size_t first_{};              ///< those before it were taken
+  std::size_t first_{};              ///< index of the first task that is left
   std::vector<Task*> tasks_;
 };
 

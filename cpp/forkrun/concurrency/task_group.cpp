@@ -64,7 +64,7 @@ TaskGroup::TaskGroup() {
 TaskGroup::~TaskGroup() {
   try {
     wait();
-  } catch (...) {  // passed over: lost, as we say
+  } catch (...) {  // passed over: documented as lost
   }
 }
 
@@ -76,7 +76,7 @@ void TaskGroup::run(std::function<void()> function) {
 
 void TaskGroup::wait() {
   impl_->leave(impl_->ready);
-  impl_->ready.work_until(*impl_->wakeup, 1);  // Tasks that wait for nothing, ours among them.
+  impl_->ready.work_until(*impl_->wakeup, 1);  // Tasks that wait for nothing, like the group's.
   impl_->calls.clear();
   impl_->begin();
   if (auto failure = std::exchange(impl_->failure, nullptr)) {

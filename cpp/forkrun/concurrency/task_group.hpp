@@ -9,19 +9,18 @@
 
 namespace forkrun {
 
-/// Functions that are called on the threads of an executor, for a caller that waits for all of
-/// them:
+/// Functions called on the threads of an executor, for a caller that waits for all of them:
 ///
 ///     TaskGroup group;
 ///     group.run([&] { … });
 ///     group.run([&] { … });
 ///     group.wait();   // takes part; rethrows the first exception
 ///
-/// Used within a task. The functions must not wait for products.
+/// For use within a task. The functions must not wait for products.
 class TaskGroup {
  public:
   TaskGroup();
-  /// Waits, if need be; what the functions threw is lost then.
+  /// Waits, if need be; exceptions of the functions are lost then.
   ~TaskGroup();
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;

@@ -12,7 +12,7 @@ namespace forkrun {
 
 namespace {
 
-/// The member that the calling thread is, and its team.
+/// Member of a team that the calling thread is, and the team.
 thread_local ReadyTasks* here = nullptr;
 
 class Here {
@@ -39,7 +39,7 @@ Team::Team(std::size_t n_threads, std::unique_ptr<ThreadSource> threads)
   if (n_threads > 1) {
     try {
       threads_->start(n_threads - 1, [this] { begin_worker(); });
-    } catch (...) {  // No further thread may be started: those that were would wait for ever.
+    } catch (...) {  // A thread cannot be started: the others would wait for ever.
       end_threads();
       throw;
     }
@@ -84,7 +84,7 @@ void Team::run(Task& first) {
   work(me);
 }
 
-/// The calling thread is this member from now on. With the mutex held.
+/// Makes the calling thread this member. With the mutex held.
 void Team::begin_here(Member& me) {
   ++n_active_;
   me.thread = ::gettid();
@@ -156,8 +156,8 @@ void Team::advertise(Member& me) {
   me.ready.deque_.set_advertised();
   const auto number = me.ready.number();
   advertised_[number / 64].fetch_or(std::uint64_t{1} << (number % 64));
-  // A thread that parked after we read the signals and before the line above did not see us. One
-  // that parks from now on does: both sides write, then read, in the one order of all of these.
+  // A thread that parked after the signals were read and before the line above did not see this
+  // one. A thread that parks from now on does: both sides write, then read, in one total order.
   if ((signals_.load() & work_wanted) != 0) {
     Task* const task = me.ready.deque_.pop_first();
     if (task != nullptr && !give(me, *task)) {
@@ -224,7 +224,7 @@ Task* Team::steal(Member& me, Task::Rank limit) {
       }
       if (stolen.found == TaskDeque::Found::nothing && !deque.is_advertised()) {
         advertised_[word].fetch_and(~(std::uint64_t{1} << bit));
-        if (deque.is_advertised()) {  // Again, since we looked.
+        if (deque.is_advertised()) {  // Again, since the last look.
           advertised_[word].fetch_or(std::uint64_t{1} << bit);
         }
       }

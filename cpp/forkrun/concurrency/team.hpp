@@ -20,31 +20,32 @@
 
 namespace forkrun {
 
-/// Where the threads of a team come from.
+/// Source of a team's threads.
 class ThreadSource {
  public:
   virtual ~ThreadSource() = default;
   /// Has `body` called on `n` further threads, all at the same time.
   virtual void start(std::size_t n, const std::function<void()>& body) = 0;
-  /// Returns when all of them have returned.
+  /// Returns when all these calls have returned.
   virtual void join() = 0;
 };
 
 /// Threads that share their ready tasks.
 ///
-/// Every member keeps its tasks to itself until another has nothing to do. Then, before it begins
-/// a task, a member gives those that it cannot begin at once to members that are parked; and where
-/// none was parked then, a member that runs out of work later takes them (`advertised_`). One that
-/// finds nothing parks: it sleeps, without looking round, until it is given something.
+/// Every member keeps its tasks to itself until another is idle. Then, before it begins a task, a
+/// member gives tasks that it cannot begin at once to parked members; if none was parked then, a
+/// member that runs out of work later takes them (`advertised_`). A member that finds no task
+/// parks: it sleeps, without looking, until it is given one.
 ///
-/// Waking a thread costs microseconds. When what was given does not last that long, time after
-/// time, tasks are too short to be shared: the team is throttled, members are left to themselves,
-/// and one parked thread looks now and then (50 µs, later 2 ms) whether tasks have become longer.
-/// It goes by CPU time: a member that waits for a CPU, on a machine with other work, seems to be at
-/// one task for milliseconds; and whatever it gave away would wait for a CPU as well.
+/// Waking a thread costs microseconds. When given tasks repeatedly do not last that long, they are
+/// too short to be shared: the team is throttled, members are left to themselves, and one parked
+/// thread looks now and then (50 µs, later 2 ms) whether tasks have become longer. It measures CPU
+/// time: a member that waits for a CPU, on a machine with other work, seems to spend milliseconds
+/// on one task; and tasks that it gave away would wait for a CPU as well.
 class Team final : public Executor {
  public:
-  /// `threads` may be null for a team of one. Throws std::system_error if one cannot be started.
+  /// `threads` may be null for a team of one. Throws std::system_error if a thread cannot be
+  /// started.
   Team(std::size_t n_threads, std::unique_ptr<ThreadSource> threads);
   ~Team() override;
   Team(const Team&) = delete;
@@ -61,32 +62,32 @@ class Team final : public Executor {
   friend class ReadyTasks;
   using Clock = std::chrono::steady_clock;
 
-  /// One thread's part. What has no other comment is guarded by `mutex_`.
+  /// State of one thread. Members without another comment are guarded by `mutex_`.
   struct alignas(cache_line_pair) Member {
     explicit Member(Team& team, std::uint32_t number) : ready{team, number} {}
     ReadyTasks ready;
-    Bell bell{};    ///< rung when there may be something to do
+    Bell bell{};    ///< rung when there may be work
     Task* given{};  ///< for a parked member
     bool is_parked{};
-    Member* giver{};              ///< of what it got last
-    Clock::time_point made_at{};  ///< when that was given
+    Member* giver{};              ///< of the task it got last
+    Clock::time_point made_at{};  ///< time at which that was given
 
     // Its own.
-    Clock::time_point given_at{};  ///< when it began work that it got from others; zero: it did not
+    Clock::time_point given_at{};  ///< time at which it began work from others; zero: its own work
     std::uint64_t n_executed_at_gift{};
     long n_switches_at_gift{};
 
     std::atomic<bool> has_given{};         ///< since it ran out of work
-    std::atomic<Clock::rep> ran_out_at{};  ///< first after it had given something
-    pid_t thread{};                        ///< that it is
+    std::atomic<Clock::rep> ran_out_at{};  ///< time of the first since its last gift
+    pid_t thread{};                        ///< its thread id
     clockid_t cpu_clock{};                 ///< of this thread
-    std::uint64_t n_executed_seen{};       ///< the watcher's
-    std::int64_t cpu_ns_seen{};            ///< the watcher's
+    std::uint64_t n_executed_seen{};       ///< seen by the watcher
+    std::int64_t cpu_ns_seen{};            ///< seen by the watcher
   };
 
   enum Signal : std::uint32_t { work_wanted = 1, work_injected = 2 };
   [[nodiscard]] bool has_signal(Signal signal) const {
-    // Relaxed: a hint, and nothing is read because of it without the mutex.
+    // Relaxed: a hint, on which nothing is read without the mutex.
     return (signals_.load(std::memory_order_relaxed) & signal) != 0;
   }
 
@@ -106,7 +107,7 @@ class Team final : public Executor {
   Task* park(Member& me);
   bool lie_down(Member& me);
   void wait_for_bell(Member& me);
-  bool goes_on_waiting(Member& me, bool& is_watcher);
+  bool keeps_waiting(Member& me, bool& is_watcher);
   bool get_up(Member& me);
   void end_run_if_idle();
   void wake(Member& member);
@@ -135,18 +136,18 @@ class Team final : public Executor {
   static constexpr Clock::duration shortest_watch = std::chrono::microseconds{50};
   std::atomic<Clock::duration> watch_interval_{shortest_watch};
 
-  std::mutex mutex_;  ///< of all below
+  std::mutex mutex_;  ///< for all members below
   std::vector<Member*> parked_;
   std::vector<Member*> blocked_;
   std::deque<Task*> injected_;
   std::size_t n_active_{};   ///< members that are neither parked nor gone
-  std::size_t n_outside_{};  ///< tasks that are expected
+  std::size_t n_outside_{};  ///< expected tasks
   bool is_running_{};
   bool is_stopping_{};
   bool has_watcher_{};
 };
 
-/// Ends a wait of a thread of a team when it is executed.
+/// Ends a wait of a team's thread when executed.
 class ReadyTasks::Wakeup final : public WaitingTask {
  public:
   explicit Wakeup(ReadyTasks& waiting) : waiting_{waiting} { set_rank(at_once); }

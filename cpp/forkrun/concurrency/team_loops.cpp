@@ -9,7 +9,7 @@ namespace forkrun {
 
 namespace {
 
-/// What the threads of one `for_each` share. Indices are taken one by one.
+/// State shared by the threads of one `for_each`. Indices are taken one by one.
 struct Loop {
   std::size_t n;
   const std::function<void(std::size_t)>& body;
@@ -92,7 +92,7 @@ void Team::for_each_here(Member& me, std::size_t n, const std::function<void(std
     share(me);
   }
   loop.take_part();
-  // Those that were not taken are the last ones of our deque.
+  // Tasks not taken by others are the last ones of our deque.
   for (std::size_t i = 0; i < n_helpers; ++i) {
     Task* const task = me.ready.deque_.pop();
     const auto mine = std::ranges::find_if(helpers, [&](Helper& h) { return &h == task; });

@@ -1,4 +1,4 @@
-// How the threads of a team sleep, wake and wait.
+// Sleeping, waking and waiting of a team's threads.
 
 #include <sys/resource.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is done sooner than this was not worth waking a thread for.
+/// Work shorter than this is not worth waking a thread.
 constexpr auto worth_sharing = 3us;
 /// Gifts in succession that were not worth it: then the team is throttled.
 constexpr int n_unpaid_at_most = 8;
@@ -23,7 +23,7 @@ constexpr auto longest_watch = 2ms;
 /// CPU time that shows how long tasks are: more than most blocks of short ones take.
 constexpr std::chrono::nanoseconds enough_cpu = 40us;
 
-/// How often the calling thread had to leave its CPU to others.
+/// Number of times that the calling thread had to leave its CPU to others.
 long count_involuntary_switches() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);
@@ -34,7 +34,7 @@ long count_involuntary_switches() {
 
 // Parking
 
-/// What was given to us, or null when we were woken for another reason.
+/// The task given to this member, or null when woken for another reason.
 Task* Team::park(Member& me) {
   if (!lie_down(me)) {
     return nullptr;
@@ -50,7 +50,7 @@ Task* Team::park(Member& me) {
   return task;
 }
 
-/// False if there is something to do after all.
+/// False if there is work after all.
 bool Team::lie_down(Member& me) {
   const std::scoped_lock lock{mutex_};
   if (is_stopping_ || !injected_.empty()) {
@@ -64,7 +64,7 @@ bool Team::lie_down(Member& me) {
   return true;
 }
 
-/// False if another thread has woken us already: the bell rings, or will.
+/// False if another thread has woken it already: the bell rings, or will.
 bool Team::get_up(Member& me) {
   const std::scoped_lock lock{mutex_};
   if (!me.is_parked) {
@@ -74,10 +74,10 @@ bool Team::get_up(Member& me) {
   return true;
 }
 
-/// Until we are not parked any more. One of the parked has to watch a team that is throttled.
+/// Sleeps until no longer parked. In a throttled team one of the parked members watches.
 void Team::wait_for_bell(Member& me) {
   bool is_watcher = false;
-  while (goes_on_waiting(me, is_watcher)) {
+  while (keeps_waiting(me, is_watcher)) {
     if (!is_watcher) {
       me.bell.wait();
       continue;
@@ -94,7 +94,7 @@ void Team::wait_for_bell(Member& me) {
   }
 }
 
-bool Team::goes_on_waiting(Member& me, bool& is_watcher) {
+bool Team::keeps_waiting(Member& me, bool& is_watcher) {
   const std::scoped_lock lock{mutex_};
   const bool was_watcher = is_watcher;
   is_watcher = me.is_parked && is_throttled_ && (was_watcher || !has_watcher_);
@@ -102,7 +102,7 @@ bool Team::goes_on_waiting(Member& me, bool& is_watcher) {
     has_watcher_ = is_watcher;
   }
   if (was_watcher && !is_watcher && is_throttled_ && !parked_.empty()) {
-    parked_.back()->bell.ring();  // Takes over.
+    parked_.back()->bell.ring();  // It takes over as watcher.
   }
   return me.is_parked;
 }
@@ -133,16 +133,16 @@ void Team::update_signals() {
 
 // Whether sharing pays
 
-/// We begin what we got from `me.giver`.
+/// Begins work from `me.giver`.
 void Team::begin_gift(Member& me) {
   me.given_at = Clock::now();
   me.n_executed_at_gift = me.ready.n_executed_.load(std::memory_order_relaxed);
   me.n_switches_at_gift = count_involuntary_switches();
 }
 
-/// When the giver ran out of work, or we: now.
+/// Time at which the giver ran out of work, or this member: now.
 Team::Clock::time_point Team::end_of_gift(const Member& me, Clock::time_point now) {
-  if (me.giver == nullptr) {  // From outside.
+  if (me.giver == nullptr) {  // Given from outside.
     return now;
   }
   const Clock::time_point ended{
@@ -150,8 +150,8 @@ Team::Clock::time_point Team::end_of_gift(const Member& me, Clock::time_point no
   return ended > me.made_at ? std::min(ended, now) : now;
 }
 
-/// Out of work: was it worth what we got from others? Short tasks only as long as who gave them had
-/// work itself: else it could have done them, too, and did not have to wait for us.
+/// Out of work: whether the work from others was worth it. Short tasks only count while the giver
+/// had work itself: else it could have done them, too, and did not have to wait.
 void Team::settle(Member& me) {
   const auto now = Clock::now();
   if (me.has_given.exchange(false, std::memory_order_relaxed)) {
@@ -166,7 +166,7 @@ void Team::settle(Member& me) {
       me.ready.n_executed_.load(std::memory_order_relaxed) - me.n_executed_at_gift;
   const bool has_long_tasks = now - start >= (n_executed + 1) * worth_sharing;
   if (together >= worth_sharing || has_long_tasks) {
-    if (me.n_switches_at_gift == count_involuntary_switches()) {  // Else we hardly ran, perhaps.
+    if (me.n_switches_at_gift == count_involuntary_switches()) {  // Else it may hardly have run.
       n_unpaid_ = 0;
       watch_interval_ = shortest_watch;
     }
@@ -179,7 +179,7 @@ void Team::settle(Member& me) {
   }
 }
 
-/// Are the tasks of all active members still short?
+/// Whether the tasks of all active members are still short.
 void Team::watch(Clock::duration elapsed) {
   bool all_short = n_active_ > 0;
   for (const auto& member : members_) {
@@ -192,7 +192,7 @@ void Team::watch(Clock::duration elapsed) {
 }
 
 bool Team::has_long_tasks(Member& member, Clock::duration elapsed) {
-  if (member.thread == 0) {  // Has not begun.
+  if (member.thread == 0) {  // Not begun.
     return false;
   }
   const auto n_executed = member.ready.n_executed_.load(std::memory_order_relaxed);
@@ -244,7 +244,7 @@ void Team::submit(Task& task) {
 // Waiting in the middle of a task
 
 void ReadyTasks::Wakeup::execute(ReadyTasks& /*ready*/) noexcept {
-  auto& waiting = waiting_;  // We may be gone as soon as we are done.
+  auto& waiting = waiting_;  // `this` may be gone as soon as the wait is over.
   is_done_.store(true, std::memory_order_release);
   waiting.team_.members_[waiting.number_]->bell.ring();
 }
@@ -271,7 +271,7 @@ void Team::work_until(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit) 
 }
 
 void Team::wait_blocked(Member& me, ReadyTasks::Wakeup& wakeup, Task::Rank limit) {
-  if (me.ready.deque_.size() != 0) {  // Tasks that are not for us now, however short.
+  if (me.ready.deque_.size() != 0) {  // Tasks of too high a rank, however short.
     {
       const std::scoped_lock lock{mutex_};
       end_throttling();

@@ -23,9 +23,9 @@ namespace {
 
 #ifdef FORKRUN_HAS_TBB
 
-/// Lets oneTBB have as many workers as the teams of the process hold together. Of several limits
-/// oneTBB takes the lowest: with one for each team, a team of one would leave all others without
-/// workers.
+/// Allows oneTBB as many workers as the teams of the process have together. Of several limits
+/// oneTBB takes the lowest: with one limit for each team, a team of one would leave all others
+/// without workers.
 class HeldWorkers {
  public:
   explicit HeldWorkers(std::size_t n) : n_{n} { change_by(n_); }
@@ -34,7 +34,7 @@ class HeldWorkers {
   ~HeldWorkers() { change_by(0 - n_); }
 
  private:
-  static void change_by(std::size_t n) {  // Wraps around for less.
+  static void change_by(std::size_t n) {  // Wraps around for a decrease.
     static std::mutex mutex;
     static std::size_t n_held = 0;
     static std::optional<tbb::global_control> limit;
@@ -49,8 +49,8 @@ class HeldWorkers {
   std::size_t n_;
 };
 
-/// Workers of a oneTBB arena. They stay with their team as long as it lives: a worker that goes
-/// back to oneTBB for every pause of some microseconds spends a millisecond on looking for work.
+/// Workers of a oneTBB arena. They stay with their team for its lifetime: a worker that returns to
+/// oneTBB at every pause of some microseconds spends a millisecond looking for work.
 class Threads final : public ThreadSource {
  public:
   explicit Threads(std::size_t n_threads)
@@ -66,7 +66,7 @@ class Threads final : public ThreadSource {
           group_.run(body);
         }
       });
-    } catch (const std::runtime_error&) {  // How oneTBB says that pthread_create has failed.
+    } catch (const std::runtime_error&) {  // oneTBB's error when pthread_create fails.
       throw std::system_error{EAGAIN, std::generic_category()};
     }
   }

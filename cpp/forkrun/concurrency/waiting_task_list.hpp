@@ -13,16 +13,16 @@ namespace forkrun {
 /// A task that waits for a number of arrivals.
 class WaitingTask : public Task {
  public:
-  /// Before anyone may arrive.
+  /// Call before anyone may arrive.
   void expect(std::uint32_t n_arrivals) {
     // Relaxed: the thread that arrives got this task through an operation that orders this store.
     n_missing_.store(n_arrivals, std::memory_order_relaxed);
   }
 
-  /// True for the last of the expected arrivals, which then owns the task: it sees everything that
-  /// the others did before they arrived.
+  /// True for the last of the expected arrivals, which then owns the task: it sees all writes that
+  /// precede the other arrivals.
   [[nodiscard]] bool arrive() {
-    // When one is missing it is ours, and no other thread changes the count any more.
+    // When only one is missing it is this one, and no other thread changes the count.
     if (n_missing_.load(std::memory_order_acquire) == 1) {
       return true;
     }
@@ -33,18 +33,18 @@ class WaitingTask : public Task {
   std::atomic<std::uint32_t> n_missing_{};
 };
 
-/// The place of a task in a list; a task may wait in several.
+/// Place of a task in a list; a task may wait in several lists.
 struct WaitingTaskLink {
   WaitingTask* task{};
   WaitingTaskLink* next{};
 };
 
-/// Tasks that wait for one thing to be done. Lock-free; each waiting task brings its own link, so
-/// nothing is allocated.
+/// Tasks waiting for one result. Lock-free; each waiting task brings its own link, so nothing is
+/// allocated.
 ///
 ///     idle ── first add ──▶ asked for ── close ──▶ done ── reset ──▶ idle
 ///
-/// The first to add gets the answer `first`, and has to ensure that the thing is done. One that
+/// The first to add gets the answer `first`, and must ensure that the result is made. A task that
 /// adds after the end gets `done`: there is nothing to wait for.
 class WaitingTaskList {
  public:
@@ -59,15 +59,15 @@ class WaitingTaskList {
         return Added::done;
       }
       link.next = head;
-      // Release: `close` on another thread reads the link. Acquire, when it fails: we may then see
-      // the end, and with it what was done.
+      // Release: `close` on another thread reads the link. Acquire, when it fails: the end may then
+      // be visible, and everything before it.
     } while (!head_.compare_exchange_weak(head, &link, std::memory_order_acq_rel,
                                           std::memory_order_acquire));
     return head == nullptr ? Added::first : Added::waiting;
   }
 
-  /// The thing is done, or it failed: every waiting task has one arrival more. Links and tasks may
-  /// be gone or in new use as soon as their task has been made ready.
+  /// The result is made, or failed: every waiting task has one arrival more. Links and tasks may be
+  /// gone or in new use as soon as their task is ready.
   void close(ReadyTasks& ready, std::exception_ptr failure = nullptr) {
     if (failure) {
       failure_ = std::move(failure);
@@ -89,7 +89,7 @@ class WaitingTaskList {
   }
   void set_asked_for() { head_.store(&asked_for_, std::memory_order_relaxed); }
   [[nodiscard]] bool is_done() const { return head_.load(std::memory_order_acquire) == &closed_; }
-  /// After the end: why it failed, or null.
+  /// After the end: the failure, or null.
   [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
 
   /// Back to idle. Nobody else may use the list meanwhile.
@@ -102,7 +102,7 @@ class WaitingTaskList {
 
  private:
   inline static Link closed_{};
-  inline static Link asked_for_{};  ///< the end of a list, if the first does not wait in it
+  inline static Link asked_for_{};  ///< end of a list whose first task does not wait in it
   std::atomic<Link*> head_{};
   std::exception_ptr failure_;
 };

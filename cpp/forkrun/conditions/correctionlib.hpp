@@ -17,7 +17,7 @@
 
 namespace forkrun {
 
-/// All corrections of a condition of type "correctionlib". They are read once, before the fork.
+/// Corrections of a condition of type "correctionlib". They are read once, before the fork.
 inline ConditionInput<correction::CorrectionSet> correction_set(Construction& construction,
                                                                 const std::string& label) {
   return construction.condition<correction::CorrectionSet>(
@@ -27,7 +27,7 @@ inline ConditionInput<correction::CorrectionSet> correction_set(Construction& co
       });
 }
 
-/// One of them: `block.condition(handle).evaluate({pt, eta})`.
+/// One correction: `block.condition(handle).evaluate({pt, eta})`.
 inline ConditionInput<correction::Correction> correction_of(Construction& construction,
                                                             const std::string& label,
                                                             const std::string& name) {

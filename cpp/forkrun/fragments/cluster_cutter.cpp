@@ -12,9 +12,9 @@ namespace {
 
 /// Whole clusters of fewer than `wanted_bytes` over this are joined with others.
 constexpr double smallest_whole = 32;
-/// Events that are larger than the mean make a cluster at most so much larger.
+/// Limit to the growth of a cluster by events that are larger than the mean.
 constexpr double largest = 2;
-/// How large the cluster is becomes known after so many events, or this part of a cluster.
+/// The size of a cluster is measured after so many events, or this part of a cluster.
 constexpr std::int64_t largest_step = 1024;
 constexpr double step_of_cluster = 0.125;
 

@@ -8,10 +8,10 @@
 
 namespace forkrun {
 
-/// Makes a column with the number of the dataset that events belong to.
+/// Makes a column with the number of each event's dataset.
 class DatasetColumn final : public Producer {
  public:
-  /// `of_file`: number of the dataset of each file of the input.
+  /// `of_file`: dataset number of each file of the input.
   DatasetColumn(Construction& construction, const std::string& name,
                 std::vector<std::int32_t> of_file);
   void produce(const EventBlock& block) override;

@@ -6,7 +6,7 @@
 
 namespace forkrun {
 
-/// Adds entries at the end: to the last range, if they follow it.
+/// Appends entries: to the last range, if they follow it.
 inline void append(std::vector<EntryRange>& ranges, const EntryRange& more) {
   auto* before = ranges.empty() ? nullptr : &ranges.back();
   if (before != nullptr && before->file == more.file && before->last == more.first) {

@@ -18,10 +18,9 @@
 #include <forkrun/process/file_checksum.hpp>
 
 // A file begins with the magic and its columns: their number, then name and type of each. Pieces
-// follow: the number of entry ranges, the ranges, and per column the number of values, the
-// counts of each level of lists, and the values. A piece without ranges is the end. Numbers are of
-// 64 bits; texts, and bytes that are packed, come after their sizes; the machine's own order of
-// bytes.
+// follow: the number of entry ranges, the ranges, and per column the number of values, the counts
+// of each level of lists, and the values. A piece without ranges is the end. Numbers have 64 bits;
+// texts, and packed bytes, follow their sizes; byte order is the machine's own.
 static_assert(std::endian::native == std::endian::little);
 
 namespace forkrun {
@@ -30,7 +29,7 @@ namespace {
 
 constexpr std::string_view magic = "frkfrag1";
 constexpr std::size_t piece_bytes = 8U << 20U;
-/// Bytes that a number of a damaged file may ask memory for.
+/// Limit to the memory that a number in a damaged file may request.
 constexpr std::uint64_t most_bytes = 1ULL << 36U;
 /// Temporary files are read once: compressed a little, quickly.
 Compression packing() { return Compression::parse("zstd:1"); }
@@ -47,7 +46,7 @@ std::int64_t FragmentPiece::n_events() const { return n_events_of(entries); }
 FragmentWriter::FragmentWriter(const std::string& path,
                                const std::vector<ColumnDescription>& columns)
     : path_{path} {
-  ::unlink(path.c_str());  // what a process that was killed has left
+  ::unlink(path.c_str());  // left by a killed process
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0644);
   if (descriptor_ < 0) {
     fail("cannot be opened");

@@ -16,8 +16,7 @@
 
 namespace forkrun {
 
-/// Selected entries, in the order in which they were processed, and the new columns of these
-/// events.
+/// Selected entries, in processing order, and the new columns of these events.
 struct FragmentPiece {
   std::vector<EntryRange> entries;
   std::vector<Column> columns;
@@ -25,8 +24,8 @@ struct FragmentPiece {
   [[nodiscard]] std::int64_t n_events() const;
 };
 
-/// Writes what a unit of work adds to an output: a fragment. It is a file of pieces, one after the
-/// other as their values fill `piece_bytes`, so that memory stays bounded.
+/// Writes a fragment: the share of a unit of work in an output. It is a file of pieces, written as
+/// their values fill `piece_bytes`, so that memory stays bounded.
 class FragmentWriter {
  public:
   /// \throws OutputError
@@ -39,11 +38,11 @@ class FragmentWriter {
   void add_entries(const EntryRange& entries);
   /// Adds the values of selected events of a column; runs count from the begin of the column.
   void add(std::size_t number, const Column& column, std::span<const EntryRun> runs);
-  /// All columns have the values of all entries that were added: a piece may be written.
+  /// All columns have the values of all added entries: a piece may be written.
   void end_of_step();
-  /// Writes what is left, and syncs; gives the size of the file. \throws OutputError
+  /// Writes the rest, and syncs; returns the size of the file. \throws OutputError
   std::int64_t close();
-  /// CRC-32C of all that was given to the disk.
+  /// CRC-32C of all bytes given to the disk.
   [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
   /// Closes and removes the file.
   void abandon() noexcept;
@@ -58,7 +57,7 @@ class FragmentWriter {
     std::array<std::vector<std::int32_t>, ColumnType::most_levels> counts;
   };
 
-  /// Adds the counts of lists [first, last), and makes these the range of what is in them.
+  /// Adds the counts of lists [first, last), and replaces the range by that of their items.
   static void add_counts(std::span<const std::int64_t> offsets, std::size_t& first,
                          std::size_t& last, std::vector<std::int32_t>& counts);
   void write_piece();
@@ -80,7 +79,7 @@ class FragmentWriter {
 /// Reads a fragment piece by piece.
 class FragmentReader {
  public:
-  /// \throws InputError if it is none.
+  /// \throws InputError if it is no fragment.
   explicit FragmentReader(const std::string& path);
 
   [[nodiscard]] const std::vector<ColumnDescription>& columns() const { return columns_; }

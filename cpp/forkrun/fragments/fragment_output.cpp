@@ -30,7 +30,7 @@ void PathDecisions::note(std::size_t path, const EventBlock& block, Mask selecte
   std::ranges::copy(selected, mine.column.fill_scalar<std::uint8_t>(block.n_events()).begin());
 }
 
-/// A path of which no event was left has noted nothing of this block.
+/// A path without events left has noted nothing for this block.
 const Column& PathDecisions::of(std::size_t path, const EventBlock& block) {
   auto& mine = noted(path, block);
   if (mine.first_range != block.ranges().front()) {
@@ -94,7 +94,7 @@ FragmentOutput::FragmentOutput(FragmentOutputConfig config) : config_{std::move(
 FragmentOutput::~FragmentOutput() { abandon(); }
 
 void FragmentOutput::find_shared_counters() {
-  std::map<std::string, std::uint32_t> made;  // by new columns
+  std::map<std::string, std::uint32_t> made;  // of new columns
   for (std::size_t i = 0; i < config_.products.size(); ++i) {
     const auto& column = config_.products[i];
     if (!column.type.is_counted()) {
@@ -113,7 +113,7 @@ void FragmentOutput::open(const UnitOfWork& /*unit*/, const std::string& path) {
   fragment_ = std::make_unique<FragmentWriter>(path, columns());
 }
 
-/// Of the products, then of the decisions.
+/// For products, then for decisions.
 std::vector<ColumnDescription> FragmentOutput::columns() const {
   auto columns = config_.products;
   if (config_.decisions) {
@@ -145,9 +145,9 @@ void FragmentOutput::write(const EventBlock& block, Mask selected, Parallel& /*p
   fragment_->end_of_step();
 }
 
-/// `runs`: of events of a block with these entries.
+/// `runs`: of events in a block with these entries.
 void FragmentOutput::add_entries(EntryRanges block, std::span<const EntryRun> runs) {
-  std::int64_t end = 0;  // of the range, in the block
+  std::int64_t end = 0;  // end of the range, in the block
   const auto* range = block.data() - 1;
   for (auto run : runs) {
     while (run.first < run.last) {
@@ -163,7 +163,7 @@ void FragmentOutput::add_entries(EntryRanges block, std::span<const EntryRun> ru
   }
 }
 
-/// In the events of these runs: what columns hold in others may not have been made.
+/// Only in the events of these runs: other values may not have been made.
 void FragmentOutput::check_counts(const EventBlock& block, std::span<const EntryRun> runs) const {
   Column column;
   std::vector<std::int64_t> counts;

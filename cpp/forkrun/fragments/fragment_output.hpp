@@ -14,18 +14,18 @@
 
 namespace forkrun {
 
-/// Name of the column that says which events a path has accepted.
+/// Name of the column of events that a path has accepted.
 [[nodiscard]] std::string decision_name(const std::string& path);
 
-/// Which events of the blocks in flight the paths have accepted. Analyzers at the ends of the paths
-/// note it, outputs write it: they are called when all paths of their block have ended.
+/// Events of the blocks in flight that the paths have accepted. Analyzers at the ends of the paths
+/// note them, outputs write them: outputs are called when all paths of their block have ended.
 class PathDecisions {
  public:
-  /// Gives the number of the path.
+  /// Returns the number of the path.
   std::size_t add(const std::string& path);
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
 
-  /// Of the block that a lane has now.
+  /// For the block that a lane has now.
   void note(std::size_t path, const EventBlock& block, Mask selected);
   /// (n_events,) boolean. Valid until the lane has another block.
   [[nodiscard]] const Column& of(std::size_t path, const EventBlock& block);
@@ -42,7 +42,7 @@ class PathDecisions {
   std::map<std::size_t, std::vector<Noted>> lanes_;  ///< by path
 };
 
-/// Stands at the end of a path.
+/// Analyzer at the end of a path.
 class PathDecision final : public Analyzer {
  public:
   PathDecision(Construction& construction, std::shared_ptr<PathDecisions> decisions,
@@ -56,14 +56,14 @@ class PathDecision final : public Analyzer {
 
 struct FragmentOutputConfig {
   std::string label;
-  std::vector<std::string> branches;  ///< of the input that the output keeps, with their counters
+  std::vector<std::string> branches;  ///< branches of the input to keep, with their counters
   std::vector<ColumnDescription> products;
   std::vector<std::uint32_t> product_numbers;  ///< of `products`, in the job
   std::shared_ptr<PathDecisions> decisions{};  ///< written as well, if not null
 };
 
-/// Notes which events of a unit of work are selected, and their new columns: kept branches of the
-/// input are not touched before the output is made.
+/// Notes the selected events of a unit of work, and their new columns: kept branches of the input
+/// are not touched before the merge.
 class FragmentOutput : public OutputModule {
  public:
   explicit FragmentOutput(FragmentOutputConfig config);
@@ -75,13 +75,13 @@ class FragmentOutput : public OutputModule {
   void abandon() noexcept override;
 
  private:
-  /// A new jagged column that shares the counter of another: their counts must agree.
+  /// A new jagged column with the counter of another: their counts must agree.
   struct SharedCounter {
     std::string column;
     std::uint32_t product{};
     std::string counter;
     std::uint32_t counted_product{};  ///< of the first column with this counter
-    bool is_of_input{};               ///< it counts values of the input, where files have it
+    bool is_of_input{};               ///< it counts values of the input, if the file has it
   };
 
   [[nodiscard]] std::vector<ColumnDescription> columns() const;

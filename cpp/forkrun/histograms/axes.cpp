@@ -13,7 +13,7 @@ AxisDescription described(AxisKind kind, const std::string& title, std::vector<d
   return {kind, title, std::move(numbers), {}, options.underflow, options.overflow, false, 0};
 }
 
-/// A circle has no end, so nothing is below or above it.
+/// A circle has no end, so there is neither underflow nor overflow.
 AxisOptions on_circle(AxisOptions options, bool has_overflow) {
   return options.circular ? AxisOptions{false, has_overflow, true} : options;
 }

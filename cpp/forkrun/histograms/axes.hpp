@@ -15,32 +15,32 @@
 
 namespace forkrun {
 
-/// Which bins an axis has beside its own.
+/// Flow bins of an axis.
 struct AxisOptions {
   bool underflow = true;
-  bool overflow = true;   ///< without it the upper edge is in the last bin, as in boost-histogram
-  bool circular = false;  ///< values go round; overflow is then for what is no number
+  bool overflow = true;   ///< if false the upper edge is in the last bin, as in boost-histogram
+  bool circular = false;  ///< values wrap around; overflow is then for NaN
 };
 
 enum class AxisKind : std::uint8_t { regular, variable, integer, category };
 
-/// An axis as files describe it.
+/// An axis as described in files.
 struct AxisDescription {
   AxisKind kind{};
   std::string title;
   /// (n_bins, low, high) of a regular axis, the edges of a variable one, (start, stop) of integers,
-  /// categories that are numbers.
+  /// numeric categories.
   std::vector<double> numbers{};
-  std::vector<std::string> texts{};  ///< categories that are texts
+  std::vector<std::string> texts{};  ///< text categories
   bool underflow{};
   bool overflow{};
   bool grows{};              ///< fills may add categories
-  std::size_t n_declared{};  ///< categories that were there when it was booked
+  std::size_t n_declared{};  ///< number of categories at booking
 
   [[nodiscard]] std::size_t n_bins() const;
-  /// Bins with those of under- and overflow.
+  /// Number of bins including flow bins.
   [[nodiscard]] std::size_t extent() const { return n_bins() + underflow + overflow; }
-  /// Why there cannot be such an axis; empty if there can.
+  /// Problem of the axis; empty if it is valid.
   [[nodiscard]] std::string problem() const;
 };
 
@@ -52,7 +52,7 @@ class RegularAxis {
   RegularAxis(std::uint32_t n_bins, double low, double high, std::string title = {},
               AxisOptions options = {});
 
-  /// -1 is underflow, n_bins overflow.
+  /// -1: underflow, n_bins: overflow.
   [[nodiscard]] std::int32_t index(double x) const {
     const double z = (x - low_) / width_;
     if (options_.circular) [[unlikely]] {
@@ -88,7 +88,7 @@ class RegularAxis {
   std::string title_;
 };
 
-/// Bins between `edges`, which increase.
+/// Bins between increasing `edges`.
 class VariableAxis {
  public:
   using Value = double;
@@ -148,8 +148,8 @@ class IntegerAxis {
 /// Whether fills may add categories to an axis.
 enum class Growth : bool { fixed, growing };
 
-/// A bin for each of some texts or numbers. What is none of them is in the overflow bin, or, on an
-/// axis that grows, becomes a category.
+/// A bin for each of some texts or numbers. Other values are in the overflow bin, or, on a growing
+/// axis, become categories.
 template <typename View, typename Key>
 class CategoryAxis {
  public:
@@ -157,7 +157,7 @@ class CategoryAxis {
   explicit CategoryAxis(std::vector<Key> categories, std::string title = {},
                         Growth growth = Growth::fixed);
 
-  /// n_bins: none of them
+  /// n_bins: no category
   [[nodiscard]] std::int32_t index(View category) const {
     const auto found = places_.find(category);
     return found == places_.end() ? static_cast<std::int32_t>(categories_.size()) : found->second;
@@ -183,7 +183,7 @@ extern template class CategoryAxis<std::int32_t, std::int32_t>;
 using TextAxis = CategoryAxis<std::string_view, std::string>;
 using NumberAxis = CategoryAxis<std::int32_t, std::int32_t>;
 
-/// Tells where a value is.
+/// Finds the bin of a value.
 template <typename T>
 concept HistogramAxis = requires(const T& axis, typename T::Value value) {
   { axis.index(value) } -> std::same_as<std::int32_t>;

@@ -7,7 +7,7 @@ namespace forkrun {
 
 namespace {
 
-/// Fills of a small table are in the nearest cache together with it: 10 % less time.
+/// Fills of a small table stay in the nearest cache together with it: 10 % less time.
 constexpr std::size_t most_small_cells = 1024;
 constexpr std::size_t most_of_small_table = 1024;
 
@@ -99,7 +99,7 @@ void CellFiller::add_shared(const CellFills& fills) {
                ends_);
 }
 
-/// Where stripes begin in what is sorted; after that, sorting makes ends of them.
+/// Begins of stripes in the sorted fills; sorting turns them into ends.
 void CellFiller::find_starts(std::span<const std::uint32_t> cells) {
   const auto stripes = shared_->stripes();
   ends_.assign(stripes.n, 0);

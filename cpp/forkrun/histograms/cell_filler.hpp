@@ -10,13 +10,13 @@
 
 namespace forkrun {
 
-/// The fills of one thread, which go many at a time into a table: its own, or one that is shared.
+/// Fills of one thread, added in batches to a table: its own, or a shared one.
 class CellFiller {
  public:
   static constexpr std::size_t most_at_a_time = most_moments;
 
   CellFiller(Moments moments, CellTable& own);
-  /// `n_at_a_time`: at most `most_at_a_time`; 1 keeps nothing back.
+  /// `n_at_a_time`: at most `most_at_a_time`; 1 fills at once.
   CellFiller(Moments moments, SharedTable& shared, std::size_t n_at_a_time);
 
   /// A fill of weight 1. \pre not a profile
@@ -37,17 +37,17 @@ class CellFiller {
     samples_[n_] = sample;
     add(cell, weight);
   }
-  /// Many fills at a time, of at most `n_at_a_time` entries whose places on the axes are known.
-  /// `samples`: of a profile, else null; both are changed.
+  /// A batch of fills, of at most `n_at_a_time` entries with known bins. `samples`: of a profile,
+  /// else null; both are changed.
   void count(std::span<const FillAxis> axes, std::size_t n_entries);
   void add(std::span<const FillAxis> axes, std::span<double> weights, double* samples);
-  /// How many fills are best brought at a time.
+  /// Best size of a batch.
   [[nodiscard]] std::size_t n_at_a_time() const { return limit_; }
   void flush() {
     flush_counted();
     flush_added();
   }
-  /// Forgets what was not flushed.
+  /// Drops fills that were not flushed.
   void clear() {
     n_counted_ = 0;
     n_ = 0;
@@ -66,13 +66,13 @@ class CellFiller {
   std::size_t limit_;
   std::size_t n_counted_{};
   std::size_t n_{};
-  // Memory is touched when it is filled, which it is not if bins are found of many at a time.
+  // Memory is touched at the first fill, never when bins are found in batches.
   std::unique_ptr<std::uint32_t[]> counted_;
   std::unique_ptr<std::uint32_t[]> cells_;
   std::unique_ptr<double[]> weights_;
   std::unique_ptr<double[]> samples_;  ///< of a profile, else null
-  // What goes into a shared table, stripe by stripe.
-  std::vector<std::uint32_t> ends_{};  ///< of stripes, in what is sorted
+  // Fills for a shared table, stripe by stripe.
+  std::vector<std::uint32_t> ends_{};  ///< of stripes, in the sorted fills
   std::vector<std::uint32_t> found_cells_{};
   std::vector<std::uint32_t> sorted_cells_{};
   std::vector<double> sorted_weights_{};

@@ -12,7 +12,7 @@ namespace {
 /// Smaller stripes would only cost locks.
 constexpr std::size_t fewest_cells = 64;
 constexpr std::size_t prefetch_distance_of_counts = 16;
-/// Room is made for so many at a time, of all threads.
+/// Number of additions, of all threads, for which room is made at a time.
 constexpr std::int64_t n_reserved = 1 << 24;
 
 SharedTable::Stripes stripes_of(std::size_t n_cells) {
@@ -85,7 +85,7 @@ const ExactSums& CellTable::total() {
 SharedTable::SharedTable(Moments moments, std::size_t n_cells)
     : moments_{moments}, sums_{n_sums_of(moments), n_cells}, stripes_{stripes_of(n_cells)} {}
 
-/// `call`: with the first of a stripe's fills and their number.
+/// `call`: gets the first of a stripe's fills and their number.
 template <typename Call>
 void SharedTable::for_each_stripe(std::span<const std::uint32_t> ends, const Call& call) {
   std::size_t first = 0;
@@ -153,7 +153,7 @@ void SharedTable::clear() {
   n_counts_left_ = 0;
 }
 
-/// Copies share its memory: who fills next makes room, and so takes memory of its own.
+/// Copies share its memory: the next to fill makes room, and so takes memory of its own.
 const ExactSums& SharedTable::total() {
   n_adds_left_ = 0;
   n_counts_left_ = 0;

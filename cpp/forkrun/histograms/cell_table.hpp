@@ -17,8 +17,8 @@
 
 namespace forkrun {
 
-/// The sums of a histogram's cells, exact; fills of weight 1 are only counted. Memory is taken when
-/// something is filled. Not thread-safe.
+/// Exact sums of a histogram's cells; fills of weight 1 are only counted. Memory is taken at the
+/// first fill. Not thread-safe.
 class CellTable {
  public:
   CellTable(Moments moments, std::size_t n_cells);
@@ -29,18 +29,18 @@ class CellTable {
   /// Fills of weight 1. \pre not a profile
   void count(std::span<const std::uint32_t> cells);
   void add(const CellFills& fills);
-  /// Adds entries that `find_fills` finds; those without weights and samples are counted.
+  /// Adds entries found by `find_fills`; entries without weights and samples are counted.
   void fill(std::span<const FillAxis> axes, FillColumn weights, FillColumn samples,
             std::size_t n_entries);
   [[nodiscard]] bool empty() const { return sums_.empty() && in_parts_.empty(); }
   /// See ExactSums::move_cells.
   void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
   void clear();
-  /// Takes what was filled into another one of as many cells.
+  /// Moves the fills into another table with as many cells.
   void take(CellTable& other);
-  /// What was filled.
+  /// Sums of all fills.
   [[nodiscard]] const ExactSums& total();
-  /// What a table takes once it is filled, also with weights that two words hold.
+  /// Memory of a filled table, including weights of two words.
   [[nodiscard]] static std::size_t n_bytes(Moments moments, std::size_t n_cells);
 
  private:
@@ -49,8 +49,8 @@ class CellTable {
   SumsInParts in_parts_;  ///< fills that are not in `sums_` yet
 };
 
-/// A table that threads share. Its cells are in stripes, each with a lock; threads hold one at a
-/// time. Room for values is made by one thread while no other adds.
+/// A table shared by threads. Its cells are in stripes, each with a lock; threads hold one at a
+/// time. One thread makes room for values while no other adds.
 class SharedTable {
  public:
   SharedTable(Moments moments, std::size_t n_cells);
@@ -67,7 +67,7 @@ class SharedTable {
   void add(const CellFills& fills, std::span<const std::uint32_t> ends);
   /// Not while others fill.
   void clear();
-  /// What was filled; not while others fill.
+  /// Sums of all fills; not while others fill.
   [[nodiscard]] const ExactSums& total();
 
   static constexpr std::size_t most_stripes = 32;
@@ -82,8 +82,8 @@ class SharedTable {
   Moments moments_;
   ExactSums sums_;
   Stripes stripes_;
-  std::shared_mutex room_{};  ///< shared: fills; exclusive: whatever moves words
-  /// How many may still be added, and counted, without making room.
+  std::shared_mutex room_{};  ///< shared: fills; exclusive: moves of words
+  /// Number of fills that may still be added, and counted, without making room.
   std::atomic<std::int64_t> n_adds_left_{0};
   std::atomic<std::int64_t> n_counts_left_{0};
   std::span<std::uint32_t> counts_{};

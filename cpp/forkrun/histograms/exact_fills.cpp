@@ -14,7 +14,7 @@ namespace forkrun {
 
 namespace {
 
-constexpr std::size_t most_near_cells = 1 << 16;  // whose counts are in a near cache
+constexpr std::size_t most_near_cells = 1 << 16;  // counts of so many cells stay in a near cache
 
 template <typename T>
 using Buffer = std::array<T, most_moments>;
@@ -28,9 +28,9 @@ using Doubles = double __attribute__((vector_size(32)));
 using Floats = float __attribute__((vector_size(16)));
 using Integers = std::int32_t __attribute__((vector_size(16)));
 
-/// The arithmetic of boost-histogram's regular axis, without branches, which no compiler makes
-/// vector instructions of by itself. Where the width is a power of two, a product with its inverse
-/// is the quotient to the last bit.
+/// Arithmetic of boost-histogram's regular axis, without branches; no compiler vectorises it by
+/// itself. Where the width is a power of two, a product with its inverse equals the quotient to the
+/// last bit.
 template <bool DIVIDES, typename T>
 [[gnu::always_inline]] inline void find_bins_with(const FillAxis& axis, const T* x, std::size_t n,
                                                   std::int32_t offset, std::int32_t* bins) {
@@ -59,8 +59,8 @@ template <bool DIVIDES, typename T>
   }
 }
 
-/// The arithmetic of boost-histogram's variable axis: a binary search without branches, so that
-/// those of several entries are under way at a time. NaN: overflow.
+/// Arithmetic of boost-histogram's variable axis: a binary search without branches, so that
+/// searches of several entries overlap. NaN: overflow.
 template <typename T>
 [[gnu::always_inline]] inline void find_bins_between(const FillAxis& axis, const T* x,
                                                      std::size_t n, std::int32_t offset,
@@ -122,7 +122,7 @@ std::size_t count_nan_among(const float* x, std::size_t n) {
   return n_nan;
 }
 
-/// Makes cells of the bins of the first axis; \returns the greatest.
+/// Turns the bins of the first axis into cells; \returns the greatest.
 FORKRUN_VECTORISED
 std::uint32_t place_bins(const std::int32_t* bins, std::size_t n, std::uint32_t offset,
                          std::uint32_t* cells) {
@@ -147,13 +147,13 @@ std::uint32_t add_bins(const std::int32_t* bins, std::size_t n, std::uint32_t of
   return greatest;
 }
 
-/// Entries of a stretch: their cells, weights and samples.
+/// Entries of a range: their cells, weights and samples.
 class Stretch {
  public:
   Stretch(std::size_t first, std::size_t n) : first_{first}, n_{n} {}
 
   void find_cells(std::span<const FillAxis> axes) {
-    std::uint32_t stride = 0;  // of the first axis: nothing is there yet
+    std::uint32_t stride = 0;  // 0 for the first axis
     if (is_plain(axes.front())) {
       stride = find_cells_of(axes.front());
       axes = axes.subspan(1);
@@ -171,7 +171,7 @@ class Stretch {
     }
   }
 
-  /// Appends what is inside of all axes; \returns how many that is. `columns`: each as long as all
+  /// Appends entries inside all axes; \returns their number. `columns`: each as long as all
   /// entries, or null
   std::size_t copy_inside(std::uint32_t* cells, std::span<double* const> columns,
                           std::size_t n_before) const {
@@ -222,7 +222,7 @@ class Stretch {
     return axis.bins == nullptr && !axis.is_one && axis.has_underflow && axis.has_overflow;
   }
 
-  /// Bins of the axis, flow included.
+  /// Number of bins of the axis, flow included.
   std::uint32_t find_cells_of(const FillAxis& axis) {
     auto* const cells = reinterpret_cast<std::int32_t*>(cells_.data());
     axis.coordinates != nullptr ? find_bins(axis, axis.coordinates + first_, n_, 1, cells)
@@ -230,7 +230,7 @@ class Stretch {
     return axis.n_bins + 2;
   }
 
-  /// Bins of the axis, flow included.
+  /// Number of bins of the axis, flow included.
   std::uint32_t add_axis(const FillAxis& axis, std::uint32_t stride) {
     const std::uint32_t extent =
         axis.n_bins + (axis.has_underflow ? 1U : 0U) + (axis.has_overflow ? 1U : 0U);
@@ -330,7 +330,7 @@ void find_fills(std::span<const FillAxis> axes, FillColumn weights,
                 std::optional<FillColumn> samples, std::size_t n_entries,
                 const std::function<void(const CellFills&)>& add) {
   const std::size_t n_stretches = (n_entries + most_moments - 1) / most_moments;
-  for (std::size_t k = 0; k < n_stretches; ++k) {  // equal ones, as each costs once for its cells
+  for (std::size_t k = 0; k < n_stretches; ++k) {  // of equal sizes: each has a fixed cost
     const std::size_t first = n_entries * k / n_stretches;
     Stretch stretch{first, n_entries * (k + 1) / n_stretches - first};
     stretch.find_cells(axes);

@@ -22,7 +22,7 @@ UnsignedWide wide(const Word* words) {
   return static_cast<UnsignedWide>(words[1]) << word_bits | words[0];
 }
 
-/// Adds a number times 2^shift. \pre no bit that is set is shifted out
+/// Adds a number times 2^shift. \pre no set bit is shifted out
 void add_two_words(Word* to, const Word* number, int shift) {
   const UnsignedWide value = wide(number);
   const UnsignedWide added =
@@ -184,13 +184,13 @@ void ExactSums::merge_cells(const ExactSums& other, std::size_t first) {
   }
 }
 
-/// The same for tables of two words, all of whose cells are there.
+/// The same for dense tables of two words.
 void ExactSums::merge_pairs(const ExactSums& other, std::size_t first) {
   const Word* const from = other.words_.values().data();
   Word* const to = words_.unshared().data() + first * stride();
   for (std::size_t s = 0; s < n_sums_; ++s) {
     const int shift = other.windows_[s].base - windows_[s].base;
-    const bool has_any = std::abs(shift) < 2 * word_bits;  // else what is there would not fit
+    const bool has_any = std::abs(shift) < 2 * word_bits;  // else the content would not fit
     for (std::size_t k = 2 * s; has_any && k < other.words_.size(); k += stride()) {
       add_two_words(to + k, from + k, shift);
     }

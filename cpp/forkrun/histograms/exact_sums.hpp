@@ -13,18 +13,18 @@
 namespace forkrun {
 
 /// Sums of doubles without rounding: `n_sums` for each of `n_cells`. A sum is an integer in two's
-/// complement times a power of two, wide enough for all that was added to any cell; it is rounded
-/// once, when it is read. So it depends on what was added, and not on order or grouping.
+/// complement times a power of two, wide enough for all values added to any cell; it is rounded
+/// once, when it is read. So it depends on the values only, not on order or grouping.
 ///
-/// The sums of a cell lie next to each other, each in `n_words` words of 64 bits, the lowest first.
-/// The window of bits that these words are is per sum. It moves and widens, for all cells, when a
-/// value does not fit or so many were added that carries could leave it. Memory is taken when
-/// something is added for the first time; copies share it until one of them changes. What is not
-/// finite is kept apart, and so is what was only counted.
+/// The sums of a cell are adjacent, each in `n_words` words of 64 bits, the lowest first. Each sum
+/// has a window of bits, represented by its words. It moves and widens, for all cells, when a value
+/// does not fit or after so many additions that carries could leave it. Memory is taken at the
+/// first addition; copies share it until one of them changes. Non-finite values are kept apart, and
+/// so are mere counts.
 class ExactSums {
  public:
   static constexpr std::size_t most_sums = 8;
-  /// Bits in which values lie: all are multiples of 2^low, with magnitudes below 2^high.
+  /// Range of bits of values: all are multiples of 2^low, with magnitudes below 2^high.
   struct Range {
     int low{};
     int high{};
@@ -41,45 +41,45 @@ class ExactSums {
   [[nodiscard]] std::size_t n_sums() const { return n_sums_; }
   [[nodiscard]] std::size_t n_cells() const { return n_cells_; }
   [[nodiscard]] std::size_t n_words() const { return n_words_; }
-  /// Values that were not finite.
+  /// Number of non-finite values.
   [[nodiscard]] std::uint64_t n_not_finite() const { return n_not_finite_; }
-  /// Nothing was added.
+  /// Whether nothing was added.
   [[nodiscard]] bool empty() const { return n_adds_ == 0 && n_not_finite_ == 0 && n_counted_ == 0; }
 
   /// `values`: one per sum. \pre cell < n_cells
   void add(std::size_t cell, std::span<const double> values);
   /// `columns`: one per sum, each with a value per element of `cells`. \pre all cells < n_cells
   void add(std::span<const std::uint32_t> cells, std::span<const double* const> columns);
-  /// One number for each cell, to which the caller may add 1 up to `n_more` times: each adds 1 to
-  /// all sums of the cell. Valid until anything else is done. \pre n_more <= most_counted
+  /// A counter for each cell, to which the caller may add 1 up to `n_more` times: each adds 1 to
+  /// all sums of the cell. Valid until the next call. \pre n_more <= most_counted
   [[nodiscard]] std::span<std::uint32_t> counts(std::uint64_t n_more);
   static constexpr std::uint64_t most_counted = std::uint64_t{1} << 31;
 
-  // For threads that add at the same time: one makes room while no other adds, and then each adds
-  // to other cells than the others.
-  /// Of columns of `n` values; nothing if some are not finite.
+  // For threads that add at the same time: one makes room while no other adds, then each adds to
+  // its own cells.
+  /// Ranges of columns of `n` values; nothing if some are not finite.
   [[nodiscard]] static std::optional<Ranges> ranges_of(std::span<const double* const> columns,
                                                        std::size_t n);
-  /// Whether there is room for values in these ranges, apart from their number.
+  /// Whether there is room for values in these ranges, regardless of their number.
   [[nodiscard]] bool has_room(const Ranges& ranges) const;
-  /// After this, `n_adds` values in the ranges can be added without a check.
+  /// Makes room: afterwards `n_adds` values in the ranges can be added without a check.
   void make_room(const Ranges& ranges, std::uint64_t n_adds);
-  /// `n_next`: cells that follow `cells` in memory, to be filled next. \pre there is room
+  /// `n_next`: number of cells after `cells` in memory, to be filled next. \pre there is room
   void add_in_room(std::span<const std::uint32_t> cells, std::span<const double* const> columns,
                    std::size_t n_next = 0);
 
-  /// Also values that are sums of up to 4096 of those that there is room for.
+  /// Also takes sums of up to 4096 values for which there is room.
   void add_sums_in_room(std::span<const std::uint32_t> cells,
                         std::span<const double* const> columns);
 
-  /// Of numbers of two words; those of a cell lie next to each other. `bases`: exponents of the
-  /// lowest bits; `ranges`: of the `n_adds` values whose sums they are.
+  /// Adds numbers of two words; those of a cell are adjacent. `bases`: exponents of the lowest
+  /// bits; `ranges`: of the `n_adds` values summed in them.
   [[nodiscard]] static ExactSums of_pairs(TableMemory<std::uint64_t> words,
                                           std::span<const int> bases, const Ranges& ranges,
                                           std::uint64_t n_adds);
 
-  /// Adds those of other cells, to the cells from `first` on. \pre as many sums; other.n_cells() +
-  /// first <= n_cells()
+  /// Adds the sums of other cells, to the cells from `first` on. \pre as many sums; other.n_cells()
+  /// + first <= n_cells()
   void merge(const ExactSums& other, std::size_t first = 0);
   void clear();
   void clear_cell(std::size_t cell);
@@ -87,20 +87,20 @@ class ExactSums {
   /// the new table.
   void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
 
-  /// (n_sums, n_cells), to nearest, ties to even, as Python's math.fsum; infinite where that would
-  /// be too large. Sums that have had an infinite value are infinite, of both signs or NaN: NaN.
+  /// (n_sums, n_cells), to nearest, ties to even, like Python's math.fsum; infinite on overflow.
+  /// Sums with an infinite value are infinite; with infinities of both signs, or NaN: NaN.
   [[nodiscard]] std::vector<double> rounded() const;
 
-  /// For a file: the cells with content, as words of 64 bits, in as many as these need.
+  /// For a file: the cells with content, in as few words of 64 bits as they need.
   [[nodiscard]] std::vector<std::uint64_t> packed() const;
-  /// Inverse of `packed`. \throws Error if it is no result of it
+  /// Inverse of `packed`. \throws Error for other words
   [[nodiscard]] static ExactSums unpacked(std::span<const std::uint64_t> packed, std::size_t n_sums,
                                           std::size_t n_cells);
 
  private:
   struct Window {
     int base{};    ///< exponent of the lowest bit of the lowest word
-    Range seen{};  ///< of all values added
+    Range seen{};  ///< range of all values added
   };
   using Words = TableMemory<std::uint64_t>;
   enum NotFinite : std::uint8_t { plus_infinite = 1, minus_infinite = 2, not_a_number = 4 };
@@ -116,17 +116,17 @@ class ExactSums {
   [[nodiscard]] std::vector<std::size_t> places_with_content() const;
   static std::uint8_t kind_of(double not_finite);
   static double value_of(std::uint8_t kinds);
-  /// Range of finite values; \returns false if some are not
+  /// Range of finite values; \returns false if some are not finite
   static bool find_range(std::span<const double> values, Range& range);
   [[nodiscard]] bool fits(const Ranges& ranges, int n_spare_bits) const;
   void widen(const Ranges& ranges, int n_spare_bits);
   void make_dense();
-  /// For 2 words in a dense table. \returns false, and nothing is added, if something does not fit
+  /// For 2 words in a dense table. \returns false, without adding, if a value does not fit
   [[nodiscard]] bool add_if_fits(std::size_t cell, std::span<const double> values);
   [[nodiscard]] bool can_split_all() const;
   [[nodiscard]] std::size_t add_pairs(std::span<const std::uint32_t> cells,
                                       std::span<const double* const> columns, std::size_t n_next);
-  /// Whether words are asked for before they are needed, as they are in no near cache.
+  /// Whether to prefetch words, as they are in no near cache.
   [[nodiscard]] bool prefetches() const {
     return words_.size() * sizeof(std::uint64_t) > 256 * 1024;
   }
@@ -142,7 +142,7 @@ class ExactSums {
   void merge_pairs(const ExactSums& other, std::size_t first);
   void merge_not_finite(const ExactSums& other, std::size_t first);
   [[nodiscard]] double rounded(std::size_t place, std::size_t sum) const;
-  /// Bits that the content of a sum takes.
+  /// Bits used by the content of a sum.
   [[nodiscard]] Range content(std::size_t sum) const;
   void pack_numbers(std::span<const std::size_t> places, std::span<const int> bases,
                     std::span<std::uint64_t> result) const;
@@ -151,15 +151,14 @@ class ExactSums {
   std::size_t n_cells_;
   std::size_t n_words_{2};
   bool is_dense_{false};
-  std::vector<std::uint32_t>
-      cells_{};  ///< unless it is dense: the cells that have words, ascending
+  std::vector<std::uint32_t> cells_{};  ///< unless dense: the cells that have words, ascending
   Words words_{};
   std::vector<Window> windows_;
   std::uint64_t n_adds_{};
   std::uint64_t n_not_finite_{};
   TableMemory<std::uint32_t> counts_{};
   std::uint64_t n_counted_{};  ///< at least as many as any of the counts
-  /// Which values that are not finite a sum (cell * n_sums + sum) has had.
+  /// Kinds of non-finite values in a sum, by cell * n_sums + sum.
   std::map<std::uint64_t, std::uint8_t> not_finite_{};
 };
 

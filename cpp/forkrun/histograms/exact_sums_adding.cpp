@@ -23,17 +23,17 @@ using namespace fixed_point;
 
 namespace {
 
-/// Two values for each cell that is filled. The arrays are as long as `cells`.
+/// Two values for each filled cell. The arrays are as long as `cells`.
 struct PairColumns {
   std::span<const std::uint32_t> cells;
   const double* one;
   const double* other;
 };
 
-/// Whether words are asked for some values before they are needed.
+/// Whether to prefetch words for some values.
 struct Prefetching {
   bool is_wanted;
-  std::size_t n_next;  ///< cells behind the last one that are soon needed as well
+  std::size_t n_next;  ///< cells after the last one that are needed soon
 };
 
 #ifdef FORKRUN_HAS_AVX2_KERNELS
@@ -42,7 +42,7 @@ struct Prefetching {
 
 constexpr long long signed_bias{bias};
 
-/// By which values are multiplied to have their highest piece before the point.
+/// Factor that brings the highest piece of a value before the point.
 double scale_of(int base) { return std::ldexp(1, -base - piece_bits); }
 
 struct LowAndHigh {
@@ -71,7 +71,7 @@ FORKRUN_AVX2 LowAndHigh words_of(const double* values, double scale) {
                            _mm256_set1_epi64x(signed_bias >> (word_bits - piece_bits)))};
 }
 
-/// Adds two numbers of two words. Words compare without a sign: the highest bit is flipped.
+/// Adds two numbers of two words. Words compare as unsigned: the highest bit is flipped.
 FORKRUN_AVX2 void add_two_numbers(Word* words, __m256i added) {
   const __m256i sign = _mm256_set1_epi64x(static_cast<long long>(Word{1} << 63));
   auto* const place = reinterpret_cast<__m256i*>(words);
@@ -120,8 +120,8 @@ std::size_t add_two_sums(const PairColumns& columns, std::array<int, 2> bases, W
 #else
 
 /// Adds to numbers of two words: those of cell c are at words[c * stride], first `one`'s. `bases`:
-/// exponents of their lowest bits. \returns how many values of each column were added: a multiple
-/// of 4, or 0 if the processor cannot. \pre as of `split_values<2>`
+/// exponents of their lowest bits. \returns the number of values added from each column: a multiple
+/// of 4, or 0 if the processor lacks the instructions. \pre as for `split_values<2>`
 std::size_t add_two_sums(const PairColumns& /*columns*/, std::array<int, 2> /*bases*/,
                          Word* /*words*/, std::size_t /*stride*/, Prefetching /*prefetching*/) {
   return 0;
@@ -129,14 +129,14 @@ std::size_t add_two_sums(const PairColumns& /*columns*/, std::array<int, 2> /*ba
 
 #endif
 
-constexpr std::size_t fewest_split = 4;  // of fewer values each is added by itself
+constexpr std::size_t fewest_split = 4;  // fewer values are added one by one
 
 struct UpperHalves {
   std::int32_t least;
   std::int32_t greatest;
 };
 
-/// Of the magnitudes, without a branch: so it becomes vector instructions.
+/// Range of the magnitudes, without a branch: so it becomes vector instructions.
 FORKRUN_VECTORISED
 UpperHalves upper_halves(std::span<const double> values) {
   std::int32_t greatest = 0;
@@ -275,7 +275,7 @@ void ExactSums::add_sums_in_room(std::span<const std::uint32_t> cells,
   can_split_sums ? add_in_room(cells, columns) : add_wide(cells, columns.data());
 }
 
-/// \returns how many were added
+/// \returns the number added
 std::size_t ExactSums::add_pairs(std::span<const std::uint32_t> cells,
                                  std::span<const double* const> columns, std::size_t n_next) {
   if (n_sums_ % 2 != 0) {
@@ -330,7 +330,7 @@ std::uint8_t ExactSums::kind_of(double value) {
   return value > 0 ? plus_infinite : minus_infinite;
 }
 
-/// Adds one entry after the other, some of whose values are not finite.
+/// Adds entry by entry, as some values are not finite.
 void ExactSums::add_each(std::span<const std::uint32_t> cells,
                          std::span<const double* const> columns) {
   std::array<double, most_sums> finite{};

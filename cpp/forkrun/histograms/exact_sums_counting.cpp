@@ -19,7 +19,7 @@ std::span<std::uint32_t> ExactSums::counts(std::uint64_t n_more) {
   return counts_.writable();
 }
 
-/// Has the sums contain what was counted.
+/// Adds the counts to the sums.
 void ExactSums::add_counts() {
   if (n_counted_ == 0) {
     return;

@@ -20,7 +20,7 @@ namespace {
 constexpr int least_low = -1074;
 constexpr int greatest_high = 1024 + 2 * word_bits;
 
-/// Takes words off the front of what `packed` gave, which may be anything.
+/// Takes words off the front of packed sums, which may be invalid.
 class Reader {
  public:
   explicit Reader(std::span<const Word> words) : rest_{words} {}
@@ -46,9 +46,8 @@ class Reader {
   std::span<const Word> rest_;
 };
 
-// What `packed` gives, in words: a header; base exponent of each sum; the cells, unless all are
-// there; their sums, each with n_words; and of each sum that is not finite its number and what it
-// has had.
+// Packed words: a header; base exponent of each sum; the cells, unless dense; their sums, each with
+// n_words; and for each non-finite sum its number and its kinds of values.
 struct Header {
   std::uint64_t n_words;
   std::uint64_t n_stored;  ///< cells that follow

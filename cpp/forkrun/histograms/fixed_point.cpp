@@ -39,7 +39,7 @@ double times_power(double value, int exponent) {
   return std::ldexp(value, exponent);
 }
 
-/// The highest 64 bits from the highest one on; the lowest of them is also set if any below are.
+/// The 64 bits from the highest one on; the lowest is also set if any below are.
 Word leading_bits(std::span<const Word> magnitude) {
   const Word highest = magnitude.back();
   const int n_zeros = std::countl_zero(highest);
@@ -55,7 +55,7 @@ Word leading_bits(std::span<const Word> magnitude) {
 
 }  // namespace
 
-// What becomes a denormal number is exact: all are multiples of the least.
+// Denormal results are exact: all numbers are multiples of the least one.
 double round_number(std::span<const Word> number, int base) {
   Number magnitude;
   const bool is_negative = take_magnitude(number, magnitude);

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-/// Integers in two's complement, of several words, the lowest first; times a power of two, they are
-/// what doubles are summed in. The exponent of the lowest bit of the lowest word is their base.
+/// Integers in two's complement, of several words, the lowest first; times a power of two, they
+/// hold sums of doubles. The exponent of the lowest bit of the lowest word is their base.
 namespace forkrun::fixed_point {
 
 using Word = std::uint64_t;
@@ -42,7 +42,7 @@ inline Parts parts_of(double value) {
   return {(magnitude ^ sign) - sign, field + static_cast<int>(1 - normal) + field_offset};
 }
 
-/// \pre the value is finite and fits into the window: those of its bits that lie below are 0
+/// \pre the value is finite and fits into the window: its bits below are 0
 inline void add_value(Word* words, double value, int base, std::size_t n_words) {
   auto [mantissa, exponent] = parts_of(value);
   if (mantissa == 0) {
@@ -71,7 +71,7 @@ inline void add_value(Word* words, double value, int base, std::size_t n_words) 
   return std::ranges::any_of(words, [](Word word) { return word != 0; });
 }
 
-/// Room for carries above the greatest value: sums of 2^40 values fit; more when more are added.
+/// Room for carries above the greatest value: sums of 2^40 values fit; it grows with more values.
 constexpr int fewest_spare_bits = 40;
 inline int spare_bits(std::uint64_t n_adds) {
   return 1 + std::max(fewest_spare_bits, static_cast<int>(std::bit_width(n_adds)));

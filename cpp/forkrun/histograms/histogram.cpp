@@ -11,7 +11,7 @@ namespace forkrun {
 namespace {
 
 constexpr std::size_t most_cells = 1'000'000'000;
-/// Of all copies together: about what stays in the caches of a processor.
+/// Limit for all copies together: about the size of a processor's caches.
 constexpr std::size_t most_copied_bytes = 16 << 20;
 
 }  // namespace
@@ -30,7 +30,7 @@ Histogram::Histogram(std::string name, std::string title, Moments moments,
   std::size_t n = 1;
   for (const auto& axis : axes_) {
     if (axis.extent() > most_cells / std::max<std::size_t>(n, 1)) {
-      refuse("it has more than " + std::to_string(most_cells) + " bins");
+      refuse("there are more than " + std::to_string(most_cells) + " bins");
     }
     n *= axis.extent();
   }

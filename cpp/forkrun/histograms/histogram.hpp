@@ -13,16 +13,15 @@
 
 namespace forkrun {
 
-/// Where the sums of a histogram are that several threads fill at a time. No sum depends on it.
+/// Memory of sums while several threads fill a histogram. No sum depends on it.
 enum class HistogramMemory : std::uint8_t {
   automatic,  ///< copy while all copies are small, else buffered
-  copy,       ///< each thread has a table of its own; those of histograms that grow always are so
+  copy,       ///< each thread has its own table; always so for growing histograms
   shared,     ///< one table, and a lock for each fill: the least memory
-  buffered,   ///< one table, into which each thread brings some thousand fills at a time
+  buffered,   ///< one table, which each thread fills in batches of some thousand
 };
 
-/// Weights of entries, each with one for each of `n_variations`: those of an entry lie next to each
-/// other.
+/// Weights of entries, each with one for each of `n_variations`, adjacent for each entry.
 struct WeightMatrix {
   std::span<const double> values;
   std::size_t n_variations;
@@ -36,7 +35,7 @@ struct WeightMatrix {
 };
 
 /// A histogram of an analyzer: `HistogramOf` or `ProfileOf` some axes. Its sums are exact, so they
-/// depend on what was filled, and not on order or threads. They are read while nobody fills.
+/// depend on the fills only, not on order or threads. Read while nobody fills.
 class Histogram {
  public:
   Histogram(std::string name, std::string title, Moments moments,
@@ -48,26 +47,26 @@ class Histogram {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] Moments moments() const { return moments_; }
-  /// As they were declared.
+  /// Axes as declared.
   [[nodiscard]] std::span<const AxisDescription> axes() const { return axes_; }
 
   void set_memory(HistogramMemory memory) { wanted_memory_ = memory; }
-  /// From now on threads fill it at the same time; `n_threads` is how many are expected.
+  /// From now on threads fill it at the same time; `n_threads`: expected number.
   void share(std::size_t n_threads);
-  /// `automatic`: one thread at a time fills it, so there is nothing to choose.
+  /// `automatic`: one thread at a time fills it, so there is no choice.
   [[nodiscard]] HistogramMemory memory() const { return memory_; }
   [[nodiscard]] std::size_t n_bytes_of_table() const;
 
-  /// In the file are filled bins only, as they are of more than three axes: a THnSparse.
+  /// Whether the file has filled bins only, a THnSparse, as always for more than three axes.
   void set_sparse();
   [[nodiscard]] bool is_sparse() const { return is_sparse_; }
 
-  /// One coordinate per axis, which have to be axes of numbers.
+  /// One coordinate per axis; axes must be numeric.
   void fill(std::span<const double> coordinates, double weight = 1.0);
   void fill(double x, double weight = 1.0) { fill(std::span{&x, 1}, weight); }
   virtual void clear() = 0;
 
-  /// What was filled: all of it, or, if axes grow, of one thread. The first axis runs fastest.
+  /// Sums of all fills, or, if axes grow, of one thread's. The first axis runs fastest.
   struct Part {
     std::vector<AxisDescription> axes;
     ExactSums sums;
@@ -80,7 +79,7 @@ class Histogram {
  protected:
   [[nodiscard]] bool is_shared() const { return memory_ != HistogramMemory::automatic; }
   [[nodiscard]] std::size_t n_cells() const;
-  /// Called once it is known in which memory threads fill.
+  /// Called once the memory for threads' fills is known.
   virtual void make_room_for_threads() = 0;
   virtual void fill_numbers(std::span<const double> coordinates, double weight) = 0;
   [[noreturn]] void refuse(const std::string& problem) const;

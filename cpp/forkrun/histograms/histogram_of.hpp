@@ -41,8 +41,8 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
       slot.add_at_once(values..., weight);
     }
   }
-  /// Fills of a loop, a third faster: a local variable in front of the loop, which nothing else in
-  /// this thread fills the histogram beside.
+  /// Fills in a loop, a third faster: a local variable before the loop; until it ends nothing else
+  /// in this thread may fill the histogram.
   class Filler {
    public:
     explicit Filler(HistogramOf& histogram) : loop_{histogram} {}
@@ -53,8 +53,8 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
     typename Self::Loop loop_;
   };
   [[nodiscard]] Filler filler() { return Filler{*this}; }
-  /// A column for each axis, and one of weights if there is one more: anything with `size()` and
-  /// `[]`.
+  /// Takes a column for each axis, and one of weights if there is one more: anything with `size()`
+  /// and `[]`.
   template <typename... Columns>
     requires(sizeof...(Columns) == sizeof...(Axes) || sizeof...(Columns) == sizeof...(Axes) + 1)
   void fill_columns(const Columns&... columns) {
@@ -64,10 +64,9 @@ class HistogramOf final : public HistogramWithAxes<Axes...> {
       fills.fill(columns[i]...);
     }
   }
-  /// A weight for each entry and category of the last axis, which is one of categories that does
-  /// not grow; columns are of the other axes. Bins of these are found once. The sums are those of a
-  /// fill for each category. \throws Error unless there are as many columns of weights as
-  /// categories
+  /// Takes a weight for each entry and category of the last axis, which must not grow; columns are
+  /// for the other axes, whose bins are found once. The sums are those of a fill for each category.
+  /// \throws Error unless there are as many columns of weights as categories
   template <typename... Columns>
     requires(sizeof...(Columns) + 1 == sizeof...(Axes))
   void fill_variations(WeightMatrix weights, const Columns&... columns) {
@@ -116,7 +115,7 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
       slot.add_at_once(values..., weight, sample);
     }
   }
-  /// As that of `HistogramOf`.
+  /// Like `HistogramOf::Filler`.
   class Filler {
    public:
     explicit Filler(ProfileOf& profile) : loop_{profile} {}
@@ -129,7 +128,7 @@ class ProfileOf final : public HistogramWithAxes<Axes...> {
     typename Self::Loop loop_;
   };
   [[nodiscard]] Filler filler() { return Filler{*this}; }
-  /// A column for each axis, one of samples, and one of weights if there is one more.
+  /// Takes a column for each axis, one of samples, and one of weights if there is one more.
   template <typename... Columns>
     requires(sizeof...(Columns) == sizeof...(Axes) + 1 || sizeof...(Columns) == sizeof...(Axes) + 2)
   void fill_columns(const Columns&... columns) {

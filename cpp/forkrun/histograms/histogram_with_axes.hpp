@@ -21,8 +21,7 @@
 
 namespace forkrun {
 
-/// What `HistogramOf` and `ProfileOf` have in common: axes whose types are known, and, for each
-/// thread that fills, what it has filled.
+/// Common part of `HistogramOf` and `ProfileOf`: axes of known types, and the fills of each thread.
 template <HistogramAxis... Axes>
 class HistogramWithAxes : public Histogram {
   static_assert(sizeof...(Axes) > 0, "a histogram needs an axis");
@@ -35,7 +34,7 @@ class HistogramWithAxes : public Histogram {
   static constexpr std::size_t n_axes = sizeof...(Axes);
   static constexpr std::uint32_t outside = std::numeric_limits<std::uint32_t>::max();
 
-  /// Bins are found of many fills at a time.
+  /// Whether bins are found in batches.
   static constexpr bool defers = PendingFills<Axes...>::is_possible;
 
   struct Slot;
@@ -43,23 +42,22 @@ class HistogramWithAxes : public Histogram {
 
   HistogramWithAxes(const std::string& name, const std::string& title, Moments moments,
                     Axes... axes);
-  /// Of the thread that calls.
+  /// For the calling thread.
   [[nodiscard]] Slot& slot() {
     Slot* const slot = slot_of_thread_[claimed_thread_number];
     return slot != nullptr ? *slot : find_slot();
   }
-  /// `outside` if the values are in a flow bin that their axis does not have. `values`: of each
-  /// axis
+  /// `outside` if the values are in a missing flow bin. `values`: by axis
   template <typename... Values>
   [[nodiscard]] static std::uint32_t find_cell(Slot& slot, Values... values);
   /// \throws Error unless all have as many elements
   template <typename... Columns>
   std::size_t size_of(const Columns&... columns) const;
   /// \throws Error unless `weights` has as many entries as the columns, and as many variations as
-  /// the last axis has categories, which do not grow
+  /// the last axis has categories, which must not grow
   template <typename... Columns>
   void check_variations(WeightMatrix weights, const Columns&... columns) const;
-  /// The cell of the first category of the last axis. `values`: of the other axes
+  /// Cell of the first category of the last axis. `values`: for the other axes
   template <typename... Values>
   [[nodiscard]] static std::uint32_t find_first_cell(Slot& slot, Values... values);
   [[nodiscard]] static std::uint32_t stride_of_last(const Slot& slot) {
@@ -91,11 +89,11 @@ class HistogramWithAxes : public Histogram {
   bool grows_;
   std::optional<SharedTable> shared_{};
   std::vector<std::unique_ptr<Slot>> slots_;
-  /// By number of the thread, also of those that have none; null until the thread fills.
+  /// By number of the thread, 0 for threads without one; null until the thread fills.
   std::array<Slot*, most_threads + 2> slot_of_thread_{};
 };
 
-/// Fills of one thread. Its axes have the categories that this thread has met.
+/// Fills of one thread. Its axes have the categories that this thread has seen.
 template <HistogramAxis... Axes>
 struct HistogramWithAxes<Axes...>::Slot {
   Slot(const HistogramWithAxes& of, SharedTable* shared, std::size_t n_at_a_time)
@@ -129,7 +127,7 @@ struct HistogramWithAxes<Axes...>::Slot {
     check_that_none_fills();
     const auto places = counted.places(axes);
     const std::size_t n = counted.size();
-    counted.clear();  // first: what follows may throw
+    counted.clear();  // first: the next calls may throw
     filler.count(places, n);
   }
   void flush_added() {
@@ -160,7 +158,7 @@ struct HistogramWithAxes<Axes...>::Slot {
   /// \throws Error if a loop has the places of fills
   void check_that_none_fills() {
     if (loop_fills) {
-      static_cast<void>(counted.lend());  // as before what is refused
+      static_cast<void>(counted.lend());  // as before the exception
       static_cast<void>(added.lend());
       histogram.refuse(
           "it is filled, or read, while a filler of it exists in this thread: fill it"
@@ -173,13 +171,13 @@ struct HistogramWithAxes<Axes...>::Slot {
   Layout layout;
   CellTable own;  ///< empty if the table is shared
   CellFiller filler;
-  PendingFills<Axes...> counted;  ///< of weight 1
+  PendingFills<Axes...> counted;  ///< fills of weight 1
   PendingFills<Axes...> added;
   bool loop_fills = false;
 };
 
-/// Fills of a loop in one thread. It keeps in registers what each fill by itself looks up: whose
-/// thread it is, and where the next goes. Meanwhile nobody else of this thread fills.
+/// Fills in a loop in one thread. It keeps in registers what each single fill looks up: the
+/// thread's slot, and the place of the next fill. Meanwhile nothing else of this thread fills.
 template <HistogramAxis... Axes>
 class HistogramWithAxes<Axes...>::Loop {
  public:
@@ -220,7 +218,7 @@ class HistogramWithAxes<Axes...>::Loop {
  private:
   using Pending = PendingFills<Axes...>;
 
-  /// It does not take `this`, which would have to be in memory then.
+  /// Without `this`, which would have to be in memory then.
   [[gnu::noinline]] static void flush(Slot& slot, Pending& pending, void (Slot::*flush)()) {
     slot.loop_fills = false;
     pending.take_back(pending.end());
@@ -255,7 +253,7 @@ void HistogramWithAxes<Axes...>::make_room_for_threads() {
   }
 }
 
-/// Where one thread at a time fills it, all have the same.
+/// For one thread at a time: all threads have the same slot.
 template <HistogramAxis... Axes>
 auto HistogramWithAxes<Axes...>::find_slot() -> Slot& {
   const std::size_t number = is_shared() ? thread_number() : 0;

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::size_t most_cells_in_doubles = most_moments / 4;
 constexpr int carry_bits = 12;  // of sums of `most_moments`
-/// Bits of values whose sums are exact in two doubles: 53 in each, less those for carries, and one
+/// Bits of values whose sums are exact in two doubles: 53 in each, less the carry bits, and one
 /// because the upper part is rounded to nearest.
 constexpr int most_bits = 2 * (53 - carry_bits) + 1;
-/// Far from where powers of two end.
+/// Exponents far from the limits.
 constexpr int most_exponent_in_doubles = 900;
 constexpr int least_exponent = -1074;
 constexpr std::size_t n_at_a_time = 256;
@@ -29,17 +29,17 @@ constexpr std::size_t n_pairs = 2;  // of sums of a cell: w and w², w y and w y
 using Doubles = double __attribute__((vector_size(32)));
 using Flags = long long __attribute__((vector_size(32)));
 
-/// The upper and the lower parts of one sum, then those of another.
+/// Upper and lower parts of one sum, then of another.
 using PartSums = Doubles;
 
-/// How values of a column are cut in two.
+/// How to cut the values of a column in two.
 struct Splitter {
-  double splitter;  ///< added to a value and taken off again, it leaves the upper part
-  double least;     ///< smaller magnitudes, but 0, have bits below the lower part
+  double splitter;  ///< added and subtracted again, it leaves the upper part of a value
+  double least;     ///< smaller magnitudes, except 0, have bits below the lower part
 };
 using Splitters = std::array<Splitter, 4>;
 
-/// Of values in a range.
+/// For values in a range.
 Splitter cut_of(ExactSums::Range range) {
   const int low = range.high - most_bits;
   return {std::ldexp(1.5, range.high + carry_bits - 1),
@@ -50,14 +50,14 @@ bool leave_some_out(const Splitters& cuts) {
   return std::ranges::any_of(cuts, [](const Splitter& cut) { return cut.least > 0; });
 }
 
-/// A cut value, and which of its lanes are left out of the sums.
+/// A cut value, and a mask of lanes left out of the sums.
 struct Halves {
   Doubles high;
   Doubles low;
 };
 struct Lanes {
   Flags out{};
-  /// Of two values that are 0 together.
+  /// Checks two values that are 0 together.
   [[gnu::always_inline]] void check(const Doubles& one, const Splitter& cut_of_one,
                                     const Doubles& other, const Splitter& cut_of_other) {
     const Flags no_sign = std::numeric_limits<long long>::max() + Flags{};
@@ -110,7 +110,7 @@ template <bool CHECKS>
   return (any_out[0] | any_out[1] | any_out[2] | any_out[3]) != 0;
 }
 
-/// Adds the parts of w and w² to sums[2 * cell], of w y and w y² to that behind it. \returns
+/// Adds the parts of w and w² to sums[2 * cell], and of w y and w y² to the next sums. \returns
 /// whether some entries were left out. \pre a multiple of 4 entries
 FORKRUN_VECTORISED
 bool sum_samples(const CellFills& fills, const Splitters& cuts, PartSums* sums) {
@@ -128,12 +128,12 @@ bool is_left_out(const CellFills& fills, std::size_t i, const Splitters& cuts) {
          is_small(wy * fills.samples[i], cuts[3]);
 }
 
-/// Of products of normal numbers. \pre both ranges have some
+/// Range of products of normal numbers. \pre neither range is empty
 ExactSums::Range product_range(ExactSums::Range a, ExactSums::Range b) {
   return {std::max(least_exponent, a.low + b.low + 52), a.high + b.high};
 }
 
-/// Ranges of w, w², w y and w y²; nothing if they are too near to where exponents end.
+/// Ranges of w, w², w y and w y²; nothing if they are too near to the limits of exponents.
 std::optional<std::array<ExactSums::Range, 4>> ranges_of_moments(const CellFills& fills) {
   const std::array columns{fills.weights, fills.samples};
   const auto given = ExactSums::ranges_of(columns, fills.cells.size());
@@ -152,13 +152,13 @@ std::optional<std::array<ExactSums::Range, 4>> ranges_of_moments(const CellFills
              : std::nullopt;
 }
 
-/// Which of w, w², w y and w y² are summed.
+/// Selects the sums among those of w, w², w y and w y².
 std::array<std::size_t, 4> products_of(Moments moments) {
   return moments == Moments::means ? std::array<std::size_t, 4>{0, 2, 3}
                                    : std::array<std::size_t, 4>{0, 1, 2, 3};
 }
 
-/// Entries of a stretch, summed in doubles by cell.
+/// Entries of a range, summed in doubles by cell.
 class SumsInDoubles {
  public:
   SumsInDoubles(std::size_t n_cells, const Splitters& cuts) : n_cells_{n_cells}, cuts_{cuts} {
@@ -177,13 +177,13 @@ class SumsInDoubles {
       }
     }
   }
-  /// Takes an entry that is not in the sums.
+  /// Takes an entry that was left out of the sums.
   void leave(const CellFills& fills, std::size_t i) {
     left_cells_[n_left_] = fills.cells[i];
     left_weights_[n_left_] = fills.weights[i];
     left_samples_[n_left_++] = fills.samples[i];
   }
-  /// \pre it has room for the values
+  /// \pre there is room for the values
   void add_to(ExactSums& sums, Moments moments) const {
     for (std::size_t first = 0; first < n_cells_; first += n_at_a_time) {
       add_cells_to(sums, moments, first, std::min(n_at_a_time, n_cells_ - first));
@@ -225,11 +225,10 @@ class SumsInDoubles {
   std::array<double, most_moments> left_samples_;
 };
 
-/// Adds many entries with samples, of few cells: these are first summed in doubles, each value in
+/// Adds many entries with samples, in few cells: these are first summed in doubles, each value in
 /// two parts, so that all of these sums are exact. Most entries then cost one or two vector
-/// additions; those few whose values are too small for it are added by themselves.
-/// \returns false, and nothing is added, if that does not pay, or would not be exact. \pre at most
-/// `most_moments` entries
+/// additions; the few entries with too small values are added one by one. \returns false, without
+/// adding, if that does not pay, or would not be exact. \pre at most `most_moments` entries
 bool add_in_doubles(ExactSums& sums, Moments moments, const CellFills& fills) {
   const std::size_t n = fills.cells.size();
   if (sums.n_cells() > most_cells_in_doubles || n < 4 * sums.n_cells()) {
@@ -247,7 +246,7 @@ bool add_in_doubles(ExactSums& sums, Moments moments, const CellFills& fills) {
     range.low = std::max(range.low, range.high - most_bits);
   }
   if (!has_squares(moments)) {
-    cuts[1].least = 0;  // whatever these are, they are not summed
+    cuts[1].least = 0;  // not summed
   }
   for (std::size_t s = 0; s < sums.n_sums(); ++s) {
     of_sums[s] = (*ranges)[products_of(moments)[s]];

@@ -9,8 +9,8 @@
 
 namespace forkrun {
 
-/// Which sums a histogram keeps. w: weights of fills; y: what a profile takes the mean of. Products
-/// are rounded, then summed exactly.
+/// Sums kept by a histogram. w: weights of fills; y: samples of a profile. Products are rounded,
+/// then summed exactly.
 enum class Moments {
   counts,          ///< w
   weights,         ///< w, w²
@@ -26,7 +26,7 @@ enum class Moments {
   return moments == Moments::means || moments == Moments::weighted_means;
 }
 
-/// Entries whose cells are known. `samples`: of a profile, else null.
+/// Entries with known cells. `samples`: of a profile, else null.
 struct CellFills {
   std::span<const std::uint32_t> cells;
   const double* weights{};
@@ -38,7 +38,7 @@ struct CellFills {
   }
 };
 
-/// How many entries are taken at a time: in near caches, and enough to be summed in doubles.
+/// Entries per batch: in near caches, and enough to be summed in doubles.
 constexpr std::size_t most_moments = 4096;
 
 /// A column for each sum, of at most `most_moments` entries.

@@ -15,22 +15,22 @@
 
 namespace forkrun {
 
-/// Axes whose values are numbers, and which no fill changes: bins can be found later, of many
-/// values at a time, in vector instructions.
+/// Numeric axes that no fill changes: bins can be found later, for many values at a time, in vector
+/// instructions.
 template <typename Axis>
 concept NumberLine = std::is_same_v<Axis, RegularAxis> || std::is_same_v<Axis, VariableAxis> ||
                      std::is_same_v<Axis, IntegerAxis>;
 
-/// Fills of one thread whose bins are not found yet: a column of values for each axis, and perhaps
-/// one of weights and one of samples. The columns lie at a constant distance, so that one pointer
-/// tells where the next fill goes, and, as the first ends at a round address, whether it is full.
+/// Fills of one thread with bins still to be found: a column of values for each axis, and perhaps
+/// one of weights and one of samples. The columns are at a constant distance, so that one pointer
+/// gives the place of the next fill, and, as the first ends at a round address, whether it is full.
 template <HistogramAxis... Axes>
 class PendingFills {
  public:
   static constexpr bool is_possible = (NumberLine<Axes> && ...);
   static constexpr std::size_t most = 4096;
 
-  /// `n_more`: 1 if fills have weights, 2 if also samples; `n_at_a_time`: at most `most`
+  /// `n_more`: 1 if fills have weights, 2 with samples as well; `n_at_a_time`: at most `most`
   PendingFills(std::size_t n_more, std::size_t n_at_a_time)
       : n_more_{n_more},
         n_at_a_time_{n_at_a_time},
@@ -38,7 +38,7 @@ class PendingFills {
     clear();
   }
 
-  /// There is no place for another: `clear`. Asked after each `push`, which leaves some.
+  /// Whether it is full: `clear`. Checked after each `push`, which leaves some room.
   [[nodiscard]] bool is_full() const { return is_full(next_); }
   [[nodiscard]] static bool is_full(const std::byte* next) {
     return reinterpret_cast<std::uintptr_t>(next) % (most * value_bytes) == 0;
@@ -48,7 +48,7 @@ class PendingFills {
   void push(typename Axes::Value... values, More... more) {
     next_ = put(next_, values..., more...);
   }
-  /// \returns where the next goes
+  /// \returns the place of the next fill
   template <typename... More>
   [[nodiscard]] static std::byte* put(std::byte* place, typename Axes::Value... values,
                                       More... more) {
@@ -60,12 +60,12 @@ class PendingFills {
     }(std::index_sequence_for<More...>{});
     return place + value_bytes;
   }
-  /// Gives away where the next goes, until `take_back`: the `push` of anybody else makes it full,
-  /// without touching what is kept.
+  /// Lends the place of the next fill, until `take_back`: any other `push` meanwhile sees it full,
+  /// without touching the kept fills.
   [[nodiscard]] std::byte* lend() { return std::exchange(next_, last()); }
   void take_back(std::byte* next) { next_ = next; }
 
-  /// Where they are on the axes; this, weights and samples are valid until the next `push`.
+  /// Places on the axes; these, weights and samples are valid until the next `push`.
   [[nodiscard]] std::array<FillAxis, sizeof...(Axes)> places(const std::tuple<Axes...>& axes) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::array{
@@ -73,7 +73,7 @@ class PendingFills {
     }(std::index_sequence_for<Axes...>{});
   }
   [[nodiscard]] std::span<double> weights() { return {column<double>(first(), n_axes), size()}; }
-  [[nodiscard]] double* samples() {  ///< null unless there are any
+  [[nodiscard]] double* samples() {  ///< null if there are none
     return n_more_ < 2 ? nullptr : column<double>(first(), n_axes + 1);
   }
   [[nodiscard]] std::size_t size() const {
@@ -90,12 +90,12 @@ class PendingFills {
   static constexpr std::size_t n_axes = sizeof...(Axes);
   static constexpr std::size_t value_bytes = 8;
   static_assert(!is_possible || ((sizeof(typename Axes::Value) == value_bytes) && ...));
-  /// Columns do not begin at the same place in the pages of memory: they would lie in the same sets
-  /// of the near cache.
+  /// Columns begin at different offsets in pages of memory: otherwise they would lie in the same
+  /// sets of the near cache.
   static constexpr std::size_t column_bytes = most * value_bytes + 192;
 
   using Memory = std::unique_ptr<std::byte[], void (*)(std::byte*)>;
-  /// The system gives its pages when they are written to.
+  /// The system provides its pages at the first write.
   static Memory take_memory(std::size_t n_more) {
     constexpr std::align_val_t alignment{most * value_bytes};
     return {new (alignment) std::byte[column_bytes * (n_axes + n_more)],

@@ -8,8 +8,7 @@ namespace forkrun::fixed_point {
 
 namespace {
 
-/// Exponent of the power of two by which values are multiplied to have their highest piece before
-/// the point.
+/// Exponent of the power of two that brings the highest piece of a value before the point.
 int scale_of(int base, std::size_t n_words) {
   return -base - piece_bits * static_cast<int>(n_words - 1);
 }
@@ -17,23 +16,23 @@ int scale_of(int base, std::size_t n_words) {
 constexpr Word magic_bits = std::bit_cast<Word>(magic);
 constexpr Word piece_size = Word{1} << piece_bits;
 
-/// Takes the nearest integer off, exactly, and has the next piece before the point.
+/// Subtracts the nearest integer, exactly, and brings the next piece before the point.
 [[gnu::always_inline]] inline Word take_piece(double& value) {
   const double with_magic = value + magic;
   value = (value - (with_magic - magic)) * static_cast<double>(piece_size);
   return std::bit_cast<Word>(with_magic) - magic_bits;
 }
 
-/// A piece without a sign: what it borrows is in `next`.
+/// A piece without a sign: its borrow is in `next`.
 [[gnu::always_inline]] inline Word without_sign(Word piece, Word& next) {
   const Word moved = piece + piece_size;
   next += (moved >> piece_bits) - 1;
   return moved & (piece_size - 1);
 }
 
-/// Makes the words of values, in pieces of 51 bits. It never branches or shifts by what depends on
-/// a value, and stays in lanes of 64 bits: so it becomes vector instructions.
-/// \pre the values are finite and fit into the window with its spare bits
+/// Makes the words of values, in pieces of 51 bits. No branch or shift depends on a value, and all
+/// stays in lanes of 64 bits: so it becomes vector instructions. \pre the values are finite and fit
+/// into the window with its spare bits
 template <std::size_t N_WORDS>
 [[gnu::always_inline]] inline void split_inline(const double* values, std::size_t n, double scale,
                                                 WordColumns& words) {

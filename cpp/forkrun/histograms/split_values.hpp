@@ -5,19 +5,19 @@
 
 #include <forkrun/histograms/fixed_point.hpp>
 
-/// Makes the words of many doubles at a time, for sums whose numbers have 2 or 3 words.
+/// Makes the words of many doubles at a time, for sums with numbers of 2 or 3 words.
 namespace forkrun::fixed_point {
 
-/// Values that are added together, in the first-level cache.
+/// Values added together, in the first-level cache.
 constexpr std::size_t n_at_a_time = 256;
 template <typename T>
 using Buffer = std::array<T, n_at_a_time>;
-/// The lowest words of values, the next, the highest.
+/// The lowest words of the values, the next, the highest.
 using WordColumns = std::array<Buffer<Word>, 3>;
 
-/// Bits of the pieces that values are split into.
+/// Bits of each piece of a value.
 constexpr int piece_bits = 51;
-/// Adding it leaves an integer in the lowest bits of a double: of values up to 2^51.
+/// Adding it leaves an integer in the lowest bits of a double, for values up to 2^51.
 constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
 /// Above all highest pieces, so that they can be shifted.
 constexpr Word bias = Word{1} << 50;
@@ -34,7 +34,7 @@ constexpr Word bias = Word{1} << 50;
 template <std::size_t N_WORDS>
 void split_values(const double* values, std::size_t n, int base, WordColumns& words);
 
-/// Adds value `i` of those that were split.
+/// Adds the split value number `i`.
 template <std::size_t N_WORDS>
 inline void add_words(Word* number, const WordColumns& words, std::size_t i) {
   Word sum = 0;

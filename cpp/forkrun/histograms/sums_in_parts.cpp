@@ -17,25 +17,26 @@ using namespace fixed_point;
 
 namespace {
 
-constexpr std::size_t fewest_fills = 256;         // of fewer each goes into the words
+constexpr std::size_t fewest_fills = 256;         // fewer go directly into the words
 constexpr std::size_t most_cells_of_fill = 64;    // memory is cleared, and read at the end
-constexpr std::size_t most_out = 4;               // one in so many: else another way is faster
-constexpr std::size_t fewest_of_window = 8;       // fills for each cell: to end a window takes time
-constexpr std::size_t most_near_bytes = 1 << 18;  // larger tables are in no near cache
+constexpr std::size_t most_out = 4;               // one in 4: else another way is faster
+constexpr std::size_t fewest_of_window = 8;       // fills per cell: ending a window takes time
+constexpr std::size_t most_near_bytes = 1 << 18;  // larger tables exceed near caches
 constexpr std::size_t numbers_of_cell = 4;
-/// Of the greatest weight: its square and the lowest bit of that are far from where exponents end.
+/// Exponents of the greatest weight for which its square, and the lowest bit of that, are far from
+/// the limits.
 constexpr int most_exponent = 400;
 
 using Doubles = double __attribute__((vector_size(32)));
 using Integers = long long __attribute__((vector_size(32), may_alias));
 
-/// Weights that are cut, from `least` to below `end`, and how they and their squares are. Values of
-/// two entries are in a vector: a weight, its square, the other weight, its square.
+/// Cuts weights, from `least` to below `end`, and their squares. A vector has the values of two
+/// entries: a weight, its square, the other weight, its square.
 struct Cuts {
   double least;
   double end;
-  /// Numbers that leave a part of a value, as an integer, in the lowest bits of a double when they
-  /// are added to it.
+  /// Numbers whose addition leaves a part of a value, as an integer, in the lowest bits of a
+  /// double.
   Doubles upper;
   Doubles lower;
 };
@@ -52,8 +53,8 @@ struct Parts {
           reinterpret_cast<Integers>(upper) - reinterpret_cast<Integers>(cuts.upper)};
 }
 
-/// \returns whether all fit; those that do not are left out. `n_ahead`: cells that may be asked for
-/// ahead. \pre a multiple of 4 entries
+/// \returns whether all fit; others are left out. `n_ahead`: cells to prefetch. \pre a multiple of
+/// 4 entries
 FORKRUN_VECTORISED
 bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, Integers* sums) {
   const Integers no_sign = std::numeric_limits<long long>::max() + Integers{};
@@ -83,7 +84,7 @@ bool add_parts(const CellFills& fills, std::size_t n_ahead, const Cuts& cuts, In
   return (all_fit[0] & all_fit[1] & all_fit[2] & all_fit[3]) != 0;
 }
 
-/// Without a branch, which would often be foretold wrongly.
+/// Without a branch, which would often be mispredicted.
 [[gnu::always_inline]] inline bool is_left_out(double w, const Cuts& cuts) {
   const double magnitude = std::abs(w);
   return static_cast<bool>(int{w != 0} &
@@ -115,7 +116,7 @@ class Others {
 constexpr int upper_bits = 43;
 constexpr int lower_bits = 44;
 constexpr int all_bits = upper_bits + lower_bits;
-/// Weights are from 2^(high - this) on: 53 bits of their squares, at twice as many, fit.
+/// Weights are at least 2^(high - this): 53 bits of their squares, at twice as many, fit.
 constexpr int n_binades = 17;
 static_assert(2 * n_binades + fraction_bits < all_bits);
 
@@ -134,8 +135,8 @@ UnsignedWide joined(std::uint64_t lower, std::uint64_t upper) {
   return static_cast<UnsignedWide>(high + static_cast<std::int64_t>(lower));
 }
 
-/// Makes numbers of two words of parts; \returns the bits that any of the first, and of the second
-/// numbers, has set.
+/// Makes numbers of two words from parts; \returns the bits set in any of the first, and of the
+/// second numbers.
 std::array<UnsignedWide, 2> join_parts(std::span<std::uint64_t> words) {
   std::array<UnsignedWide, 2> bits{};
   for (std::size_t k = 0; k < words.size(); k += numbers_of_cell) {
@@ -149,7 +150,7 @@ std::array<UnsignedWide, 2> join_parts(std::span<std::uint64_t> words) {
   return bits;
 }
 
-/// Place of the lowest bit that is set. \pre there is one
+/// Position of the lowest set bit. \pre there is one
 int lowest_bit_of(UnsignedWide bits) {
   const auto low = static_cast<std::uint64_t>(bits);
   return low != 0 ? std::countr_zero(low)
@@ -175,7 +176,7 @@ bool SumsInParts::begin(const CellFills& fills) {
   if (!ranges || (*ranges)[0].empty() || std::abs((*ranges)[0].high) > most_exponent) {
     return false;
   }
-  high_ = (*ranges)[0].high + 1;  // later ones may be greater
+  high_ = (*ranges)[0].high + 1;  // later weights may be greater
   const Cuts cuts = cuts_below(high_);
   std::size_t n_out = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -201,7 +202,7 @@ void SumsInParts::add_some(const CellFills& fills, ExactSums& others) {
     const Others left{fills, cuts_below(high_)};
     left.add_to(others);
     if (left.size() > n / most_out && n_added() > fewest_of_window * n_cells_) {
-      move_to(others);  // and begin again, with what most weights are now
+      move_to(others);  // and begin again, with the present weights
     }
   }
 }

@@ -9,10 +9,10 @@
 
 namespace forkrun {
 
-/// Σw and Σw² of cells, for many fills whose weights are of like magnitude. Each value is cut in
-/// two parts, which are integers, and each part has a sum of its own: so nothing is carried from
-/// one to the other, and a fill is one addition of a vector. What does not fit goes into the
-/// `ExactSums` that are given along, into which all is brought before these are read.
+/// Σw and Σw² of cells, for many fills with weights of like magnitude. Each value is cut in two
+/// integer parts, and each part has its own sum: so nothing is carried between them, and a fill is
+/// one addition of a vector. Values that do not fit go into the given `ExactSums`, which receives
+/// all sums before it is read.
 class SumsInParts {
  public:
   explicit SumsInParts(std::size_t n_cells) : n_cells_{n_cells} {}
@@ -20,19 +20,19 @@ class SumsInParts {
   [[nodiscard]] bool empty() const { return n_left_ == most_adds; }
   /// Adds entries of a histogram of weights.
   void add(const CellFills& fills, ExactSums& others);
-  /// Brings all that was added to `sums`.
+  /// Moves all sums to `sums`.
   void move_to(ExactSums& sums);
-  /// Takes all that was added to another one, if both cut their weights alike. \returns whether
+  /// Takes the sums of another one, if both cut their weights alike. \returns whether it did
   [[nodiscard]] bool take(SumsInParts& other);
   void clear();
 
-  /// Larger tables wait for memory, however values are added.
+  /// Larger tables wait for memory in any way of adding.
   static constexpr std::size_t most_cells = std::size_t{1} << 16;
 
  private:
   static constexpr std::uint32_t most_adds = (std::uint32_t{1} << 20) - 1;
 
-  /// Chooses which weights fit, so that these do. \returns false if it cannot, or does not pay
+  /// Chooses the range of weights that includes these. \returns false if it cannot, or does not pay
   [[nodiscard]] bool begin(const CellFills& fills);
   void add_some(const CellFills& fills, ExactSums& others);
   /// \returns false if some were left out
@@ -42,8 +42,8 @@ class SumsInParts {
 
   std::size_t n_cells_;
   int high_{};                       ///< weights are below 2^high_
-  std::uint32_t n_left_{most_adds};  ///< which can be added before a part could overflow
-  /// Of each cell: lower parts of Σw and Σw², then upper ones.
+  std::uint32_t n_left_{most_adds};  ///< additions left before a part could overflow
+  /// By cell: lower parts of Σw and Σw², then upper ones.
   TableMemory<std::uint64_t> parts_{};
 };
 

@@ -12,11 +12,11 @@ namespace forkrun {
 
 namespace {
 
-constexpr std::size_t large_page = 2 << 20;  // of x86-64; elsewhere only the alignment
+constexpr std::size_t large_page = 2 << 20;  // on x86-64; elsewhere only the alignment
 
 std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
-/// Pages that the kernel gives when they are first touched. \returns null if it gives none
+/// Pages that the kernel provides at the first touch. \returns null if it refuses
 std::byte* map_large_pages(std::size_t n_bytes) {
   void* const mapped = mmap(nullptr, n_bytes + large_page, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,7 +32,7 @@ std::byte* map_large_pages(std::size_t n_bytes) {
   if (n_before < large_page) {
     munmap(aligned + n_bytes, large_page - n_before);
   }
-  madvise(aligned, n_bytes, MADV_HUGEPAGE);  // where there are none it takes ordinary ones
+  madvise(aligned, n_bytes, MADV_HUGEPAGE);  // if there are none, ordinary pages
   return aligned;
 }
 

@@ -7,9 +7,9 @@
 
 namespace forkrun {
 
-/// Memory that is all 0, begins with a pair of cache lines and shares none with anything else. Of
-/// several megabytes: in large pages where the system has them, so that places all over it are
-/// found without walks through page tables.
+/// Zeroed memory that begins with a pair of cache lines and shares none with anything else. Of
+/// several megabytes: in large pages where the system has them, so that random places are found
+/// without walks through page tables.
 [[nodiscard]] std::shared_ptr<void> zeroed_memory(std::size_t n_bytes);
 
 /// A table of numbers, all 0 at first. Copies share its memory until one of them writes.
@@ -25,7 +25,7 @@ class TableMemory {
   [[nodiscard]] std::span<const T> values() const {
     return {static_cast<const T*>(memory_.get()), n_};
   }
-  /// Takes a copy first if others share the memory.
+  /// Copies first if others share the memory.
   [[nodiscard]] std::span<T> writable() {
     if (memory_.use_count() > 1) {
       TableMemory own{n_};
@@ -34,7 +34,7 @@ class TableMemory {
     }
     return unshared();
   }
-  /// \pre nobody shares the memory, as after `writable`
+  /// \pre the memory is not shared, as after `writable`
   [[nodiscard]] std::span<T> unshared() { return {static_cast<T*>(memory_.get()), n_}; }
 
  private:

@@ -10,7 +10,7 @@ constinit thread_local std::size_t claimed_thread_number = 0;
 
 namespace {
 
-/// Numbers that threads have. Never destroyed: threads may outlive static objects.
+/// Numbers of threads. Never destroyed: threads may outlive static objects.
 struct Numbers {
   std::mutex mutex{};
   std::vector<bool> is_taken{true};  ///< 0 is no number
@@ -21,7 +21,7 @@ Numbers& numbers() {
   return *all;
 }
 
-/// A thread's number, given back when the thread ends.
+/// A thread's number, returned when the thread ends.
 class Claim {
  public:
   Claim() {

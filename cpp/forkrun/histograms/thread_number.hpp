@@ -4,14 +4,14 @@
 
 namespace forkrun {
 
-/// Threads that fill histograms are numbered from 1; a number is given away again when its thread
-/// has ended, so numbers stay below the number of threads. All threads beyond `most_threads` are
-/// the next number.
+/// Number of a thread that fills histograms, from 1; numbers of ended threads are reused, so
+/// numbers stay below the number of threads. All threads beyond `most_threads` have the next
+/// number.
 [[nodiscard]] std::size_t claim_thread_number();
 inline constexpr std::size_t most_threads = 512;
 
-// Not of the model initial-exec, which is read faster: other libraries may have used up the room
-// for it when this one is loaded.
+// Not of the model initial-exec, which is faster to read: other libraries may have used up its room
+// when this one is loaded.
 extern constinit thread_local std::size_t claimed_thread_number;  // 0: none yet
 
 [[nodiscard]] inline std::size_t thread_number() {

@@ -13,7 +13,7 @@
 
 namespace forkrun {
 
-/// Entries ahead of which the cells are fetched into the cache.
+/// Number of entries ahead for which the cells are prefetched.
 constexpr std::size_t prefetch_distance = 16;
 
 }  // namespace forkrun

@@ -1,4 +1,4 @@
-// Modules that only take their time: how a job would behave if its events took longer.
+// Modules that only take time, as a job with slower events would.
 
 #include <chrono>
 #include <cmath>
@@ -12,8 +12,8 @@ namespace {
 
 void sleep(double time_s) { std::this_thread::sleep_for(std::chrono::duration<double>{time_s}); }
 
-/// Accepts every event after `ms` milliseconds. With `spread`, each event has a time of its own,
-/// drawn from a log-normal distribution of mean `ms` and standard deviation `spread * ms`.
+/// Accepts every event after `ms` milliseconds. With `spread`, each event has its own time, drawn
+/// from a log-normal distribution of mean `ms` and standard deviation `spread * ms`.
 template <void (*spend)(double time_s)>
 class Wait final : public forkrun::Filter {
  public:
@@ -22,7 +22,7 @@ class Wait final : public forkrun::Filter {
         spread_{construction.parameters().get<double>("spread", 0.0)},
         random_{construction.random()} {
     if (!(ms_ >= 0 && spread_ >= 0)) {
-      throw forkrun::Error{"\"ms\" is a time and \"spread\" a part of it: 0 at least"};
+      throw forkrun::Error{"\"ms\", a time, and \"spread\", a part of it, must be at least 0"};
     }
   }
 

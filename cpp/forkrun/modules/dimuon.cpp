@@ -26,7 +26,7 @@ class MuonSelection {
         pt_{construction.consumes_jagged<float>("Muon_pt")},
         eta_{construction.consumes_jagged<float>("Muon_eta")} {}
 
-  /// Indices of the event's good muons, in their order: by falling pt. Valid until the next call.
+  /// Indices of the event's good muons, in order of falling pt. Valid until the next call.
   const std::vector<std::size_t>& good(const EventBlock& block, std::size_t event) {
     const auto pt = block.get(pt_)[event];
     const auto eta = block.get(eta_)[event];
@@ -70,8 +70,8 @@ class TwoMuons final : public forkrun::Filter {
   forkrun::JaggedInput<std::int32_t> charge_;
 };
 
-/// Dimuon_mass : (n_events,) float32 [GeV], of the two leading good muons taken as massless; -1
-/// where there are fewer. GoodMuon_pt : (n_events, n) float32 [GeV].
+/// Dimuon_mass : (n_events,) float32 [GeV], of the two leading good muons taken as massless; -1 for
+/// fewer muons. GoodMuon_pt : (n_events, n) float32 [GeV].
 class DimuonMass final : public forkrun::Producer {
  public:
   explicit DimuonMass(Construction& construction)

@@ -1,4 +1,4 @@
-// The example of modules with random numbers; configs/smearing.py has the same in Python.
+// Example of modules with random numbers; configs/smearing.py has the same in Python.
 
 #include <algorithm>
 
@@ -54,7 +54,7 @@ class BootstrapWeights final : public forkrun::Producer {
         random_{construction.random()},
         weights_{construction.produces_jagged<std::int32_t>("BootstrapWeight")} {
     if (n_ < 1) {
-      throw forkrun::Error{"\"n\" is at least 1"};
+      throw forkrun::Error{"\"n\" must be at least 1"};
     }
   }
 

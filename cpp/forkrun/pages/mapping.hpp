@@ -14,11 +14,11 @@ struct Mapping {
   std::uint64_t end{};
   bool is_accessible{};  ///< readable or writable: others are reserved addresses
   bool is_private{};     ///< written pages are copied; else all processes see them
-  std::string path;      ///< of the file, "[heap]", "[stack]"; empty: anonymous
+  std::string path;      ///< file, "[heap]", "[stack]"; empty: anonymous
 };
 
 /// In the order of addresses. `pid` 0: this process.
-/// \throws std::system_error where the process has gone or may not be looked at
+/// \throws std::system_error if the process has ended or may not be read
 std::vector<Mapping> read_mappings(pid_t pid);
 
 /// "/proc/PID/NAME", with "self" for 0.

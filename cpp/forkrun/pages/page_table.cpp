@@ -31,7 +31,7 @@ bool PageTable::read(std::uint64_t first_page, std::span<PageEntry> entries) con
   if (n_read < 0) {
     return false;
   }
-  // Nothing is read above the last address of a process, such as at [vsyscall].
+  // Above the last address of a process, such as at [vsyscall], there is nothing to read.
   std::ranges::fill(entries.subspan(static_cast<std::size_t>(n_read) / sizeof(PageEntry)),
                     PageEntry{});
   return true;

@@ -11,7 +11,7 @@ namespace forkrun::pages {
 /// Bytes of a page.
 [[nodiscard]] std::uint64_t page_size() noexcept;
 
-/// What /proc/PID/pagemap says of a page (Linux 4.2; Documentation/admin-guide/mm/pagemap.rst).
+/// Entry of /proc/PID/pagemap for a page (Linux 4.2; Documentation/admin-guide/mm/pagemap.rst).
 /// Frame numbers are hidden from users without privileges; these bits are not.
 struct PageEntry {
   std::uint64_t bits{};
@@ -24,13 +24,13 @@ struct PageEntry {
 };
 
 /// The page table of a process. The kernel holds the process's mmap lock for 512 pages at a time,
-/// so that reading stops no process for long, however much memory there is.
+/// so that reading stops no process for long, even one with much memory.
 class PageTable {
  public:
   static constexpr std::size_t n_pages_at_a_time = 512;
 
-  /// `pid` 0: this process, also after a fork of the one that opened another.
-  /// \throws std::system_error where the process has gone or may not be looked at
+  /// `pid` 0: this process, also in a fork of the process that opened another table.
+  /// \throws std::system_error if the process has ended or may not be read
   explicit PageTable(pid_t pid);
   ~PageTable();
   PageTable(const PageTable&) = delete;
@@ -44,8 +44,8 @@ class PageTable {
   int file_;
 };
 
-/// Calls `visit(first_page, entries)` for pages [first_page, last_page), not more at a time than
-/// n_pages_at_a_time and none across a multiple of it. Allocates nothing. False: ended meanwhile.
+/// Calls `visit(first_page, entries)` for pages [first_page, last_page), at most n_pages_at_a_time
+/// at a time and none across a multiple of it. Allocates nothing. False: ended meanwhile.
 template <typename Visit>
 bool for_each_piece(const PageTable& table, std::uint64_t first_page, std::uint64_t last_page,
                     const Visit& visit) {

@@ -16,7 +16,7 @@
 
 namespace forkrun::pages {
 
-/// Zeros in memory that a process shares with the children it forks: what one writes, all see.
+/// Zeros in memory that a process shares with the children it forks, visible to all.
 template <typename T>
 class SharedArray {
  public:
@@ -46,34 +46,34 @@ class SharedArray {
   std::span<T> values_;
 };
 
-/// Finds out which pages that a child had in common with its parent at the fork it has for itself
-/// later, and since when. Made in the parent, just before it forks; a child looks at its own page
-/// table, and notes what it finds in memory that the parent sees.
+/// Finds pages that a child shared with its parent at the fork and that became private later, with
+/// the time. Made in the parent, just before it forks; a child reads its own page table, and notes
+/// its findings in memory that the parent sees.
 ///
-/// A page is a copy of the child's own when it is anonymous and no other process maps it. This
-/// holds only while another process keeps the pages as they were at the fork, and writes to none:
-/// fork one that sleeps as long as the children live.
+/// A page is the child's own copy when it is anonymous and no other process maps it. This holds
+/// only while another process keeps the pages as they were at the fork, and writes to none: fork
+/// one that sleeps as long as the children live.
 class PageWatch {
  public:
-  /// What a page became private after: any number of the caller's from 1 to `last_border`.
+  /// Number of a point in time: any number of the caller's from 1 to `last_border`.
   using Border = std::uint16_t;
   static constexpr Border last_border = 0xFFFE;
 
-  /// Takes the pages of this process as they are now.
+  /// Takes the present pages of this process.
   /// \throws std::system_error where the kernel does not show them
   explicit PageWatch(std::size_t n_children);
 
-  /// Notes `border` for pages that have become the child's own since the last sample. In the child.
-  /// Does nothing while another thread of it does. Allocates nothing.
+  /// Notes `border` for pages that became private since the last sample. In the child. Does nothing
+  /// while another of its threads does. Allocates nothing.
   void sample(std::size_t child, Border border);
 
   struct Private {
     std::uint64_t page{};
     Border border{};
   };
-  /// Pages that a child was seen to have for itself, in the order of addresses.
+  /// Pages found private to a child, in the order of addresses.
   [[nodiscard]] std::vector<Private> found(std::size_t child) const;
-  /// Numbers of all pages that were there at the fork, in order.
+  /// Numbers of all pages at the fork, in order.
   [[nodiscard]] std::vector<std::uint64_t> pages_at_fork() const;
 
  private:
@@ -83,7 +83,7 @@ class PageWatch {
     std::uint64_t last_page{};
     std::size_t place{};
   };
-  /// A page that the child has freed: what is there now is something else.
+  /// Marks a page that the child has freed: its content now is unrelated.
   static constexpr Border gone = 0xFFFF;
 
   template <typename Visit>
@@ -93,7 +93,7 @@ class PageWatch {
   std::vector<Range> ranges_;
   std::size_t n_places_{};
   std::unique_ptr<SharedArray<std::uint8_t>> at_fork_;
-  std::unique_ptr<SharedArray<Border>> borders_;  ///< by child and place; 0: in common
+  std::unique_ptr<SharedArray<Border>> borders_;  ///< by child and place; 0: shared
   std::optional<PageTable> table_;  ///< the child's own: the parent's file shows the parent
   std::mutex mutex_;
 };

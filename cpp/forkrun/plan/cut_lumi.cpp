@@ -10,12 +10,12 @@ namespace {
 double real(std::int64_t n) { return static_cast<double>(n); }
 std::int64_t ceiling(double x) { return static_cast<std::int64_t>(std::ceil(x)); }
 std::int64_t floor_of(double x) { return static_cast<std::int64_t>(std::floor(x)); }
-/// Of two integers as near, the even one.
+/// The even one of two equally near integers.
 std::int64_t nearest(double x) { return static_cast<std::int64_t>(std::nearbyint(x)); }
 std::int64_t divided_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
-/// Where a unit that begins with the range ends: where a cluster does, if that is near the wanted
-/// size; else so that units of equal sizes end there. The end of the range is one, too.
+/// End of a unit that begins with the range: a cluster's end, if that is near the wanted size; else
+/// at equal sizes of units. The end of the range counts as one, too.
 std::int64_t end_of_unit(const RangeToCut& range, std::int64_t first, std::int64_t wanted,
                          std::int64_t most) {
   const std::int64_t target = first + std::max<std::int64_t>(wanted, 1);

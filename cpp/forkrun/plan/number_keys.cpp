@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::int64_t none = -1;
 
-/// Numbers of keys by a hash of them; a key is looked up in the sequence itself.
+/// Numbers of keys by hash; keys are compared in the sequence itself.
 class NumberTable {
  public:
   NumberTable(std::span<const std::uint64_t> keys, const std::vector<std::int64_t>& first)
       : keys_{keys}, first_{first} {}
 
-  /// Where the number of a key is, or where it is to be.
+  /// Slot of a key's number, or its slot to be.
   std::int64_t& at(std::uint64_t key) {
     auto place = hash(key);
     while (numbers_[place] != none && key_of(numbers_[place]) != key) {

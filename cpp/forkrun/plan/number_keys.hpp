@@ -6,10 +6,10 @@
 
 namespace forkrun {
 
-/// Different keys, numbered in the order in which they first appear.
+/// Distinct keys, numbered in order of appearance.
 struct NumberedKeys {
-  std::vector<std::int64_t> first;   ///< of each number: the first place of its key
-  std::vector<std::int64_t> number;  ///< of each place
+  std::vector<std::int64_t> first;   ///< by number: the first place of its key
+  std::vector<std::int64_t> number;  ///< by place
 };
 
 [[nodiscard]] NumberedKeys number_keys(std::span<const std::uint64_t> keys);

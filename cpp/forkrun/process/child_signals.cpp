@@ -22,7 +22,7 @@ pid_t parent_of_child = 0;
 
 constexpr std::array kOfParent{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 
-/// A handler, since a program that a module starts would inherit that a signal is ignored.
+/// A handler, since programs started by a module would inherit an ignored signal.
 void do_nothing(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {}
 
 void note_order(int /*number*/, siginfo_t* info, void* /*context*/) {
@@ -35,7 +35,7 @@ constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 std::atomic<bool>* crashed_elsewhere = nullptr;
 std::array<struct sigaction, kCrashes.size()> actions_before;
 
-/// Then what would have been done without us.
+/// The default action follows.
 void note_crash(int number, siginfo_t* info, void* context) {
   if (::syscall(SYS_gettid) != ::getpid()) {
     crashed_elsewhere->store(true);
@@ -47,13 +47,13 @@ void note_crash(int number, siginfo_t* info, void* context) {
   if ((before.sa_flags & SA_SIGINFO) != 0) {
     before.sa_sigaction(number, info, context);
   } else if (before.sa_handler == SIG_DFL) {
-    ::raise(number);  // Comes when we have returned.
+    ::raise(number);  // Arrives after the handler's return.
   } else if (before.sa_handler != SIG_IGN) {
     before.sa_handler(number);
   }
 }
 
-/// Only what a signal handler may call, once libgcc is loaded.
+/// Calls only functions that a signal handler may call, once libgcc is loaded.
 void write_stack(int /*number*/, siginfo_t* /*info*/, void* /*context*/) {
   const auto saved_errno = errno;
   std::array<char, 64> title{};
@@ -74,8 +74,8 @@ void handle(int number, void (*handler)(int, siginfo_t*, void*)) {
   ::sigaction(number, &action, nullptr);
 }
 
-// A copy that a module forks takes the default actions: who ends it uses SIGTERM, as
-// multiprocessing does. It may do so at once; so signals wait until the copy has taken them.
+// A copy that a module forks takes the default actions: it is ended with SIGTERM, as by
+// multiprocessing, perhaps at once; so signals wait until the copy has taken them.
 
 thread_local sigset_t mask_before;
 
@@ -114,7 +114,7 @@ void forget_signals() {
   for (const int number : kOfParent) {
     struct sigaction action{};
     ::sigaction(number, nullptr, &action);
-    if (action.sa_handler != SIG_IGN) {  // As of `nohup`.
+    if (action.sa_handler != SIG_IGN) {  // `nohup` does this.
       handle(number, do_nothing);
     }
   }
@@ -141,7 +141,7 @@ int stack_signal() { return SIGRTMIN + 3; }
 
 void write_stacks_on_signal() {
   std::array<void*, 1> frame{};
-  ::backtrace(frame.data(), frame.size());  // Loads libgcc, which a handler may not.
+  ::backtrace(frame.data(), frame.size());  // Loads libgcc, which a handler must not do.
   handle(stack_signal(), write_stack);
 }
 

@@ -12,7 +12,7 @@ namespace forkrun {
 
 namespace {
 
-/// Takes a text from its begin, piece by piece; false once a piece is another one.
+/// Reads a text piece by piece; false after a mismatch.
 class Pieces {
  public:
   explicit Pieces(std::string_view text) : text_{text} {}
@@ -53,7 +53,7 @@ bool is_checked(std::string_view line) {
   return bool{end.text(R"("crc32":")").word(hex_digits).text(R"("})")};
 }
 
-/// Units of a commit. Labels of the user's may have the same name: no number follows them.
+/// Units of a commit. Users' labels may have the same name, but no number follows them.
 std::optional<std::uint64_t> find_n_units(std::string_view line) {
   constexpr std::string_view name = R"("n_units":)";
   while (const void* found = ::memmem(line.data(), line.size(), name.data(), name.size())) {
@@ -67,7 +67,7 @@ std::optional<std::uint64_t> find_n_units(std::string_view line) {
   return std::nullopt;
 }
 
-/// The number behind the first such name, 0 if there is none.
+/// The number after the first such name, 0 if there is none.
 double find_time(std::string_view name, std::string_view text) {
   const auto at = text.find(name);
   double time_s = 0;
@@ -83,7 +83,7 @@ std::string_view last_line(std::string_view lines) {
   return before == std::string_view::npos ? lines : lines.substr(before + 1);
 }
 
-/// The line of a commit that leaves no event out; none for other lines.
+/// The line of a commit without left-out events; none for other lines.
 std::optional<CommitCounter::Counted> parse_commit(std::string_view line) {
   CommitCounter::Counted found;
   std::uint64_t not_used{};
@@ -116,7 +116,7 @@ CommitCounter::Ledger CommitCounter::read(const std::string& path,
   Ledger ledger;
   std::size_t n_held = 0;
   while (true) {
-    if (n_held == buffer_.size()) {  // a line that is longer
+    if (n_held == buffer_.size()) {  // a longer line
       buffer_.resize(2 * buffer_.size());
     }
     const auto n = file.read(std::as_writable_bytes(std::span{buffer_}.subspan(n_held))).size();

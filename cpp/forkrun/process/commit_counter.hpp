@@ -9,7 +9,7 @@
 
 namespace forkrun {
 
-/// What one commit, or all of them, add to the progress of a run.
+/// Progress of a run from one commit or all of them.
 struct CommitCounts {
   std::uint64_t n_units{};
   std::uint64_t n_events{};
@@ -18,20 +18,19 @@ struct CommitCounts {
   bool operator==(const CommitCounts&) const = default;
 };
 
-/// Adds up commits by the lines of ledgers, of which it reads few fields: a million of them are
-/// read in less than a second. A unit that is there twice counts once.
+/// Adds up commits by the lines of ledgers, of which it reads few fields: a million lines in less
+/// than a second. A unit with two lines counts once.
 class CommitCounter {
  public:
-  /// The first unit of a commit, and what it adds.
+  /// First unit of a commit, and its counts.
   struct Counted {
     std::uint64_t unit{};
     CommitCounts counts;
   };
 
-  /// What one ledger holds. `n_events`: of the lines that were counted; `start_s`: of the first
-  /// commit, `end_s`: of the last [s since the epoch], 0 if there is none; `others`: complete lines
-  /// that were not counted, because they are damaged, leave events out, or are of units to be kept
-  /// apart.
+  /// Content of one ledger. `n_events`: of the counted lines; `start_s`: of the first commit,
+  /// `end_s`: of the last [s since the epoch], 0 if there is none; `others`: complete lines that
+  /// were not counted: damaged, with left-out events, or of units to be kept apart.
   struct Ledger {
     std::uint64_t n_events{};
     double start_s{};
@@ -42,7 +41,7 @@ class CommitCounter {
   /// Counts the complete lines of a ledger. `apart`: first units of commits that are not counted.
   /// \throws InputError if the file cannot be read.
   [[nodiscard]] Ledger read(const std::string& path, const std::set<std::uint64_t>& apart);
-  /// Counts a commit that begins with this unit, instead of one that was counted before.
+  /// Counts a commit that begins with this unit, replacing an earlier one.
   void put(std::uint64_t unit, const CommitCounts& counts);
   /// Sum over all units.
   [[nodiscard]] CommitCounts total() const;

@@ -7,7 +7,7 @@
 
 namespace forkrun {
 
-/// CRC-32C (Castagnoli, as in iSCSI and ext4). `before`: that of the bytes before these.
+/// CRC-32C (Castagnoli, as in iSCSI and ext4). `before`: checksum of the preceding bytes.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 /// CRC-32C of a whole file. \throws InputError if it cannot be read.

@@ -58,7 +58,8 @@ void end_all(const std::vector<pid_t>& pids) {
   }
 }
 
-/// If the machine runs out of memory: rather a child, which can be replaced, than its parent.
+/// When memory runs out, the kernel should kill a child, which can be replaced, rather than the
+/// parent.
 void offer_to_oom_killer() {
   const auto file = ::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
   if (file < 0) {

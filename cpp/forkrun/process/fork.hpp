@@ -14,21 +14,19 @@ struct Forked {
   std::optional<std::size_t> child;
 };
 
-/// Forks `n` children in a row, and the parent writes nothing in between: a page that it changed
-/// would be one more copy for every child that was made before. Children are killed when their
-/// parent ends, and rather than it where memory runs out; what it does about signals does not hold
-/// for them.
-/// `together`: none of them returns before all have been made, so that children that are at work
-/// already do not take the CPU from a parent that still forks.
-/// Throws std::system_error if a fork fails, after having killed those that were made.
+/// Forks `n` children in a row, without writes of the parent in between: each changed page would be
+/// copied once more for every earlier child. Children are killed when their parent ends, and before
+/// it where memory runs out; its signal handlers do not apply to them. `together`: none returns
+/// before all have been made, so that working children do not take the CPU from the forking parent.
+/// Throws std::system_error if a fork fails, after killing the children made so far.
 [[nodiscard]] Forked fork_children(std::size_t n, bool together);
 
-/// Whether `fork_children` made this process, or one that it descends from.
+/// Whether `fork_children` made this process, or an ancestor.
 [[nodiscard]] bool is_child();
 
-/// What descendants of this process leave behind when they end become its children, and not init's.
-/// A process that `fork_children` makes begins so: what it has started comes to its parent when it
-/// ends, and not before.
+/// Makes orphaned descendants of this process its children, instead of init's. A child made by
+/// `fork_children` begins this way: its own children come to its parent when it ends, and not
+/// before.
 void adopt_orphans(bool yes);
 
 }  // namespace forkrun

@@ -9,12 +9,12 @@ namespace forkrun {
 
 namespace {
 
-// A fork has one thread in the copy, and a module's call sees the values of its own process.
+// A fork copies one thread, and a module's call sees the values of its own process.
 bool is_claimed = false;
 bool is_copy = false;
 
-/// A copy ends with the process that it is a copy of: that one may be killed, and its parent too,
-/// so that no process is left to end the copy.
+/// A copy ends with its original: that one may be killed, and its parent too, so that nobody is
+/// left to end the copy.
 void note_copy() {
   is_copy = is_claimed;
   if (is_copy) {
@@ -36,7 +36,7 @@ bool is_forked_copy() { return is_copy; }
 
 void end_forked_copy(int exit_code, std::string_view error) {
   constexpr std::string_view words =
-      "forkrun: a process that a module forked came back from the module, and was ended: it would "
+      "forkrun: a process that a module forked returned from the module, and was ended: it would "
       "do the work of its parent once more. End it in the module, with os._exit().\n";
   for (const auto text : {words, error, std::string_view{error.empty() ? "" : "\n"}}) {
     (void)!::write(STDERR_FILENO, text.data(), text.size());

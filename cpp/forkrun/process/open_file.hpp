@@ -6,7 +6,7 @@
 
 namespace forkrun {
 
-/// A file that is read from its begin to its end. \throws InputError if it cannot be.
+/// A file read from begin to end. \throws InputError if it cannot be read.
 class OpenFile {
  public:
   explicit OpenFile(std::string path);
@@ -14,7 +14,7 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  /// The next bytes, at most as many as the buffer holds; none at the end.
+  /// The next bytes, at most as many as fit into the buffer; none at the end.
   [[nodiscard]] std::span<std::byte> read(std::span<std::byte> buffer) const;
 
  private:

@@ -14,12 +14,12 @@
 
 namespace forkrun {
 
-/// Objects in an anonymous shared mapping: made before the fork, seen by parent and children.
-/// They are never destroyed, so that a process that ends does not end them for others.
+/// Objects in an anonymous shared mapping: made before the fork, visible to parent and children.
+/// Never destroyed, so that the end of one process does not destroy them for others.
 template <class T>
 class SharedArray {
  public:
-  /// `what` they are for: in the error if there is no memory.
+  /// `what`: purpose, for the error without memory.
   SharedArray(std::size_t n, const std::string& what) {
     if (n == 0) {
       return;

@@ -18,7 +18,7 @@ std::int64_t coarse_now_ns() {
 std::int64_t note_heartbeat(StatusSlot& slot) {
   const auto now_ns = coarse_now_ns();
   slot.heartbeat_ns.store(now_ns,
-                          std::memory_order_relaxed);  // People read it, no code acts on it.
+                          std::memory_order_relaxed);  // For display only.
   return now_ns;
 }
 

@@ -9,7 +9,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               "processes share these: a lock would be private to each");
 
 UnitCounter::UnitCounter(std::size_t n)
-    : state_{1, "the units of work"}, owners_{n, "who does which unit of work"} {
+    : state_{1, "the units of work"}, owners_{n, "the owners of the units of work"} {
   state_[0].end = n;
 }
 

@@ -16,7 +16,7 @@ bool may_change(PyObject* object) {
          PyByteArray_Check(object) || is_array(object) || is_python_instance(object);
 }
 
-/// Not numbers and text, nor caches of functions, which are filled by being used.
+/// Excludes numbers and text, and caches of functions, which are filled by use.
 bool is_of_interest(PyObject* object) {
   return (may_refer(object) || PyByteArray_Check(object)) &&
          function_cache != Py_TYPE(object)->tp_name;
@@ -54,7 +54,7 @@ int add_reference(PyObject* object, void* hash) {
   return 0;
 }
 
-/// Hash of the references that an object shows the garbage collector, whatever their order.
+/// Hash of the references that an object shows the garbage collector, in any order.
 std::uint64_t hash_of_references(PyObject* object) {
   std::uint64_t hash = 0;
   if (PyObject_IS_GC(object) && Py_TYPE(object)->tp_traverse != nullptr) {
@@ -64,7 +64,7 @@ std::uint64_t hash_of_references(PyObject* object) {
 }
 
 /// The same with a dict of attributes replaced by its values: Python makes that dict when a program
-/// asks for `__dict__`, which changes nothing.
+/// asks for `__dict__`, which is no change.
 std::uint64_t hash_with_unpacked_attributes(PyObject* object) {
   auto hash = hash_of_references(object);
   PyObject* attributes = PyObject_GenericGetDict(object, nullptr);
@@ -90,7 +90,7 @@ std::uint64_t hash_of(PyObject* object) {
     return hash_of_list(object);
   }
   auto hash = hash_of_references(object);
-  if (PyDict_Check(object)) {  // of a subclass: items in order, and attributes
+  if (PyDict_Check(object)) {  // a subclass: items in order, and attributes
     hash += hash_of_dict(object);
   } else if (PyByteArray_Check(object)) {
     hash += hash_of_bytes(object);

@@ -8,15 +8,14 @@
 
 namespace forkrun::python_memory {
 
-/// Remembers what every mutable container refers to that can be reached from some roots: lists,
-/// dicts, sets, bytearrays, instances of Python's classes, and headers of arrays. Twenty bytes
-/// for each; comparing reads the containers and writes nothing, so that a child can do it on
-/// memory that it shares.
+/// Remembers the references of every mutable container that can be reached from some roots: lists,
+/// dicts, sets, bytearrays, instances of Python's classes, and headers of arrays. Twenty bytes for
+/// each; comparing reads the containers and writes nothing, so that a child can do it on shared
+/// memory.
 ///
-/// What is compared is which objects are referred to, not their values. Objects that cannot change
+/// Compares the identity of the referenced objects, not their values. Objects that cannot change
 /// (numbers, text, tuples) are the same if they are the same object. Contents of read-only arrays
-/// are not compared, nor the state of objects written in C; caches of functools are not looked
-/// into.
+/// are not compared, nor the state of objects written in C; caches of functools are left out.
 class ContainerSnapshot {
  public:
   struct Root {
@@ -32,7 +31,7 @@ class ContainerSnapshot {
 
   [[nodiscard]] std::size_t size() const { return containers_.size(); }
 
-  /// Label of the root and first container that refers to something else than it did; null if none.
+  /// Label of the root and first container with changed references; null if none.
   struct Change {
     std::string label;
     PyObject* container = nullptr;

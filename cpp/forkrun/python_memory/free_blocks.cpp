@@ -23,9 +23,8 @@ constexpr std::size_t pool_header_bytes = 48;
 constexpr std::size_t alignment_bytes = 16;
 constexpr std::size_t largest_block_bytes = 512;
 
-/// More than this cannot be free within what the process has, however an allocator that is not the
-/// expected one places blocks: one that guards each of them, as PYTHONMALLOC=debug does, one that
-/// is preloaded.
+/// More than this cannot be free within the process's memory, wherever an unexpected allocator
+/// places blocks: one with guards around each, like PYTHONMALLOC=debug, or a preloaded one.
 class Bound {
  public:
   explicit Bound(std::size_t most_bytes) : left_{most_bytes} {}
@@ -50,7 +49,7 @@ std::size_t resident_bytes() {
   return resident * page_bytes;
 }
 
-/// Python's own allocator, without guards around blocks. It has a private name in all versions.
+/// Python's own allocator, without guards around blocks. Its name is private in all versions.
 bool is_plain_pymalloc() {
   using Name = const char* (*)();
   const auto name = reinterpret_cast<Name>(::dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName"));
@@ -86,8 +85,8 @@ std::size_t take_blocks_of(std::size_t size, Bound& bound) {
   return taken;
 }
 
-/// What lies before the end of the heap was free within it; what does not has grown it, or comes
-/// from elsewhere.
+/// Blocks before the end of the heap were free within it; others have grown it, or come from
+/// elsewhere.
 std::size_t take_chunks_of(std::size_t size, std::uintptr_t end, Bound& bound) {
   std::size_t taken = 0;
   while (bound.allows(size)) {
@@ -101,8 +100,8 @@ std::size_t take_chunks_of(std::size_t size, std::uintptr_t end, Bound& bound) {
   return taken;
 }
 
-/// Those between the chunks of the C library's heap, larger ones first: a smaller size takes what
-/// is left of them. The heap has been trimmed, so it has next to nothing free at its end.
+/// Takes free blocks between the chunks of the C library's heap, larger ones first: a smaller size
+/// takes their remainders. The heap has been trimmed, so almost nothing is free at its end.
 std::size_t take_free_chunks() {
   constexpr std::size_t largest = 65536;  // less than what `malloc` maps
   constexpr std::size_t in_bins_of_its_own = 1024;

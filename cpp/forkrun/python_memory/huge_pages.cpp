@@ -38,7 +38,7 @@ class HugeArenas {
     return arena;
   }
 
-  /// False if it is not one of these.
+  /// False for an address outside of these.
   bool give_back(void* arena) {
     const auto address = reinterpret_cast<std::uintptr_t>(arena);
     for (const auto chunk : chunks_) {
@@ -137,7 +137,7 @@ std::vector<Range> own_memory() {
   return ranges;
 }
 
-/// /proc/self/pagemap: eight bytes for each page, to be read in whole ones.
+/// /proc/self/pagemap: eight bytes for each page, to be read whole.
 class PageMap {
  public:
   PageMap() : file_{open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)} {}
@@ -145,7 +145,7 @@ class PageMap {
   PageMap(const PageMap&) = delete;
   PageMap& operator=(const PageMap&) = delete;
 
-  /// Whether nearly all pages of a huge page are in memory: joining them fills the others in.
+  /// Whether nearly all pages of a huge page are in memory: joining them fills in the others.
   [[nodiscard]] bool is_in_use(std::uintptr_t first) const {
     constexpr std::uint64_t present = std::uint64_t{1} << 63;
     std::array<std::uint64_t, pages_per_huge_page> entries{};

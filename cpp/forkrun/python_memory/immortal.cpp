@@ -57,7 +57,7 @@ bool keeps_its_hash(PyObject* object) {
          PyDateTime_CheckExact(object) || PyDate_CheckExact(object) || PyTime_CheckExact(object);
 }
 
-/// What would be written into the object when it is used for the first time.
+/// Computes values that the object would store at its first use.
 void fill_caches(PyObject* object) {
   if (keeps_its_hash(object)) {
     PyObject_Hash(object);
@@ -68,8 +68,8 @@ void fill_caches(PyObject* object) {
   PyErr_Clear();  // text with half a surrogate pair has no UTF-8
 }
 
-/// The collector's lists run through the objects: a mortal neighbour that ends would write here.
-/// Classes and functions expect to be in a list.
+/// The collector's lists run through the objects: the end of a mortal neighbour would write here.
+/// Classes and functions must stay in a list.
 void leave_collector(PyObject* object) {
   if (PyObject_IS_GC(object) && !PyType_Check(object) && !PyFunction_Check(object)) {
     PyObject_GC_UnTrack(object);

@@ -14,7 +14,7 @@ namespace forkrun::python_memory {
 
 namespace {
 
-/// Where in an element there are pointers to objects.
+/// Offsets of pointers to objects in an element.
 void find_objects(const py::dtype& type, std::size_t offset, std::vector<std::size_t>& offsets) {
   if (type.kind() == 'O') {
     offsets.push_back(offset);

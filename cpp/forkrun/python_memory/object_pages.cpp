@@ -15,7 +15,7 @@ namespace forkrun::python_memory {
 
 namespace {
 
-constexpr std::size_t small_object = 512;  // pymalloc takes no larger ones.
+constexpr std::size_t small_object = 512;  // pymalloc's largest size
 constexpr std::size_t collector_header = 16;
 
 std::size_t size_of_text(PyObject* text) {
@@ -26,7 +26,7 @@ std::size_t size_of_text(PyObject* text) {
                    static_cast<std::size_t>(PyUnicode_KIND(text)) * (length + 1);
 }
 
-/// Size of the object itself, without what it points to.
+/// Size of the object itself, without anything it points to.
 std::size_t size_of(PyObject* object) {
   const auto* type = Py_TYPE(object);
   const auto basic = static_cast<std::size_t>(type->tp_basicsize);
@@ -36,7 +36,7 @@ std::size_t size_of(PyObject* object) {
   if (PyLong_Check(object)) {  // Its number of digits is not public; most have one or two.
     return basic + 8;
   }
-  // Other types have items, too, but keep no count of them, or not here (generators, classes).
+  // Other types have items, too, but no public count of them (generators, classes).
   if (PyTuple_Check(object) || PyBytes_Check(object) || PyCode_Check(object)) {
     const auto n_items = reinterpret_cast<PyVarObject*>(object)->ob_size;
     return basic + static_cast<std::size_t>(n_items * type->tp_itemsize);
@@ -44,7 +44,7 @@ std::size_t size_of(PyObject* object) {
   return basic;
 }
 
-/// What `sys.getsizeof` says, without the collector's header.
+/// Size by `sys.getsizeof`, without the collector's header.
 std::size_t whole_size_of(PyObject* object) {
   const auto size =
       py::reinterpret_steal<py::object>(PyObject_CallMethod(object, "__sizeof__", nullptr));
@@ -63,7 +63,7 @@ void ObjectPages::walk(const std::string& owner, const py::object& root, bool ev
   if (mark(root.ptr())) {
     count(root.ptr());
   }
-  to_enter_.push_back(root.ptr());  // In any case: another object may have been at its place.
+  to_enter_.push_back(root.ptr());  // Always: another object may have been at its address.
   while (!to_enter_.empty()) {
     auto* object = to_enter_.back();
     to_enter_.pop_back();
@@ -121,13 +121,13 @@ void ObjectPages::enter(PyObject* object) {
     enter_buffer(object);
   }
   add_parts_of(object, type_of(object));
-  // Objects that the collector does not know have nothing for it to see, or are not yet ready.
+  // Objects unknown to the collector refer to nothing, or are not yet ready.
   if (Py_TYPE(object)->tp_traverse != nullptr && PyObject_IS_GC(object)) {
     Py_TYPE(object)->tp_traverse(object, &ObjectPages::visit, this);
   }
 }
 
-/// The values, unless they are those of another object, and the objects among them.
+/// The values, unless another object owns them, and the objects among them.
 void ObjectPages::enter_array(PyObject* object) {
   const auto array = py::reinterpret_borrow<py::array>(object);
   if (const auto base = array.base(); base && is_array(base.ptr())) {
@@ -153,7 +153,7 @@ void ObjectPages::enter_buffer(PyObject* object) {
   PyBuffer_Release(&buffer);
 }
 
-/// Memory that lists, dicts and sets have in addition to the object itself.
+/// Memory of lists, dicts and sets in addition to the object itself.
 void ObjectPages::add_parts_of(PyObject* object, std::uint16_t type) {
   if (PyList_Check(object)) {
     const auto& list = *reinterpret_cast<PyListObject*>(object);
@@ -168,7 +168,7 @@ void ObjectPages::add_parts_of(PyObject* object, std::uint16_t type) {
   }
 }
 
-/// Its table, and its keys: the collector does not look at those that are texts.
+/// Table of a dict, and its keys: the collector does not visit keys that are text.
 void ObjectPages::add_dict(PyObject* object, std::uint16_t type) {
   const auto& dict = *reinterpret_cast<PyDictObject*>(object);
   const void* table = dict.ma_values == nullptr ? static_cast<const void*>(dict.ma_keys)
@@ -205,7 +205,7 @@ void ObjectPages::add_to_page(std::uint64_t page, std::size_t n_bytes, std::uint
     parts.push_back({owner, type, static_cast<std::uint16_t>(n_bytes), is_small});
     return;
   }
-  // Memory that two objects claim, such as two views of one buffer, cannot exceed the page.
+  // Memory claimed by two objects, such as two views of one buffer, cannot exceed the page.
   same->n_bytes = static_cast<std::uint16_t>(std::min(same->n_bytes + n_bytes, page_bytes));
   same->is_small |= is_small;
 }
@@ -214,7 +214,7 @@ std::uint16_t ObjectPages::number_of(const std::string& type) {
   const auto [place, is_new] =
       type_numbers_.try_emplace(type, static_cast<std::uint16_t>(types_.size()));
   if (is_new && types_.size() == std::numeric_limits<std::uint16_t>::max()) {
-    place->second = 0;  // No job has so many types; then they are shown as the first one.
+    place->second = 0;  // No job has so many types; the rest counts as the first one.
   } else if (is_new) {
     types_.push_back(type);
   }

@@ -10,14 +10,13 @@
 
 namespace forkrun::python_memory {
 
-/// Which Python objects lie on which pages. Walks objects and all that they hold, by the same way
-/// as the garbage collector, without touching their counts of references; adds what the collector
-/// does not know: the memory of NumPy arrays and other buffers, of lists, dicts and sets. An object
-/// counts for the first owner that is walked. Needs some 100 bytes per page, however many objects
-/// there are.
+/// Pages of Python objects. Walks objects and everything they hold, like the garbage collector,
+/// without touching reference counts; adds memory unknown to the collector: of NumPy arrays and
+/// other buffers, of lists, dicts and sets. An object counts for the first owner walked. Needs some
+/// 100 bytes per page, for any number of objects.
 class ObjectPages {
  public:
-  /// Part of a page: so many bytes of it are objects of this type and owner.
+  /// Part of a page: number of bytes used by objects of this type and owner.
   struct Part {
     std::uint16_t owner{};
     std::uint16_t type{};
@@ -26,7 +25,7 @@ class ObjectPages {
   };
 
   /// Walks `root`. Not entered, unless `everything`: classes, modules, functions and frames, which
-  /// lead to all of the interpreter.
+  /// lead to the whole interpreter.
   void walk(const std::string& owner, const pybind11::object& root, bool everything);
 
   [[nodiscard]] const std::vector<std::string>& owners() const { return owners_; }
@@ -42,7 +41,7 @@ class ObjectPages {
   }
 
  private:
-  /// A bit for every place at which an object may begin.
+  /// A bit for every address at which an object may begin.
   static constexpr std::size_t n_places = 4096 / 8;
   struct Page {
     std::array<std::uint64_t, n_places / 64> seen{};

@@ -36,7 +36,7 @@ std::array<PyObject*, 9> constants_of(const PyCodeObject& code) {
 }
 
 bool is_python_instance(PyObject* object) {
-  // All classes written in Python, and only these, share one way to free their instances.
+  // All classes written in Python, and only these, share one function that frees instances.
   static const auto dealloc = [] {
     PyObject* probe =
         PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "_");
@@ -77,7 +77,7 @@ bool ObjectWalk::is_border(PyObject* object) const {
           (PyModule_Check(object) || (PyDict_CheckExact(object) && namespaces_.contains(object))));
 }
 
-bool ObjectWalk::goes_on_from(PyObject* object) const {
+bool ObjectWalk::may_continue_from(PyObject* object) const {
   return may_refer(object) || (scope_ == Scope::program && PyType_Check(object));
 }
 
@@ -85,7 +85,7 @@ void ObjectWalk::meet(PyObject* object) {
   if (object == nullptr || is_border(object)) {
     return;
   }
-  if (visit_(object) && goes_on_from(object)) {
+  if (visit_(object) && may_continue_from(object)) {
     waiting_.push_back(object);
   }
 }
@@ -118,7 +118,7 @@ int ObjectWalk::on_reference(PyObject* object, void* walk) {
   return 0;
 }
 
-/// The garbage collector is not shown keys that are text.
+/// The garbage collector does not visit text keys.
 void ObjectWalk::expand_dict(PyObject* dict) {
   Py_ssize_t position = 0;
   PyObject* key = nullptr;
@@ -147,7 +147,7 @@ void ObjectWalk::expand_array(PyObject* array) {
   for_each_reference(array, [this](PyObject* object) { meet(object); });
 }
 
-/// The garbage collector is not shown text.
+/// The garbage collector does not visit text.
 void ObjectWalk::expand_names(PyTypeObject* type) {
   if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0) {
     const auto* heap_type = reinterpret_cast<PyHeapTypeObject*>(type);

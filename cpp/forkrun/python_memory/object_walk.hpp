@@ -10,23 +10,23 @@
 
 namespace forkrun::python_memory {
 
-/// Visits the Python objects that can be reached from some roots, without recursion: a list may be
+/// Visits the Python objects that can be reached from some roots, without recursion: lists may be
 /// nested as deep as memory allows.
 ///
-/// It follows what a condition is made of: items of containers, keys of dicts, attributes of
-/// instances, elements and bases of NumPy arrays, what functions close over, their constants, and
-/// what the classes of instances define. It stops at
+/// It follows the parts of conditions: items of containers, keys of dicts, attributes of instances,
+/// elements and bases of NumPy arrays, closures of functions, their constants, and members of the
+/// classes of instances. It stops at
 ///  - modules and their namespaces, so that it does not wander into the whole program;
 ///  - frames, generators, coroutines and tracebacks, which belong to running code;
-///  - classes that are merely referred to.
-/// It sees of objects written in C what they show the garbage collector. With `Scope::program` it
-/// stops at running code only.
+///  - classes that are only referred to.
+/// Of objects written in C it sees the references shown to the garbage collector. With
+/// `Scope::program` it stops at running code only.
 class ObjectWalk {
  public:
   enum class Scope { condition, program };
 
-  /// Says whether to go on to what the object refers to: not, if it was visited before. It must not
-  /// change references.
+  /// Returns whether to continue to the object's references: false, if it was visited before. It
+  /// must not change references.
   using Visit = std::function<bool(PyObject*)>;
 
   explicit ObjectWalk(Visit visit, Scope scope = Scope::condition);
@@ -36,7 +36,7 @@ class ObjectWalk {
 
  private:
   [[nodiscard]] bool is_border(PyObject* object) const;
-  [[nodiscard]] bool goes_on_from(PyObject* object) const;
+  [[nodiscard]] bool may_continue_from(PyObject* object) const;
   void meet(PyObject* object);
   void expand(PyObject* object);
   void expand_dict(PyObject* dict);
@@ -54,11 +54,11 @@ class ObjectWalk {
   std::vector<PyObject*> waiting_;
 };
 
-/// Whether the walk may go on from an object: numbers and text, which are most of what there is,
-/// and classes refer to nothing.
+/// Whether the walk may continue from an object: numbers and text, the most frequent objects, and
+/// classes refer to nothing.
 [[nodiscard]] bool may_refer(PyObject* object);
 
-/// What a code object refers to; the garbage collector does not know it.
+/// References of a code object, unknown to the garbage collector.
 [[nodiscard]] std::array<PyObject*, 9> constants_of(const PyCodeObject& code);
 
 /// Whether an object is an instance of a class written in Python.

@@ -9,7 +9,7 @@
 
 namespace forkrun::python_memory {
 
-/// Neighbouring pointers become unrelated numbers, and so does null, of which `mix` alone makes 0.
+/// Turns neighbouring pointers into unrelated numbers, and null, too, which `mix` alone maps to 0.
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t value) {
   return mix(value + 0x9e3779b97f4a7c15U);
 }
@@ -18,8 +18,8 @@ namespace forkrun::python_memory {
   return mixed(std::bit_cast<std::uint64_t>(pointer));
 }
 
-/// Pointers in one flat table. A set of nodes would leave as many holes in the heap that children
-/// inherit; a large table goes back to the operating system as a whole.
+/// Pointers in one flat table. A set of nodes would leave as many holes in the heap for children to
+/// inherit; a large table is returned to the operating system as a whole.
 class PointerSet {
  public:
   /// False if it was there before. Not for null.
@@ -41,7 +41,7 @@ class PointerSet {
   }
 
  private:
-  /// Where it is, or belongs.
+  /// Its slot, or its slot to be.
   [[nodiscard]] std::size_t index_of(const void* pointer) const {
     auto i = mixed(pointer) & (table_.size() - 1);
     while (table_[i] != nullptr && table_[i] != pointer) {

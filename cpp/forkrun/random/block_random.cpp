@@ -22,7 +22,7 @@ std::size_t n_different(Parameter<T> parameter, std::size_t n_values) {
 void check_scale(Parameter<double> scale, std::size_t n_values) {
   for (std::size_t i = 0; i < n_different(scale, n_values); ++i) {
     if (scale[i] < 0.0) {
-      throw std::invalid_argument{"a scale is not negative; this one is " +
+      throw std::invalid_argument{"a scale must not be negative; this one is " +
                                   std::to_string(scale[i])};
     }
   }

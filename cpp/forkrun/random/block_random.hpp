@@ -9,18 +9,18 @@
 
 namespace forkrun {
 
-/// How many values each event gets.
+/// Numbers of values of the events.
 class ValuesPerEvent {
  public:
   /// The same number for all.
   explicit ValuesPerEvent(std::size_t n) : n_{n} {}
-  /// Those of a jagged column; (n_events + 1,).
+  /// Numbers of a jagged column; (n_events + 1,).
   explicit ValuesPerEvent(std::span<const std::int64_t> offsets) : offsets_{offsets} {}
 
   [[nodiscard]] std::size_t of(std::size_t event) const {
     return offsets_.empty() ? n_ : static_cast<std::size_t>(offsets_[event + 1] - offsets_[event]);
   }
-  /// Those of `n_events` events from `first` on.
+  /// Numbers of `n_events` events from `first` on.
   [[nodiscard]] ValuesPerEvent part(std::size_t first, std::size_t n_events) const {
     return offsets_.empty() ? *this : ValuesPerEvent{offsets_.subspan(first, n_events + 1)};
   }
@@ -34,21 +34,21 @@ class ValuesPerEvent {
   std::span<const std::int64_t> offsets_;
 };
 
-/// Consecutive events of one lumi of a block: up to event number `last`, which is not one of them.
+/// Consecutive events of one lumi of a block, before event number `last`.
 struct LumiOfEvents {
   std::uint32_t run{};
   std::uint32_t lumi{};
   std::size_t last{};
 };
 
-/// The random numbers of one module for all events of a block: the same as an EventRandom for each
-/// of them gives, call by call, but faster. Values of an event are consecutive, and events in
-/// order: `into` has (values.of_all(n_events),). Each call continues the events' streams where the
-/// call before has stopped. A parameter is one value, or one for each value that is drawn. Calls
-/// throw std::invalid_argument if a parameter is not allowed.
+/// Random numbers of one module for all events of a block: the same as from an EventRandom for each
+/// event, call by call, but faster. Values of an event are consecutive, and events in order: `into`
+/// has (values.of_all(n_events),). Each call continues the events' streams after the previous one.
+/// A parameter is one value, or one for each value drawn. Calls throw std::invalid_argument for
+/// invalid parameters.
 class BlockRandom {
  public:
-  /// `lumis`: of the events, in their order; the last one ends with them.
+  /// `lumis`: of the events, in order; the last one ends with them.
   BlockRandom(RandomKey key, std::span<const LumiOfEvents> lumis,
               std::span<const std::uint64_t> events);
 
@@ -62,7 +62,7 @@ class BlockRandom {
   void integers(const ValuesPerEvent& values, random::Parameter<std::int64_t> low,
                 random::Parameter<std::int64_t> high, std::int64_t* into);
   void poisson(const ValuesPerEvent& values, random::Parameter<double> mean, std::int64_t* into);
-  /// The stream's words themselves: of all events, or of the event of this number in the block.
+  /// Words of the stream: of all events, or of the event with this number in the block.
   void words(const ValuesPerEvent& values, std::uint64_t* into);
   void words_of(std::size_t event, std::span<std::uint64_t> into);
 
@@ -84,7 +84,7 @@ class BlockRandom {
 
   std::vector<OfLumi> lumis_;
   std::vector<std::uint64_t> events_;
-  std::vector<std::uint64_t> positions_;  ///< by event: words that were taken
+  std::vector<std::uint64_t> positions_;  ///< by event: words taken
 };
 
 }  // namespace forkrun

@@ -23,7 +23,7 @@ constexpr double two_to_minus_53 = 0x1p-53;
 constexpr double ln2_high = 0x1.62e42fee00000p-1;  // times an exponent is exact
 constexpr double ln2_low = 0x1.a39ef35793c76p-33;
 
-/// The integer word >> 11, exactly, by operations that all vector units have.
+/// The integer word >> 11, exactly, by operations of all vector units.
 [[gnu::always_inline]] inline double upper_53_bits(std::uint64_t word) {
   const auto high = std::bit_cast<double>((word >> 43U) | 0x4530000000000000U) - 0x1p84;
   const auto low = std::bit_cast<double>(((word >> 11U) & 0xffffffffU) | 0x4330000000000000U);
@@ -113,7 +113,7 @@ constexpr double central_edge = 0.425;
   return q * polynomial(central_numerator, r) / polynomial(central_denominator, r);
 }
 
-/// Standard normal value in a tail, which has the probability 1/2 - |q|.
+/// Standard normal value in a tail of probability 1/2 - |q|.
 [[gnu::always_inline]] inline double tail_normal(double q) {
   const auto r = std::sqrt(-log_of(0.5 - std::abs(q)));
   const auto near = r - 1.6;
@@ -139,8 +139,8 @@ constexpr double central_edge = 0.425;
 
 constexpr std::size_t normal_chunk = 256;
 
-/// Standard normal values of at most `normal_chunk` words: all as if they were central, then those
-/// of the tails, which are gathered first, so that no loop has branches.
+/// Standard normal values of at most `normal_chunk` words: all as if they were central, then the
+/// tails again, gathered first, so that no loop has branches.
 FORKRUN_VECTORISED void standard_normal(const std::uint64_t* words, std::size_t n, double* into) {
   std::array<double, normal_chunk> tails;
   std::array<std::uint32_t, normal_chunk> places;
@@ -182,8 +182,8 @@ FORKRUN_VECTORISED void integers(const std::uint64_t* words, std::size_t n_words
   }
 }
 
-/// Calls use(i, p, q) with the parameters of value i: two loops, because one over parameters that
-/// do not change becomes vector instructions.
+/// Calls use(i, p, q) with the parameters of value i: in two loops, because a loop with constant
+/// parameters becomes vector instructions.
 template <typename Use>
 void for_parameters(Parameter<double> first, Parameter<double> second, std::size_t n, Use use) {
   if (first.step == 0 && second.step == 0) {

@@ -14,7 +14,7 @@ void check_integers(std::int64_t low, std::int64_t high) {
 
 void check_poisson_mean(double mean) {
   if (!(mean >= 0.0 && mean <= random::largest_poisson_mean)) {
-    throw std::invalid_argument{"a Poisson mean is between 0 and 1e12, not " +
+    throw std::invalid_argument{"a Poisson mean must be between 0 and 1e12, not " +
                                 std::to_string(mean)};
   }
 }

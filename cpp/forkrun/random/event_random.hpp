@@ -11,7 +11,7 @@
 
 namespace forkrun {
 
-/// Which random numbers a module gets. A handle, got from `Construction::random` and kept as a
+/// Selects a module's random numbers. A handle, got from `Construction::random` and kept as a
 /// member of a module; `block.random(key, event)` gives the numbers of an event.
 struct RandomKey {
   std::uint64_t value{};
@@ -44,12 +44,12 @@ inline void check_position(std::uint64_t position) {
 }
 }  // namespace random
 
-/// The random numbers of one module for one event: a sequence of 64-bit words, which the calls
-/// below take one after the other. It depends on seed, stream name, run, lumi and event, and on
-/// nothing else. Small and cheap to make; copies go on independently.
+/// Random numbers of one module for one event: a sequence of 64-bit words, taken in order by the
+/// calls below. It depends only on seed, stream name, run, lumi and event. Small and cheap to make;
+/// copies continue independently.
 ///
-/// Also a UniformRandomBitGenerator, for <algorithm> and <random>; but what the standard library's
-/// distributions make of words differs from library to library.
+/// Also a UniformRandomBitGenerator, for <algorithm> and <random>; but distributions of the
+/// standard library differ from library to library.
 class EventRandom {
  public:
   using result_type = std::uint64_t;
@@ -88,13 +88,13 @@ class EventRandom {
   }
   /// Exponential distribution of mean `scale`.
   double exponential(double scale = 1.0) { return random::exponential_value((*this)(), scale); }
-  /// In [low, high). \throws std::invalid_argument if that is empty
+  /// In [low, high). \throws std::invalid_argument if the range is empty
   std::int64_t integers(std::int64_t low, std::int64_t high);
   /// \throws std::invalid_argument unless 0 <= mean <= 1e12
   std::int64_t poisson(double mean);
   std::int64_t poisson(const random::Poisson& poisson) { return poisson(*this); }
 
-  /// Number of words that were taken.
+  /// Number of words taken.
   [[nodiscard]] std::uint64_t position() const { return position_; }
 
  private:
@@ -110,7 +110,7 @@ class EventRandom {
   random::WordPair pair_{};
 };
 
-/// \throws std::invalid_argument, for people
+/// \throws std::invalid_argument with a message for users
 void check_integers(std::int64_t low, std::int64_t high);
 void check_poisson_mean(double mean);
 

@@ -6,9 +6,9 @@
 
 namespace forkrun::random {
 
-/// Philox4x32-10 of J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as
-/// 1, 2, 3" (SC11): a bijection of 128-bit counters for each 64-bit key, whose values are random
-/// to all known tests. Without any state, so that numbers can be made in any order.
+/// Philox4x32-10 of J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1,
+/// 2, 3" (SC11): a bijection of 128-bit counters for each 64-bit key, whose values pass all known
+/// tests of randomness. Without state, so that numbers can be made in any order.
 using PhiloxCounter = std::array<std::uint32_t, 4>;
 using PhiloxKey = std::array<std::uint32_t, 2>;
 
@@ -58,7 +58,7 @@ struct PairsToMake {
 inline constexpr std::size_t philox_padding = 32;
 void make_pairs(const PairsToMake& pairs, std::size_t n_pairs);
 
-/// The same, whatever the processor offers; for tests.
+/// The same without vector instructions; for tests.
 void make_pairs_one_by_one(const PairsToMake& pairs, std::size_t n_pairs);
 
 }  // namespace forkrun::random

@@ -5,8 +5,8 @@
 
 #include <forkrun/random/philox.hpp>
 
-// For the sources that are compiled for one kind of processor each. They include nothing that has
-// functions of its own: the linker might take those for all processors.
+// For sources that are compiled for one kind of processor each. They include nothing with inline
+// functions: the linker might take those for all processors.
 namespace forkrun::random {
 
 #ifdef __x86_64__

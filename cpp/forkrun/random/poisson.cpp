@@ -51,8 +51,8 @@ Poisson::Poisson(double mean) : mean_{mean} {
   squeeze_ = 0.9277 - 3.6224 / (b_ - 2.0);
 }
 
-/// The first k up to which the probabilities' sum is above a uniform number; ends where they no
-/// longer count in double precision.
+/// The least k whose cumulative probability is above a uniform number; ends where probabilities
+/// vanish in double precision.
 std::int64_t Poisson::by_inversion(std::uint64_t word) const {
   const auto u = uniform_value(word, 0.0, 1.0);
   int k = 0;

@@ -8,18 +8,18 @@
 namespace forkrun::random {
 
 inline constexpr double largest_poisson_mean = 1e12;
-/// Below it a Poisson number takes one word, above it two for each trial, of which it needs 1.1 to
-/// 1.3 on average.
+/// Below this mean a Poisson number takes one word, above it two for each trial, on average 1.1
+/// to 1.3 trials.
 inline constexpr double smallest_rejection_mean = 10.0;
 
-/// Poisson numbers of a mean: what depends on the mean alone is computed once.
+/// Poisson numbers of a mean, whose constants are computed once.
 class Poisson {
  public:
   /// 0 <= mean <= largest_poisson_mean
   explicit Poisson(double mean);
   [[nodiscard]] double mean() const { return mean_; }
 
-  /// `next_word()` gives the stream's words, one after the other.
+  /// `next_word()` returns the words of the stream in order.
   template <typename NextWord>
   [[nodiscard]] std::int64_t operator()(NextWord&& next_word) const {
     if (mean_ < smallest_rejection_mean) {
@@ -41,7 +41,7 @@ class Poisson {
   };
   [[nodiscard]] std::int64_t by_inversion(std::uint64_t word) const;
   [[nodiscard]] Trial attempt(std::uint64_t first, std::uint64_t second) const;
-  /// Whether v is below the ratio of the Poisson probability and the one proposed.
+  /// Whether v is below the ratio of the Poisson probability and the proposed one.
   [[nodiscard]] bool is_below(double k, double v, double edge) const;
 
   double mean_;
@@ -56,7 +56,7 @@ class PoissonTable {
   [[nodiscard]] std::int64_t operator()(std::uint64_t word) const;
 
  private:
-  std::array<double, 64> sums_;  ///< of probabilities up to k; 1 where they no longer count
+  std::array<double, 64> sums_;  ///< cumulative probabilities; 1 where they vanish
 };
 
 /// log(k!) for integers k >= 0

@@ -39,8 +39,8 @@ void WordReader::make_one_each() {
   at_ += n_words_;
 }
 
-/// As many words of the event as there is room for. Most events have few: the first pairs are
-/// written without asking, which costs less than a branch that is guessed wrongly.
+/// Takes as many words of the event as there is room for. Most events have few: the first pairs are
+/// written unconditionally, which costs less than a mispredicted branch.
 void WordReader::plan_event() {
   auto& position = positions_[at_];
   const auto n_words = std::min(left_, chunk - n_words_);
@@ -83,8 +83,8 @@ void WordReader::make_planned_pairs() {
              n_pairs_);
 }
 
-/// In order, and without branches: where one word of a pair is used, the next pair overwrites what
-/// comes after it.
+/// In order, and without branches: where one word of a pair is used, the next pair overwrites the
+/// rest.
 void WordReader::place_words() {
   for (std::size_t i = 0; i < n_pairs_; ++i) {
     const auto place = places_[i] >> 1U;

@@ -10,15 +10,15 @@
 
 namespace forkrun::random {
 
-/// Words of many events in a row, some hundred at a time: so many that making them is worth a loop
-/// over vectors, so few that they stay in the nearest cache.
+/// Words of many events in a row, some hundred at a time: enough for a loop over vectors, few
+/// enough to stay in the nearest cache.
 class WordReader {
  public:
   static constexpr std::size_t chunk = 256;
-  /// Pairs that are planned without asking whether they are needed.
+  /// Number of pairs planned unconditionally.
   static constexpr std::size_t n_unasked = 2;
 
-  /// `positions` go on as words are read.
+  /// `positions` advance as words are read.
   WordReader(PhiloxKey key, std::uint32_t lumi, std::span<const std::uint64_t> events,
              std::span<std::uint64_t> positions, const ValuesPerEvent& values)
       : key_{key}, lumi_{lumi}, events_{events}, positions_{positions}, values_{values} {
@@ -41,12 +41,12 @@ class WordReader {
   std::span<std::uint64_t> positions_;
   const ValuesPerEvent& values_;
   std::size_t at_{};    ///< number of the event
-  std::size_t left_{};  ///< words it still gets
+  std::size_t left_{};  ///< words still to read
 
   std::size_t n_pairs_{};
   std::size_t n_words_{};
   std::array<std::uint64_t, chunk + philox_padding> numbers_, pair_events_, first_, second_;
-  /// Place of the first word used of each pair; lowest bit: whether that is the pair's second word.
+  /// Place of the first word used of each pair; lowest bit: whether it is the pair's second word.
   std::array<std::uint32_t, chunk + n_unasked> places_;
   std::array<std::uint64_t, chunk + 1> words_;
 };

@@ -15,7 +15,7 @@ void integrate(std::uint64_t n_steps) {
     const double x = (static_cast<double>(step) + 0.5) * width;
     sum += std::sqrt(x * x + 1) * width;
   }
-  asm volatile("" : : "x"(sum));  // The compiler must not see that it is not used.
+  asm volatile("" : : "x"(sum));  // Hides from the compiler that it is unused.
 }
 
 void wait_busily(double time_s) { compute_until_over(time_s, thread_cpu_ns, integrate); }

@@ -5,22 +5,21 @@
 
 namespace forkrun::replay {
 
-/// Keeps a core busy with the numeric integration of a function: so many steps, each of some
-/// nanoseconds, that depend on each other.
+/// Keeps a core busy with the numeric integration of a function, in steps of some nanoseconds that
+/// depend on each other.
 void integrate(std::uint64_t n_steps);
 
-/// Integrates until the thread's CPU clock has gone on by `time_s`: neither other work on the
-/// machine nor the speed of the core, which changes with its clock and with what its other
-/// hyper-thread does, make it longer or shorter.
+/// Integrates until the thread's CPU clock has advanced by `time_s`: independent of other work on
+/// the machine and of the core's speed, which changes with its clock and its other hyper-thread.
 void wait_busily(double time_s);
 
-/// Steps per second on this machine, for work that is fixed instead: the best of some tries of some
+/// Steps per second on this machine, for a fixed amount of work: the best of some tries of some
 /// milliseconds.
 [[nodiscard]] double measure_steps_per_s();
 
-/// What `wait_busily` does, with a clock [ns] and the work that makes it go on. Looks at the clock
-/// each time half of what is left should be over, by the speed up to then: that costs little, and
-/// the end is met to a microsecond.
+/// `wait_busily` with a clock [ns] and the work that advances it. Looks at the clock each time half
+/// of the rest should be over, at the speed so far: that costs little, and meets the end to a
+/// microsecond.
 template <typename Clock, typename Compute>
 void compute_until_over(double time_s, const Clock& now_ns, const Compute& compute) {
   constexpr std::uint64_t n_first = 64;  // steps: less than a microsecond

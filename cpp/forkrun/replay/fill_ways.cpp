@@ -26,7 +26,7 @@ void in_parts(std::size_t n, std::size_t n_threads, const PartOfFills& body) {
   body(0, n / n_threads);
 }
 
-/// What the published ways fill: tables of doubles, Σw and Σw², or the number of entries.
+/// Table filled in published ways: doubles, Σw and Σw², or the number of entries.
 class Tables {
  public:
   Tables(const Entries& entries, const FillCase& of) : entries_{entries}, case_{of} {}

@@ -6,16 +6,16 @@
 
 namespace forkrun::replay {
 
-/// How threads fill one histogram, one entry at a time.
+/// Ways for threads to fill one histogram, one entry at a time.
 enum class FillWay : std::uint8_t {
   copy,       ///< a table of sums for each thread, added at the end
   lock,       ///< one table, and a lock for each fill
   buffer,     ///< one table, and a buffer of fills for each thread
-  exact,      ///< forkrun's, whose sums do not depend on the order: a filler for each thread's loop
+  exact,      ///< forkrun's exact sums: a filler for each thread's loop
   one_by_one  ///< the same, without fillers
 };
 
-/// Entries that are filled: x and y flat from 0 to 1, weights falling.
+/// Entries to fill: x and y flat from 0 to 1, weights falling.
 struct Entries {
   explicit Entries(std::size_t n);
   std::vector<double> x, y, w;

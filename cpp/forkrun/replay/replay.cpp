@@ -26,7 +26,7 @@ class CountingLane final : public SourceLane {
   CacheLineVector<std::uint64_t> events_;
 };
 
-/// Events that have a number and nothing else: entry i is event i.
+/// Events with a number only: entry i is event i.
 class CountingSource final : public Source {
  public:
   [[nodiscard]] std::span<const ColumnDescription> columns() const override { return {}; }

@@ -9,19 +9,19 @@
 
 namespace forkrun::replay {
 
-/// How a module spends its time.
+/// Ways for a module to spend its time.
 enum class Work : std::uint8_t {
   none,
-  busy_wait,   ///< computes as long as its time says, by the thread's CPU clock
-  fixed_work,  ///< computes as many steps as fitted into its time when the job began
+  busy_wait,   ///< computes for its time, by the thread's CPU clock
+  fixed_work,  ///< computes as many steps as fitted into its time at the job's begin
   sleep,       ///< holds its thread
   async,       ///< gives its thread back: external work
 };
 
-/// How a module gets what it consumes.
+/// Ways for a module to get its inputs.
 enum class Get : std::uint8_t {
-  prefetch,   ///< all of it is made, in parallel, before the module runs
-  blocking,   ///< it asks while it runs, one after the other
+  prefetch,   ///< all inputs are made, in parallel, before the module runs
+  blocking,   ///< it requests them one after another while it runs
   coroutine,  ///< the same without holding a thread
 };
 
@@ -44,10 +44,10 @@ struct Settings {
 };
 
 struct Result {
-  /// Sum over all events and filters of a number that depends on the event and on all that was made
-  /// for the filter; the same for every executor, number of threads, and size of blocks.
+  /// Sum over all events and filters of a number that depends on the event and on the filter's
+  /// inputs; the same for every executor, number of threads, and size of blocks.
   std::uint64_t checksum{};
-  double start_s{};  ///< CLOCK_MONOTONIC, when the first event began
+  double start_s{};  ///< CLOCK_MONOTONIC at the begin of the first event
   double end_s{};
   double cpu_s{};
 };

@@ -66,8 +66,8 @@ std::uint64_t hash_of(const std::string& text) {
   return hash;
 }
 
-/// What modules of all kinds do. A product is the sum over the events of the block of a number of
-/// module and event, plus all products that it was made from: the same for every size of blocks.
+/// Common part of all kinds of modules. A product is the sum over the events of the block of a
+/// number of module and event, plus all input products: the same for every size of blocks.
 class Body {
  public:
   Body(Stage& stage, const ModuleDescription& description, Construction& construction)
@@ -89,7 +89,7 @@ class Body {
     filter_ = description.is_filter ? stage.n_filters++ : 0;
   }
 
-  /// Sum of what was made before.
+  /// Sum of the inputs made before.
   [[nodiscard]] std::uint64_t inputs(const EventBlock& block) const {
     std::uint64_t sum = 0;
     for (const auto input : inputs_) {
@@ -97,7 +97,7 @@ class Body {
     }
     return sum;
   }
-  /// Sum of what is made now; waits.
+  /// Sum of the inputs made now; waits.
   [[nodiscard]] std::uint64_t wait_for_inputs(const EventBlock& block) const {
     std::uint64_t sum = 0;
     for (const auto input : asked_) {

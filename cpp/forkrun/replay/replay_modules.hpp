@@ -19,8 +19,7 @@ namespace forkrun::replay {
 /// Has the kernel wake the calling thread in time; by default it may be 50 µs late.
 void be_punctual();
 
-/// Something outside that takes its time: one thread that answers whatever it was given when its
-/// time has come.
+/// External work that takes time: one thread that answers each piece when its time has come.
 class Timer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -35,7 +34,7 @@ class Timer {
  private:
   struct Pending {
     Clock::time_point when;
-    mutable ExternalWork work;  ///< moved out of a queue that gives its top as const
+    mutable ExternalWork work;  ///< moved out of a queue whose top is const
     bool operator<(const Pending& other) const { return when > other.when; }
   };
 
@@ -47,7 +46,7 @@ class Timer {
   std::jthread thread_;
 };
 
-/// What the modules of one job share while it runs.
+/// State shared by the modules of one job while it runs.
 struct Stage {
   double steps_per_s{};
   std::unique_ptr<Timer> timer{};                      ///< made in the child: it has a thread

@@ -11,22 +11,22 @@ namespace forkrun {
 
 /// Content-Range: bytes 0-99/12345
 struct ContentRange {
-  ByteRange range{};          ///< empty: it says none
-  std::int64_t n_bytes = -1;  ///< of the file; -1: it does not say
+  ByteRange range{};          ///< empty: not given
+  std::int64_t n_bytes = -1;  ///< of the file; -1: not given
 
   /// The value, in lower case.
   [[nodiscard]] static ContentRange of(std::string_view value);
 };
 
-/// What a web server says before the bytes of an answer. Lines come one after the other; those of
-/// a redirection before are forgotten, but for where they lead.
+/// Head of a web server's answer. Lines are added one after the other; lines of an earlier
+/// redirection are dropped, except its destination.
 struct AnswerHead {
   ContentRange content{};
   std::string tag{};
-  std::vector<std::string> places{};  ///< to which the request was redirected, as they were told
+  std::vector<std::string> places{};  ///< destinations of redirections, as given
 
   void take(std::string_view line);
-  /// Where redirections led: "a → b → a", without queries, which may hold secrets.
+  /// Path of redirections: "a → b → a", without queries, which may hold secrets.
   [[nodiscard]] std::string way_from(const std::string& url) const;
 };
 

@@ -13,7 +13,7 @@ namespace forkrun {
 
 namespace {
 
-/// Of Amazon, Google and Azure, which refuse requests that are signed and have a token.
+/// Signatures of Amazon, Google and Azure, which refuse signed requests with a token.
 constexpr std::array signatures{"X-Amz-Signature=", "X-Goog-Signature=", "Signature=", "sig="};
 
 std::string first_word(std::istream&& text) {

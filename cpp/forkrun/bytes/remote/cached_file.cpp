@@ -22,15 +22,15 @@ constexpr std::string_view first_text = "forkrun cache 1\n";
 constexpr std::int64_t n_head_bytes = 16 << 10;
 constexpr std::int64_t n_page_bytes = 4096;
 constexpr std::uint64_t mark_of_record = 0x315f74706b6b7266;  // "frkkpt_1"
-/// Of a record: what is read to check some of its bytes.
+/// Bytes of a record that are read at a time for its check.
 constexpr std::size_t most_record_bytes = 64 << 10;
 constexpr std::size_t n_records_at_once = 4096;
-/// A file that is replaced in the second of its date has the same one.
+/// A file replaced within the second of its date keeps the same date.
 constexpr std::chrono::seconds least_age{2};
 constexpr std::chrono::milliseconds between_tries{1};
 constexpr int n_tries = 500;
 
-/// What is before the name and the tag.
+/// Header before the name and the tag.
 struct Head {
   std::array<char, first_text.size()> text{};
   std::int64_t n_bytes{};
@@ -52,7 +52,7 @@ std::span<const std::byte> bytes_of(const Value& value) {
   return std::as_bytes(std::span{&value, 1});
 }
 
-/// Head, name, tag, zeros, and a digest of all that; nothing where it would be too long.
+/// Head, name, tag, zeros, and a digest of all that; empty if too long.
 std::vector<std::byte> make_head(const std::string& name, const RemoteVersion& version) {
   Head head{{}, version.n_bytes, version.modified_ns, std::ssize(name), std::ssize(version.tag)};
   std::ranges::copy(first_text, head.text.begin());
@@ -76,7 +76,7 @@ bool has_head(int descriptor, std::span<const std::byte> head) {
   return read_at(descriptor, 0, found) == std::ssize(head) && std::ranges::equal(found, head);
 }
 
-/// A lock of this descriptor, which others hold for microseconds, unless they were stopped.
+/// Lock of this descriptor; others hold it for microseconds, unless they were stopped.
 class FileLock {
  public:
   explicit FileLock(int descriptor) : descriptor_{descriptor} {
@@ -101,7 +101,7 @@ class FileLock {
   bool is_held_ = false;
 };
 
-/// Whether the next version would be told apart from this one.
+/// Whether the next version would differ from this one.
 bool is_definite(const RemoteVersion& version) {
   using std::chrono::system_clock;
   const std::chrono::nanoseconds modified{version.modified_ns};
@@ -139,8 +139,8 @@ CachedFile::~CachedFile() {
   }
 }
 
-/// Opens it, and makes its head where it has none or a damaged one. Only what belongs to this user,
-/// under this name alone, is written. O_NONBLOCK: it may be a pipe.
+/// Opens it, and makes its head if that is missing or damaged. Writes only files of this user, with
+/// no other name. O_NONBLOCK: it may be a pipe.
 bool CachedFile::begin(const std::string& name, const RemoteVersion& version) {
   constexpr int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   constexpr mode_t mode = 0666;
@@ -204,7 +204,7 @@ std::int64_t CachedFile::place_of_record(std::int64_t n) const {
          n * static_cast<std::int64_t>(sizeof(Record));
 }
 
-/// Those that were appended since, by any process.
+/// Reads records appended since, by any process.
 void CachedFile::read_records() {
   std::vector<Record> some(n_records_at_once);
   std::int64_t n = 0;
@@ -234,7 +234,7 @@ const CachedFile::Record* CachedFile::find(std::int64_t place, bool needs_checks
   return record.end() > place && (!needs_checks || record.is_checked != 0) ? &record : nullptr;
 }
 
-/// The beginning of a piece, as far as the record has it.
+/// Begin of a piece, as far as the record has it.
 bool CachedFile::read(const Record& record, const RemotePiece& piece) const {
   const auto n_record = static_cast<std::size_t>(record.n_bytes);
   const auto skipped = static_cast<std::size_t>(piece.place - record.place);
@@ -252,7 +252,7 @@ bool CachedFile::read(const Record& record, const RemotePiece& piece) const {
   return true;
 }
 
-/// Number of bytes at the beginning of a piece that are there.
+/// Number of cached bytes at the begin of a piece.
 std::size_t CachedFile::take_some(const RemotePiece& piece, bool needs_checks) {
   std::size_t n = 0;
   while (n < piece.into.size()) {
@@ -282,7 +282,7 @@ std::vector<RemotePiece> CachedFile::take(std::span<const RemotePiece> pieces, b
       const auto n = take_some({place, into}, needs_checks);
       place += static_cast<std::int64_t>(n);
       into = into.subspan(n);
-      // Up to where the next record begins.
+      // Up to the begin of the next record.
       const auto next = records_.upper_bound(place);
       const auto end = next == records_.end() ? n_bytes_ : next->first;
       const auto n_missing =
@@ -303,7 +303,7 @@ void CachedFile::keep(std::span<const RemotePiece> pieces, bool are_checked) {
   for (const auto& piece : pieces) {
     n_bytes += std::ssize(piece.into);
   }
-  const std::lock_guard lock{writing_};  // readers go on
+  const std::lock_guard lock{writing_};  // readers continue
   if (!is_own_ || !cache_.makes_room(n_bytes)) {
     return;
   }
@@ -315,7 +315,7 @@ void CachedFile::keep(std::span<const RemotePiece> pieces, bool are_checked) {
   }
 }
 
-/// The same bytes as any other process: there is one version.
+/// The same bytes as in any other process: there is one version.
 bool CachedFile::write(const RemotePiece& piece, bool is_checked, std::vector<Record>& records) {
   for (std::size_t at = 0; at < piece.into.size(); at += most_record_bytes) {
     const auto bytes = piece.into.subspan(at, std::min(piece.into.size() - at, most_record_bytes));
@@ -331,7 +331,7 @@ bool CachedFile::write(const RemotePiece& piece, bool is_checked, std::vector<Re
   return true;
 }
 
-/// After the last one that is whole: who is killed while it writes leaves a part.
+/// Appends after the last whole record: a process killed while writing leaves a part.
 bool CachedFile::append(std::span<const Record> records) {
   const FileLock lock{descriptor_};
   struct stat state{};

@@ -19,30 +19,30 @@ namespace forkrun {
 
 /// Bytes of one version of a remote file on this machine's disk. The file begins with its name and
 /// version; bytes follow at their places in the remote file, with holes between them; last come
-/// records of what is there, with checksums, which are appended once the bytes are written. So a
-/// process may be killed at any moment, and others need not wait for it: what has no record, or
-/// another checksum, is not there. Any thread.
+/// records of the cached ranges, with checksums, appended once the bytes are written. So a process
+/// may be killed at any moment, and others need not wait for it: bytes without a record, or with
+/// another checksum, do not count. Any thread.
 class CachedFile {
  public:
-  /// nullptr: nothing is kept of it. Of a version that is not told apart from the next (without
-  /// date and tag, or changed in the last seconds) nothing is.
+  /// nullptr: nothing of it is cached. A version that cannot be told from the next one (without
+  /// date and tag, or changed in the last seconds) is not cached.
   [[nodiscard]] static std::shared_ptr<CachedFile> open(const std::string& name,
                                                         const RemoteVersion& version);
-  /// What a file of the cache says of itself; without a name: it is none.
+  /// Identity of a cache file; without a name: it is not one.
   [[nodiscard]] static CacheEntry describe(const std::string& path);
 
   ~CachedFile();
   CachedFile(const CachedFile&) = delete;
   CachedFile& operator=(const CachedFile&) = delete;
 
-  /// Fills pieces, and gives those that are not there, or parts of them. `needs_checks`: only what
-  /// came with checksums of the link counts.
+  /// Fills pieces, and returns missing ones, or their missing parts. `needs_checks`: only bytes
+  /// with checksums of the link count.
   [[nodiscard]] std::vector<RemotePiece> take(std::span<const RemotePiece> pieces,
                                               bool needs_checks);
-  /// Keeps what came from the server. `are_checked`: with all checksums that its link has.
+  /// Caches bytes from the server. `are_checked`: with all checksums of its link.
   void keep(std::span<const RemotePiece> pieces, bool are_checked);
-  /// Something of it is damaged that was not when it was kept: from now on, and for jobs to come,
-  /// all is read from the server.
+  /// Cached bytes are damaged that were whole when written: from now on, and for later jobs, all is
+  /// read from the server.
   void drop();
 
  private:
@@ -52,7 +52,7 @@ class CachedFile {
     std::int64_t n_bytes{};
     std::uint64_t is_checked{};
     std::array<std::uint64_t, 2> digest{};  ///< of the bytes
-    std::array<std::uint64_t, 2> check{};   ///< of what is before
+    std::array<std::uint64_t, 2> check{};   ///< of the preceding fields
 
     [[nodiscard]] std::int64_t end() const { return place + n_bytes; }
     [[nodiscard]] std::array<std::uint64_t, 2> own_check() const;
@@ -76,9 +76,9 @@ class CachedFile {
   int descriptor_ = -1;
   std::atomic<bool> is_own_ = false;  ///< it may be written
   std::mutex writing_;
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< for the members below
   bool is_dropped_ = false;
-  std::int64_t n_records_ = 0;                ///< that were read
+  std::int64_t n_records_ = 0;                ///< number of records read
   std::map<std::int64_t, Record> records_{};  ///< by place
 };
 

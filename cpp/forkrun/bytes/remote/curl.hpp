@@ -4,8 +4,8 @@
 
 namespace forkrun {
 
-/// What is used of libcurl 7.55 or newer, which is loaded when there is a file of a web server: it
-/// need not be there when this is built. Numbers are those of its stable interface.
+/// Interface of libcurl 7.55 or newer, loaded at the first file of a web server: not needed for
+/// building. Numbers are those of its stable interface.
 struct Curl {
   using Handle = void*;
   using TakeBytes = std::size_t (*)(char*, std::size_t, std::size_t, void*);
@@ -52,7 +52,7 @@ struct Curl {
   void* (*append)(void*, const char*);
   void (*free_list)(void*);
 
-  /// nullptr: it is not on this machine.
+  /// nullptr: not on this machine.
   [[nodiscard]] static const Curl* load();
 };
 

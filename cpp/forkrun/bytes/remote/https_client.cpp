@@ -30,14 +30,14 @@ enum Status : long {
   not_implemented = 501,
 };
 
-/// What servers answer that do not take several ranges, and mean that.
+/// Answers of servers that do not accept several ranges.
 bool may_refuse_many(long status) {
   return (status >= bad_request && status < server_error && status != no_credentials &&
           status != not_there && status != gone && status != time_out && status != too_many) ||
          status == server_error || status == not_implemented;
 }
 
-/// Of these variables of the environment; nullptr: none is set.
+/// First of these environment variables that is set; nullptr: none.
 const char* first_of(std::initializer_list<const char*> names) {
   for (const auto* name : names) {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
@@ -84,7 +84,7 @@ std::shared_ptr<std::atomic<bool>> takes_many_of(const std::string& url) {
   return takes_many;
 }
 
-/// Gives an answer what libcurl has of it.
+/// Passes libcurl's data to an answer.
 struct HttpsClient::Taking {
   HttpsClient& client;
   RangeAnswer& answer;
@@ -93,7 +93,7 @@ struct HttpsClient::Taking {
   static std::size_t take(char* data, std::size_t size, std::size_t n, void* self) {
     auto& taking = *static_cast<Taking*>(self);
     if (!std::exchange(taking.has_begun, true) && !taking.client.begin(taking.answer)) {
-      return 0;  // the whole file, another one, or a page that says what is wrong
+      return 0;  // the whole file, another one, or a page with an error
     }
     const std::span bytes{reinterpret_cast<std::byte*>(data), size * n};
     return taking.answer.take(bytes) ? bytes.size() : 0;
@@ -141,7 +141,7 @@ void HttpsClient::set_certificates() {
   }
 }
 
-/// With the token as it is now: it is renewed in its file while a job runs.
+/// Uses the current token: it is renewed in its file while a job runs.
 void HttpsClient::authorize() {
   if (auto now = authorization_for(url_); now != authorization_) {
     authorization_ = std::move(now);
@@ -197,7 +197,7 @@ RemoteProblem HttpsClient::fetch_once(const RangeRequest& request, RangeAnswer& 
   return problem;
 }
 
-/// That the server takes them so is known once it has given them.
+/// Known once the server has delivered ranges this way.
 RemoteProblem HttpsClient::fetch_each(const RangeRequest& many, std::atomic<bool>& takes_many) {
   for (const auto& request : range_requests(many.pieces, false)) {
     if (auto problem = fetch(request, takes_many)) {
@@ -218,7 +218,8 @@ RemoteProblem HttpsClient::open(RemoteVersion& version) {
   return problem;
 }
 
-/// Before the first bytes of an answer. Where all of a file is asked for, it may come as a whole.
+/// Before the first bytes of an answer. A request for the whole file may be answered without
+/// ranges.
 bool HttpsClient::begin(RangeAnswer& answer) {
   auto status = told_status();
   is_other_version_ = status < bad_request && !known_.has(told_version());

@@ -16,11 +16,11 @@
 
 namespace forkrun {
 
-/// Versions of a file whose answers are taken. Any thread.
+/// Accepted versions of a file. Any thread.
 class KnownVersions {
  public:
   void set(std::span<const RemoteVersion> versions);
-  /// Whether it is one of them, by what is told of it; of none if nothing is known yet.
+  /// Whether a version is accepted, by its known attributes; false while nothing is known.
   [[nodiscard]] bool has(const RemoteVersion& told) const;
   [[nodiscard]] RemoteVersion first() const;
 
@@ -29,7 +29,7 @@ class KnownVersions {
   std::vector<RemoteVersion> versions_;
 };
 
-/// Whether a server takes several ranges in a request, as far as is known: of all its files.
+/// Whether a server accepts several ranges in a request, for all its files, as far as is known.
 [[nodiscard]] std::shared_ptr<std::atomic<bool>> takes_many_of(const std::string& url);
 
 /// One connection to a web server, which is kept between requests.
@@ -40,9 +40,9 @@ class HttpsClient {
   HttpsClient(const HttpsClient&) = delete;
   HttpsClient& operator=(const HttpsClient&) = delete;
 
-  /// `takes_many`: becomes false where the server does not take several ranges in a request.
+  /// `takes_many`: becomes false if the server does not accept several ranges in a request.
   RemoteProblem fetch(const RangeRequest& request, std::atomic<bool>& takes_many);
-  /// Version, from the answer to a request for the first byte: signatures are for GET alone.
+  /// Version, from the answer to a request for the first byte: signatures are for GET only.
   RemoteProblem open(RemoteVersion& version);
 
  private:

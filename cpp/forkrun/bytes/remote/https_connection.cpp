@@ -20,7 +20,7 @@ namespace forkrun {
 
 namespace {
 
-/// Requests that are made at the same time.
+/// Number of simultaneous requests.
 constexpr int n_at_once = 8;
 
 class HttpsConnection final : public RemoteConnection {
@@ -84,7 +84,7 @@ class HttpsConnection final : public RemoteConnection {
     }
   }
 
-  /// A reader makes another connection: each of these would wait for as long.
+  /// A reader makes another connection: each request would wait for as long.
   void give_up_queue(const RemoteProblem& problem) {
     std::unique_lock lock{mutex_};
     const auto left = std::exchange(queue_, {});

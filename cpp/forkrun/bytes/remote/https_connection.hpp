@@ -6,7 +6,7 @@
 
 namespace forkrun {
 
-/// Opens a file of a web server that gives ranges of it (http, https; davs is https), by libcurl.
+/// Opens a file of a web server that delivers ranges (http, https; davs is https), with libcurl.
 [[nodiscard]] RemoteOpened open_https(const std::string& url);
 
 [[nodiscard]] bool is_of_https(const std::string& url);

@@ -1,4 +1,4 @@
-// A file here or on a server: what knows both.
+// Opens local and remote files.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,7 +34,7 @@ std::shared_ptr<RemoteFile> RemoteFile::open(const std::string& name) {
     std::weak_ptr<RemoteFile> file{};
   };
   static std::mutex mutex;
-  static std::map<std::string, Known> known_files;  // whose entries stay where they are
+  static std::map<std::string, Known> known_files;  // entries do not move
   auto replicas = replicas_of(name);
   if (replicas.empty()) {
     return nullptr;

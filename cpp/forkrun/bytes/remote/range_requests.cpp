@@ -7,16 +7,16 @@ namespace forkrun {
 
 namespace {
 
-/// Bytes between two pieces that take no longer than another request, at 20 MB/s and 20 ms; and
-/// than what a server says of another range of the same request.
+/// Bytes between two pieces that take no longer than another request, at 20 MB/s and 20 ms, or than
+/// the header of another range in the same request.
 constexpr std::int64_t most_gap = 256 << 10;
 constexpr std::int64_t most_gap_of_ranges = 1 << 10;
 constexpr std::int64_t most_request_bytes = 4 << 20;
-/// Of many ranges: several requests of a window are made at the same time.
+/// Limit of ranges: several requests of a window are made at the same time.
 constexpr std::int64_t most_bytes_of_ranges = 1 << 20;
-/// In one header, of which servers take some kilobytes.
+/// Limit of one header: servers accept some kilobytes.
 constexpr std::size_t most_ranges = 100;
-/// That a server says of a part.
+/// Limit of a part's header.
 constexpr std::size_t most_head_bytes = 4096;
 constexpr long status_of_part = 206;
 
@@ -124,7 +124,7 @@ bool RangeAnswer::is_whole() const {
   return n_filled_ == n_wanted && part_.n_bytes == 0;
 }
 
-/// False if that cannot be. "Content-Range: bytes 12-345/6789" in any case, and an empty line.
+/// False if that is malformed. "Content-Range: bytes 12-345/6789" in any case, and an empty line.
 bool RangeAnswer::add_to_head(char c) {
   head_.push_back(lower_case(c));
   if (!head_.ends_with("\r\n\r\n")) {

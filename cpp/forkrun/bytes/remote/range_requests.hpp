@@ -14,8 +14,8 @@
 
 namespace forkrun {
 
-/// What is fetched of a web server with one request: pieces and ranges in the order of the file.
-/// The ranges hold the pieces, and some bytes between them.
+/// Pieces and ranges fetched from a web server with one request, in the order of the file. The
+/// ranges hold the pieces, and some bytes between them.
 struct RangeRequest {
   std::vector<ByteRange> ranges{};
   std::vector<RemotePiece> pieces{};
@@ -29,33 +29,32 @@ struct RangeRequest {
   [[nodiscard]] std::int64_t n_bytes() const;
 };
 
-/// `takes_many`: the server takes several ranges in a request.
+/// `takes_many`: the server accepts several ranges in a request.
 [[nodiscard]] std::vector<RangeRequest> range_requests(std::span<const RemotePiece> pieces,
                                                        bool takes_many);
 
-/// Takes the answer: puts bytes where they belong. That to a request for many ranges has parts, in
-/// the order of the file, each behind some lines that say which bytes it has. The request outlives
-/// it.
+/// Takes the answer: puts bytes where they belong. The answer to a request for many ranges has
+/// parts, in the order of the file, each after a header with its range. The request outlives it.
 class RangeAnswer {
  public:
   explicit RangeAnswer(const RangeRequest& request);
 
-  /// Before the first bytes. False if they are not what was asked for. `kind`: Content-Type;
-  /// `content`: what is said of the bytes of an answer without parts.
+  /// Before the first bytes. False if they were not requested. `kind`: Content-Type; `content`:
+  /// range of an answer without parts.
   bool begin(long status, std::string_view kind, const ContentRange& content);
-  /// Whether one range is asked for, of the first so many bytes.
+  /// Whether it is a request for one range, of the first so many bytes.
   [[nodiscard]] bool asks_for(std::int64_t n_bytes) const {
     return is_one_ && request_.ranges.front().place == 0 &&
            request_.ranges.front().n_bytes == n_bytes;
   }
-  /// The next bytes. False if they are not those of the ranges.
+  /// Takes the next bytes. False if they are not of the ranges.
   bool take(std::span<const std::byte> bytes);
-  /// The server does not give many ranges, or in another order, but may give each.
+  /// The server does not deliver many ranges, or in another order, but may deliver single ones.
   [[nodiscard]] bool refuses_many() const { return refuses_many_; }
   [[nodiscard]] bool is_whole() const;
-  /// What came where another range was asked for.
+  /// Range that came instead of another one.
   [[nodiscard]] const std::optional<ByteRange>& other_range() const { return other_; }
-  /// Size of the file, as parts say; -1: they do not.
+  /// Size of the file, from parts; -1: unknown.
   [[nodiscard]] std::int64_t n_file_bytes() const { return n_file_bytes_; }
 
  private:
@@ -65,7 +64,7 @@ class RangeAnswer {
 
   const RangeRequest& request_;
   bool is_one_;
-  ByteRange part_{};  ///< what is still to come of it
+  ByteRange part_{};  ///< rest of the part
   std::int64_t n_filled_ = 0;
   std::string head_{};
   bool refuses_many_ = false;

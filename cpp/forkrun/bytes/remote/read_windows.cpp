@@ -12,12 +12,12 @@ using State = ReadWindow::State;
 
 constexpr std::int64_t window_bytes = 4 << 20;
 constexpr std::int64_t most_bytes_ahead = 3 * window_bytes;
-constexpr std::int64_t most_bytes_behind = 5 * window_bytes;
+constexpr std::int64_t most_bytes_before = 5 * window_bytes;
 /// Two windows, or more smaller ones: at 20 MB/s and 100 ms a link holds 2 MB.
 constexpr std::int64_t most_bytes_in_flight = 2 * window_bytes;
-/// Windows before the one that was read last which nobody has fetched.
+/// Number of unread windows kept before the latest one read.
 constexpr std::uint64_t most_passed_over = 16;
-/// Bytes between two ranges that are read with them, for fewer pieces of a request.
+/// Largest gap between two ranges read together, for fewer pieces of a request.
 constexpr std::int64_t most_gap_of_windows = 256;
 
 std::int64_t n_bytes_of(std::span<const ByteRange> ranges) {
@@ -28,7 +28,7 @@ std::int64_t n_bytes_of(std::span<const ByteRange> ranges) {
   return n;
 }
 
-/// In the order of the file. Neighbours become one, and none is longer than a request allows.
+/// In the order of the file. Neighbours are joined, up to the limit of a request.
 std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
   std::ranges::sort(ranges, {}, &ByteRange::place);
   std::vector<ByteRange> pieces;
@@ -49,7 +49,7 @@ std::vector<ByteRange> joined(std::vector<ByteRange> ranges) {
   return pieces;
 }
 
-/// Of their own, as far as is known.
+/// Whether ranges have their own checksums, as far as is known.
 void without_checksums(ReadWindow& window) {
   for (auto& range : window.ranges) {
     range.has_checksum = false;
@@ -82,7 +82,7 @@ bool ReadWindows::knows(const ByteRange& range) const {
   return find(range.place, static_cast<std::size_t>(range.n_bytes)).window != nullptr;
 }
 
-/// The last window grows, if it has room and waits: fewer requests.
+/// Extends the last window, if it has room and waits: fewer requests.
 void ReadWindows::expect(std::span<const ByteRange> ranges) {
   std::vector<ByteRange> unknown;
   std::ranges::copy_if(ranges, std::back_inserter(unknown), [this](const ByteRange& range) {
@@ -107,7 +107,7 @@ void ReadWindows::expect(std::span<const ByteRange> ranges) {
   }
 }
 
-/// Of a window that nobody has asked for, and that is not full; else nothing.
+/// Room of a window that nobody has requested, and that is not full; else nothing.
 std::vector<ByteRange> ReadWindows::take_last() {
   if (windows_.empty()) {
     return {};
@@ -141,7 +141,7 @@ std::shared_ptr<ReadWindow> ReadWindows::add_window(std::vector<ByteRange> piece
   std::size_t offset = 0;
   const auto& pieces = window->ranges;
   for (std::size_t first = 0; first < pieces.size();) {
-    auto end = first + 1;  // of pieces that are one stretch of the file
+    auto end = first + 1;  // of pieces that are contiguous in the file
     while (end < pieces.size() && pieces[end].place == pieces[end - 1].end()) {
       ++end;
     }
@@ -170,17 +170,17 @@ void ReadWindows::note_read(const ReadWindow& window) {
   newest_read_ = std::max(newest_read_, window.serial);
   const auto ahead =
       std::ranges::lower_bound(windows_, newest_read_, {}, [](const auto& w) { return w->serial; });
-  std::int64_t n_behind = 0;
+  std::int64_t n_before = 0;
   for (const auto& each : std::ranges::subrange(windows_.begin(), ahead)) {
-    n_behind += each->state == State::here && !each->stays ? each->n_bytes() : 0;
+    n_before += each->state == State::here && !each->stays ? each->n_bytes() : 0;
   }
   const auto goes = [&](const auto& each) {
     const bool is_here = each->state == State::here;
     const bool is_old =
-        is_here ? !each->stays && n_behind > most_bytes_behind
+        is_here ? !each->stays && n_before > most_bytes_before
                 : each->state == State::waiting && each->serial + most_passed_over < newest_read_;
     if (is_old) {
-      n_behind -= is_here ? each->n_bytes() : 0;
+      n_before -= is_here ? each->n_bytes() : 0;
       forget(each);
     }
     return is_old;
@@ -197,7 +197,7 @@ void ReadWindows::forget(const std::shared_ptr<ReadWindow>& window) {
   }
 }
 
-/// Others may still copy from the windows that there were: new ones take their place.
+/// Others may still copy from the old windows: new ones take their place.
 void ReadWindows::fetch_again(const ByteRange& range) {
   const auto overlaps = [&](const ByteRange& each) {
     return each.place < range.end() && range.place < each.end();

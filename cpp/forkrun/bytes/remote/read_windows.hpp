@@ -13,49 +13,49 @@
 
 namespace forkrun {
 
-/// Ranges of a file that are fetched with one request.
+/// Ranges of a file fetched with one request.
 struct ReadWindow {
   enum class State { waiting, in_flight, here };
 
   std::uint64_t serial{};  ///< the order in which windows are needed
   std::vector<ByteRange> ranges{};
   State state = State::waiting;
-  std::vector<std::byte> bytes{};  ///< of the ranges, one after the other
-  RemoteProblem problem{};         ///< of the request before, which failed
-  bool stays = false;              ///< once it is here
+  std::vector<std::byte> bytes{};  ///< of the ranges, in order
+  RemoteProblem problem{};         ///< of the previous, failed request
+  bool stays = false;              ///< kept once fetched
 
   [[nodiscard]] std::int64_t n_bytes() const;
-  /// Whether it comes with checksums of the link, which some range needs.
+  /// Whether it needs checksums of the link, for some of its ranges.
   [[nodiscard]] bool is_verified() const;
-  /// It is in flight now: makes room for the bytes, and gives what is to be requested.
+  /// It is in flight now: makes room for the bytes, and returns the ranges to request.
   [[nodiscard]] std::vector<RemotePiece> begin();
 };
 
-/// What will be read of a remote file: windows of some megabytes, in the order of need. Says which
-/// to fetch next, and keeps those that were read last, for other readers of the same bytes; all
-/// within 40 MB, and what stays.
+/// Expected ranges of a remote file: windows of some megabytes, in the order of need. Chooses the
+/// next to fetch, and keeps the latest ones, for other readers of the same bytes; all within 40 MB,
+/// and kept windows.
 class ReadWindows {
  public:
-  /// Ranges in the order of need. Those that are expected already are left out.
+  /// Adds ranges in the order of need, without those already expected.
   void expect(std::span<const ByteRange> ranges);
-  /// Ranges that are kept from then on, as one window of at most 4 MB.
+  /// Ranges to keep from then on, as one window of at most 4 MB.
   std::shared_ptr<ReadWindow> expect_to_stay(std::span<const ByteRange> ranges);
-  /// What is known of these ranges, in the order of the file, which is kept.
+  /// Attributes of these ranges, in the order of the file, to be remembered.
   void put(std::vector<ByteRange> ranges, std::vector<std::byte> bytes);
 
-  /// Where bytes are, or will be.
+  /// Place of bytes in a window.
   struct Place {
-    std::shared_ptr<ReadWindow> window{};  ///< nullptr: they are not expected
+    std::shared_ptr<ReadWindow> window{};  ///< nullptr: not expected
     std::size_t offset{};                  ///< in its bytes
   };
   [[nodiscard]] Place find(std::int64_t place, std::size_t n_bytes) const;
-  /// Somebody reads it: what is before it may go.
+  /// A reader has come to it: earlier windows may be dropped.
   void note_read(const ReadWindow& window);
-  /// What is here of this range is to be fetched again, with checksums of the link.
+  /// Drops bytes of this range, to be fetched again with checksums of the link.
   void fetch_again(const ByteRange& range);
-  /// What is not on its way yet comes with checksums of the link, whatever it has of its own.
+  /// From now on windows come with checksums of the link, even for ranges with their own.
   void verify_all();
-  /// What is to be fetched now; nullptr: enough is here or on its way.
+  /// The window to fetch now; nullptr: enough is here or in flight.
   [[nodiscard]] std::shared_ptr<ReadWindow> next();
 
  private:

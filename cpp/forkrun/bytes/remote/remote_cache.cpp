@@ -24,16 +24,16 @@ namespace forkrun {
 
 namespace {
 
-/// Between two looks at the folder, at most.
+/// Longest time between two looks at the folder.
 constexpr std::int64_t most_bytes_unseen = 16 << 20;
 constexpr std::int64_t most_bytes_read = 1 << 20;
 constexpr std::int64_t bytes_of_block = 512;  ///< of stat(2)
-/// Of a disk that stays free, for others.
+/// Share of a disk that stays free for others.
 constexpr double least_free_share = 0.05;
 constexpr const char* suffix = ".bytes";
 
-/// Types of file systems that several machines see, or that are slow: of Linux, and of others that
-/// its headers do not name (Lustre, GPFS, CephFS, BeeGFS, PanFS, OrangeFS, GFS2, SMB 2).
+/// Types of file systems that are shared by machines, or slow: of Linux, and others not in its
+/// headers (Lustre, GPFS, CephFS, BeeGFS, PanFS, OrangeFS, GFS2, SMB 2).
 constexpr std::array shared_types{std::uint32_t{NFS_SUPER_MAGIC},
                                   std::uint32_t{SMB_SUPER_MAGIC},
                                   std::uint32_t{AFS_SUPER_MAGIC},
@@ -67,7 +67,7 @@ std::string digest_of(const std::string& text) {
 
 bool is_used_less(const CacheEntry& a, const CacheEntry& b) { return a.used_ns < b.used_ns; }
 
-/// Of all places of a file.
+/// Servers of all places of a file.
 std::string servers_of(const std::string& name) {
   std::istringstream places{name};
   std::string servers;
@@ -77,7 +77,7 @@ std::string servers_of(const std::string& name) {
   return servers;
 }
 
-/// Paths in a folder, without looking into the files.
+/// Paths in a folder, without opening the files.
 std::vector<std::string> paths_in(const std::string& folder, const std::string& begin) {
   std::vector<std::string> paths;
   std::error_code problem;
@@ -91,7 +91,7 @@ std::vector<std::string> paths_in(const std::string& folder, const std::string& 
   return paths;
 }
 
-/// Size and last use; false if it is gone.
+/// Size and last use; false if it no longer exists.
 bool note_state(CacheEntry& entry) {
   struct stat state{};
   if (::lstat(entry.path.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) {
@@ -155,7 +155,7 @@ void RemoteCache::open(const std::string& told) {
   }
 }
 
-/// A user's own folder is one that nobody else reads or writes.
+/// A user's own folder: nobody else reads or writes it.
 bool RemoteCache::prepare_folder(const std::string& form) const {
   constexpr mode_t of_others = S_IRWXG | S_IRWXO;
   std::error_code problem;
@@ -224,7 +224,7 @@ std::vector<std::string> RemoteCache::take_unanswered() {
   return std::exchange(untold_, {});
 }
 
-/// What may be kept in addition to what is.
+/// Bytes that may be cached in addition.
 std::int64_t RemoteCache::room_for(std::int64_t n_used) const {
   struct statfs disk{};
   if (::statfs(folder_.c_str(), &disk) != 0) {

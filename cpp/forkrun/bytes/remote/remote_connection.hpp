@@ -16,41 +16,41 @@
 
 namespace forkrun {
 
-/// Why a server did not do what it was asked for; no text: it did.
+/// Failure of a request to a server; without text: success.
 struct RemoteProblem {
   std::string text{};
-  bool is_lasting = false;               ///< asking again does not help
-  std::optional<RemoteVersion> other{};  ///< which it gave, in place of one that is known
-  bool is_answer = false;                ///< it can be reached, and refuses
+  bool is_lasting = false;               ///< asking again is useless
+  std::optional<RemoteVersion> other{};  ///< delivered in place of the known version
+  bool is_answer = false;                ///< the server can be reached, and refuses
 
   explicit operator bool() const { return !text.empty(); }
 };
 
-/// A stretch of a remote file, and where its bytes go.
+/// A range of a remote file, and the destination of its bytes.
 struct RemotePiece {
   std::int64_t place{};
   std::span<std::byte> into{};
 };
 
-/// A file as a server has it open for this process. Any thread.
+/// A file opened on a server for this process. Any thread.
 class RemoteConnection {
  public:
   virtual ~RemoteConnection() = default;
   RemoteConnection(const RemoteConnection&) = delete;
   RemoteConnection& operator=(const RemoteConnection&) = delete;
 
-  /// Of the file, when it was opened.
+  /// Version of the file at its opening.
   [[nodiscard]] virtual RemoteVersion version() const = 0;
-  /// From now on answers of these versions are taken; what comes of another one is a problem.
+  /// Accepts answers of these versions from now on; bytes of another one are a problem.
   virtual void accept(std::span<const RemoteVersion> /*known*/) {}
-  /// Whether what comes has checksums of the protocol.
+  /// Whether bytes have checksums of the protocol.
   enum class Checks { if_free, always };
-  /// Whether the protocol and the server have some.
+  /// Whether protocol and server offer checksums.
   [[nodiscard]] virtual bool has_checks() const { return false; }
 
-  /// Begins to fill pieces, which are in the order of the file, in one request if it can; `done` is
-  /// called once, in any thread. A piece has `most_piece_bytes` at most, and there are
-  /// `most_pieces` at most. Gives the number of requests.
+  /// Begins to fill pieces, in the order of the file, in one request if possible; `done` is called
+  /// once, in any thread. There are at most `most_pieces` pieces, each of at most
+  /// `most_piece_bytes`. Returns the number of requests.
   virtual std::int64_t read(std::span<const RemotePiece> pieces,
                             std::function<void(const RemoteProblem&)> done, Checks checks) = 0;
 
@@ -61,7 +61,7 @@ class RemoteConnection {
   RemoteConnection() = default;
 };
 
-/// Answers to several requests, of which the first problem counts. Any thread.
+/// Answers to several requests, the first problem of which counts. Any thread.
 class PendingAnswers {
  public:
   PendingAnswers(std::function<void(const RemoteProblem&)> done, std::size_t n)
@@ -84,31 +84,31 @@ class PendingAnswers {
   RemoteProblem problem_;
 };
 
-/// A connection, or why there is none.
+/// A connection, or the reason for its failure.
 struct RemoteOpened {
   std::unique_ptr<RemoteConnection> connection{};
   RemoteProblem problem{};
 };
 
-/// What a server says of a file or folder without opening it.
+/// Server's description of a file or folder that is not opened.
 struct RemoteEntry {
   std::string name{};
   bool is_folder = false;
-  std::int64_t n_bytes = -1;  ///< -1: the server did not tell
+  std::int64_t n_bytes = -1;  ///< -1: unknown
   std::int64_t modified_ns{};
 };
 
-/// What is in a folder, or why that is not known.
+/// Content of a folder, or the reason for the failure.
 struct RemoteListing {
   std::vector<RemoteEntry> entries{};
   RemoteProblem problem{};
 };
 
-/// What the library of a protocol offers, under the name `forkrun_open_remote`.
+/// Function `forkrun_open_remote` of a protocol's library.
 using OpenRemote = RemoteOpened (*)(const std::string& url);
-/// The same, `forkrun_list_remote`: of a folder.
+/// Function `forkrun_list_remote`, for a folder.
 using ListRemote = RemoteListing (*)(const std::string& url);
-/// The same, `forkrun_stat_remote`: of files, which are asked for all at once.
+/// Function `forkrun_stat_remote`, for files, all at once.
 using StatRemote = std::vector<RemoteEntry> (*)(std::span<const std::string> urls);
 
 }  // namespace forkrun

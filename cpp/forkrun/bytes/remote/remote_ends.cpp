@@ -23,13 +23,13 @@ namespace {
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;  ///< of all files together
 constexpr std::chrono::seconds longest_turn{10};
 constexpr std::chrono::milliseconds between_tries{5};
-/// Whose lock lets one process write at a time; those behind it are of names.
+/// Its lock lets one process write at a time; the next ones are for names.
 constexpr std::int64_t place_of_writing = 0;
 constexpr std::int64_t n_places_of_names = 1 << 20;
 
-/// Before the name, the tag and the bytes of each record.
+/// Header before the name, the tag and the bytes of each record.
 struct RecordHeader {
-  std::int64_t n_record_bytes{};  ///< with this header
+  std::int64_t n_record_bytes{};  ///< this header included
   std::int64_t n_name_bytes{};
   std::int64_t n_tag_bytes{};
   std::int64_t n_file_bytes{};
@@ -44,7 +44,7 @@ void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-/// Of this process alone: another one of the job waits, or is told that it is taken.
+/// Within this process: another one of the job waits, or learns that it is taken.
 bool try_lock(int descriptor, std::int64_t place, short kind) {
   struct flock lock{};
   lock.l_type = kind;
@@ -65,12 +65,12 @@ bool lock_for_a_while(int descriptor, std::int64_t place) {
   return true;
 }
 
-/// The file of all ends, as this process knows it: a text, the place behind the last record, and
-/// the records. Who is killed while it writes leaves that place where it was.
+/// File of all ends, as known to this process: a text, the place after the last record, and the
+/// records. A process killed while writing leaves that place unchanged.
 class EndsFile {
  public:
-  /// nullptr: the job has none. "TEXT PATH": the text with which it begins, as the number of a file
-  /// of another process may be another file's by now.
+  /// nullptr: the job has none. "TEXT PATH": the file begins with the text, as another process's
+  /// file number may meanwhile be another file's.
   static EndsFile* of_job() {
     static std::mutex mutex;
     static std::map<std::string, EndsFile> files;  // by its name: a process may run several jobs
@@ -153,7 +153,7 @@ class EndsFile {
                                                                                            : 0;
   }
 
-  /// Notes what other processes have added.
+  /// Reads records of other processes.
   void read_on() {
     const auto end = end_of_records();
     RecordHeader header;
@@ -194,7 +194,8 @@ class EndsFile {
   std::mutex mutex_;
   std::int64_t place_of_end_ = 0;
   std::int64_t n_read_ = 0;
-  std::multimap<std::string, std::pair<std::int64_t, RecordHeader>> records_;  ///< and its place
+  std::multimap<std::string, std::pair<std::int64_t, RecordHeader>>
+      records_;  ///< with their places
 };
 
 }  // namespace

@@ -11,26 +11,26 @@
 
 namespace forkrun {
 
-/// What was read of a remote file where it says what it holds.
+/// Begin and end of a remote file, which describe its content.
 struct RemoteEnds {
   RemoteVersion version{};          ///< of the file
   std::vector<ByteRange> ranges{};  ///< in the order of the file
-  std::vector<std::byte> bytes{};   ///< of the ranges, one after the other
+  std::vector<std::byte> bytes{};   ///< of the ranges, in order
   bool is_cached = false;           ///< its server did not answer
 };
 
-/// Ends of remote files, which one process of a job reads for all: in a file that the job's first
-/// process has made, and that ends with it. FORKRUN_ENDS names it; else nothing is known. Any
-/// process, any thread.
+/// Ends of remote files, read by one process of a job for all: in a file that the job's first
+/// process has made, and that ends with it. FORKRUN_ENDS names it; without it nothing is shared.
+/// Any process, any thread.
 class SharedEnds {
  public:
-  /// Of a file, by its name: what each process has read.
+  /// Ends of a file, by its name, from every process.
   [[nodiscard]] static std::vector<RemoteEnds> of(const std::string& name);
-  /// Adds some. Where that cannot be, others read them as well.
+  /// Adds ends. If that fails, others read them as well.
   static void add(const std::string& name, const RemoteEnds& ends);
 
-  /// Keeps other processes from reading the same ends meanwhile, for some seconds at most: what is
-  /// read in it, they will find.
+  /// Keeps other processes from reading the same ends meanwhile, for some seconds at most: they
+  /// find the ends afterwards.
   class Turn {
    public:
     explicit Turn(const std::string& name);

@@ -17,9 +17,9 @@ namespace forkrun {
 
 namespace {
 
-/// Of a record that is elsewhere.
+/// Size of an object's header elsewhere in the file.
 constexpr std::int64_t most_bytes_kept = 16 << 20;
-/// In which replicas have to be the same: the header, the UUID and dates of a ROOT file.
+/// Bytes in which replicas must be equal: the header, the UUID and dates of a ROOT file.
 constexpr std::int64_t n_bytes_compared = 512;
 
 }  // namespace
@@ -40,7 +40,7 @@ RemoteFile::RemoteFile(std::string name, std::vector<Replica> replicas)
   open_cached();
 }
 
-/// From the server, which tells the version of the file; else from the cache.
+/// From the server, which knows the version of the file; else from the cache.
 void RemoteFile::learn_ends() {
   Patience patience;
   connect_patiently(patience);
@@ -61,7 +61,7 @@ RemoteFile::~RemoteFile() {
   lock.unlock();
 }
 
-/// From other processes of the job, or from this one's last reading of the file.
+/// From other processes of the job, or from this one's previous reading of the file.
 bool RemoteFile::knows_ends() {
   for (auto& ends : SharedEnds::of(name_)) {
     version_ = ends.version;
@@ -85,7 +85,7 @@ void RemoteFile::open_cached() {
   }
 }
 
-/// Of a server that cannot be asked for its version: the one that was read last.
+/// For a server that cannot be asked for its version: the version used last.
 bool RemoteFile::use_cached_version(const std::string& why) {
   auto* const cache = RemoteCache::of_job();
   version_ = cache == nullptr ? RemoteVersion{} : cache->known_version(name_);
@@ -119,7 +119,7 @@ RemoteProblem RemoteFile::read_ends(const std::shared_ptr<ReadWindow>& window,
   return {};
 }
 
-/// By which replicas are known.
+/// Bytes that identify replicas.
 void RemoteFile::know_begin(std::span<const std::byte> bytes) {
   if (replicas_.size() > 1 && begin_.empty()) {
     const auto begin = bytes.first(std::min<std::size_t>(bytes.size(), n_bytes_compared));
@@ -127,7 +127,7 @@ void RemoteFile::know_begin(std::span<const std::byte> bytes) {
   }
 }
 
-/// Unless there is a connection. \throws InputError
+/// Opens a connection unless there is one. \throws InputError
 void RemoteFile::connect_once(Patience& patience) {
   const std::lock_guard connecting{connecting_};
   if (!is_connected()) {
@@ -140,7 +140,7 @@ bool RemoteFile::is_connected() const {
   return !shared_->connections.empty();
 }
 
-/// In a thread: nobody waits until there are bytes to read. A reader may have been quicker.
+/// In a thread: nobody waits until there are bytes to read. A reader may be faster.
 void RemoteFile::connect_ahead() {
   const std::lock_guard connecting{connecting_};
   try {
@@ -148,14 +148,14 @@ void RemoteFile::connect_ahead() {
       Patience patience;
       connect_patiently(patience);
     }
-  } catch (const InputError&) {  // passed over: whoever reads is told
+  } catch (const InputError&) {  // passed over: a reader gets the error
     return;
   }
   Lock lock{shared_->mutex};
   shared_->request_ahead(lock);
 }
 
-/// To the replica that is used, or to another one. \throws InputError
+/// Connects to the replica in use, or to another one. \throws InputError
 void RemoteFile::connect_patiently(Patience& patience) {
   while (true) {
     require_hope();
@@ -209,7 +209,7 @@ RemoteProblem RemoteFile::connect_to(std::size_t number) {
   return problem;
 }
 
-/// From what was read before. The first one that is opened says what is right.
+/// Compares with earlier reads. The first replica opened is the reference.
 RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t number) {
   const auto version = connection.version();
   if (version_.n_bytes < 0) {
@@ -237,7 +237,7 @@ RemoteProblem RemoteFile::difference(RemoteConnection& connection, std::size_t n
   return {};
 }
 
-/// After an answer of another version: an error, or from then on it is taken as well.
+/// After an answer of another version: an error, or accepts it from then on as well.
 RemoteProblem RemoteFile::take_version(RemoteVersion other) {
   const std::lock_guard connecting{connecting_};
   if (other.n_bytes < 0) {
@@ -251,7 +251,7 @@ RemoteProblem RemoteFile::take_version(RemoteVersion other) {
   return problem;
 }
 
-/// Unless it is known: whether it is the same file.
+/// Unless already known: whether it is the same file.
 RemoteProblem RemoteFile::know_version(const RemoteVersion& version, std::size_t number) {
   auto& known = versions_[number];
   if (known.is_empty()) {
@@ -271,7 +271,7 @@ RemoteProblem RemoteFile::know_version(const RemoteVersion& version, std::size_t
   return problem;
 }
 
-/// Of what XrdCl and servers say, which may name the URL.
+/// Text of XrdCl or a server, which may contain the URL.
 std::string RemoteFile::told(const RemoteProblem& problem) const {
   auto text = problem.text;
   for (const auto& replica : replicas_) {
@@ -280,7 +280,7 @@ std::string RemoteFile::told(const RemoteProblem& problem) const {
   return text;
 }
 
-/// Says so: a command that waits seems to hang. Whether there is to be another try.
+/// Prints the pause, since a waiting command seems to hang. Returns whether to try again.
 bool RemoteFile::wait_after(const RemoteProblem& problem, Patience& patience) const {
   const auto pause = patience.next_pause();
   if (pause) {
@@ -291,8 +291,8 @@ bool RemoteFile::wait_after(const RemoteProblem& problem, Patience& patience) co
   return pause.has_value();
 }
 
-/// In place of a connection that failed, unless another thread has done so: to the next replica.
-/// \throws InputError
+/// Replaces a failed connection, unless another thread has done so: by the next replica's. \throws
+/// InputError
 void RemoteFile::connect_again(std::uint64_t failed, Patience& patience) {
   const std::lock_guard connecting{connecting_};
   {
@@ -305,7 +305,7 @@ void RemoteFile::connect_again(std::uint64_t failed, Patience& patience) {
   connect_patiently(patience);
 }
 
-/// For one that may be faster; what is on its way still comes from where it was asked for.
+/// Changes to a replica that may be faster; requests in flight still end at the old one.
 void RemoteFile::leave_slow_replica() {
   const std::unique_lock connecting{connecting_, std::try_to_lock};
   if (!connecting) {
@@ -327,7 +327,7 @@ void RemoteFile::leave_slow_replica() {
   }
 }
 
-/// With another connection each time. `attempt` tells which one it has used. \throws InputError
+/// With another connection each time. `attempt`: gets the connection used. \throws InputError
 void RemoteFile::insist(Patience& patience, std::int64_t place, const Attempt& attempt) {
   for (bool is_first = true;; is_first = false) {
     std::uint64_t connection = 0;
@@ -377,7 +377,8 @@ void RemoteFile::expect(std::span<const ByteRange> ranges, ReadAccount& account)
   shared_->tell(account);
 }
 
-/// What is to be on its way by now. If a connection is needed, another thread makes it.
+/// Requests windows that should be in flight by now. If a connection is needed, another thread
+/// makes it.
 void RemoteFile::request_ahead(Lock& lock) {
   shared_->request_ahead(lock);
   if (shared_->connections.empty() && shared_->windows.next() && !ahead_.joinable()) {
@@ -385,7 +386,7 @@ void RemoteFile::request_ahead(Lock& lock) {
   }
 }
 
-/// Where the server does not tell versions, or only to the second. \throws InputError
+/// For servers that tell no versions, or only to the second. \throws InputError
 void RemoteFile::require_same_ends() {
   std::shared_ptr<RemoteConnection> connection;
   {
@@ -423,7 +424,7 @@ bool RemoteFile::forget_damaged(const ByteRange& range) {
   return true;
 }
 
-/// From then on nothing of the file is believed to have checksums: others will be like this one.
+/// From then on no checksum of the file is relied on: others will be missing, too.
 bool RemoteFile::forget_unverified(const ByteRange& range) {
   const Lock lock{shared_->mutex};
   if (shared_->connections.empty() || !shared_->connections.back()->has_checks()) {
@@ -439,7 +440,7 @@ bool RemoteFile::forget_unverified(const ByteRange& range) {
   return true;
 }
 
-/// What is read later is cached again in the next job.
+/// The next job caches later reads again.
 void RemoteFile::drop_cached() {
   const Lock lock{shared_->mutex};
   if (shared_->cached) {
@@ -514,8 +515,8 @@ RemoteProblem RemoteFile::try_read(std::int64_t place, std::span<std::byte> into
   return {};
 }
 
-/// What nobody expected: where the file says what it holds, if nothing else was read yet. That is
-/// for other processes as well.
+/// Unexpected reads: begin and end of the file, if nothing else was read yet. They are for other
+/// processes as well.
 RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte> into, Lock& lock) {
   ReadWindow window;
   window.ranges = {{place, std::ssize(into)}};

@@ -20,21 +20,21 @@
 
 namespace forkrun {
 
-/// A file on a server. What is expected to be read is fetched ahead, many pieces with one request,
-/// and the next ones as answers come. Begin and end, where a file says what it holds, are read once
-/// for all processes of a job: one that has them opens the file when it needs more. What is cached
-/// on this machine is not asked for; so is all of a file whose server does not answer, as it was.
-/// A connection that fails is made anew, to the next replica if there are several, with pauses that
-/// grow once none has worked, and an end.
+/// A file on a server. Expected ranges are fetched ahead, many pieces with one request, and the
+/// next ones as answers come. Begin and end, which describe the content, are read once for all
+/// processes of a job: a process with these opens the file when it needs more. Ranges cached on
+/// this machine are not requested; nor is a file whose server does not answer, if it is cached. A
+/// failed connection is made again, to the next replica if there are several, with pauses that grow
+/// once none has worked, and a time limit.
 class RemoteFile final : public ByteSource {
  public:
-  /// One of the URLs of the file, which messages do not show.
+  /// A URL of the file, never shown in messages.
   struct Replica {
     std::string url{};
     std::function<RemoteOpened()> connect{};
   };
 
-  /// One for all in this process that have it open; nullptr if no library here knows the protocol.
+  /// One object for all openings in this process; nullptr if no library here knows the protocol.
   /// \throws InputError
   [[nodiscard]] static std::shared_ptr<RemoteFile> open(const std::string& name);
   /// \throws InputError
@@ -45,7 +45,7 @@ class RemoteFile final : public ByteSource {
   [[nodiscard]] std::int64_t modified_ns() const override { return version_.modified_ns; }
   std::int64_t read(std::int64_t place, std::span<std::byte> into, ReadAccount& account) override;
   void expect(std::span<const ByteRange> ranges, ReadAccount& account) override;
-  /// From the next replica, if there is one.
+  /// Continues with the next replica, if there is one.
   [[nodiscard]] bool forget_damaged(const ByteRange& range) override;
   [[nodiscard]] bool forget_unverified(const ByteRange& range) override;
 
@@ -87,16 +87,17 @@ class RemoteFile final : public ByteSource {
 
   std::string name_;
   std::vector<Replica> replicas_;
-  std::size_t replica_ = 0;  ///< the one that is used
+  std::size_t replica_ = 0;  ///< the one in use
   ReplicaRates rates_;
-  RemoteVersion version_{};  ///< of the first one that was opened; without a size: of none yet
+  RemoteVersion version_{};  ///< of the first replica opened; without a size: none yet
   std::vector<ReplicaVersions> versions_;
-  std::vector<std::byte> begin_;  ///< of the file, by which replicas are known; none of one alone
+  std::vector<std::byte>
+      begin_;  ///< begin of the file, identifying replicas; empty for a single one
   std::shared_ptr<RemoteRequests> shared_;
   std::mutex connecting_;
   std::thread ahead_;        ///< makes the first connection
-  bool is_cached_ = false;   ///< its server did not answer when the job asked for its version
-  bool keeps_reads_ = true;  ///< nothing but where the file says what it holds was read yet
+  bool is_cached_ = false;   ///< its server did not answer the job's request for the version
+  bool keeps_reads_ = true;  ///< only begin and end were read so far
 };
 
 }  // namespace forkrun

@@ -13,7 +13,7 @@ namespace forkrun {
 
 using RemoteSeconds = std::vector<std::chrono::seconds>;
 
-/// Of a variable of the environment, "30,60"; what it does not have is as given.
+/// Values of an environment variable, "30,60"; missing ones keep the defaults.
 [[nodiscard]] inline RemoteSeconds seconds_of(const char* variable, RemoteSeconds given) {
   const char* text = std::getenv(variable);
   if (text == nullptr) {
@@ -27,19 +27,19 @@ using RemoteSeconds = std::vector<std::chrono::seconds>;
   return all;
 }
 
-/// How long a server is waited for.
+/// Time limits for a server.
 struct RemoteLimits {
-  std::chrono::seconds connection{30};  ///< until there is one
+  std::chrono::seconds connection{30};  ///< for connecting
   std::chrono::seconds no_byte{60};     ///< while an answer is awaited
-  RemoteSeconds pauses{};               ///< before a request that failed is made again
+  RemoteSeconds pauses{};               ///< before repeating a failed request
 
-  /// FORKRUN_REMOTE_LIMITS="30,60" and FORKRUN_REMOTE_PAUSES="5,30,120" have others.
+  /// Changed by FORKRUN_REMOTE_LIMITS="30,60" and FORKRUN_REMOTE_PAUSES="5,30,120".
   [[nodiscard]] static const RemoteLimits& get() {
     static const auto limits = [] {
       using std::chrono::seconds;
       auto waits = seconds_of("FORKRUN_REMOTE_LIMITS", {seconds{30}, seconds{60}});
       waits.resize(std::max<std::size_t>(waits.size(), 2), waits.empty() ? seconds{60} : waits[0]);
-      const seconds least{1};  // of curl and XrdCl 0 is no limit
+      const seconds least{1};  // for curl and XrdCl 0 is no limit
       return RemoteLimits{
           std::max(waits[0], least), std::max(waits[1], least),
           seconds_of("FORKRUN_REMOTE_PAUSES", {seconds{5}, seconds{30}, seconds{120}})};
@@ -48,8 +48,8 @@ struct RemoteLimits {
   }
 };
 
-/// What is left of the time in which a reader asks again, over all that may fail meanwhile: opening
-/// the file, and each request. It begins with the first request.
+/// Time left for a reader's repeated requests, over all failures: opening the file, and each
+/// request. It begins with the first request.
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
@@ -61,7 +61,7 @@ class Patience {
     }
   }
 
-  /// Before the next try, which begins in time; none: it is over.
+  /// Pause before the next try, if that begins in time; none: time is over.
   [[nodiscard]] std::optional<Clock::duration> next_pause() {
     const auto left = last_try_ - Clock::now();
     if (n_pauses_ == pauses_.size() || left <= Clock::duration::zero()) {

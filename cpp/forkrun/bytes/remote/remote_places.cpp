@@ -8,7 +8,7 @@ namespace forkrun {
 
 namespace {
 
-/// A shorter value, as in `?v=1`, is no secret, and part of many a word.
+/// A shorter value, as in `?v=1`, is no secret, and occurs in many words.
 constexpr std::size_t least_secret = 6;
 
 void replace_all(std::string& text, const std::string& what, const std::string& by) {
@@ -24,7 +24,7 @@ std::string whole_url(const std::string& name) {
   std::ifstream file{path == nullptr ? "" : path};
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with(name + '\t')) {
-      url = line.substr(name.size() + 1);  // what was said last holds
+      url = line.substr(name.size() + 1);  // the last line counts
     }
   }
   return url;

@@ -18,8 +18,7 @@ bool is_of_xrootd(const std::string& url) {
                              [&url](const char* begin) { return url.starts_with(begin); });
 }
 
-/// What the library of XRootD offers under a name; nullptr if it was not built here: there was no
-/// XrdCl.
+/// Function of XRootD's library with this name; nullptr if it was not built, for lack of XrdCl.
 template <class Function>
 Function of_xrootd(const char* name) {
   constexpr int own_symbols = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;

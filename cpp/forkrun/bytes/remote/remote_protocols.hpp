@@ -11,9 +11,9 @@ namespace forkrun {
 
 /// Opens a URL; empty if no library here knows its protocol.
 [[nodiscard]] std::function<RemoteOpened()> connecting_to(const std::string& url);
-/// What is in a folder of a server.
+/// Content of a folder on a server.
 [[nodiscard]] RemoteListing list_remote(const std::string& url);
-/// Size and date of each file, from its first place; servers are asked for all at once.
+/// Size and date of each file, from its first place; all servers are asked at once.
 [[nodiscard]] std::vector<RemoteEntry> stat_remote(std::span<const std::string> names);
 
 }  // namespace forkrun

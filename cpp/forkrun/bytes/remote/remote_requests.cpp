@@ -25,7 +25,7 @@ RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
   return answer.get_future().get();
 }
 
-/// The link does not wait for readers: what is expected next is requested when the answer comes.
+/// The link does not wait for readers: the next expected window is requested when an answer comes.
 bool RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lock) {
   auto pieces = window->begin();
   const auto connection = connections.empty() ? nullptr : connections.back();

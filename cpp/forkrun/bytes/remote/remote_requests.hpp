@@ -20,32 +20,32 @@
 
 namespace forkrun {
 
-/// Begin and end of a file of so many bytes: where a ROOT file says what it holds, but for what was
-/// written last.
+/// Begin and end of a file of so many bytes, where a ROOT file describes its content, except the
+/// objects written last.
 [[nodiscard]] std::array<ByteRange, 2> ends_of(std::int64_t n_bytes);
 /// Waits for the answer.
 [[nodiscard]] RemoteProblem read_now(RemoteConnection& connection, std::int64_t place,
                                      std::span<std::byte> into);
 
-/// What is expected of a remote file and what was asked for, under one lock. It is left when the
-/// file is closed while an answer is on its way.
+/// Expected and requested ranges of a remote file, under one lock. Outlives the file while an
+/// answer is in flight.
 struct RemoteRequests : std::enable_shared_from_this<RemoteRequests> {
   using Lock = std::unique_lock<std::mutex>;
 
   std::mutex mutex;
   std::condition_variable answered;
   ReadWindows windows;
-  std::vector<std::shared_ptr<RemoteConnection>> connections;  ///< the last one is used
-  ReadAccount account;                                         ///< that no reader has been told of
-  std::ptrdiff_t n_in_flight = 0;  ///< requests whose answers have not been dealt with
+  std::vector<std::shared_ptr<RemoteConnection>> connections;  ///< the last one is in use
+  ReadAccount account;                                         ///< not yet reported to a reader
+  std::ptrdiff_t n_in_flight = 0;  ///< requests with unprocessed answers
   bool is_closing = false;
-  std::string given_up;  ///< why nothing more is asked for: a reader's patience has ended
+  std::string given_up;                ///< reason for giving up: a reader's time limit has passed
   std::shared_ptr<CachedFile> cached;  ///< null: there is none
 
-  /// Asks for a window: what is not cached, of the server. Gives up the lock meanwhile: the answer
-  /// may come at once. False: a connection is needed, and there is none.
+  /// Requests a window: ranges that are not cached, from the server. Releases the lock meanwhile:
+  /// the answer may come at once. False: a connection is needed, and there is none.
   bool request(const std::shared_ptr<ReadWindow>& window, Lock& lock);
-  /// What is to be on its way by now, if there is a connection.
+  /// Requests windows that should be in flight by now, if there is a connection.
   void request_ahead(Lock& lock);
   /// Begin and end of a file of so many bytes, if they were read.
   [[nodiscard]] std::optional<FileEnds> known_ends(std::int64_t n_bytes);

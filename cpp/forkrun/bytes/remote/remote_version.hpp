@@ -5,16 +5,16 @@
 
 namespace forkrun {
 
-/// By what a server tells one content of a file from another.
+/// Attributes by which a server distinguishes contents of a file.
 struct RemoteVersion {
-  std::int64_t n_bytes = -1;   ///< -1: it does not tell
-  std::int64_t modified_ns{};  ///< since 1970; 0: it does not tell
-  std::string tag{};           ///< an ETag, without the mark of weak ones; "": it has none
+  std::int64_t n_bytes = -1;   ///< -1: unknown
+  std::int64_t modified_ns{};  ///< since 1970; 0: unknown
+  std::string tag{};           ///< an ETag, without the mark of weak ones; "": none
 
-  /// What differs, of what both tell: "ETag "a" → "b""; "": nothing.
+  /// Differences in attributes that both have: "ETag "a" → "b""; "": none.
   [[nodiscard]] std::string change_to(const RemoteVersion& other) const;
-  /// Whether tags differ and no date says that the content is the same. Servers that share a disk
-  /// may have tags of their own, with one date.
+  /// Whether tags differ and no date shows the same content. Servers that share a disk may have
+  /// different tags, with one date.
   [[nodiscard]] bool differs_in_all(const RemoteVersion& other) const;
   [[nodiscard]] bool operator==(const RemoteVersion&) const = default;
 };

@@ -6,7 +6,7 @@ namespace forkrun {
 
 namespace {
 
-/// After which a rate is one: some windows of a usual link, and more than it takes to open a file.
+/// Bytes for a valid rate: some windows of a usual link, and more than opening a file takes.
 constexpr double enough_s = 3;
 constexpr double faster_by_far = 1.3;
 

@@ -7,21 +7,21 @@
 
 namespace forkrun {
 
-/// How fast the replicas of a file are, as readers feel it: bytes that they got for each second in
-/// which they had to wait. Where they hardly wait, no replica is too slow.
+/// Speed of a file's replicas for readers: bytes per second of waiting. While readers hardly wait,
+/// no replica is too slow.
 class ReplicaRates {
  public:
   explicit ReplicaRates(std::size_t n_replicas) : rates_(n_replicas) {}
 
-  /// Of the replica that is used now.
+  /// Adds to the replica in use.
   void add(std::int64_t n_bytes, double waited_s) {
     n_bytes_ += static_cast<double>(n_bytes);
     waited_s_ += waited_s;
   }
-  /// The replica to read from now on, once enough was read of this one: one of which nothing is
-  /// known yet, the next first, then the fastest, if it is faster by far; else this one.
+  /// The replica to read from now on, once enough was read from this one: first the untried ones in
+  /// order, then the fastest, if it is faster by far; else this one.
   [[nodiscard]] std::size_t best(std::size_t used);
-  /// It cannot be read.
+  /// Excludes a replica that cannot be read.
   void note_failure(std::size_t replica) { rates_[replica] = 0; }
 
  private:

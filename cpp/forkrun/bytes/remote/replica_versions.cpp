@@ -8,12 +8,12 @@ namespace forkrun {
 
 namespace {
 
-/// Answers among which a version is looked for that one server of several has.
+/// Number of answers in which to look for a version of one server among several.
 constexpr int n_tries = 8;
-/// From then on what servers tell of versions, but for the size, is not believed.
+/// Number of versions beyond which only the size is trusted.
 constexpr std::size_t most_versions = 8;
 
-/// Of one version alone.
+/// Attributes of one version.
 FileEnds read_version(const RemoteVersion& version, const ReplicaVersions::Connect& connect,
                       RemoteProblem& problem) {
   const auto opened = connect();
@@ -47,7 +47,7 @@ FileEnds read_file_ends(RemoteConnection& connection, RemoteProblem& problem) {
 
 RemoteProblem changed_on_server(const std::string& change) {
   return {"changed on the server while it was read (" + change +
-              "); run the same command once the file is as it was, or begin anew with --force",
+              "); run the same command once the file is as it was, or begin again with --force",
           true};
 }
 
@@ -56,7 +56,7 @@ bool ReplicaVersions::has(const RemoteVersion& version) const {
       versions_, [&version](const auto& each) { return each.change_to(version).empty(); });
 }
 
-/// What servers of the replica tell when they are asked again.
+/// Answers of the replica's servers when asked again.
 struct ReplicaVersions::Survey {
   int n_others = 0;   ///< the version in question
   int n_known = 0;    ///< one that is known

@@ -15,11 +15,11 @@ namespace forkrun {
 /// Bytes of begin and end of a file.
 using FileEnds = std::array<std::vector<std::byte>, 2>;
 
-/// Reads them. `problem`: why that cannot be.
+/// Reads them. `problem`: the reason for a failure.
 [[nodiscard]] FileEnds read_file_ends(RemoteConnection& connection, RemoteProblem& problem);
 
-/// Versions that servers tell of a file that is the same in all of them: caches tell another date
-/// once they have begun to copy, and servers that share a name and a disk have tags of their own.
+/// Versions given by servers for the same content of a file: caches change the date once they have
+/// begun to copy, and servers that share a name and a disk have different tags.
 class ReplicaVersions {
  public:
   using Connect = std::function<RemoteOpened()>;
@@ -29,9 +29,9 @@ class ReplicaVersions {
   [[nodiscard]] std::span<const RemoteVersion> all() const { return versions_; }
   [[nodiscard]] bool has(const RemoteVersion& version) const;
   void add(const RemoteVersion& version) { versions_.push_back(version); }
-  /// Takes another version for the same file if begin and end are what they were and, where tags
-  /// and dates are all others, a server still tells something else. Of servers that tell something
-  /// else each time nothing is believed but the size. `ends`: as they were read, if they were.
+  /// Accepts another version as the same file if begin and end are unchanged and, where tags and
+  /// dates all differ, a server still gives a known version. Of servers that give a new version
+  /// each time only the size is trusted. `ends`: earlier reads, if any.
   [[nodiscard]] RemoteProblem take_up(const RemoteVersion& other, const Connect& connect,
                                       const std::optional<FileEnds>& ends);
 
@@ -44,7 +44,7 @@ class ReplicaVersions {
   std::vector<RemoteVersion> versions_;
 };
 
-/// Of a file whose versions differ so: `change` of RemoteVersion.
+/// Error for a file with such different versions: `change` of RemoteVersion.
 [[nodiscard]] RemoteProblem changed_on_server(const std::string& change);
 
 }  // namespace forkrun

@@ -19,21 +19,21 @@ namespace forkrun {
   return n;
 }
 
-/// What comes with one request: pieces, and what is between them.
+/// A range read with one request: pieces, and gaps between them.
 struct Stretch {
   std::int64_t place{};
   std::int64_t end{};
   std::vector<RemotePiece> pieces{};
 
   [[nodiscard]] std::size_t n_bytes() const { return static_cast<std::size_t>(end - place); }
-  /// Whether the pieces lie in memory as they do in the file.
+  /// Whether the pieces are in memory as in the file.
   [[nodiscard]] bool is_whole() const {
     return pieces.back().into.data() + pieces.back().into.size() ==
            pieces.front().into.data() + n_bytes();
   }
 };
 
-/// Pieces with at most so many bytes between them are one.
+/// Joins pieces with at most so many bytes between them.
 [[nodiscard]] inline std::vector<Stretch> stretches_of(std::span<const RemotePiece> pieces,
                                                        std::int64_t most_gap) {
   std::vector<Stretch> stretches;
@@ -47,7 +47,7 @@ struct Stretch {
   return stretches;
 }
 
-/// Between pieces, for stretches that are longer by an eighth at most: fewer requests.
+/// Largest gap between pieces, for ranges longer by at most an eighth: fewer requests.
 [[nodiscard]] inline std::int64_t widest_gap(std::span<const RemotePiece> pieces) {
   std::vector<std::int64_t> gaps;
   for (std::size_t i = 1; i < pieces.size(); ++i) {

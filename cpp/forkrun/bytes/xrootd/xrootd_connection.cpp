@@ -1,5 +1,5 @@
-// Files of XRootD servers, by XrdCl. In a library of its own, which is loaded for such files alone
-// and keeps its symbols for itself: a user's module may bring another XrdCl.
+// Files of XRootD servers, read with XrdCl. In a library of its own, loaded only for such files,
+// with hidden symbols: a user's module may bring another XrdCl.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -31,12 +31,12 @@ namespace {
 
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 
-/// Without a byte of the answer.
+/// Time limit without a byte of the answer.
 std::uint16_t no_answer_s() {
   return static_cast<std::uint16_t>(RemoteLimits::get().no_byte.count());
 }
 
-/// Limits of time; what people have set in the environment stays.
+/// Time limits; the user's environment has precedence.
 void set_limits() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -50,7 +50,7 @@ void set_limits() {
   });
 }
 
-/// What a server says, or what XrdCl does, without its level: "[FATAL] Invalid address".
+/// Text of a server or of XrdCl, without its level: "[FATAL] Invalid address".
 std::string told(const XrdCl::XRootDStatus& status) {
   if (status.code == XrdCl::errErrorResponse && !status.GetErrorMessage().empty()) {
     return "the server says: " + status.GetErrorMessage();
@@ -111,10 +111,10 @@ class OneAnswer : public XrdCl::ResponseHandler {
   }
 
  protected:
-  /// `response`: null where there is none.
+  /// `response`: may be null.
   virtual void answered(const XrdCl::XRootDStatus& status, XrdCl::AnyObject* response) = 0;
 
-  /// What the response is, if it is of this type; else null.
+  /// The response, if it has this type; else null.
   template <typename Told>
   static Told* told_in(XrdCl::AnyObject* response) {
     Told* found = nullptr;
@@ -125,13 +125,13 @@ class OneAnswer : public XrdCl::ResponseHandler {
   }
 };
 
-/// Waits for so many bytes, and says what it got.
+/// Waits for so many bytes, and reports their number.
 class Answer final : public OneAnswer {
  public:
   Answer(std::shared_ptr<PendingAnswers> pending, std::uint64_t n_wanted)
       : pending_{std::move(pending)}, n_wanted_{n_wanted} {}
 
-  /// To where a stretch is read, from which its pieces are taken.
+  /// Buffer of a range, from which its pieces are copied.
   std::byte* room_for(Stretch stretch) {
     if (stretch.is_whole()) {
       return stretch.pieces.front().into.data();
@@ -173,7 +173,7 @@ class Answer final : public OneAnswer {
   std::vector<std::byte> room_{};
 };
 
-/// Says whether a file that is open is still of its version.
+/// Checks whether an open file still has its version.
 class VersionAnswer final : public OneAnswer {
  public:
   VersionAnswer(std::shared_ptr<PendingAnswers> pending, std::vector<RemoteVersion> known)
@@ -194,7 +194,7 @@ class VersionAnswer final : public OneAnswer {
   std::vector<RemoteVersion> known_;
 };
 
-/// Finds out whether a server has paged reads, while others are asked for already.
+/// Finds out whether a server has paged reads, while other requests are in flight.
 class AskForPages final : public OneAnswer {
  public:
   AskForPages(const std::string& server, std::shared_ptr<std::atomic<bool>> has_pages)
@@ -212,7 +212,7 @@ class AskForPages final : public OneAnswer {
   }
 
  private:
-  /// XrdCl gives numbers as they come, with their first byte last, or has learned not to.
+  /// XrdCl returns numbers in network byte order, or in the machine's in newer versions.
   static bool has_pages(const XrdCl::ProtocolInfo& told) {
     constexpr std::uint32_t newest_version = 0xffff;
     const auto flags = told.GetHostInfo();
@@ -264,9 +264,9 @@ class XrootdConnection final : public RemoteConnection {
 
   [[nodiscard]] bool has_checks() const override { return *has_pages_; }
 
-  /// As pages with checksums, each of which is asked for again where it is another: a request for
-  /// each stretch, all at once. Many short ones that need none are a vector, which has none. With
-  /// them goes a question for size and date: the file may be overwritten while it is open.
+  /// Reads pages with checksums, and requests damaged pages again: a request for each range, all at
+  /// once. Many short ones that need none are a vector read, which has none. A request for size and
+  /// date goes along: the file may be overwritten while it is open.
   std::int64_t read(Pieces pieces, std::function<void(const RemoteProblem&)> done,
                     Checks checks) override {
     const auto n_bytes = n_bytes_of(pieces);
@@ -299,7 +299,7 @@ class XrootdConnection final : public RemoteConnection {
   }
 
  private:
-  /// Of which requests of their own cost nothing that can be measured.
+  /// Number of separate requests with negligible cost.
   static constexpr std::uint64_t least_mean_stretch = 256 << 10;
 
   static XrdCl::ChunkList chunks_of(Pieces pieces) {

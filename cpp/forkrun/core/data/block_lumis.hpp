@@ -8,19 +8,19 @@
 
 namespace forkrun {
 
-/// Consecutive events of one lumi: from where those of the one before end to event number `last`,
-/// which is not one of them, of a block or of a unit.
+/// Consecutive events of one lumi, in a block or unit: they begin where the previous span ends and
+/// end before event number `last`.
 struct LumiSpan {
   LumiId lumi{};
   std::size_t last{};
 };
 
-/// The lumis of a block's events: one for all, or several in the order of events.
+/// Lumis of a block's events: one for all, or several in the order of events.
 class BlockLumis {
  public:
   BlockLumis() = default;
   BlockLumis(LumiId only) : first_{only} {}  // NOLINT(google-explicit-constructor): the usual case
-  /// `spans` are not copied; one at least.
+  /// `spans` are not copied; at least one.
   explicit BlockLumis(std::span<const LumiSpan> spans)
       : first_{spans.front().lumi},
         spans_{spans.size() > 1 ? spans : std::span<const LumiSpan>{}} {}
@@ -46,7 +46,7 @@ class BlockLumis {
     }
   }
 
-  /// That of an event, where there are several.
+  /// Span of an event, for several lumis.
   [[nodiscard]] LumiSpan span_at(std::size_t event) const { return *span_of(event); }
 
  private:

@@ -67,7 +67,7 @@ std::byte* take_memory(std::shared_ptr<Buffer>& buffer, std::size_t n_bytes) {
   return buffer->data();
 }
 
-/// The same for memory of which `n_used` bytes are kept, and with room for more.
+/// The same, keeping `n_used` bytes, with room for more.
 std::byte* grow_memory(std::shared_ptr<Buffer>& buffer, std::size_t n_used, std::size_t n_bytes) {
   if (n_used == 0 || (buffer.use_count() == 1 && n_bytes <= buffer->capacity())) {
     return take_memory(buffer, n_bytes);
@@ -117,11 +117,11 @@ namespace {
 [[noreturn]] void refuse_type(std::string_view name) {
   throw Error{"\"" + std::string{name} + "\" is not a column type: use one of " +
               names_of_elements() +
-              ", with \"[]\" behind it for any number of values per event, \"[][]\" for lists of"
+              ", followed by \"[]\" for any number of values per event, \"[][]\" for lists of"
               " lists, \"[4]\" for four values"};
 }
 
-/// The size that stands in brackets, 0 if none does, which are taken off. \throws Error
+/// Takes the size in brackets off the end; 0 if there are no brackets. \throws Error
 std::uint32_t take_brackets(std::string_view& rest, std::string_view name) {
   const auto end = rest.find(']');
   if (rest.front() != '[' || end == std::string_view::npos) {
@@ -197,7 +197,7 @@ std::span<std::int64_t> Column::resize_offsets(std::size_t n_lists, std::size_t 
   return {reinterpret_cast<std::int64_t*>(memory), n_lists + 1};
 }
 
-/// The offset up to which there are lists, and room for so many more, behind it.
+/// Returns the offset up to which there are lists, and room for `n_lists` more after it.
 std::span<std::int64_t> Column::append_offsets(std::size_t n_lists, std::size_t level) {
   auto& n_present = lists_of(level);
   const auto n_before = std::exchange(n_present, n_present + n_lists);

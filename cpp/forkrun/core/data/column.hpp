@@ -25,8 +25,7 @@ enum class ElementType : std::uint8_t {
   float64,
   character  ///< a byte of a text in UTF-8; the innermost list of them is the text
 };
-/// How many lists are within each other in an event, of which deeper ones have no name; a text is
-/// a list of characters.
+/// Levels of nested lists in an event; deeper ones have no name. A text is a list of characters.
 enum class Shape : std::uint8_t { scalar, jagged, doubly_jagged };
 
 /// The type of a column, written as C++ declares arrays, from the outermost to the innermost:
@@ -38,25 +37,24 @@ struct ColumnType {
 
   ElementType element{};
   Shape shape{};
-  /// Sizes of arrays of fixed size, which are within the lists; the outermost first, then zeros.
+  /// Sizes of fixed-size arrays within the lists; the outermost first, then zeros.
   std::array<std::uint32_t, most_dimensions> dimensions{};
   bool operator==(const ColumnType&) const = default;
 
   [[nodiscard]] std::size_t n_levels() const { return static_cast<std::size_t>(shape); }
-  /// Values in an item: in what the innermost list, or the event, has one of or many. 1 without
-  /// dimensions.
+  /// Values in an item: in each entry of the innermost list, or of the event. 1 without dimensions.
   [[nodiscard]] std::size_t n_in_item() const;
   [[nodiscard]] bool is_text() const { return element == ElementType::character; }
   /// In a tree its values are counted by another branch.
   [[nodiscard]] bool is_counted() const { return shape == Shape::jagged && !is_text(); }
   /// In a tree it is a branch of an object: a vector of vectors, or texts.
   [[nodiscard]] bool is_nested() const { return shape >= Shape::doubly_jagged || is_text(); }
-  /// Of these lists, with arrays of these sizes within; none if there are too many of either.
+  /// Type with these lists and arrays of these sizes within; none if there are too many of either.
   [[nodiscard]] static std::optional<ColumnType> of(ElementType element, std::size_t n_levels,
                                                     std::span<const std::uint32_t> dimensions);
 
   [[nodiscard]] std::string name() const;
-  /// \throws Error naming the types there are.
+  /// \throws Error naming the known types.
   [[nodiscard]] static ColumnType parse(std::string_view name);
 };
 
@@ -116,8 +114,8 @@ class JaggedView {
   std::span<const std::int64_t> offsets_;
 };
 
-/// The same number of values in each event: `view[event]` is a span of them, those of an array of
-/// several dimensions row after row.
+/// The same number of values in each event: `view[event]` is a span of them; arrays of several
+/// dimensions are row after row.
 template <typename T>
 class FixedView {
  public:
@@ -155,13 +153,13 @@ class NestedView {
   std::span<const std::int64_t> inner_;
 };
 
-/// A text of a column of texts, valid as long as the block.
+/// Text of a column of texts, valid as long as the block.
 [[nodiscard]] inline std::string_view text_of(std::span<const char> characters) {
   return {characters.data(), characters.size()};
 }
 
-/// Memory of a column. Shared with the arrays of it in Python, so that an array kept beyond
-/// its block stays valid: a column whose memory is still looked at takes new memory when refilled.
+/// Memory of a column. Shared with its arrays in Python, so that an array kept beyond its block
+/// stays valid: a column whose memory is still in use takes new memory when refilled.
 class Buffer {
  public:
   [[nodiscard]] std::byte* data() { return data_.get(); }
@@ -194,18 +192,19 @@ class Column {
     return level == 0 ? n_events_ : n_inner_lists_[level - 1];
   }
 
-  /// Before a refill, when the type is known only then.
+  /// Before a refill with a new type.
   void reset(ColumnType type) { type_ = type; }
 
-  /// Gives the column a size and writable, uninitialised memory; earlier contents are lost, their
-  /// memory is used again unless something else still holds it. Of a scalar column n_values is
+  /// Gives the column a size and writable, uninitialised memory. Earlier contents are lost; their
+  /// memory is reused unless something else still holds it. For a scalar column n_values is
   /// n_events times the values in an item.
   std::byte* resize_values(std::size_t n_values);
   /// For `n_lists` of a level: of level 0, one for each event.
   std::span<std::int64_t> resize_offsets(std::size_t n_lists, std::size_t level = 0);
-  /// Adds the events [first, last) of a column, whose type this one has, behind its own.
+  /// Appends the events [first, last) of a column of the same type.
   void append(const Column& from, std::size_t first, std::size_t last);
-  /// Has no events until it is filled again: a producer that forgets one is found out.
+  /// Has no events until it is filled again, so that a producer that forgets to fill it is
+  /// detected.
   void forget() {
     n_events_ = 0;
     n_inner_lists_ = {};
@@ -236,7 +235,7 @@ class Column {
     return {values<T>(), offsets(), offsets(1)};
   }
 
-  /// Memory that it holds, whatever its size is now.
+  /// Memory that the column holds, including spare room.
   [[nodiscard]] std::size_t n_bytes() const {
     std::size_t n = values_ ? values_->capacity() : 0;
     for (const auto& offsets : offsets_) {

@@ -32,7 +32,7 @@ TEST(ColumnTypeTest, unknown_name_lists_the_types) {
     EXPECT_STREQ(
         error.what(),
         "\"float\" is not a column type: use one of bool, int8, uint8, int16, uint16, int32, "
-        "uint32, int64, uint64, float32, float64, string, with \"[]\" behind it for any "
+        "uint32, int64, uint64, float32, float64, string, followed by \"[]\" for any "
         "number of values per event, \"[][]\" for lists of lists, \"[4]\" for four values");
   }
 }

@@ -6,7 +6,7 @@ namespace forkrun {
 
 namespace {
 
-/// Files of a block: each is open, with what is known of its columns.
+/// Files of a block: each is open, with its columns' state.
 constexpr std::size_t most_files = 16;
 
 }  // namespace

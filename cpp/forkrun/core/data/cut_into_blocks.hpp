@@ -9,21 +9,21 @@
 
 namespace forkrun {
 
-/// Events of a block where nobody says how many: enough that the cost per block does not count, few
-/// enough that the columns of a block stay in the cache.
+/// Default number of events of a block: enough that the cost per block is negligible, few enough
+/// that the columns of a block stay in the cache.
 constexpr std::size_t default_block_size = 8192;
 
-/// Events of a cluster that is a block where nobody says how many and several lanes read: each then
-/// unpacks baskets of its own. That is worth more than the cache.
+/// Default number of events up to which a cluster is one block when several lanes read: each lane
+/// then unpacks its own baskets, which is worth more than the cache.
 constexpr std::size_t most_of_cluster = 65'536;
 
-/// How large blocks are.
+/// Size of blocks.
 struct BlockSize {
   std::int64_t n_events{};
-  std::int64_t most_of_cluster{};  ///< a cluster of up to so many events is not cut
+  std::int64_t most_of_cluster{};  ///< a cluster of at most this many events is not cut
 };
 
-/// Joins short ranges to blocks of at most `size.n_events`, of a few files; others are cut as by
+/// Joins short ranges to blocks of at most `size.n_events`, of a few files; cuts others with
 /// `cut_into_blocks`. `clusters`: by file.
 void join_into_blocks(EntryRanges ranges, std::span<const std::vector<std::int64_t>> clusters,
                       BlockSize size, BlockList& blocks);

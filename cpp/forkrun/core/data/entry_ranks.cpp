@@ -9,7 +9,7 @@ namespace forkrun {
 
 void EntryRanks::add(std::int64_t first, std::int64_t last) {
   if (first < 0 || last > n_entries_) {
-    throw Error("entries until " + std::to_string(last) + " of a file that has " +
+    throw Error("entries until " + std::to_string(last) + " of a file with " +
                 std::to_string(n_entries_));
   }
   while (first < last) {

@@ -7,18 +7,18 @@
 
 namespace forkrun {
 
-/// Some entries of a file, and the rank of each: how many of them are before it.
+/// Selected entries of a file, and the rank of each: the number of selected entries before it.
 class EntryRanks {
  public:
-  /// None of so many entries.
+  /// None of `n_entries` entries.
   explicit EntryRanks(std::int64_t n_entries)
       : n_entries_{n_entries},
         bits_(static_cast<std::size_t>(n_entries) / n_in_word + 1),
         n_before_(bits_.size()) {}
 
-  /// Adds entries, in any order and more than once. \throws Error if the file has none such.
+  /// Adds entries, in any order, repeatedly if need be. \throws Error beyond the file's end.
   void add(std::int64_t first, std::int64_t last);
-  /// All were added: now they have ranks.
+  /// Computes the ranks, once all entries were added.
   void count();
 
   [[nodiscard]] std::int64_t rank(std::int64_t entry) const {
@@ -26,7 +26,7 @@ class EntryRanks {
     const auto below = (std::uint64_t{1} << (static_cast<std::size_t>(entry) % n_in_word)) - 1;
     return n_before_[word] + std::popcount(bits_[word] & below);
   }
-  /// The first of these entries from `entry` on, or of the others; at most `last`.
+  /// First of these entries from `entry` on, or first of the others; at most `last`.
   [[nodiscard]] std::int64_t next(std::int64_t entry, std::int64_t last) const {
     return find(entry, last, 0);
   }

@@ -9,7 +9,7 @@ namespace forkrun {
 
 namespace {
 
-/// `Otherwise`: what an exception of no class of ours becomes.
+/// `Otherwise`: class for exceptions that are not forkrun's.
 template <typename Otherwise>
 [[noreturn]] void rethrow(const std::string& where) {
   try {

@@ -6,15 +6,15 @@
 
 namespace forkrun {
 
-/// Root of every error thrown by forkrun's C++ libraries. The text says what was wrong, where, and
-/// what to do about it.
+/// Root of every error thrown by forkrun's C++ libraries. The text names the problem, its place and
+/// the remedy.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// The job as described cannot run: unknown product, wrong type, cycle, bad parameter.
-/// Carries every problem found, so that a user mends them all at once.
+/// Carries every problem found, so that a user can fix them all at once.
 class ScheduleError : public Error {
  public:
   explicit ScheduleError(std::vector<std::string> problems);
@@ -36,22 +36,22 @@ class OutputError : public Error {
   using Error::Error;
 };
 
-/// A file that was written does not have what it was written from.
-class WrittenOtherwise : public Error {
+/// Reading a written file back gives other values than its input.
+class VerificationFailed : public Error {
  public:
   using Error::Error;
 };
 
-/// A module raised an exception: it is to blame, or an event that it cannot process.
+/// A module raised an exception: the module is at fault, or an event that it cannot process.
 class ModuleError : public Error {
  public:
   using Error::Error;
 };
 
-/// The parent wanted the child to end before the unit had: nothing is wrong.
+/// The parent asked the child to end in the middle of a unit: not a failure.
 class Stopped : public Error {
  public:
-  Stopped() : Error{"stopped between two blocks, because the parent asked for it"} {}
+  Stopped() : Error{"stopped between two blocks, at the parent's request"} {}
 };
 
 }  // namespace forkrun

@@ -11,8 +11,8 @@ namespace forkrun {
 
 namespace {
 
-/// What the two halves of the hash take from the lumi. For one lumi each half is a bijection of the
-/// event number; different lumis get unrelated ones.
+/// The lumi's part in both halves of the hash. For one lumi each half is a bijection of the event
+/// number; the keys of different lumis are unrelated.
 struct LumiKeys {
   explicit LumiKeys(LumiId lumi) {
     const auto packed = (std::uint64_t{lumi.run} << 32U) | lumi.lumi;
@@ -84,7 +84,7 @@ EventDigest EventDigest::parse(std::uint64_t count, const std::string& hex) {
   const bool well_formed =
       hex.size() == 32 && hex.find_first_not_of(hex_digits) == std::string::npos;
   if (!well_formed) {
-    throw Error{"\"" + hex + "\" is not a digest: 32 lower-case hexadecimal digits are expected"};
+    throw Error{"\"" + hex + "\" is no digest: expected 32 lower-case hexadecimal digits"};
   }
   EventDigest digest;
   digest.count_ = count;

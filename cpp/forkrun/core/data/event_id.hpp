@@ -29,7 +29,7 @@ class EventDigest {
   void add(const EventId& id);
   void add(LumiId lumi, std::span<const std::uint64_t> events);
   EventDigest& operator+=(const EventDigest& other);
-  /// Takes out events that are in it.
+  /// Removes events that it contains.
   EventDigest& operator-=(const EventDigest& other);
   bool operator==(const EventDigest&) const = default;
 

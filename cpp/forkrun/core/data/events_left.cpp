@@ -26,7 +26,7 @@ std::size_t n_in(std::span<const EntryRun> runs) {
   return static_cast<std::size_t>(n);
 }
 
-/// Copies the offsets of lists, and leads from these to what is in them.
+/// Copies the offsets of lists, and turns runs of lists into runs of their items.
 void copy_offsets(std::span<const std::int64_t> from, std::span<std::int64_t> to,
                   std::span<EntryRun> runs) {
   auto next = to.begin();

@@ -7,26 +7,26 @@
 
 namespace forkrun {
 
-/// What columns of the input have taken: reads of files, and unpacking of what was read.
+/// Cost of columns of the input: reads of files, and unpacking.
 struct InputCost {
   std::int64_t read_calls{};
-  std::int64_t read_bytes{};  ///< that were asked for
-  std::int64_t read_ns{};     ///< until they were there
+  std::int64_t read_bytes{};  ///< requested
+  std::int64_t read_ns{};     ///< until all bytes had arrived
   std::int64_t packed_bytes{};
-  std::int64_t unpacked_bytes{};  ///< what these became
+  std::int64_t unpacked_bytes{};  ///< after unpacking
   std::int64_t unpack_ns{};
   std::int64_t n_unpacked{};  ///< baskets, pages, records
 
   InputCost& operator+=(const InputCost& other);
 };
 
-/// The same of one thread: for the column that it reads, and for what columns have in common.
+/// Cost in one thread: of the column that it reads, and of work that columns share.
 struct InputCosts {
   InputCost own;
   InputCost common;
-  std::int64_t common_ns{};  ///< whole time of what is common
+  std::int64_t common_ns{};  ///< whole time of the shared work
 
-  /// Whoever reads or unpacks adds to it.
+  /// Every read and every unpacking adds to it.
   [[nodiscard]] static InputCosts& of_this_thread();
   [[nodiscard]] InputCost in_all() const {
     auto sum = own;
@@ -44,7 +44,7 @@ class NanosecondTimer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Bytes of a file are being read, while it lives.
+/// Accounts for a read of a file, during its lifetime.
 class ReadingNote {
  public:
   explicit ReadingNote(std::size_t n_bytes) : n_bytes_{n_bytes} {}
@@ -62,10 +62,10 @@ class ReadingNote {
   NanosecondTimer timer_;
 };
 
-/// Bytes are being uncompressed, while it lives.
+/// Accounts for unpacking, during its lifetime.
 class UnpackingNote {
  public:
-  /// `n`: pieces together.
+  /// `n`: number of pieces, counted together.
   UnpackingNote(std::size_t n_packed, std::size_t n_unpacked, std::int64_t n = 1)
       : n_packed_{n_packed}, n_unpacked_{n_unpacked}, n_{n} {}
   UnpackingNote(const UnpackingNote&) = delete;
@@ -84,7 +84,7 @@ class UnpackingNote {
   NanosecondTimer timer_;
 };
 
-/// What is done while it lives is done for all columns alike, whichever asked for it first.
+/// Accounts work during its lifetime as shared by all columns, independent of the first to ask.
 class ForAllColumns {
  public:
   ForAllColumns() = default;
@@ -101,7 +101,7 @@ class ForAllColumns {
   NanosecondTimer timer_;
 };
 
-/// What this thread does for the input while it lives, apart from what it does otherwise.
+/// Measures this thread's work for the input during its lifetime, apart from other work.
 class MeasuredInput {
  public:
   MeasuredInput() = default;

@@ -6,7 +6,7 @@ namespace forkrun {
 
 namespace {
 
-/// Bytes of the character that begins so; 0: none does.
+/// Bytes of the character with this first byte; 0: no character begins with it.
 std::size_t length_from(unsigned char lead) {
   if (lead < 0x80) {
     return lead < 0x20 || lead == 0x7f ? 0 : 1;
@@ -17,7 +17,7 @@ std::size_t length_from(unsigned char lead) {
   return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
 }
 
-/// Of three bytes and more: neither longer than need be, nor a surrogate, nor beyond the last.
+/// For three bytes and more: excludes overlong forms, surrogates, and code points beyond the last.
 bool may_follow(unsigned char lead, unsigned char second) {
   switch (lead) {
     case 0xe0: return second >= 0xa0;

@@ -4,7 +4,7 @@
 
 namespace forkrun {
 
-/// Whether a name is UTF-8 without control characters: one of a damaged file may be anything.
+/// Whether a name is UTF-8 without control characters: names in damaged files may be anything.
 [[nodiscard]] bool is_text(std::string_view name);
 
 }  // namespace forkrun

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_entries = std::numeric_limits<std::uint32_t>::max() - 1;
 constexpr std::size_t slots_for_entry = 2;
-/// Entries that are asked for together: their places come from memory at the same time.
+/// Number of entries looked up together: their slots are fetched from memory at the same time.
 constexpr std::size_t at_once = 32;
 
 std::size_t hash_of(std::span<const std::uint64_t> keys) {
@@ -31,7 +31,7 @@ void KeyPartners::add(std::int64_t place, std::int64_t its_partner) {
   if (!first.empty()) {
     const auto n = place - first.back();
     const bool is_same = its_partner == partner.back();
-    if (n == 1) {  // one entry is a stretch of either kind
+    if (n == 1) {  // one entry fits a range of either kind
       repeats.back() = is_same;
     }
     const bool is_next = partner.back() >= 0 && its_partner == partner.back() + n;
@@ -84,7 +84,7 @@ void KeyIndex::add(KeyColumns keys) {
 
 std::size_t KeyIndex::slot_of(Row keys) const { return hash_of(keys) & (slots_.size() - 1); }
 
-/// The first of several with the same keys has the slot.
+/// The first of several entries with the same keys has the slot.
 void KeyIndex::insert(std::size_t entry) {
   const auto keys = row(entry);
   const auto mask = slots_.size() - 1;
@@ -114,7 +114,7 @@ std::int64_t KeyIndex::find(Row keys) const {
   return KeyPartners::none;
 }
 
-/// Has the places of these rows come from memory.
+/// Prefetches the slots of these rows.
 void KeyIndex::fetch(Row rows) const {
   if (slots_.empty()) {
     return;
@@ -150,7 +150,7 @@ KeyPartners KeyIndex::partners(KeyColumns keys, Rule rule) const {
     n_looked_up = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const auto wanted = Row{rows}.subspan(i * n_keys_, n_keys_);
-      // Mostly the next one, or of tables with a row for many events the same one again.
+      // Mostly the next one; in tables with a row for many events, the same one.
       auto partner = last + 1;
       if (!is(partner, wanted) || is_repeated(partner)) {
         const bool is_last = last >= 0 && is(last, wanted);

@@ -7,18 +7,18 @@
 
 namespace forkrun {
 
-/// Columns of integers that name an event together, such as run and number; all are as long.
+/// Columns of integers that together identify an event, such as run and number; all of one length.
 using KeyColumns = std::span<const std::span<const std::uint64_t>>;
 
-/// Which entry of an index goes with each of some entries, as stretches of consecutive entries.
+/// Partners of entries in an index, as ranges of consecutive entries.
 struct KeyPartners {
   static constexpr std::int64_t none = -1;
-  static constexpr std::int64_t several = -2;  ///< and it is not said which counts
+  static constexpr std::int64_t several = -2;  ///< without choosing one
 
-  std::vector<std::int64_t> first{};  ///< place of the stretch's first entry
-  /// Its partner: each further entry has the next one. Or none, or several.
+  std::vector<std::int64_t> first{};  ///< place of the range's first entry
+  /// Its partner; further entries have the following partners. Or none, or several.
   std::vector<std::int64_t> partner{};
-  std::vector<std::uint8_t> repeats{};  ///< whether all have this same partner
+  std::vector<std::uint8_t> repeats{};  ///< whether all entries of the range have this same partner
 
   void add(std::int64_t place, std::int64_t its_partner);
 };
@@ -26,15 +26,15 @@ struct KeyPartners {
 /// Finds entries by their keys.
 class KeyIndex {
  public:
-  /// Which of several entries with the same keys counts.
+  /// Choice among several entries with the same keys.
   enum class Rule : std::uint8_t { none, first };
 
   explicit KeyIndex(std::size_t n_keys) : n_keys_{n_keys} {}
 
-  /// Adds entries behind those that it has. \throws Error for more than 2^32 - 2
+  /// Appends entries. \throws Error for more than 2^32 - 2
   void add(KeyColumns keys);
   [[nodiscard]] std::size_t size() const { return n_entries_; }
-  /// Most quickly where entries come in the order of the index.
+  /// Fastest for entries in the order of the index.
   [[nodiscard]] KeyPartners partners(KeyColumns keys, Rule rule) const;
 
  private:
@@ -52,9 +52,9 @@ class KeyIndex {
 
   std::size_t n_keys_;
   std::size_t n_entries_ = 0;
-  std::vector<std::uint64_t> keys_;   ///< those of an entry lie together
+  std::vector<std::uint64_t> keys_;   ///< keys of an entry are adjacent
   std::vector<std::uint32_t> slots_;  ///< by hash: one more than the number of the entry, 0: free
-  std::vector<bool> repeated_;        ///< which entries have keys of others; empty if none has
+  std::vector<bool> repeated_;  ///< entries whose keys others have, too; empty if there are none
 };
 
 }  // namespace forkrun

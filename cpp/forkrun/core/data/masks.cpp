@@ -12,7 +12,7 @@ void Masks::make_room(std::size_t n_events) {
     memory_.resize(n_masks_ * stride_);
     words_ = memory_.data();
   }
-  // All of them: a mask that is smaller now must have nothing behind its last event.
+  // All of them: a smaller mask must be 0 after its last event.
   std::ranges::fill(memory_, std::uint64_t{0});
   std::ranges::fill((*this)[0], std::uint8_t{1});
 }

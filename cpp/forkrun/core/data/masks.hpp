@@ -8,14 +8,13 @@
 
 namespace forkrun {
 
-/// The masks of a lane: one byte per event, 0 or 1; mask 0 accepts all events. Worked on in words
-/// of eight events; the bytes behind the last event are always 0. Each mask has cache lines of its
-/// own.
+/// Masks of a lane: one byte per event, 0 or 1; mask 0 accepts all events. Processed in words of
+/// eight events; the bytes after the last event are always 0. Each mask has its own cache lines.
 class Masks {
  public:
   explicit Masks(std::size_t n_masks) : n_masks_{n_masks} {}
 
-  /// For a block of so many events. Only mask 0 has a content afterwards.
+  /// Resizes for a block of `n_events`. Only mask 0 has content afterwards.
   void resize(std::size_t n_events) {
     if (n_events != n_events_) {
       make_room(n_events);
@@ -29,7 +28,7 @@ class Masks {
   void accept_all(std::size_t mask) const { copy(mask, 0); }
   void accept_none(std::size_t mask) const;
 
-  /// Makes every byte that is not 0 a 1.
+  /// Makes every non-zero byte 1.
   void normalise(std::size_t mask) const {
     if (is_small()) {
       for (auto& byte : (*this)[mask]) {
@@ -46,7 +45,7 @@ class Masks {
     }
   }
 
-  /// Whether an event is accepted.
+  /// Whether any event is accepted.
   [[nodiscard]] bool any(std::size_t mask) const {
     if (is_small()) {
       std::uint8_t any = 0;
@@ -70,8 +69,8 @@ class Masks {
  private:
   static constexpr std::size_t words_per_line = 8;
 
-  /// A word that is read while a byte of it is still being written stalls the processor: few events
-  /// are better taken byte by byte.
+  /// Reading a word while one of its bytes is still being written stalls the processor: few events
+  /// are processed byte by byte.
   [[nodiscard]] bool is_small() const { return n_events_ < 8; }
 
   [[nodiscard]] std::uint64_t* words(std::size_t mask) const { return words_ + mask * stride_; }

@@ -7,7 +7,7 @@
 namespace forkrun {
 
 /// The candidate that needs the fewest edits (insert, delete, replace, swap of neighbours, each of
-/// one letter; case does not count) to become `name`; empty if none is near.
+/// one letter; ignoring case) to become `name`; empty if none is near.
 [[nodiscard]] std::string nearest_name(std::string_view name,
                                        std::span<const std::string> candidates);
 

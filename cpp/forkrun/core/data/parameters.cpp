@@ -36,7 +36,8 @@ std::string with_article(const std::string& name) {
   return (name.starts_with('i') ? "an " : "a ") + name;
 }
 
-/// `From` may stand for `To` in a list of parameters: the same kind, or an integer for a number.
+/// Whether `From` may stand for `To` in a list of parameters: the same kind, or an integer for a
+/// number.
 template <typename To, typename From>
 constexpr bool converts =
     (std::is_floating_point_v<To> && std::is_arithmetic_v<From> && !std::is_same_v<From, bool>) ||

@@ -13,15 +13,15 @@ using ParameterValue =
     std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                  std::vector<double>, std::vector<std::string>>;
 
-/// The `params` of one module. Every access is noted, so that `check_all_used` can name parameters
-/// that no module asked for, with the nearest name that was asked for.
+/// The `params` of one module. Every access is noted, so that `check_all_used` can name unused
+/// parameters, each with the nearest used name.
 class Parameters {
  public:
   Parameters() = default;
   Parameters(std::string module, std::map<std::string, ParameterValue> values);
 
-  /// T: bool, int, std::int64_t, float, double, std::string or a vector of the last forms.
-  /// An integer is accepted for a floating-point parameter, nothing else is converted.
+  /// T: bool, int, std::int64_t, float, double, std::string or a vector of the last three. An
+  /// integer is accepted for a floating-point parameter; nothing else is converted.
   /// \throws ScheduleError naming module, parameter, the wanted and the given type.
   template <typename T>
   T get(const std::string& name) const;

@@ -21,7 +21,7 @@ struct ColumnDescription {
   ColumnType type;
 };
 
-/// What a source reads for one concurrent block. Lanes share nothing that needs a lock.
+/// Reader for one concurrent block. Lanes share nothing that needs a lock.
 class SourceLane {
  public:
   virtual ~SourceLane() = default;
@@ -34,37 +34,37 @@ class SourceLane {
   /// distinct columns at the same time. `column` indexes `Source::columns()`.
   virtual void read(std::size_t column, Column& into) = 0;
 
-  /// The same for what the input itself stores under a name, whether or not it is a column of the
+  /// The same for a column that the input stores under this name, whether or not it is one of the
   /// source. \throws Error if sources of this kind store nothing else.
   virtual void read_stored(const std::string& name, Column& /*into*/) {
     throw Error("\"" + name + "\" is not a column of this input");
   }
 
-  /// Whether all of the loaded block has what the input stores under a name.
+  /// Whether the input stores this name for all of the loaded block.
   [[nodiscard]] virtual bool has_stored(const std::string& /*name*/) const { return true; }
 
-  /// Whether it is worth knowing what comes after the loaded block.
+  /// Whether the lane makes use of `expect`.
   [[nodiscard]] virtual bool expects() const { return false; }
-  /// That block: it may be read meanwhile. `lumis` need not live longer than the call.
+  /// Announces the next block, which may be read meanwhile. `lumis` need not outlive the call.
   virtual void expect(EntryRanges /*block*/, const BlockLumis& /*lumis*/) {}
 
-  /// What has the loaded block, where several take turns. Nothing else reads it any more.
+  /// The lane that has the loaded block, where several take turns. Nothing else reads it any more.
   [[nodiscard]] virtual SourceLane& of_block() { return *this; }
 
-  /// What was done before for the column that was read last, or for the block that was loaded.
+  /// Earlier work for the column that was read last, or for the block that was loaded.
   struct Cost {
     std::int64_t start_ns{};  ///< CLOCK_MONOTONIC
     std::int64_t wall_ns{};
     std::int64_t cpu_ns{};
     InputCosts input{};
-    bool is_ahead{};  ///< on a thread that does nothing else
+    bool is_ahead{};  ///< on a thread of its own
   };
   [[nodiscard]] virtual Cost cost_elsewhere() const { return {}; }
 
   struct Statistics {
     std::int64_t read_calls{};
     std::int64_t read_bytes{};
-    std::int64_t cached_bytes{};  ///< of servers' files, that were on this machine
+    std::int64_t cached_bytes{};  ///< bytes of remote files that were in the local cache
     Statistics& operator+=(const Statistics& other) {
       read_calls += other.read_calls;
       read_bytes += other.read_bytes;
@@ -76,11 +76,11 @@ class SourceLane {
               a.cached_bytes - b.cached_bytes};
     }
   };
-  /// Since the lane was made; called between blocks.
+  /// Totals of the lane; called between blocks.
   [[nodiscard]] virtual Statistics statistics() const { return {}; }
 };
 
-/// Where events come from.
+/// Source of events.
 class Source {
  public:
   virtual ~Source() = default;
@@ -88,11 +88,11 @@ class Source {
   [[nodiscard]] virtual std::span<const ColumnDescription> columns() const = 0;
 
   /// Cuts a unit into blocks of at most `block_size` events, in entry order, and adds them to
-  /// `blocks`. Depends on the unit, the input and the number of lanes alone. Blocks end at cluster
+  /// `blocks`. Depends only on the unit, the input and the number of lanes. Blocks end at cluster
   /// boundaries of the input where that costs little. `block_size` 0: the source chooses.
   virtual void cut(const UnitOfWork& unit, std::size_t block_size, BlockList& blocks) const = 0;
 
-  /// What this process will most likely read before anything else, in units still to be given.
+  /// Announces the ranges that this process will most likely read first, in units still to come.
   virtual void expect(EntryRanges /*ranges*/) {}
 
   /// Called in the child, once per concurrent block. Opens nothing until the first `load`.

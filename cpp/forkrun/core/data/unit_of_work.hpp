@@ -27,7 +27,7 @@ struct EntryRun {
   std::int64_t last{};
 };
 
-/// Entries one after the other, as the events of a block are.
+/// Ranges of entries in the order of a block's events.
 using EntryRanges = std::span<const EntryRange>;
 
 [[nodiscard]] inline std::int64_t n_events_of(EntryRanges ranges) {
@@ -35,20 +35,20 @@ using EntryRanges = std::span<const EntryRange>;
                          [](auto n, const auto& range) { return n + range.last - range.first; });
 }
 
-/// Events that are processed and committed together: of one lumi, of a part of one, or of several
-/// in one IOV.
+/// Events that are processed and committed together: of one lumi, a part of one, or several lumis
+/// of one IOV.
 struct UnitOfWork {
   std::uint64_t number{};
   LumiId lumi{};  ///< the first
   std::vector<EntryRange> ranges{};
   std::uint32_t iov{};            ///< number of the IOV that the lumis belong to
-  std::vector<LumiSpan> lumis{};  ///< of its events, one after the other; empty if it is one
-  std::size_t block_size{};       ///< events; 0: as the processor was told
-  std::uint32_t dataset{};        ///< number of the one that all events belong to
+  std::vector<LumiSpan> lumis{};  ///< of its events, in order; empty for one lumi
+  std::size_t block_size{};       ///< events; 0: the processor's setting
+  std::uint32_t dataset{};        ///< number of the dataset of all events
 };
 
-/// The blocks of a unit, in order. Each has the entries of one range or of several, which may be
-/// anywhere in the files.
+/// Blocks of a unit, in order. Each has the entries of one or several ranges, anywhere in the
+/// files.
 class BlockList {
  public:
   void clear() {
@@ -75,7 +75,7 @@ class BlockList {
   }
 
  private:
-  std::vector<EntryRange> ranges_;   ///< of one block after the other
+  std::vector<EntryRange> ranges_;   ///< block after block
   std::vector<std::size_t> begins_;  ///< by block, in `ranges_`
 };
 
@@ -84,7 +84,7 @@ struct OutputSummary {
   std::string path;
   EventDigest written;
   std::int64_t n_bytes{};
-  std::uint32_t checksum{};  ///< CRC-32C of what was to be written, whatever the disk made of it
+  std::uint32_t checksum{};  ///< CRC-32C of the bytes to write, independent of the disk
 };
 
 struct UnitResult {
@@ -92,7 +92,7 @@ struct UnitResult {
   std::vector<OutputSummary> outputs;
   double wall_s{};
   double cpu_s{};
-  std::size_t n_column_bytes{};  ///< that the columns of a block took at most
+  std::size_t n_column_bytes{};  ///< largest size of a block's columns
   std::int64_t read_calls{};
   std::int64_t read_bytes{};
   std::int64_t cached_bytes{};

@@ -17,7 +17,7 @@ void ExactNumber::add(double value) {
   sums_.add(0, {&value, 1});
 }
 
-/// Takes off the sum as rounded, until nothing is left: each number has 53 more bits of it.
+/// Subtracts the rounded sum until nothing is left: each part has 53 more bits.
 AccumulatedNumber ExactNumber::value() const {
   AccumulatedNumber number{whole_, {}, is_float_};
   auto rest = sums_;

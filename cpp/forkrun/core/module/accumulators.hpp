@@ -16,8 +16,8 @@
 
 namespace forkrun {
 
-/// A sum as it is committed: whole numbers, and floating-point numbers that add up, exactly, to
-/// the sum of what was added.
+/// A sum in committed form: whole numbers, and floating-point numbers with exactly the sum of all
+/// that were added.
 struct AccumulatedNumber {
   std::int64_t whole{};
   std::vector<double> parts{};
@@ -28,8 +28,8 @@ using ListedValue = std::variant<std::int64_t, double, std::string>;
 using AccumulatedValue =
     std::variant<AccumulatedNumber, AccumulatedTable, std::vector<ListedValue>>;
 
-/// What an analyzer sums up over events, got from `Construction::accumulates`; emptied at the begin
-/// of each unit. Threads may add at the same time.
+/// A sum of an analyzer over events, from `Construction::accumulates`; emptied at the begin of each
+/// unit. Threads may add at the same time.
 class Accumulator {
  public:
   explicit Accumulator(std::string name) : name_{std::move(name)} {}
@@ -38,9 +38,9 @@ class Accumulator {
   virtual ~Accumulator() = default;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// What is accumulated depends on the order in which events come.
+  /// Whether the value depends on the order of events.
   [[nodiscard]] virtual bool is_ordered() const { return false; }
-  /// What was added since `clear`.
+  /// Value since `clear`.
   [[nodiscard]] virtual AccumulatedValue value() const = 0;
   virtual void clear() = 0;
 
@@ -52,7 +52,7 @@ class Accumulator {
   mutable std::mutex mutex_;
 };
 
-/// A sum of whole and floating-point numbers without rounding; no accumulator by itself.
+/// A sum of whole and floating-point numbers without rounding; not an accumulator itself.
 class ExactNumber {
  public:
   /// \throws Error if the sum of whole numbers does not fit into 64 bits
@@ -79,12 +79,12 @@ class CountSum : public Accumulator {
   ExactNumber number_;
 };
 
-/// A sum of floating-point numbers; it is rounded once, at the end of the job.
+/// A sum of floating-point numbers, rounded once, at the end of the job.
 class ExactSum : public Accumulator {
  public:
   using Accumulator::Accumulator;
   void add(double value);
-  /// The sum of all of them.
+  /// Adds each of these values.
   template <typename T>
     requires std::is_arithmetic_v<T>
   void add(std::span<const T> values) {

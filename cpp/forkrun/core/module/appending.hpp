@@ -15,8 +15,8 @@
 
 namespace forkrun {
 
-/// Fills jagged columns event by event: records with a value of each column. With the end of the
-/// block's last event the columns have what was appended.
+/// Fills jagged columns event by event with records, one value per column. The columns are written
+/// at the end of the block's last event.
 ///
 ///     auto pairs = forkrun::append(block, mass_, pt_);    // columns of one collection
 ///     for (std::size_t event = 0; event < block.n_events(); ++event) {
@@ -34,12 +34,12 @@ class Appender {
     }
   }
 
-  /// A record of the present event: a value for each column.
+  /// Appends a record to the present event: a value for each column.
   void push_back(const Ts&... values) {
     push(std::index_sequence_for<Ts...>{}, values...);
     ++n_records_;
   }
-  /// Records of the present event, so far.
+  /// Records of the present event so far.
   [[nodiscard]] std::size_t size() const {
     return n_records_ - (ends_.empty() ? 0 : static_cast<std::size_t>(ends_.back()));
   }
@@ -56,7 +56,7 @@ class Appender {
   }
 
  private:
-  /// Of bool as bytes: vector<bool> is no array.
+  /// Type for storing: bool as bytes, since vector<bool> is no array.
   template <typename T>
   using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
 

@@ -49,7 +49,7 @@ std::size_t BinnedTable::find(const std::array<double, 3>& at, std::size_t n_coo
   std::size_t place = 0;
   for (std::size_t axis = 0; axis < n_coordinates; ++axis) {
     const auto edges = edges_[axis];
-    // Not a number is beyond the last edge, as NumPy sorts it.
+    // NaN is beyond the last edge, in NumPy's order.
     const auto above =
         std::isnan(at[axis]) ? edges.end() : std::ranges::upper_bound(edges, at[axis]);
     auto bin = static_cast<std::size_t>(above - edges.begin());

@@ -11,25 +11,25 @@
 
 namespace forkrun {
 
-/// Values in bins of 1 to 3 coordinates, such as scale factors: `table(pt, eta)`. The twin of
-/// forkrun.BinnedTable in Python, with the same results. A bin holds its lower edge, not its upper
-/// one; what holds beyond the edges the condition says (`outside`).
+/// Values in bins of 1 to 3 coordinates, such as scale factors: `table(pt, eta)`. The C++ twin of
+/// forkrun.BinnedTable, with the same results. A bin includes its lower edge, not its upper one;
+/// the condition's `outside` sets the value beyond the edges.
 class BinnedTable {
  public:
   enum class Outside : std::uint8_t {
-    nearest,  ///< the bin that is next
+    nearest,  ///< the nearest bin
     flow,     ///< the underflow and overflow bins
-    error,    ///< nothing: an Error
+    error,    ///< no value: an Error
   };
 
-  /// \throws Error if the payload is no table of so many coordinates.
+  /// \throws Error if the payload is not a table of `n_coordinates`.
   BinnedTable(const ConditionPayload& payload, std::size_t n_coordinates);
 
   template <typename... Coordinates>
   [[nodiscard]] double operator()(Coordinates... coordinates) const {
     return values_[bin(coordinates...)];
   }
-  /// The square root of the variance.
+  /// Square root of the variance.
   template <typename... Coordinates>
   [[nodiscard]] double error(Coordinates... coordinates) const {
     return std::sqrt(variances_[bin(coordinates...)]);

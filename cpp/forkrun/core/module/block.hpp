@@ -57,7 +57,7 @@ struct NestedOutput {
   std::uint32_t product = none;
 };
 
-/// Any of these inputs, of a module that asks for the product while it runs. `module`: its number.
+/// Any of these inputs, for a product requested during the call. `module`: number of the module.
 template <typename Handle>
 struct Lazy {
   Handle handle{};
@@ -75,7 +75,7 @@ template <typename Handle>
 class Awaited;
 struct Graph;
 
-/// Handle to what a module wants of a condition, got from `Construction`.
+/// Handle to an object of a condition, got from `Construction`.
 template <typename T>
 struct ConditionInput {
   std::uint32_t object = none;
@@ -86,15 +86,14 @@ using Mask = std::span<const std::uint8_t>;
 
 /// k >= 1 consecutive events of one IOV, as a module sees them: the unit of scheduling. They may be
 /// of several lumis, unless the module wants one at a time (Construction::set_one_lumi) or has
-/// callbacks of runs or lumis: then it is called with those of one after the other.
-/// Products that are consumed are there before the module is called; those that it may consume are
-/// made when it asks for them.
+/// callbacks of runs or lumis: then it is called for one lumi after another. Consumed products are
+/// made before the call; products that it may consume are made on request.
 class EventBlock {
  public:
   EventBlock(std::span<void* const> products, SourceLane* source)
       : products_{products}, source_{source} {}
 
-  /// The lumi of all events. \throws Error if there are several
+  /// Lumi of all events. \throws Error if there are several
   [[nodiscard]] LumiId lumi() const {
     if (!lumis_.is_one()) [[unlikely]] {
       refuse_lumi();
@@ -103,12 +102,12 @@ class EventBlock {
   }
   [[nodiscard]] LumiId lumi_of(std::size_t event) const { return lumis_.of(event); }
   [[nodiscard]] const BlockLumis& lumis() const { return lumis_; }
-  /// Number of the interval of validity of the conditions that the lumis belong to.
+  /// Number of the interval of validity of the conditions for these lumis.
   [[nodiscard]] std::uint32_t iov() const { return iov_; }
   /// Event numbers, in entry order; (n_events,).
   [[nodiscard]] std::span<const std::uint64_t> events() const { return events_; }
   [[nodiscard]] std::size_t n_events() const { return events_.size(); }
-  /// Where the events are in the input files; not empty.
+  /// Entries of the events in the input files; not empty.
   [[nodiscard]] EntryRanges ranges() const { return ranges_; }
   /// 0 for the first block of a unit, then 1, 2, …
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
@@ -137,45 +136,45 @@ class EventBlock {
   [[nodiscard]] NestedView<T> get(NestedInput<T> input) const {
     return column(input.product).template nested<T>();
   }
-  /// For a product that may be consumed: `const T& x = block.get(lazy);` waits, while the thread
-  /// executes other tasks. In a coroutine: see CoroutineBlock.
+  /// Requests a product: `const T& x = block.get(lazy);` waits, while the thread executes other
+  /// tasks. In a coroutine: see CoroutineBlock.
   template <typename Handle>
   [[nodiscard]] Fetch<Handle> get(Lazy<Handle> lazy) const {
     return Fetch<Handle>{*this, lazy};
   }
-  /// A product of this module, to be filled; it still has the content of an earlier block.
+  /// A product of this module, to fill; it still has the content of an earlier block.
   template <typename T>
   [[nodiscard]] T& make(Output<T> output) const {
     return *static_cast<T*>(product(output.product));
   }
-  /// The values to be filled; (n_events,).
+  /// Values to fill; (n_events,).
   template <typename T>
   [[nodiscard]] std::span<T> make(ScalarOutput<T> output) const {
     return mutable_column(output.product).template fill_scalar<T>(n_events());
   }
-  /// The column to be filled: first its offsets, then its values.
+  /// Column to fill: first its offsets, then its values.
   template <typename T>
   [[nodiscard]] Column& make(JaggedOutput<T> output) const {
     return mutable_column(output.product);
   }
-  /// The values to be filled, event after event; (n_events × values in each,).
+  /// Values to fill, event after event; (n_events × values in each,).
   template <typename T>
   [[nodiscard]] std::span<T> make(FixedOutput<T> output) const {
     return mutable_column(output.product).template fill_scalar<T>(n_events());
   }
-  /// The column to be filled: the offsets of level 0, those of level 1, then the values.
+  /// Column to fill: the offsets of level 0, then of level 1, then the values.
   template <typename T>
   [[nodiscard]] Column& make(NestedOutput<T> output) const {
     return mutable_column(output.product);
   }
 
-  /// The random numbers of an event of the block, from their beginning: each call gives the same
-  /// ones. Keep what it returns as long as the module works on the event.
+  /// Random numbers of an event of the block, from their beginning: each call returns the same
+  /// ones. Keep the result while the module works on the event.
   [[nodiscard]] EventRandom random(RandomKey key, std::size_t event) const {
     const auto lumi = lumis_.of(event);
     return {key, lumi.run, lumi.lumi, events_[event]};
   }
-  /// What holds for the events of this block.
+  /// The condition's object for the events of this block.
   template <typename T>
   [[nodiscard]] const T& condition(ConditionInput<T> input) const {
     if (conditions_ == nullptr || input.object == none) [[unlikely]] {
@@ -192,8 +191,8 @@ class EventBlock {
   }
 
  protected:
-  /// True if there is nothing to wait for. Else the coroutine, which may be going on already.
-  /// \throws Error if it cannot wait for it
+  /// True if there is nothing to wait for. Else the coroutine waits, and may already be running
+  /// again. \throws Error if it cannot wait for the product
   [[nodiscard]] static bool ask_for(const ModuleCall& call, std::uint32_t product,
                                     std::uint32_t module);
 
@@ -205,7 +204,7 @@ class EventBlock {
   template <typename Handle>
   friend class Awaited;
 
-  /// Null only with a handle of another module, whose product is not needed.
+  /// Null only with a handle of another module whose product is not needed.
   [[nodiscard]] void* product(std::uint32_t number) const {
     if (number >= products_.size() || products_[number] == nullptr) [[unlikely]] {
       refuse_product(number);
@@ -219,7 +218,7 @@ class EventBlock {
   void wait_for(std::uint32_t product, std::uint32_t module) const;
   [[noreturn]] void refuse_wait(std::uint32_t product, std::uint32_t module) const;
 
-  const Graph* graph_{};  ///< for names in errors; null in a block that no lane owns
+  const Graph* graph_{};  ///< for names in errors; null in a block without a lane
   std::span<void* const> products_;
   SourceLane* source_;
   BlockLumis lumis_;
@@ -231,18 +230,18 @@ class EventBlock {
   std::size_t lane_{};
 };
 
-/// An event block as coroutines see it: what may be consumed is awaited.
+/// Event block for coroutines: products that may be consumed are awaited.
 class CoroutineBlock : public EventBlock {
  public:
   using EventBlock::EventBlock;
 
-  /// For a product that may be consumed: `const T& x = co_await block.get(lazy);` gives the thread
-  /// back until it is made.
+  /// Requests a product: `const T& x = co_await block.get(lazy);` gives the thread back until it is
+  /// made.
   template <typename Handle>
   [[nodiscard]] Awaited<Handle> get(Lazy<Handle> lazy) const {
     return Awaited<Handle>{*this, lazy};
   }
-  /// A product that is consumed: made before.
+  /// A consumed product, made before the call.
   template <typename Handle>
   [[nodiscard]] auto get(Handle input) const -> decltype(EventBlock::get(input)) {
     return EventBlock::get(input);

@@ -41,7 +41,7 @@ const ConditionArray& ConditionPayload::array(const std::string& name) const {
     return found->second;
   }
   if (name.empty()) {
-    throw Error{arrays.empty() ? "it has no array" : "it has several arrays: " + list(arrays)};
+    throw Error{arrays.empty() ? "there is no array" : "it has several arrays: " + list(arrays)};
   }
   throw Error{"it has no array \"" + name + "\"" + nearest_name_hint(name, names_of(arrays))};
 }
@@ -107,7 +107,7 @@ void Conditions::make(Consumed& consumed, std::uint32_t number, const ConditionP
   }
 }
 
-/// Only in the rows of its IOVs: blocks of others may be in flight.
+/// Changes only the rows of its IOVs: blocks of others may be in flight.
 void Conditions::note(std::uint32_t object, std::uint32_t payload) {
   const auto& consumed = consumed_[object];
   const auto made = consumed.made.find(payload);

@@ -26,16 +26,16 @@ struct ConditionArray {
 
 /// The value of a condition in one or more IOVs.
 struct ConditionPayload {
-  std::map<std::string, ConditionArray> arrays{};   ///< "": the only one
-  std::map<std::string, std::string> attributes{};  ///< what else is to be known of it
-  std::string file{};                               ///< that it was loaded from; may be empty
-  std::shared_ptr<const void> owner{};              ///< of the arrays
+  std::map<std::string, ConditionArray> arrays{};   ///< "": the only array
+  std::map<std::string, std::string> attributes{};  ///< further information
+  std::string file{};                               ///< path of its file; may be empty
+  std::shared_ptr<const void> owner{};              ///< owner of the arrays
 
-  /// \throws Error naming the nearest of those there are.
+  /// \throws Error naming the nearest existing name.
   [[nodiscard]] const ConditionArray& array(const std::string& name) const;
 };
 
-/// An array that many modules read and none changes: `view(i, j)`, or all `values()` in C order.
+/// A read-only array, shared by modules: `view(i, j)`, or all `values()` in C order.
 template <typename T>
 class ArrayView {
  public:
@@ -61,46 +61,46 @@ class ArrayView {
   std::span<const T> values_;
 };
 
-/// What makes an object of a payload: see Construction::condition.
+/// Makes an object of a payload: see Construction::condition.
 using MakeConditionObject = std::function<std::shared_ptr<const void>(const ConditionPayload&)>;
 
-/// An object that modules want of each payload of a condition. Those that name the same label, type
-/// and key share it.
+/// An object that modules want of each payload of a condition, shared by all that name the same
+/// label, type and key.
 struct ConditionObject {
   std::string label;
   std::type_index type;
   std::string key;
   MakeConditionObject make;
-  std::string module{};  ///< that was the first to want it
+  std::string module{};  ///< first module that wanted it
 };
 
-/// The conditions of a job: payloads by label and number, and which of them holds in which IOV.
-/// Made and filled in the parent, before modules are constructed. Of a payload that is not there
-/// before the fork each child asks `load` when an IOV begins.
+/// Conditions of a job: payloads by label and number, and the payload of each IOV. Made and filled
+/// in the parent, before modules are constructed. For a payload missing at the fork each child asks
+/// `load` when an IOV begins.
 class Conditions {
  public:
-  /// Adds a payload that is not there.
+  /// Adds a missing payload.
   using Load = std::function<void(const std::string& label, std::uint32_t payload)>;
 
   explicit Conditions(std::uint32_t n_iovs) : n_iovs_{n_iovs} {}
   Conditions(const Conditions&) = delete;
   Conditions& operator=(const Conditions&) = delete;
 
-  /// `payload_of`: number of its payload by IOV.
+  /// `payload_of`: number of the payload, by IOV.
   void add_label(const std::string& label, std::vector<std::uint32_t> payload_of);
   void add_payload(const std::string& label, std::uint32_t number, ConditionPayload payload);
   void set_load(Load load) { load_ = std::move(load); }
 
-  /// Makes the objects of all payloads that are there. Gives the number of the object.
-  /// \throws Error if there is no such label, or an object cannot be made.
+  /// Makes the objects of all loaded payloads. Returns the number of the object. \throws Error if
+  /// there is no such label, or an object cannot be made.
   std::uint32_t consume(ConditionObject object);
 
-  /// Before blocks of an IOV are processed: loads what is not there, and makes its objects.
+  /// Before blocks of an IOV are processed: loads missing payloads, and makes their objects.
   void prepare(std::uint32_t iov);
   /// Forgets a payload and its objects. No block of its IOVs is in flight.
   void drop(const std::string& label, std::uint32_t number);
 
-  /// By number, the objects that hold in an IOV; null if there are none.
+  /// Objects for an IOV, by number; null if there are none.
   [[nodiscard]] const void* const* objects_in(std::uint32_t iov) const {
     return iov < rows_.size() ? rows_[iov].data() : nullptr;
   }

@@ -6,7 +6,8 @@ namespace forkrun {
 
 namespace {
 
-/// Before each frame: whether it has memory of its own. As large as the strictest alignment.
+/// Stands before each frame: whether the frame has its own memory. As large as the strictest
+/// alignment.
 struct alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) FrameHeader {
   bool is_own{};
 };

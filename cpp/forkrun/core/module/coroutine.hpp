@@ -10,10 +10,10 @@
 
 namespace forkrun {
 
-/// Memory for the frame of a coroutine, used again for call after call.
+/// Memory for the frame of a coroutine, reused call after call.
 class CoroutineFrame {
  public:
-  /// The next coroutine that is called on this thread has its frame in here.
+  /// Has the next coroutine called on this thread take its frame from here.
   void offer() { offered_ = this; }
 
   static void* allocate(std::size_t n_bytes);
@@ -28,7 +28,7 @@ class CoroutineFrame {
 template <typename Handle>
 class Awaited;
 
-/// What a coroutine module returns. It is begun and resumed by the core.
+/// Result type of a coroutine module. The core begins and resumes it.
 class Coroutine {
  public:
   class Promise {
@@ -45,7 +45,7 @@ class Coroutine {
       return {};
     }
     void return_void() const noexcept {}
-    /// Products alone: a coroutine that waits for anything else would never be resumed.
+    /// Only products: a coroutine waiting for anything else would never be resumed.
     template <typename Handle>
     [[nodiscard]] Awaited<Handle> await_transform(Awaited<Handle> product) const {
       return product;
@@ -57,7 +57,7 @@ class Coroutine {
    private:
     friend class Coroutine;
     ModuleCall call_{};
-    bool* has_ended_{};  ///< on the stack of who has resumed the coroutine
+    bool* has_ended_{};  ///< on the stack of the resuming caller
     std::exception_ptr failure_;
   };
   using promise_type = Promise;
@@ -74,7 +74,7 @@ class Coroutine {
     }
   }
 
-  /// False of one that was not made by a coroutine.
+  /// False for an empty object, not made by a coroutine.
   [[nodiscard]] bool is_valid() const { return static_cast<bool>(handle_); }
   void belongs_to(const ModuleCall& call) { handle_.promise().call_ = call; }
 
@@ -87,7 +87,7 @@ class Coroutine {
     return has_ended;
   }
 
-  /// After it has ended: destroys it. \throws what it threw
+  /// Destroys a coroutine that has ended. \throws its exception
   void end() {
     const auto failure = std::exchange(handle_.promise().failure_, nullptr);
     std::exchange(handle_, {}).destroy();

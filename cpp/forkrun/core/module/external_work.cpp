@@ -6,7 +6,7 @@ namespace forkrun {
 
 ExternalWork::~ExternalWork() {
   if (waiter_ != nullptr) {
-    answer(std::make_exception_ptr(Error{"its external work was dropped without an answer"}));
+    answer(std::make_exception_ptr(Error{"its external work was destroyed without an answer"}));
   }
 }
 

@@ -6,16 +6,16 @@
 
 namespace forkrun {
 
-/// Interface of what waits for external work.
+/// Interface for waiting for external work.
 class ExternalWaiter {
  public:
   virtual ~ExternalWaiter() = default;
   virtual void end_external(std::uint32_t node, std::exception_ptr failure) noexcept = 0;
 };
 
-/// Work that a module has handed to something outside: a timer, a device, a server. That keeps this
-/// object and says once, from whatever thread, that the work is done or has failed; an
-/// object that is destroyed unanswered counts as failed.
+/// Work handed over by a module to something outside: a timer, a device, a server. The outside
+/// keeps this object and reports once, from any thread, that the work is done or has failed; an
+/// object destroyed without an answer counts as failed.
 class ExternalWork {
  public:
   ExternalWork(ExternalWaiter& waiter, std::uint32_t node) : waiter_{&waiter}, node_{node} {}

@@ -7,7 +7,7 @@
 
 namespace forkrun {
 
-/// Whether filters have left an event. `left`: as `produce_left` and `filter_left` get it; empty:
+/// Whether filters have left an event. `left`: argument of `produce_left` and `filter_left`; empty:
 /// all.
 [[nodiscard]] inline bool is_left(Mask left, std::size_t event) {
   return left.empty() || left[event] != 0;

@@ -11,8 +11,8 @@ namespace forkrun {
 
 namespace {
 
-/// Filled while libraries are loaded, before there are threads of ours; locked all the same, since
-/// a library may be loaded from any thread of a Python program.
+/// Filled while libraries are loaded, before forkrun starts threads; locked all the same, since a
+/// Python program may load a library on any thread.
 struct Registry {
   std::mutex mutex;
   std::map<std::string, ModuleFactory> factories;

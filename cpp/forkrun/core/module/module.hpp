@@ -24,7 +24,7 @@
 
 namespace forkrun {
 
-/// How many blocks a module may work on at once.
+/// Number of blocks that a module may work on at once.
 enum class Concurrency : std::uint8_t {
   reentrant,  ///< any number
   one,        ///< one block at a time
@@ -32,7 +32,7 @@ enum class Concurrency : std::uint8_t {
   limited,    ///< a given number of blocks at a time
 };
 
-/// How many objects there are of a module in one process.
+/// Number of objects of a module in one process.
 enum class Instances : std::uint8_t {
   shared,     ///< one for all blocks
   per_block,  ///< one per concurrent block, made by `clone`
@@ -46,9 +46,9 @@ class Module {
  public:
   virtual ~Module() = default;
 
-  /// A further object of this module, for Instances::per_block: mostly
-  /// `return std::make_unique<Calibrator>(*this);`. Made in the child, before `begin_job`; gets all
-  /// callbacks from then on. Null: there can be only one.
+  /// Makes a further object of this module, for Instances::per_block: mostly `return
+  /// std::make_unique<Calibrator>(*this);`. Called in the child, before `begin_job`; the object
+  /// gets all callbacks from then on. Null: there can be only one.
   [[nodiscard]] virtual std::unique_ptr<Module> clone() const { return nullptr; }
 
   virtual void pre_fork() {}
@@ -57,11 +57,10 @@ class Module {
   virtual void end_job() {}
 };
 
-/// A second base of a module with transition callbacks: begin and end of the runs, lumis and IOVs
-/// of its child. Each begins before the first of its blocks and ends after the last; a lumi is in
-/// one run and one IOV, a run may be in several IOVs and an IOV in several runs; where its blocks
-/// are committed apart, it begins and ends for each part. Callbacks and
-/// blocks of one lumi never mix with those of another.
+/// Second base of a module with transition callbacks: begin and end of the runs, lumis and IOVs of
+/// its child. Each begins before its first block and ends after its last; a lumi is in one run and
+/// one IOV, a run may be in several IOVs and an IOV in several runs; where its blocks are committed
+/// apart, it begins and ends for each part. Callbacks and blocks of different lumis never mix.
 class Transitions {
  public:
   virtual ~Transitions() = default;
@@ -73,9 +72,10 @@ class Transitions {
   virtual void end_run(std::uint32_t /*run*/) {}
   virtual void begin_lumi(LumiId /*lumi*/) {}
   virtual void end_lumi(LumiId /*lumi*/) {}
-  /// Whether all that has begun ends before each commit: what end callbacks fill is committed with
-  /// the events that it is of, and is not lost if the child dies later. False: what continues in
-  /// the next unit stays open, for a module that only looks up what begins.
+  /// Whether everything that has begun ends before each commit: results of end callbacks are
+  /// committed with their events, and survive a later crash of the child. False: anything that
+  /// continues in the next unit stays open, for a module that only looks up values at begin
+  /// callbacks.
   [[nodiscard]] virtual bool ends_with_commits() const { return true; }
 };
 
@@ -83,8 +83,8 @@ class Transitions {
 class Producer : public Module {
  public:
   virtual void produce(const EventBlock& block) = 0;
-  /// Instead, for a module that sees the events left (Construction::set_sees_events_left), where
-  /// filters have refused some: nobody reads what its columns hold for the others.
+  /// Called instead, for a module that sees the events left (Construction::set_sees_events_left),
+  /// if filters have refused some: values for refused events are never read.
   virtual void produce_left(const EventBlock& block, Mask /*left*/) { produce(block); }
 };
 
@@ -92,13 +92,13 @@ class Producer : public Module {
 class Filter : public Module {
  public:
   virtual void filter(const EventBlock& block, std::span<std::uint8_t> accept) = 0;
-  /// Instead, for a module that sees the events left; what it says of the others does not count.
+  /// Called instead, for a module that sees the events left; its results for others are ignored.
   virtual void filter_left(const EventBlock& block, Mask /*left*/, std::span<std::uint8_t> accept) {
     filter(block, accept);
   }
 };
 
-/// A producer that may ask for products while it runs, without holding a thread:
+/// A producer that may request products during its call, without holding a thread:
 /// `const auto& hits = co_await block.get(hits_);`
 class CoroutineProducer : public Module {
  public:
@@ -111,18 +111,18 @@ class CoroutineFilter : public Module {
   virtual Coroutine filter(const CoroutineBlock& block, std::span<std::uint8_t> accept) = 0;
 };
 
-/// A second base of a producer or filter that has part of its work done outside.
+/// Second base of a producer or filter with external work.
 class External {
  public:
   virtual ~External() = default;
-  /// Starts the work and returns. Once `work` has been answered, from whatever thread, and this
-  /// function has returned, `produce` or `filter` is called on a thread of the executor.
+  /// Starts the work and returns. Once `work` has been answered, from any thread, and this function
+  /// has returned, `produce` or `filter` is called on a thread of the executor.
   virtual void acquire(const EventBlock& block, ExternalWork work) = 0;
 };
 
-/// Reads. `selected` are the events that the filters before it on its path have left; an analyzer
-/// on no path sees all. Called in block order, one block at a time, unless declared reentrant, so
-/// that what it accumulates does not depend on the number of threads.
+/// Reads events. `selected`: events left by the filters before it on its path; an analyzer on no
+/// path sees all. Called in block order, one block at a time, unless declared reentrant, so that
+/// its sums do not depend on the number of threads.
 class Analyzer : public Module {
  public:
   virtual void analyze(const EventBlock& block, Mask selected) = 0;
@@ -137,9 +137,9 @@ class Parallel {
 };
 
 /// On an end path: after all paths, writes the events that its paths accepted. Called in block
-/// order, one block at a time; also for blocks of which no event is selected: then the products
-/// that it consumes have not been made. Different outputs may write different blocks at the same
-/// time, never the same one: they share its lane of the source.
+/// order, one block at a time, including blocks without selected events, whose products have not
+/// been made. Different outputs may write different blocks at the same time, never the same one:
+/// they share its lane of the source.
 class OutputModule : public Module {
  public:
   /// Begin of a unit of work: make the temporary file.
@@ -147,12 +147,12 @@ class OutputModule : public Module {
   virtual void write(const EventBlock& block, Mask selected, Parallel& parallel) = 0;
   /// End of a unit: everything is on disk (synced) when this returns.
   virtual OutputSummary close(Parallel& parallel) = 0;
-  /// The unit failed: close and remove what was written. Never throws. Also called after a failed
+  /// The unit failed: closes and removes its files. Never throws. Also called after a failed
   /// `open`, and after a `close` when another output could not be closed.
   virtual void abandon() noexcept = 0;
 };
 
-/// How to make and destroy one product of a lane, in memory that is given.
+/// Functions to make and destroy one product of a lane, in given memory.
 struct ProductType {
   std::type_index cpp_type;
   ColumnType column{};  ///< meaningful when cpp_type is Column
@@ -162,9 +162,9 @@ struct ProductType {
   void (*destroy)(void*);
 };
 
-/// What a module sees while it is constructed: its label, its parameters, and the means to declare
-/// what it consumes and produces. Problems (missing product, wrong type) are collected and reported
-/// together when the schedule is compiled. After the constructor everything it is asked throws.
+/// Interface of the core to a module's constructor: its label, its parameters, and declarations of
+/// inputs and products. Problems (missing product, wrong type) are collected and reported together
+/// when the schedule is compiled. After the constructor every call throws.
 class Construction {
  public:
   /// Sizes of an array, the outermost first: `{4}`, `{2, 3}`.
@@ -180,17 +180,16 @@ class Construction {
   virtual void set_limit(std::uint32_t n_blocks) = 0;
   /// Default: shared.
   virtual void set_instances(Instances instances) = 0;
-  /// The module is called with events of one lumi: `block.lumi()` is that of all. Modules with
-  /// Transitions are so without it. Of a block of several lumis it gets a part for each, and its
+  /// The module is called with events of one lumi: `block.lumi()` is the lumi of all. Implied for
+  /// modules with Transitions. For a block of several lumis it is called for each part, and its
   /// columns are joined again.
   virtual void set_one_lumi() = 0;
-  /// A producer or filter is called with the events that the filters before all its uses have left:
-  /// those that lead to each path position at which it, or what it makes, is needed. Default: it
-  /// sees all events of a block. An analyzer says with this that it reads the values of selected
-  /// events alone.
+  /// A producer or filter is called with the events left by the filters before all its uses: before
+  /// each path position that needs its products. Default: it sees all events of a block. For an
+  /// analyzer: it reads the values of selected events only.
   virtual void set_sees_events_left() = 0;
-  /// Something outside that is not thread-safe, such as a library: of all modules that use a
-  /// resource of this name one runs at a time.
+  /// Declares an external resource that is not thread-safe, such as a library: modules with a
+  /// resource of this name run one at a time.
   virtual void uses_resource(const std::string& name) = 0;
 
   template <typename T>
@@ -210,12 +209,12 @@ class Construction {
   FixedInput<T> consumes_fixed(const std::string& name, const Dimensions& dimensions) {
     return {consume_column(name, {element_type_of<T>, Shape::scalar, dimensions})};
   }
-  /// Lists of lists; of `char`: texts. A column with one text per event is a jagged one of `char`.
+  /// Lists of lists; for `char`: texts. A column with one text per event is a jagged one of `char`.
   template <typename T>
   NestedInput<T> consumes_nested(const std::string& name) {
     return {consume_column(name, {element_type_of<T>, Shape::doubly_jagged})};
   }
-  /// The same for products that the module may ask for while it runs.
+  /// The same for products that the module may request during its calls.
   template <typename T>
   LazyInput<T> may_consume(const std::string& name) {
     return {{consume_lazily(name, cpp_product<T>())}, number()};
@@ -250,12 +249,13 @@ class Construction {
     return {produce_column(name, {element_type_of<T>, Shape::doubly_jagged})};
   }
 
-  /// Random numbers of the module's own, which depend on the job's seed and the module's label. Or
-  /// of a name: modules that give the same name get the same numbers.
+  /// Random numbers of the module, which depend on the job's seed and the module's label, or on a
+  /// name: modules with the same name get the same numbers.
   [[nodiscard]] RandomKey random() { return random(label()); }
   [[nodiscard]] virtual RandomKey random(const std::string& name) = 0;
 
-  /// An array of a condition: `block.condition(handle)(i, j)`. `name`: of one of several.
+  /// An array of a condition: `block.condition(handle)(i, j)`. `name`: for a payload of several
+  /// arrays.
   template <typename T>
   ConditionInput<ArrayView<T>> condition_array(const std::string& label,
                                                const std::string& name = {}) {
@@ -268,9 +268,9 @@ class Construction {
   }
   /// A table with a given number of coordinates: `block.condition(handle)(pt, eta)`.
   ConditionInput<BinnedTable> condition_table(const std::string& label, std::size_t n_coordinates);
-  /// Any object that `make` makes of each payload, in the parent, before the fork; of payloads that
-  /// are excluded from prefetching in the child. Modules that name the same label, type and key
-  /// share it: it is looked at by many threads.
+  /// Any object that `make` makes of each payload, in the parent, before the fork; in the child for
+  /// payloads excluded from prefetching. Modules that name the same label, type and key share it:
+  /// many threads read it.
   template <typename T>
   ConditionInput<T> condition(const std::string& label,
                               std::function<std::shared_ptr<const T>(const ConditionPayload&)> make,
@@ -288,22 +288,22 @@ class Construction {
   }
 
   /// Books a histogram of an analyzer; written with every unit, summed by the merge. The reference
-  /// stays valid as long as the module; emptied at the end of each unit. If the analyzer is
-  /// reentrant, threads fill it at the same time.
+  /// is valid as long as the module; emptied at the end of each unit. If the analyzer is reentrant,
+  /// threads fill it at the same time.
   template <HistogramAxis... Axes>
   HistogramOf<Axes...>& book(const std::string& name, const std::string& title, Axes... axes) {
     return keep(std::make_unique<HistogramOf<Axes...>>(name, title, std::move(axes)...));
   }
-  /// The same of means of samples.
+  /// The same for means of samples.
   template <HistogramAxis... Axes>
   ProfileOf<Axes...>& book_profile(const std::string& name, const std::string& title,
                                    Axes... axes) {
     return keep(std::make_unique<ProfileOf<Axes...>>(name, title, std::move(axes)...));
   }
 
-  /// What an analyzer sums up that is no histogram: committed with every unit, summed by the merge,
-  /// in `result.accumulators`. `Accumulated`: CountSum, ExactSum, SumTable or ValueList; the
-  /// reference stays valid as long as the module. A list needs an analyzer that is not reentrant.
+  /// Declares a sum of an analyzer other than a histogram: committed with every unit, summed by the
+  /// merge, in `result.accumulators`. `Accumulated`: CountSum, ExactSum, SumTable or ValueList; the
+  /// reference is valid as long as the module. A list needs an analyzer that is not reentrant.
   template <std::derived_from<Accumulator> Accumulated>
   Accumulated& accumulates(const std::string& name) {
     auto accumulator = std::make_unique<Accumulated>(name);
@@ -348,12 +348,12 @@ using ModuleFactory = std::unique_ptr<Module> (*)(Construction&);
 void register_module_class(const std::string& class_name, ModuleFactory factory);
 /// Registered names, sorted.
 [[nodiscard]] std::vector<std::string> registered_module_classes();
-/// nullptr if there is none of that name.
+/// nullptr if there is none with this name.
 [[nodiscard]] ModuleFactory find_module_class(const std::string& class_name);
 /// Loads a plugin library (dlopen). \throws Error with the loader's message.
 void load_plugin(const std::string& path);
 
-/// Has a callback of `Transitions` without that base: it would never be called.
+/// Whether a class has a callback of `Transitions` without that base: it would never be called.
 template <typename Class>
 concept MissesTransitions = !std::derived_from<Class, Transitions> &&
                             (requires { &Class::begin_iov; } || requires { &Class::end_iov; } ||

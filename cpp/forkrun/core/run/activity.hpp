@@ -7,11 +7,11 @@
 
 namespace forkrun {
 
-/// What a thread did when: its time of each kind, in pieces of one length, which doubles whenever
-/// there would be more than `most_pieces`. So it takes 32 kB however long the process lives.
+/// Activity of a thread over time: its time of each kind, in pieces of one length, which doubles
+/// when there would be more than `most_pieces`. So it takes 32 kB for any life time of the process.
 class Activity {
  public:
-  /// All else is waiting.
+  /// The rest is waiting.
   enum class Kind : std::uint8_t { reading, unpacking, processing, committing };
   static constexpr std::size_t n_kinds = 4;
   static constexpr std::size_t most_pieces = 1024;
@@ -20,7 +20,7 @@ class Activity {
 
   explicit Activity(std::int64_t origin_ns) : origin_ns_{origin_ns} {}
 
-  /// Adds [start, end) to a kind, or takes it away: of what something else was done within.
+  /// Adds [start, end) to a kind, or subtracts it, where a piece of another kind lies within.
   void add(Kind kind, std::int64_t start_ns, std::int64_t end_ns) {
     spread(kind, start_ns, end_ns, 1);
   }

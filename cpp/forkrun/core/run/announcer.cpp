@@ -113,7 +113,7 @@ void Announcer::OfModule::advance(const UnitOfWork& unit, std::size_t event) {
   }
 }
 
-/// Of all objects of the module.
+/// For all objects of the module.
 void Announcer::OfModule::call(const std::string& name, const Callback& callback) const {
   try {
     callback(dynamic_cast<Transitions&>(*record_->module));

@@ -13,30 +13,30 @@
 
 namespace forkrun {
 
-/// Calls the transition callbacks of modules as datasets, runs, lumis and IOVs change: those of
-/// each module as it gets on, which is from unit to unit and, where a unit has several lumis, from
-/// one to the next of them in the middle of its blocks.
+/// Calls the transition callbacks of modules as datasets, runs, lumis and IOVs change, for each
+/// module at its own pace: from unit to unit and, where a unit has several lumis, from lumi to lumi
+/// within its blocks.
 class Announcer {
  public:
   explicit Announcer(const Schedule& schedule);
 
   // For all modules, while none of them is called.
 
-  /// Ends what does not go on with the unit `next`; null: everything.
+  /// Ends everything that does not continue in the unit `next`; null: everything.
   void end_before(const UnitOfWork* next);
-  /// Begins what the unit is the first of. It stays where it is until its end.
+  /// Begins everything that begins with the unit, which must stay in place until its end.
   void begin(const UnitOfWork& unit);
-  /// Ends and begins the lumis of the unit to which modules have not come; the last stays open.
+  /// Ends and begins the lumis of the unit that modules have not reached; the last stays open.
   void end_lumis();
 
-  /// Ends what is open in modules that end with commits.
+  /// Ends everything open in modules that end with commits.
   void end_with_commit();
 
-  /// Before a module is called with this event of the unit, and with none before it any more.
+  /// Before a module is called with this event of the unit; earlier events never follow.
   void advance(std::uint32_t module, std::size_t event);
 
  private:
-  /// Where a module is.
+  /// State of one module.
   struct Place {
     std::uint32_t iov{};
     std::uint32_t dataset{};
@@ -57,15 +57,16 @@ class Announcer {
 
     const ModuleRecord* record_;
     bool ends_with_commits_;
-    std::optional<std::uint32_t> iov_{};  ///< those that were begun and not ended
+    std::optional<std::uint32_t> iov_{};  ///< begun and not ended
     std::optional<std::uint32_t> dataset_{};
     std::optional<std::uint32_t> run_{};
     std::optional<LumiId> lumi_{};
-    std::size_t n_lumis_ = 0;  ///< of the unit, that were begun
+    std::size_t n_lumis_ = 0;  ///< lumis of the unit that were begun
   };
 
-  std::vector<OfModule> modules_;        ///< those with Transitions
-  std::vector<std::uint32_t> place_of_;  ///< by module, in these; none: it has no Transitions
+  std::vector<OfModule> modules_;  ///< modules with Transitions
+  std::vector<std::uint32_t>
+      place_of_;  ///< by module, index in `modules_`; none: it has no Transitions
   const UnitOfWork* unit_{};
 };
 

@@ -18,7 +18,7 @@ std::string product_name(const Graph* graph, std::uint32_t product) {
   return "product \"" + (is_known ? graph->products[product].name : "?") + "\"";
 }
 
-/// The node of the module of this number, or null.
+/// Node of the module with this number, or null.
 const Node* node_of(const Graph* graph, std::uint32_t module) {
   if (graph == nullptr || module == none) {
     return nullptr;
@@ -33,10 +33,10 @@ std::string module_name(const Graph* graph, std::uint32_t module) {
 }
 
 constexpr auto no_handle =
-    "a handle is used that Construction has not given: keep what consumes(), may_consume(), "
+    "a handle is not from Construction: keep the handle that consumes(), may_consume(), "
     "produces() or condition() returns";
 
-/// Calls `body` on a fresh stack, as the same thread of the executor.
+/// Calls `body` on a fresh stack, on the same thread of the executor.
 bool call_elsewhere(const std::function<void()>& body) {
   auto part = Recorder::part_of_this_thread();
   const bool was_called = call_on_fresh_stack([&] {
@@ -57,7 +57,7 @@ void EventBlock::refuse_product(std::uint32_t product) const {
   throw Error{
       product_name(graph_, product) +
       " is used with a handle of another module, and no module makes it: each module declares "
-      "itself what it consumes"};
+      "its own inputs"};
 }
 
 void EventBlock::refuse_condition() {

@@ -6,8 +6,8 @@ namespace forkrun {
 
 namespace {
 
-/// A lane that comes back sooner takes twice as many: then reading the clock costs next to nothing,
-/// and at the end of a unit no lane has to wait long for another lane's hand.
+/// A lane that returns sooner takes twice as many blocks: then reading the clock costs almost
+/// nothing, and at the end of a unit no lane waits long for another lane's blocks.
 constexpr std::chrono::microseconds soon{20};
 constexpr std::uint32_t most_at_a_time = 128;
 

@@ -10,8 +10,8 @@
 
 namespace forkrun {
 
-/// Deals the blocks of a unit to lanes, in their order: one by one; where blocks are so short that
-/// lanes would wait for each other here, and may come in any order, some at a time.
+/// Deals the blocks of a unit to lanes, in order: one by one, or several at a time where blocks are
+/// so short that lanes would wait for each other here and may come in any order.
 class BlockDeal {
  public:
   BlockDeal(std::size_t n_lanes, bool is_one_by_one)
@@ -19,21 +19,21 @@ class BlockDeal {
 
   /// Begins another unit, while no lane takes blocks.
   void begin(std::uint32_t n_blocks);
-  /// There is no such block. (Not a std::optional: that is written in two parts and read as one,
-  /// for which the processor waits, each time as long as for a call of a module.)
+  /// No such block. (Not a std::optional: that is written in two parts and read as one, for which
+  /// the processor waits, each time as long as for a call of a module.)
   static constexpr std::uint32_t no_block = ~std::uint32_t{0};
-  /// The next block for a lane, by number; or `no_block`.
+  /// Number of the next block for a lane, or `no_block`.
   [[nodiscard]] std::uint32_t next(std::size_t lane) {
     auto& hand = hands_[lane];
     return hand.first < hand.last ? hand.first++ : take(hand);
   }
-  /// What `next` will give, while no other lane takes blocks.
+  /// The block that `next` will return, while no other lane takes blocks.
   [[nodiscard]] std::optional<std::uint32_t> coming(std::size_t lane) const {
     const auto& hand = hands_[lane];
     const auto number = hand.first < hand.last ? hand.first : next_.load(std::memory_order_relaxed);
     return number < n_blocks_ ? std::optional{number} : std::nullopt;
   }
-  /// Lanes may still hold some that they have taken.
+  /// Whether all blocks were taken; lanes may still be working on some.
   [[nodiscard]] bool is_over() const {
     return next_.load(std::memory_order_relaxed) >= n_blocks_;  // It only grows.
   }

@@ -10,13 +10,13 @@
 
 namespace forkrun {
 
-/// Makes the lane of this number.
+/// Makes the lane with this number.
 using MakeLane = std::function<std::unique_ptr<Lane>(std::size_t number)>;
 
-/// How many units may be in flight.
+/// Limits for units in flight.
 struct UnitLimits {
   std::size_t units = 1;
-  std::size_t iovs = 1;  ///< contiguous stretches of units of the same IOV
+  std::size_t iovs = 1;  ///< contiguous ranges of units of the same IOV
 };
 
 /// Takes the blocks of units through a graph.
@@ -24,9 +24,9 @@ class BlockLoop {
  public:
   virtual ~BlockLoop() = default;
 
-  /// Until there are no more units. All blocks have ended when this returns. \throws Error of the
-  /// first failure; those before it are committed, and no module is called any more after it.
-  /// \throws Stopped if an order came before the last block.
+  /// Runs until there are no more units. All blocks have ended when this returns. \throws Error of
+  /// the first failure; units before it are committed, and no module is called after it. \throws
+  /// Stopped if the order to stop came before the last block.
   virtual void run(UnitSteps& steps) = 0;
 };
 

@@ -16,15 +16,15 @@ enum class CalleeKind : std::uint8_t {
   filter,
   analyzer,
   output,
-  plain_producer,  ///< one whose products are no columns
-  asking,          ///< one of these that may wait for products
-  coroutine,       ///< one of these that does so without a thread
+  plain_producer,  ///< a producer with products other than columns
+  asking,          ///< such a producer that may wait for products
+  coroutine,       ///< such a producer that waits without a thread
   cut,             ///< a producer, filter or analyzer that sees one lumi at a time
 };
 
-/// What a lane needs for calling a node: all in half a cache line.
+/// Data for calling a node: all in half a cache line.
 struct Callee {
-  Module* module{};  ///< the lane's own, if there is one per block
+  Module* module{};  ///< the lane's own, for one object per block
   LinkRange columns;
   std::uint32_t mask = none;
   std::uint32_t left = 0;
@@ -32,24 +32,24 @@ struct Callee {
   CalleeKind kind{};
   NodeKind node_kind{};
 
-  /// The module's interface for work done outside, null if it has none; not quick.
+  /// The module's interface for external work, null if it has none; slow.
   [[nodiscard]] External* external() const { return dynamic_cast<External*>(module); }
 };
 
-/// By node, for the lane of this number.
+/// Callees by node, for the lane with this number.
 [[nodiscard]] std::vector<Callee> make_callees(const Graph& graph, std::size_t lane);
 
-/// The coroutines of a lane: at most one per node at a time.
+/// Coroutines of a lane: at most one per node at a time.
 class Coroutines {
  public:
   explicit Coroutines(const Graph& graph);
 
-  /// The frame of the coroutine that is called next is kept here.
+  /// Keeps the frame of the coroutine that is called next.
   void offer_frame(std::uint32_t node) { places_[place_of_[node]].frame.offer(); }
   [[nodiscard]] Coroutine& operator[](std::uint32_t node) {
     return places_[place_of_[node]].coroutine;
   }
-  /// Whether it waits for something.
+  /// Whether the coroutine is waiting.
   [[nodiscard]] bool& has_begun(std::uint32_t node) { return places_[place_of_[node]].has_begun; }
 
  private:

@@ -56,7 +56,7 @@ void Lane::fail_load() {
                        describe_ranges(block_.lumis().first(), block_.ranges_));
 }
 
-/// `block`: that the module was called with.
+/// `block`: argument of the module's call.
 void Lane::fail_call(std::uint32_t node, const EventBlock& block) const {
   try {
     throw;
@@ -89,7 +89,7 @@ void Lane::skip(const BlockToDo& block) {
 
 namespace {
 
-/// How the module that is being called asks for products; what it replaces comes back at the end.
+/// Sets how the running module requests products; restores the previous way at the end.
 class CallMark {
  public:
   explicit CallMark(const ModuleCall& call)
@@ -102,7 +102,7 @@ class CallMark {
   ModuleCall before_;
 };
 
-/// For modules that ask for what was made before they were called.
+/// For modules that request products made before their call.
 class AllMade final : public ProductFetcher {
   void wait_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) override {}
   [[nodiscard]] bool ask_for(std::uint32_t /*asker*/, std::uint32_t /*product*/) override {
@@ -155,7 +155,7 @@ Activity::Kind activity_of(CalleeKind kind) {
 
 }  // namespace
 
-/// A column that was read before it was asked for has taken its time then.
+/// A column that was read ahead has taken its time then.
 void Lane::note_column(Recorder::Call& call, std::int64_t& cpu_ns, const InputCosts& costs,
                        const Recorder::Doing& doing) {
   const auto earlier = source_->cost_elsewhere();
@@ -189,14 +189,14 @@ bool Lane::call_recorded(std::uint32_t node, ProductFetcher& fetcher, Parallel& 
   } else {
     doing.end(call.start_ns, call.end_ns);
   }
-  if (has_ended) {  // Else it is no longer ours.
+  if (has_ended) {  // Else another thread may be running it.
     times_[node].end_ns = call.end_ns;
   }
   recorder_->note(call, cpu_ns, has_ended);
   return has_ended;
 }
 
-/// The input that was made last is what the node has waited for.
+/// The input made last is the one that the node has waited for.
 void Lane::record_wait(std::uint32_t node) {
   auto& times = times_[node];
   if (times.asked_ns == 0) {  // An output of no events.
@@ -216,7 +216,7 @@ void Lane::record_wait(std::uint32_t node) {
   times.ready_ns = times.asked_ns = 0;
 }
 
-/// `block`: the loaded block, or a part of it whose first event has the number `first`.
+/// `block`: the loaded block, or a part of it whose first event is number `first`.
 void Lane::call_module(const Callee& callee, const EventBlock& block, std::size_t first) {
   switch (callee.node_kind) {
     case NodeKind::filter: call_filter(callee, block, first); break;
@@ -277,7 +277,7 @@ bool Lane::has_selected(std::uint32_t mask, const LumiPieces& pieces) const {
 void Lane::call_piece(std::uint32_t node, const EventBlock& piece, std::size_t first) {
   try {
     announcer_.advance(graph_.nodes[node].module, first_event_ + first);
-  } catch (...) {  // It says where.
+  } catch (...) {  // The message has the place.
     throw FailedPiece{std::current_exception()};
   }
   try {
@@ -306,7 +306,7 @@ bool Lane::call_other(std::uint32_t node, ProductFetcher& fetcher, Parallel& par
     case CalleeKind::asking: call_asking(node, fetcher); break;
     case CalleeKind::coroutine: return call_coroutine(node, fetcher);
     case CalleeKind::plain_producer:
-    case CalleeKind::filter: break;  // Are not called here.
+    case CalleeKind::filter: break;  // Not called here.
   }
   return true;
 }
@@ -383,7 +383,7 @@ void Lane::forget_columns(const Callee& callee, const EventBlock& block) const {
 
 namespace {
 
-/// A column of the wrong size would have others read beyond its end.
+/// A column of the wrong size would make readers run beyond its end.
 void check_column(const Column& column, const std::string& name, std::size_t n_events) {
   if (column.n_events() != n_events) {
     throw Error{"product \"" + name + "\" was filled for " + std::to_string(column.n_events()) +

@@ -21,19 +21,20 @@
 
 namespace forkrun {
 
-/// A block of a unit that is to be processed.
+/// A block of a unit, to be processed.
 struct BlockToDo {
   BlockLumis lumis;
   EntryRanges ranges;
-  std::uint64_t sequence{};  ///< of the block in its unit: 0, 1, 2, …
+  std::uint64_t sequence{};  ///< number of the block in its unit: 0, 1, 2, …
   std::uint32_t iov{};
-  std::size_t first_event{};  ///< its first in the unit, where that has several lumis
+  std::size_t
+      first_event{};  ///< number of its first event in the unit, where the unit has several lumis
 };
 
-/// What one concurrent block owns: its products, its masks, its part of the source. It is used
-/// again for block after block, so that a block allocates nothing once sizes have settled.
+/// State of one concurrent block: its products, its masks, its part of the source. Reused block
+/// after block, so that a block allocates nothing once sizes have settled.
 ///
-/// It knows what to do with a node, but not when. Distinct nodes may be called at the same time.
+/// It knows how to call a node, not when. Distinct nodes may be called at the same time.
 class alignas(cache_line_pair) Lane {
  public:
   Lane(const Graph& graph, std::size_t number, std::unique_ptr<SourceLane> source,
@@ -41,8 +42,8 @@ class alignas(cache_line_pair) Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  /// For the recorder; where there is none these do nothing. A node is wanted; its inputs have been
-  /// made and a thread has taken it up; its turn has come and its queues have let it in.
+  /// For the recorder; without one these do nothing. A node is wanted; its inputs have been made
+  /// and a thread has taken it up; its turn has come and its queues have let it in.
   void note_asked(std::uint32_t node) {
     if (recorder_ != nullptr) {
       times_[node].asked_ns = Recorder::now_ns();
@@ -59,20 +60,20 @@ class alignas(cache_line_pair) Lane {
     }
   }
 
-  /// Moves to a block: event numbers are read, nothing else. \throws Error saying where.
+  /// Moves to a block: reads event numbers, nothing else. \throws Error with the place.
   void load(const BlockToDo& block);
-  /// Whether `expect` is of use, and what will be loaded next.
+  /// Whether `expect` is of use; announces the next block to load.
   [[nodiscard]] bool expects() const { return expects_; }
   void expect(const BlockToDo& next) { source_->expect(next.ranges, next.lumis); }
-  /// Instead of `load`, when the unit has failed: a block of no events.
+  /// Instead of `load`, after a failure of the unit: a block of no events.
   void skip(const BlockToDo& block);
-  /// The block has ended.
+  /// Ends the block.
   void end_block() { status_.end_block(block_); }
   [[nodiscard]] const EventBlock& block() const { return block_; }
 
-  /// Reads the column or calls the module. False if that is a coroutine which waits for a product:
-  /// to be called again by what resumes it; it may be running again already. Throws what the
-  /// module throws.
+  /// Reads the column or calls the module. False for a coroutine that waits for a product: to be
+  /// called again on its resumption; it may be running again already. Throws the module's
+  /// exceptions.
   [[nodiscard, gnu::always_inline]] bool call(std::uint32_t node, ProductFetcher& fetcher,
                                               Parallel& parallel) {
     if (is_recorded()) [[unlikely]] {
@@ -80,33 +81,33 @@ class alignas(cache_line_pair) Lane {
     }
     return call_unrecorded(node, fetcher, parallel);
   }
-  /// The same, for a producer of no columns that does not ask, where calls are not recorded.
+  /// The same, for a producer without columns that requests nothing, where calls are not recorded.
   void produce_plain(std::uint32_t node) {
     static_cast<Producer*>(callees_[node].module)->produce(block_);
   }
   [[nodiscard]] bool is_recorded() const { return recorder_ != nullptr; }
-  /// In a handler: what was caught, saying where.
+  /// In a handler: rethrows with the place.
   [[nodiscard]] std::exception_ptr failure_of(std::uint32_t node) const noexcept;
-  /// Has the module begin what is done outside. \throws Error saying where.
+  /// Has the module begin its external work. \throws Error with the place.
   void acquire(std::uint32_t node, ExternalWork work);
-  /// \throws the failure of what was done outside, saying where.
+  /// \throws the failure of the external work, with the place.
   void fail_external(std::uint32_t node, const std::exception_ptr& failure) const;
 
-  /// After the filter of a gate was called: takes what its parent has left and the filter accepts.
+  /// After the call of a gate's filter: the gate's events are its parent's that the filter accepts.
   /// False if no event is left.
   bool pass(std::uint32_t gate);
-  /// Instead, when the parent has left no event: the filter was not called for it.
+  /// Instead, when the parent has no event left: the filter was not called for it.
   void close(std::uint32_t gate);
   [[nodiscard]] bool is_open(std::uint32_t gate) const { return is_open_[gate] != 0; }
 
-  /// When all parts of a union are known: takes what any of them has left.
+  /// When all parts of a union are known: its events are those of any part.
   void unite(std::uint32_t gate);
 
-  /// What was read since the last call; between blocks.
+  /// Reads since the last call; between blocks.
   struct Share {
     EventDigest read;
     SourceLane::Statistics statistics;
-    std::size_t n_column_bytes{};  ///< of the largest block so far
+    std::size_t n_column_bytes{};  ///< size of the largest block so far
   };
   [[nodiscard]] Share take_share();
 
@@ -157,20 +158,20 @@ class alignas(cache_line_pair) Lane {
   LaneStatus status_;
   ProductMemory products_;
   CoroutineBlock block_;
-  CacheLineVector<std::uint8_t> is_open_;  ///< by gate: whether an event is left
+  CacheLineVector<std::uint8_t> is_open_;  ///< by gate: whether any event is left
   Masks masks_;
   std::vector<Callee> callees_;  ///< by node
   Coroutines coroutines_;
-  std::vector<std::unique_ptr<LumiPieces>> pieces_;  ///< by node; null: it is not cut
+  std::vector<std::unique_ptr<LumiPieces>> pieces_;  ///< by node; null: it sees whole blocks
   Announcer& announcer_;
-  std::size_t first_event_{};  ///< of the block, in its unit
+  std::size_t first_event_{};  ///< number of the block's first event in its unit
   Recorder* recorder_;
   std::vector<NodeTimes> times_;  ///< by node, of this block; empty without a recorder
   EventDigest digest_;
-  SourceLane::Statistics taken_;  ///< in shares
+  SourceLane::Statistics taken_;  ///< part already accounted
 };
 
-// What follows runs for every block, or every node of every block: inline.
+// Code below runs for every block, or every node of every block: inline.
 
 inline void Lane::begin(const BlockToDo& block) {
   block_.lumis_ = block.lumis;
@@ -183,7 +184,7 @@ inline void Lane::begin(const BlockToDo& block) {
 }
 
 inline void Lane::load(const BlockToDo& block) {
-  begin(block);  // From here on only `block_`: who calls us has `block` in registers alone.
+  begin(block);  // From here on only `block_`: the caller has `block` in registers only.
   try {
     block_.events_ = is_recorded() ? load_recorded() : source_->load(block_.ranges_, block_.lumis_);
   } catch (...) {
@@ -201,7 +202,7 @@ inline void Lane::load(const BlockToDo& block) {
 
 inline bool Lane::pass(std::uint32_t number) {
   const auto& gate = graph_.gates[number];
-  // Behind gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
+  // After gate 0 the mask is the filter's own, used by all gates of this filter: not written here.
   const bool any = gate.parent == 0 ? masks_.any(gate.mask)
                                     : masks_.set_both(gate.mask, graph_.gates[gate.parent].mask,
                                                       gate.filter_mask);
@@ -209,7 +210,7 @@ inline bool Lane::pass(std::uint32_t number) {
   return any;
 }
 
-/// `block`: the loaded block, or a part of it whose first event has the number `first`.
+/// `block`: the loaded block, or a part of it whose first event is number `first`.
 inline void Lane::call_filter(const Callee& callee, const EventBlock& block, std::size_t first) {
   auto& filter = *static_cast<Filter*>(callee.module);
   const auto accept = masks_[callee.mask].subspan(first, block.n_events());

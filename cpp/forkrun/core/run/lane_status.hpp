@@ -8,11 +8,11 @@
 
 namespace forkrun {
 
-/// Writes to the status board what a lane is doing.
+/// Writes a lane's activity to the status board.
 ///
-/// A lane that is alone writes with every block which events it is at and how many are done, by
-/// plain stores; only the clock is read once in a while. Lanes that share a slot would wait for
-/// each other's cache line: with small blocks they report only when the clock has ticked.
+/// A single lane writes its events and counts with every block, by plain stores; only the clock is
+/// read once in a while. Lanes that share a slot would wait for each other's cache line: with small
+/// blocks they report only when the clock has ticked.
 class LaneStatus {
  public:
   LaneStatus() = default;
@@ -49,7 +49,7 @@ class LaneStatus {
  private:
   void check_clock();
   void report_begin(const EventBlock& block) {
-    constexpr auto relaxed = std::memory_order_relaxed;  // People read it, no code acts on it.
+    constexpr auto relaxed = std::memory_order_relaxed;  // For display only.
     if (block.n_events() != 0) {
       slot_->first_event.store(block.events().front(), relaxed);
       slot_->last_event.store(block.events().back(), relaxed);
@@ -60,9 +60,9 @@ class LaneStatus {
   bool is_alone_{};
   bool has_just_reported_ = true;
   std::uint32_t n_blocks_at_most_ = 1;  ///< until the clock is read again
-  std::uint32_t n_blocks_unseen_{};     ///< since the last one
+  std::uint32_t n_blocks_unseen_{};     ///< since the last report
   std::int64_t reported_at_ns_{};
-  std::uint64_t n_events_{};  ///< alone: of the child; else: those not reported
+  std::uint64_t n_events_{};  ///< single lane: of the child; else: not reported yet
 };
 
 }  // namespace forkrun

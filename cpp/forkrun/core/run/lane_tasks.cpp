@@ -52,7 +52,8 @@ void LaneTasks::begin_blocks(ReadyTasks& ready) {
   }
 }
 
-/// False if the unit has no more blocks for this lane; else another thread may be executing us now.
+/// False if the unit has no more blocks for this lane; else another thread may be running this
+/// task.
 bool LaneTasks::begin_block(UnitInFlight& unit, ReadyTasks& ready) {
   const auto number = unit.next_block(lane_.block().lane());
   if (number == UnitInFlight::no_block) {
@@ -71,9 +72,9 @@ bool LaneTasks::begin_block(UnitInFlight& unit, ReadyTasks& ready) {
   return true;
 }
 
-/// False if there is none now: another thread may be executing us when there is.
+/// False if there is none now: another thread may run this task when there is.
 bool LaneTasks::enter_unit(ReadyTasks& ready) {
-  if (unit_ != nullptr) {  // The block before was ended by tasks.
+  if (unit_ != nullptr) {  // Tasks have ended the previous block.
     return true;
   }
   auto* const unit = units_.enter(begin_, ready);
@@ -84,7 +85,7 @@ bool LaneTasks::enter_unit(ReadyTasks& ready) {
   return true;
 }
 
-/// False if there is something more urgent than the next unit.
+/// False if something is more urgent than the next unit.
 bool LaneTasks::leave_unit(ReadyTasks& ready) {
   auto& unit = *std::exchange(unit_, nullptr);
   auto* const urgent = units_.leave(unit, lane_.take_share());
@@ -113,8 +114,8 @@ void LaneTasks::expect_next(const UnitInFlight& unit) {
   const auto number = lane_.block().lane();
   auto next = unit.coming_block(number);
   if (!next && !unit.has_failed()) {
-    const auto* const behind = units_.find_ahead();
-    next = behind == nullptr ? std::nullopt : behind->coming_block(number);
+    const auto* const following = units_.find_ahead();
+    next = following == nullptr ? std::nullopt : following->coming_block(number);
   }
   if (next) {
     lane_.expect(*next);
@@ -137,7 +138,7 @@ void LaneTasks::reset() {
     gates_[number].done.reset();
   }
   n_outputs_begun_ = 0;
-  // Relaxed, here and below: others learn of it with the tasks that are pushed later.
+  // Relaxed, here and below: tasks pushed later make it visible to others.
   n_path_ends_left_.store(shared_.n_path_ends(), std::memory_order_relaxed);
 }
 
@@ -183,8 +184,7 @@ void LaneTasks::try_gate(std::uint32_t number, ReadyTasks& ready) {
   }
 }
 
-/// Where it is the last that the block waits for, this may begin the next: nothing is touched
-/// after.
+/// If the block waits for nothing else, this may begin the next: nothing is touched after.
 void LaneTasks::end_gate(const Gate& gate, ReadyTasks& ready) {
   for (const auto analyzer : graph_.at(gate.analyzers)) {
     begin_analyzer(nodes_[analyzer], ready);

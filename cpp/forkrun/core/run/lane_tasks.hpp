@@ -16,20 +16,20 @@
 
 namespace forkrun {
 
-/// The tasks of one lane; they are used again for block after block:
+/// Tasks of one lane, reused block after block:
 ///
 ///     begin ─▶ load ─▶ gate 0 opens
-///     a gate opens ─▶ asks for the filters of the gates behind it, and for what its analyzers need
-///     filter done ─▶ its gates open, or close with all behind them when no event is left
+///     a gate opens ─▶ asks for the filters of its children, and for inputs of its analyzers
+///     filter done ─▶ its gates open, or close with all their children when no event is left
 ///     all analyzers and gates have ended ─▶ one output after another, each in block order
 ///     all outputs have ended ─▶ block ends ─▶ begin
 ///
-/// Asking for a node the first time asks for its inputs; when the last of them is done the node
-/// becomes ready, waits for its turn in block order and for its queues, if it has such, and runs.
+/// The first request for a node requests its inputs; when the last of them is done the node becomes
+/// ready, waits for its turn in block order and for its queues, if it has any, and runs.
 class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public ExternalWaiter {
  public:
   LaneTasks(UnitTasks& shared, UnitSequence& units, Lane& lane);
-  /// Takes blocks until there are no more now.
+  /// Takes blocks until there are no more for now.
   [[nodiscard]] Task& begin_task() { return begin_; }
 
   void wait_for(std::uint32_t asker, std::uint32_t product) override;
@@ -58,8 +58,8 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
 
   enum class Stage : std::uint8_t {
     idle,
-    outside,  ///< has acquired
-    waiting,  ///< a coroutine
+    outside,  ///< external work has begun
+    waiting,  ///< a waiting coroutine
   };
 
   class NodeTask final : public WaitingTask {
@@ -70,12 +70,12 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
     LaneTasks* tasks{};
     std::uint32_t number{};
     Stage stage = Stage::idle;
-    bool is_skipped{};         ///< an analyzer without events: only its turn is taken
+    bool is_skipped{};         ///< an analyzer without events: it only takes its turn
     std::uint8_t n_entered{};  ///< of its entrance: its turn, or nothing, and its queues
     WaitingTaskList::Link committing_link{this, nullptr};  ///< in the list of its unit's turn
     WaitingTaskList::Link union_link{this, nullptr};       ///< in the list of its union
     WaitingTaskList done;
-    NodeTask* asked_before{};  ///< of those whose inputs a thread is about to ask for
+    NodeTask* asked_before{};  ///< list of nodes whose inputs a thread is about to request
   };
 
   // Blocks
@@ -109,7 +109,7 @@ class alignas(cache_line_pair) LaneTasks final : public ProductFetcher, public E
   [[nodiscard]] bool has_turn(const Entrance& entrance) const {
     return !entrance.waits_to_commit || unit_->committing().is_done();
   }
-  /// Those that come next are to be pushed.
+  /// Pushes the tasks that come next.
   [[nodiscard]] TaskChain leave(NodeTask& task);
   bool leave_shared(NodeTask& task, ReadyTasks& ready);
   [[nodiscard]] bool acquire(NodeTask& task, ReadyTasks& ready);

@@ -1,4 +1,4 @@
-// The part of LaneTasks that takes one node through its stages.
+// LaneTasks: the stages of one node.
 
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace forkrun {
 
-/// For those of its inputs as well, on a list instead of the stack: chains of modules may be long.
+/// Includes its inputs, on a list instead of the stack: chains of modules may be long.
 void LaneTasks::ask_for_inputs(NodeTask& first, ReadyTasks& ready) {
   first.asked_before = nullptr;
   for (auto* last = &first; last != nullptr;) {
@@ -20,13 +20,13 @@ void LaneTasks::ask_for_inputs(NodeTask& first, ReadyTasks& ready) {
   }
 }
 
-/// Gives the last of those whose inputs are to be asked for now: the first of its inputs that
-/// has not been asked for, or `before`.
+/// Returns the list of nodes whose inputs are to be requested now: the first is the first input
+/// that has not been requested, or `before`.
 LaneTasks::NodeTask* LaneTasks::ask_for_own_inputs(NodeTask& task, NodeTask* before) {
   lane_.note_asked(task.number);
   const auto range = graph_.nodes[task.number].inputs;
   const auto waits_for = graph_.nodes[task.number].waits_for;
-  // One for ourselves, so that it does not begin while we ask.
+  // One for ourselves, so that it does not begin during the requests.
   task.expect(range.count + 1 + (waits_for == none ? 0 : 1));
   if (waits_for != none &&
       gates_[waits_for].done.add(task.union_link) == WaitingTaskList::Added::done) {
@@ -45,10 +45,10 @@ LaneTasks::NodeTask* LaneTasks::ask_for_own_inputs(NodeTask& task, NodeTask* bef
   return before;
 }
 
-/// Where a task has to wait it may be executed by another thread before we are back: its state is
-/// set before, and it is not touched after.
+/// A waiting task may run on another thread before this returns: its state is set before, and it is
+/// not touched after.
 void LaneTasks::advance(NodeTask& task, ReadyTasks& ready) {
-  // What is only passed by was not asked for: its inputs may be just being made.
+  // A node that is only passed by was not requested: its inputs may be in the making.
   const bool is_new = task.stage == Stage::idle && !task.is_skipped;
   if (is_new) {
     lane_.note_ready(task.number);
@@ -91,7 +91,7 @@ bool LaneTasks::enter(NodeTask& task) {
   return true;
 }
 
-/// False if its unit is not yet the committing one: we come back when it is.
+/// False if its unit is not yet the committing one: the task runs again when it is.
 bool LaneTasks::enter_turn(NodeTask& task) {
   task.expect(1);
   return unit_->committing().add(task.committing_link) == WaitingTaskList::Added::done;
@@ -111,7 +111,7 @@ TaskChain LaneTasks::leave(NodeTask& task) {
   return next;
 }
 
-/// True if there were such.
+/// True if there were any.
 bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
   const auto queues = shared_.entrance(task.number).queues;
   bool has_left = false;
@@ -127,8 +127,9 @@ bool LaneTasks::leave_shared(NodeTask& task, ReadyTasks& ready) {
 
 namespace {
 
-/// What a module's `acquire` is doing on this thread. Where it throws, its work is dropped on the
-/// way out, which says less than what was thrown: so that is kept until `acquire` has ended.
+/// State of a module's `acquire` on this thread. When it throws, its work is destroyed during
+/// unwinding, with a less useful message than the exception: so that message is kept until
+/// `acquire` has ended.
 struct Acquiring {
   const ExternalWaiter* waiter{};
   std::uint32_t node{};
@@ -142,10 +143,10 @@ thread_local Acquiring acquiring;
 
 }  // namespace
 
-/// True if the answer has come already.
+/// True if the answer has already come.
 bool LaneTasks::acquire(NodeTask& task, ReadyTasks& ready) {
   task.stage = Stage::outside;
-  task.expect(2);  // The answer, and that `acquire` has returned.
+  task.expect(2);  // The answer, and the return of `acquire`.
   shared_.executor().expect_outside();
   acquiring = {this, task.number};
   std::exception_ptr failure;
@@ -182,9 +183,9 @@ void LaneTasks::end_external(std::uint32_t node, std::exception_ptr failure) noe
   }
 }
 
-/// False if it is a coroutine which waits: another thread may be executing it now.
+/// False for a waiting coroutine: another thread may be running it now.
 bool LaneTasks::call(NodeTask& task, std::exception_ptr& failure) {
-  // A coroutine that has begun must come to its end.
+  // A coroutine that has begun must reach its end.
   if (unit_->has_failed() && task.stage != Stage::waiting) {
     failure = not_made();
     return true;
@@ -202,13 +203,13 @@ void LaneTasks::note_failure(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const ProductNotMade&) {
-    // passed over: something else has failed before, and was noted
+    // passed over: an earlier failure was noted
   } catch (...) {
     unit_->fail(UnitInFlight::at_block(lane_.block().sequence()), failure);
   }
 }
 
-/// What follows may lead to the end of the block: the task is not touched after.
+/// The next tasks may lead to the end of the block: this one is not touched after.
 void LaneTasks::end(NodeTask& task, std::exception_ptr failure, ReadyTasks& ready) {
   auto next = leave(task);
   switch (graph_.nodes[task.number].kind) {
@@ -251,7 +252,7 @@ bool LaneTasks::ask_for(std::uint32_t asker, std::uint32_t product) {
     case WaitingTaskList::Added::done: break;
   }
   if (has_left) {
-    ready.push(task);  // Has to enter again.
+    ready.push(task);  // Must enter again.
   }
   return !has_left;
 }

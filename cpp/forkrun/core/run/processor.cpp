@@ -33,7 +33,7 @@ void check(const ProcessorConfig& config) {
 
 std::unique_ptr<BlockLoop> make_loop(const Graph& graph, const MakeLane& make_lane,
                                      const ProcessorConfig& config) {
-  // Without tasks no thread could go on when something outside has ended.
+  // Without tasks no thread could continue when external work has ended.
   const bool needs_tasks = config.always_tasks || config.reads_ahead ||
                            std::ranges::any_of(graph.nodes, &Node::is_external);
   const bool is_serial = config.executor == ExecutorKind::serial;
@@ -71,7 +71,7 @@ Processor::Processor(Schedule& schedule, Source& source, ProcessorConfig config,
   const bool is_alone = is_serial || config.concurrent_blocks == 1;
   const bool reads_ahead = config.reads_ahead && is_alone && !is_serial;
   config.reads_ahead = reads_ahead;
-  if (reads_ahead) {  // The next unit has to be known.
+  if (reads_ahead) {  // The next unit must be known.
     config.concurrent_units = std::max<std::size_t>(config.concurrent_units, 2);
   }
   schedule.make_clones(is_alone ? 0 : config.concurrent_blocks - 1);

@@ -9,7 +9,7 @@
 
 namespace forkrun {
 
-/// The products of one lane, side by side in the order in which they are made.
+/// Products of one lane, adjacent in memory in the order in which they are made.
 class ProductMemory {
  public:
   explicit ProductMemory(const Graph& graph);

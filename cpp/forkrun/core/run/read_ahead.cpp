@@ -38,7 +38,7 @@ ReadAheadLane::~ReadAheadLane() {
   }
 }
 
-// By whoever works on the loaded block
+// Called by the thread that works on the loaded block
 
 std::span<const std::uint64_t> ReadAheadLane::load(EntryRanges block, const BlockLumis& lumis) {
   Lock lock{mutex_};
@@ -126,7 +126,7 @@ SourceLane::Statistics ReadAheadLane::statistics() const {
   return all += turns_.at(1 - loaded_).statistics;
 }
 
-/// With the columns that were asked for last; their memory is used again.
+/// With the columns requested last; their memory is reused.
 void ReadAheadLane::begin(Turn& turn, EntryRanges block) {
   turn.block.assign(block.begin(), block.end());
   turn.loading = State::to_do;
@@ -141,7 +141,7 @@ void ReadAheadLane::begin(Turn& turn, EntryRanges block) {
   }
 }
 
-/// Nothing more is read for this turn.
+/// Ends the reading for this turn.
 void ReadAheadLane::drop(Turn& turn, Lock& lock) {
   turn.is_expected = false;
   for (auto& column : turn.wanted) {
@@ -159,7 +159,7 @@ void ReadAheadLane::start_thread() {
   }
   try {
     thread_ = std::thread{[this] { work(); }};
-  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): then nothing is read ahead
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): nothing is read ahead
   }
 }
 
@@ -192,7 +192,7 @@ void ReadAheadLane::load_lane(Turn& turn, Lock& lock) {
     try {
       events = turn.lane->load(turn.block, BlockLumis{turn.lumis});
       state = State::done;
-    } catch (...) {  // NOLINT(bugprone-empty-catch): whoever wants the block finds out
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the next reader of the block reports it
     }
   });
   lock.lock();
@@ -210,7 +210,7 @@ void ReadAheadLane::read_column(Turn& turn, WantedColumn& column, Lock& lock) {
     try {
       turn.lane->read(column.number, column.values);
       state = State::done;
-    } catch (...) {  // NOLINT(bugprone-empty-catch): whoever asks for the column finds out
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the next reader of the column reports it
     }
   });
   lock.lock();
@@ -221,7 +221,7 @@ void ReadAheadLane::read_column(Turn& turn, WantedColumn& column, Lock& lock) {
 
 // On the thread
 
-/// False if there is nothing to be read now.
+/// False if there is nothing to read now.
 bool ReadAheadLane::do_next(Lock& lock) {
   if (auto* const column = next_column(loaded())) {
     busy_ = &loaded();

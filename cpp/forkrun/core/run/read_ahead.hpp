@@ -15,13 +15,12 @@
 
 namespace forkrun {
 
-/// Reads what is expected next on a thread of its own, while modules work on the loaded block: the
-/// columns that were asked for of the block before. The two threads share the columns of a block
-/// that is wanted already. Modules never see that thread.
+/// Reads the expected block on a thread of its own, while modules work on the loaded one: the
+/// columns requested for the previous block. Both threads share the columns of a block that is
+/// already wanted. Modules never run on that thread.
 ///
-/// Two lanes of the source take turns: one has the loaded block, the other what is expected. A
-/// failure of the thread is passed over: what it could not read is read again, and fails, where it
-/// is asked for.
+/// Two lanes of the source take turns: one has the loaded block, the other the expected one. A
+/// failure on the thread is passed over: the column is read again, and fails, when it is requested.
 class ReadAheadLane final : public SourceLane {
  public:
   explicit ReadAheadLane(Source& source);
@@ -44,7 +43,7 @@ class ReadAheadLane final : public SourceLane {
     to_do,
     taken,  ///< being read, on either thread
     done,
-    left,  ///< to whoever asks for it: it failed, is not to be read ahead, or was given away
+    left,  ///< to the requester: it failed, is not read ahead, or was given away
   };
 
   struct WantedColumn {
@@ -54,7 +53,7 @@ class ReadAheadLane final : public SourceLane {
     Cost cost{};
   };
 
-  /// What reads every other block.
+  /// One of two readers that take turns.
   struct Turn {
     std::unique_ptr<SourceLane> lane;
     std::vector<EntryRange> block{};
@@ -67,10 +66,10 @@ class ReadAheadLane final : public SourceLane {
     std::span<const std::uint64_t> events{};
     std::vector<WantedColumn> wanted{};
     Cost loading_cost{};
-    Statistics statistics{};  ///< before what is being read
+    Statistics statistics{};  ///< before the current reading
   };
 
-  // With the lock held; those that are given it give it back meanwhile.
+  // With the lock held; functions with a lock argument release it meanwhile.
   [[nodiscard]] Turn& loaded() { return turns_.at(loaded_); }
   [[nodiscard]] Turn& other() { return turns_.at(1 - loaded_); }
   void begin(Turn& turn, EntryRanges block);
@@ -85,16 +84,16 @@ class ReadAheadLane final : public SourceLane {
   void work();
 
   std::span<const ColumnDescription> columns_;
-  std::thread thread_{};  ///< from when something is expected
-  Cost cost_{};           ///< of what was asked for last
+  std::thread thread_{};  ///< started at the first expected block
+  Cost cost_{};           ///< of the latest request
 
-  mutable std::mutex mutex_;  ///< of all below, but for what is being read
+  mutable std::mutex mutex_;  ///< for all members below except columns being read
   std::condition_variable changed_;
   std::array<Turn, 2> turns_{};
   std::size_t loaded_ = 0;
-  const Turn* busy_{};              ///< for which the thread is reading
-  std::vector<std::size_t> asked_;  ///< columns of the loaded block, in this order
-  std::vector<std::size_t> usual_;  ///< the same of the block before
+  const Turn* busy_{};              ///< turn for which the thread is reading
+  std::vector<std::size_t> asked_;  ///< columns requested for the loaded block, in this order
+  std::vector<std::size_t> usual_;  ///< the same for the previous block
   bool is_over_{};
 };
 

@@ -37,17 +37,17 @@ constexpr int nothing = -1;
 
 }  // namespace
 
-/// What one thread has noted.
+/// Record of one thread.
 struct Recorder::OfThread {
   OfThread(std::size_t n_nodes, std::int64_t origin_ns)
       : nodes(n_nodes), activity{origin_ns}, ahead{origin_ns} {}
 
   std::vector<NodeStatistics> nodes;
   std::vector<Call> calls;
-  std::map<Pair, Stall> stalls;  ///< by node and what it waited for
+  std::map<Pair, Stall> stalls;  ///< by node and the node it waited for
   Loading loading;
   Activity activity;
-  Activity ahead;  ///< of the thread that reads ahead of it
+  Activity ahead;  ///< activity of its read-ahead thread
   int doing = nothing;
 };
 
@@ -97,7 +97,7 @@ void Recorder::note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexc
     node.bins.resize(bin + 1);
   }
   ++node.bins[bin];
-  // Relaxed: the count alone matters.
+  // Relaxed: only the count matters.
   if (n_trace_left_.load(std::memory_order_relaxed) > 0 &&
       n_trace_left_.fetch_sub(1, std::memory_order_relaxed) > 0) {
     mine.calls.push_back(call);

@@ -14,14 +14,14 @@
 
 namespace forkrun {
 
-/// Notes when modules are called, from any thread. Every thread writes to memory of its own; what
-/// all of them have noted is put together when none notes any more.
+/// Records calls of modules, from any thread. Every thread writes to its own memory; the records of
+/// all are joined when none writes any more.
 class Recorder {
  public:
-  /// Called at each call of a module, on its thread: before it, and when it has ended.
+  /// Called at each call of a module, on its thread: before and after it.
   using OnCall = std::function<void(std::uint32_t node, bool has_ended)>;
 
-  /// `n_trace_calls`: so many calls are kept one by one, the first of the process; 0: none.
+  /// `n_trace_calls`: number of calls that are kept one by one, the first of the process; 0: none.
   Recorder(std::size_t n_nodes, std::size_t n_trace_calls, OnCall on_call = {});
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -35,7 +35,7 @@ class Recorder {
     std::uint32_t lane{};
     std::uint32_t run{};
     std::uint32_t lumi{};
-    std::uint64_t sequence{};  ///< of the block in its unit
+    std::uint64_t sequence{};  ///< number of the block in its unit
     std::int64_t start_ns{};
     std::int64_t end_ns{};
   };
@@ -45,42 +45,42 @@ class Recorder {
       on_call_(node, false);
     }
   }
-  /// `cpu_ns`: of the thread, in this call; negative: not measured. `has_ended`: false for a piece
-  /// of a call of a coroutine that is resumed later.
+  /// `cpu_ns`: CPU time of the thread in this call; negative: not measured. `has_ended`: false for
+  /// a piece of a call of a coroutine that is resumed later.
   void note(const Call& call, std::int64_t cpu_ns, bool has_ended) noexcept;
-  /// A node was asked for, and could not be called for so long: first because its inputs were not
-  /// made, `last_input` last of all, then because of its turn or its queues.
+  /// A node was requested and waited: first for its inputs, for `last_input` last of all, then for
+  /// its turn or its queues.
   void note_wait(std::uint32_t node, std::uint32_t last_input, std::int64_t inputs_ns,
                  std::int64_t queue_ns) noexcept;
-  /// Whether the CPU time of the next call of a node is to be measured: of all where calls are
-  /// long, else of one in eight, since asking for it costs as much as a small module.
+  /// Whether to measure the CPU time of the next call of a node: always where calls are long, else
+  /// for one in eight, since the measurement costs as much as a small module.
   [[nodiscard]] bool wants_cpu_time(std::uint32_t node) noexcept;
 
-  /// Loading a block and committing a unit are no nodes; in traces they follow these.
+  /// Loading a block and committing a unit are no nodes; in traces they follow the nodes.
   [[nodiscard]] std::uint32_t loading() const { return static_cast<std::uint32_t>(n_nodes_); }
   [[nodiscard]] std::uint32_t committing() const {
     return static_cast<std::uint32_t>(n_nodes_) + 1;
   }
-  /// What a column has taken of the input; within its time.
+  /// Input cost of a column; within its time.
   void note_input(std::uint32_t column, const InputCosts& costs) noexcept;
   /// A block was loaded.
   void note_loading(const Call& call, const InputCosts& costs) noexcept;
   void note_committing(const Call& call) noexcept;
-  /// What was done before it was asked for, here or on a thread that reads ahead.
+  /// Work done before the request, here or on the read-ahead thread.
   void note_earlier(const SourceLane::Cost& cost) noexcept;
 
   struct OfThread;
-  /// The calling thread does something of a kind while it lives. What it does meanwhile within it
-  /// is of its own kind.
+  /// Activity of the calling thread during this object's lifetime. Activities of other kinds within
+  /// it are counted as their own kind.
   class Doing {
    public:
     Doing(Recorder& recorder, Activity::Kind kind);
     Doing(const Doing&) = delete;
     Doing& operator=(const Doing&) = delete;
     ~Doing();
-    /// Its time; that of the reading comes first.
+    /// Time of the activity; reading comes first.
     void end(std::int64_t start_ns, std::int64_t end_ns, std::int64_t reading_ns = 0) const;
-    /// It was done by others, and waited for.
+    /// Another thread did it, and this one waited.
     void end_waiting(std::int64_t start_ns, std::int64_t end_ns) const;
 
    private:
@@ -89,7 +89,7 @@ class Recorder {
     int within_;
   };
 
-  /// What the calling thread notes into, for another that continues in its place.
+  /// Record of the calling thread, for another thread that continues in its place.
   struct Part {
     std::uint64_t recorder{};
     OfThread* notes{};
@@ -107,21 +107,21 @@ class Recorder {
     std::int64_t total_ns{};
     std::int64_t longest_ns{};
     std::uint64_t n_cpu_calls{};
-    std::int64_t cpu_ns{};       ///< of those n_cpu_calls pieces
-    std::int64_t cpu_wall_ns{};  ///< wall time of the same
+    std::int64_t cpu_ns{};       ///< of the n_cpu_calls pieces
+    std::int64_t cpu_wall_ns{};  ///< wall time of the same pieces
     std::int64_t wait_inputs_ns{};
     std::int64_t wait_queue_ns{};
-    std::vector<std::uint64_t> bins;  ///< up to the last that is not empty: of n_bins at most
+    std::vector<std::uint64_t> bins;  ///< up to the last non-empty one: at most n_bins
     InputCost input{};
-    std::int64_t shared_ns{};  ///< of total_ns: what was done for other columns as well
+    std::int64_t shared_ns{};  ///< part of total_ns: work shared with other columns
   };
-  /// Loading of blocks, and what columns have in common.
+  /// Loading of blocks, and work shared by columns.
   struct Loading {
     std::uint64_t n_calls{};
     std::int64_t total_ns{};
     InputCost input{};
   };
-  /// A thread against time.
+  /// Activity of a thread over time.
   struct OfTime {
     std::string name;
     std::vector<Activity::Piece> pieces;
@@ -142,7 +142,7 @@ class Recorder {
     Call call;
   };
 
-  /// By node. While no thread notes.
+  /// By node. While no thread records.
   [[nodiscard]] std::vector<NodeStatistics> statistics() const;
   [[nodiscard]] std::vector<std::uint64_t> n_calls() const;
   [[nodiscard]] std::vector<Stall> stalls() const;
@@ -159,10 +159,11 @@ class Recorder {
 
   std::size_t n_nodes_;
   std::int64_t origin_ns_ = now_ns();
-  OnCall on_call_;        ///< may be empty
-  std::uint64_t number_;  ///< of the recorder in this process: none has been at its place before
+  OnCall on_call_;  ///< may be empty
+  std::uint64_t
+      number_;  ///< number of the recorder in this process, unique even at a reused address
   std::atomic<std::int64_t> n_trace_left_;
-  std::atomic<std::int64_t> n_others_left_{n_trace_left_.load()};  ///< of what is no node
+  std::atomic<std::int64_t> n_others_left_{n_trace_left_.load()};  ///< for entries other than nodes
   std::atomic<std::uint64_t> n_not_traced_{};
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<OfThread>> threads_;

@@ -24,13 +24,13 @@ class SerialParallel final : public Parallel {
 };
 
 /// Takes a loaded block through the graph by plain calls, in the order of the graph's steps. After
-/// the first failure no module is called any more.
+/// the first failure no module is called.
 class SerialCourse final : public ProductFetcher {
  public:
   SerialCourse(const Graph& graph, Lane& lane, Parallel& parallel)
       : graph_{graph}, lane_{lane}, parallel_{parallel}, called_in_(graph.nodes.size()) {}
 
-  /// The block that was loaded last. Throws what a module throws, saying where.
+  /// Processes the block loaded last. Throws the module's exceptions, with the place.
   void run_block() {
     ++this_block_;
     to_pull_.clear();
@@ -88,7 +88,7 @@ class SerialCourse final : public ProductFetcher {
 
   bool call_all(LinkRange range) {
     for (const auto& step : graph_.steps_at(range)) {
-      if (step.is_plain && !lane_.is_recorded()) {  // Nothing to be asked or noted.
+      if (step.is_plain && !lane_.is_recorded()) {  // Nothing to request or record.
         if (!call_plain(step.node)) {
           return false;
         }
@@ -116,8 +116,8 @@ class SerialCourse final : public ProductFetcher {
     }
   }
 
-  /// For a module that is being called: its maker, after all that this needs. On a list, since
-  /// chains of modules may be long; modules that ask meanwhile go on above us in it.
+  /// Makes a product for a running module, inputs first. On a list, since chains of modules may be
+  /// long; nested requests of modules use the list above this one's part.
   bool pull(std::uint32_t node) {
     const auto bottom = to_pull_.size();
     to_pull_.push_back({node, false});
@@ -154,10 +154,10 @@ class SerialCourse final : public ProductFetcher {
     return true;
   }
 
-  /// False also if a module has failed that this one has asked for something.
+  /// False also if a module requested something whose making failed.
   [[gnu::always_inline]] bool call(std::uint32_t node) {
     try {
-      (void)lane_.call(node, *this, parallel_);  // Never waits: what is asked for is made at once.
+      (void)lane_.call(node, *this, parallel_);  // Never waits: products are made at once.
     } catch (...) {
       return fail(node);
     }
@@ -179,7 +179,7 @@ class SerialCourse final : public ProductFetcher {
   std::uint64_t this_block_{};
   struct Pull {
     std::uint32_t node{};
-    bool is_expanded{};  ///< what it needs is above it
+    bool is_expanded{};  ///< its inputs are above it
   };
   std::vector<Pull> to_pull_;
   std::exception_ptr failure_;

@@ -24,7 +24,7 @@ void UnitInFlight::share_lumis() {
   first_lumi_.clear();
   first_event_.clear();
   auto lumi = unit().lumis.begin();
-  std::size_t first = 0;  // of the block, in the unit
+  std::size_t first = 0;  // number of the block's first event in the unit
   if (unit().lumis.empty()) {
     return;
   }

@@ -20,13 +20,13 @@
 
 namespace forkrun {
 
-/// Whether the parent wants no further block to be begun.
+/// Whether the parent has asked to begin no further block.
 class StopOrder {
  public:
-  /// `status` may be null: then never.
+  /// `status` may be null: then false.
   explicit StopOrder(const StatusSlot* status) : status_{status} {}
   [[nodiscard]] bool is_given() const {
-    // Relaxed: a block more or less does not matter.
+    // Relaxed: one block more or less does not matter.
     return status_ != nullptr && status_->order.load(std::memory_order_relaxed) >=
                                      static_cast<std::uint32_t>(Order::end_after_block);
   }
@@ -39,13 +39,13 @@ class StopOrder {
 struct UnitToDo {
   UnitOfWork unit{};
   std::map<std::string, std::string> outputs{};
-  bool is_alone{};  ///< never in flight together with others: what crashes the child is in this one
+  bool is_alone{};  ///< never in flight with others: so a crash of the child is this unit's
 };
 
-/// A unit in flight: its blocks, what came of them, and the first failure.
+/// A unit in flight: its blocks, their results, and the first failure.
 ///
 /// After a failure no module is called any more, but every task still takes its course: it waits
-/// for its turn, passes it on, wakes what waits for it. So all blocks end in the ordinary way.
+/// for its turn, passes it on, wakes its waiters. So all blocks end in the ordinary way.
 class UnitInFlight {
  public:
   UnitInFlight(std::size_t n_lanes, bool is_one_by_one) : deal_{n_lanes, is_one_by_one} {}
@@ -73,38 +73,38 @@ class UnitInFlight {
     }
     return number;
   }
-  /// The block that will be next for the only lane.
+  /// The next block for a single lane.
   [[nodiscard]] std::optional<BlockToDo> coming_block(std::size_t lane) const {
     const auto number = has_failed() ? std::nullopt : deal_.coming(lane);
     return number ? std::optional{block(*number)} : std::nullopt;
   }
-  /// The parent wants no further block to be begun.
+  /// Whether the parent has asked to begin no further block.
   [[nodiscard]] bool is_stopped() const { return stop_.is_given(); }
-  /// Lanes may still be at blocks that they have taken.
+  /// Whether all blocks were taken; lanes may still be working on some.
   [[nodiscard]] bool is_dealt() const { return has_failed() || deal_.is_over(); }
 
-  /// Places of failures, in the order in which they would come one after another.
+  /// Places of failures, in the serial order.
   static constexpr std::uint64_t at_begin = 0;
   [[nodiscard]] static std::uint64_t at_block(std::uint64_t sequence) { return sequence + 1; }
   static constexpr std::uint64_t at_end = ~std::uint64_t{0};
   /// Notes a failure; the earliest is kept.
   void fail(std::uint64_t where, std::exception_ptr failure);
-  /// Has its modules not called any more: an earlier unit has failed or a stop was asked for.
+  /// Calls its modules no more: an earlier unit has failed or a stop was requested.
   void drop() { is_dropped_ = has_failed_ = true; }
   [[nodiscard]] bool is_dropped() const { return is_dropped_; }
   // Relaxed: a module may still be called a moment later.
   [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_relaxed); }
-  /// When all its blocks have ended; null: it was dropped, or all is well.
+  /// The failure, when all blocks have ended; null: it was dropped, or all is well.
   [[nodiscard]] const std::exception_ptr& failure() const { return failure_; }
 
-  /// Closed when this is the committing unit: what waits in it may go on.
+  /// Closed when this is the committing unit: tasks waiting for that may continue.
   [[nodiscard]] WaitingTaskList& committing() { return committing_; }
 
-  /// Adds what a lane that has left did for the unit.
+  /// Adds the work of a lane that has left the unit.
   void add(const Lane::Share& share);
 
   UnitResult result;
-  std::size_t n_lanes_inside{};  ///< of a UnitSequence
+  std::size_t n_lanes_inside{};  ///< for a UnitSequence
 
  private:
   [[nodiscard]] BlockLumis lumis_of(std::uint32_t block) const {
@@ -121,8 +121,8 @@ class UnitInFlight {
 
   UnitToDo to_do_;
   BlockList blocks_;
-  std::vector<LumiSpan> lumis_;           ///< of one block after the other; empty if it is one lumi
-  std::vector<std::size_t> first_lumi_;   ///< by block, and the number of all
+  std::vector<LumiSpan> lumis_;           ///< block after block; empty for one lumi
+  std::vector<std::size_t> first_lumi_;   ///< by block, and the total
   std::vector<std::size_t> first_event_;  ///< by block
   StopOrder stop_{nullptr};
   BlockDeal deal_;

@@ -8,7 +8,7 @@
 namespace forkrun {
 
 UnitSequence::UnitSequence(UnitTasks& tasks, UnitLimits limits) : tasks_{tasks}, limits_{limits} {
-  // Two at least: the next is known before one has ended.
+  // At least two: the next unit is known before one has ended.
   for (std::size_t i = 0; i < std::max<std::size_t>(limits.units, 2); ++i) {
     free_.push_back(std::make_unique<UnitInFlight>(tasks.n_lanes(), tasks.is_in_order()));
   }
@@ -84,7 +84,7 @@ Task* UnitSequence::leave(UnitInFlight& unit, const Lane::Share& share) {
   return &between_;
 }
 
-/// The first unit with blocks left, of those that may be in flight.
+/// The first unit with blocks left, among the units that may be in flight.
 UnitInFlight* UnitSequence::find_unit() const {
   std::size_t n_iovs = 1;
   for (std::size_t i = 0; i < std::min(known_.size(), limits_.units); ++i) {
@@ -110,7 +110,7 @@ bool UnitSequence::may_ask() const {
              });
 }
 
-/// The lock is given back meanwhile.
+/// The lock is released meanwhile.
 void UnitSequence::ask(Lock& lock) {
   is_asking_ = true;
   auto unit = std::move(free_.back());
@@ -120,7 +120,7 @@ void UnitSequence::ask(Lock& lock) {
   lock.lock();
   is_asking_ = false;
   is_over_ = is_over_ || !found;
-  if (is_over_) {  // A unit that comes after the end was asked for is dropped.
+  if (is_over_) {  // A unit given after the request to end is dropped.
     free_.push_back(std::move(unit));
   } else {
     known_.push_back(std::move(unit));
@@ -132,7 +132,7 @@ bool UnitSequence::is_at_end() const {
          known_.front()->n_lanes_inside == 0;
 }
 
-/// As many as there may be blocks for; where there are none one asks for the next unit.
+/// One lane for each block that may be left; without blocks one lane, to ask for the next unit.
 void UnitSequence::wake_lanes(ReadyTasks& ready) {
   const auto* const unit = find_unit();
   std::size_t n_wanted = unit != nullptr ? unit->n_blocks() : may_ask() ? 1 : 0;
@@ -144,13 +144,13 @@ void UnitSequence::wake_lanes(ReadyTasks& ready) {
 
 // Between units
 
-void UnitSequence::go_on(ReadyTasks& ready) {
+void UnitSequence::proceed(ReadyTasks& ready) {
   while (enter_queues() && do_stage(ready)) {
-    ready.share();  // What comes now may take long.
+    ready.share();  // The next steps may take long.
   }
 }
 
-/// False if we have to wait: another thread may be executing us now.
+/// False if the task must wait: another thread may be running it now.
 bool UnitSequence::enter_queues() {
   const auto& wanted = queues();
   while (n_entered_ < wanted.size()) {
@@ -178,7 +178,7 @@ const std::vector<ModuleQueue*>& UnitSequence::queues() const {
   }
 }
 
-/// False if there is nothing more to do now: another thread may be executing us already.
+/// False if there is nothing more to do now: another thread may be running the task already.
 bool UnitSequence::do_stage(ReadyTasks& ready) {
   switch (stage_) {
     case Stage::know_next: return know_next(ready);
@@ -194,7 +194,7 @@ bool UnitSequence::do_stage(ReadyTasks& ready) {
   return true;
 }
 
-/// False if another lane is asking: the one that gets the answer has us executed again.
+/// False if another lane is asking: the lane with the answer has this task run again.
 bool UnitSequence::is_next_known(Lock& lock, ReadyTasks& ready) {
   if (known_.size() > 1 || is_over_ || current_->has_failed()) {
     return true;

@@ -16,54 +16,53 @@
 
 namespace forkrun {
 
-/// Which units are in flight, and which lanes work on them. The first is the **committing unit**;
-/// lanes that find no more blocks of it run ahead into those behind it:
+/// Units in flight, and the lanes that work on them. The first is the **committing unit**; lanes
+/// that find no more blocks of it run ahead into the next ones:
 ///
 ///     lane is free ─▶ a block of the first unit that has some left
 ///                  ─▶ else, as long as fewer units than allowed are in flight: asks for the next
 ///                  ─▶ else is idle until there is something
 ///     last lane has left the committing unit
-///                  ─▶ if modules have Transitions, what comes next is known (asked for, if it was
-///                  not) ─▶ end callbacks ─▶ outputs are closed ─▶ commit
-///                  ─▶ what comes next is known ─▶ the next is the committing unit: begin callbacks
-///                  ─▶ outputs are opened ─▶ those that wait for its turn are resumed
+///                  ─▶ if modules have Transitions, waits for the next unit (requests it, if
+///                  not known) ─▶ end callbacks ─▶ outputs are closed ─▶ commit
+///                  ─▶ waits for the next unit, which becomes the committing unit: begin callbacks
+///                  ─▶ outputs are opened ─▶ tasks waiting for its turn are resumed
 ///
 /// Analyzers, outputs and modules with Transitions wait until their unit is the committing one
-/// before they are called (`Node::waits_to_commit`), holding nothing; so do modules that ask for
-/// what such modules make. All others run ahead. So modules that wait see one unit after another,
-/// and nothing of a unit ahead can hold up the committing unit.
+/// before they are called (`Node::waits_to_commit`), holding nothing; so do modules that may
+/// request their products. All others run ahead. So waiting modules see one unit after another, and
+/// nothing of a later unit can hold up the committing unit.
 ///
-/// What is done between units is a task like a module: it waits in the queues that it shares with
-/// modules that run ahead. When a unit has failed, or a stop was asked for, those behind it are
+/// The steps between units are a task like a module: it waits in the queues that it shares with
+/// modules that run ahead. After a failure of a unit, or a request to stop, later units are
 /// dropped: each becomes the committing unit, but nothing more is called for it.
 class UnitSequence {
  public:
   UnitSequence(UnitTasks& tasks, UnitLimits limits);
 
-  /// Asks for the first unit. Where there is one its task is to be executed, after `lanes`, which
-  /// will ask for blocks, have been given; when nothing is left to be executed all units have
-  /// ended.
+  /// Requests the first unit. If there is one, its task must be run after `lanes`, which will
+  /// request blocks, are given; all units have ended when no task is left.
   [[nodiscard]] Task* start(UnitSteps& steps, const std::vector<Task*>& lanes);
   /// After the end. \throws the first failure
   void rethrow_failure();
 
   /// A unit that may have blocks left; null: the lane's task is pushed when there may be one.
   [[nodiscard]] UnitInFlight* enter(Task& lane, ReadyTasks& ready);
-  /// By the only lane, at the last block of its unit: the unit that it will enter next, which is
-  /// asked for now if it may be. Null if it is not known before this one has ended.
+  /// For a single lane, at the last block of its unit: its next unit, requested now if allowed.
+  /// Null if it is not known before this one has ended.
   [[nodiscard]] const UnitInFlight* find_ahead();
-  /// By a lane that found no more blocks. Null, or what is more urgent than going on.
+  /// For a lane that found no more blocks. Null, or a task more urgent than the next unit.
   [[nodiscard]] Task* leave(UnitInFlight& unit, const Lane::Share& share);
 
  private:
   enum class Stage : std::uint8_t { know_next, end, close, commit, advance, begin, resume_waiting };
   using Lock = std::unique_lock<std::mutex>;
 
-  /// What is done between units.
+  /// Task of the steps between units.
   class BetweenUnits final : public Task {
    public:
     explicit BetweenUnits(UnitSequence& sequence) : sequence_{sequence} {}
-    void execute(ReadyTasks& ready) noexcept override { sequence_.go_on(ready); }
+    void execute(ReadyTasks& ready) noexcept override { sequence_.proceed(ready); }
 
    private:
     UnitSequence& sequence_;
@@ -77,7 +76,7 @@ class UnitSequence {
   void wake_lanes(ReadyTasks& ready);
 
   // Between units
-  void go_on(ReadyTasks& ready);
+  void proceed(ReadyTasks& ready);
   [[nodiscard]] bool enter_queues();
   void leave_queues(ReadyTasks& ready);
   [[nodiscard]] const std::vector<ModuleQueue*>& queues() const;
@@ -95,18 +94,18 @@ class UnitSequence {
   BetweenUnits between_{*this};
   std::vector<ModuleQueue*> no_queues_, transition_queues_, output_queues_, all_queues_;
   Stage stage_{};            ///< of `between_`
-  UnitInFlight* current_{};  ///< that it is about
+  UnitInFlight* current_{};  ///< the unit of the stage
   std::size_t n_entered_{};  ///< queues of the stage
   std::exception_ptr failure_;
 
-  std::mutex mutex_;  ///< of all below; held for some instructions
+  std::mutex mutex_;  ///< for all members below; held for a few instructions
   std::vector<std::unique_ptr<UnitInFlight>> free_;
   std::deque<std::unique_ptr<UnitInFlight>> known_;  ///< the first: the committing unit
   std::vector<Task*> idle_;                          ///< lanes
-  bool is_between_{};                                ///< units: `between_` is under way
+  bool is_between_{};                                ///< between units: `between_` is under way
   bool is_asking_{};
-  bool waits_for_answer_{};  ///< `between_`, for another lane's
-  bool is_over_{};           ///< nothing more is asked for
+  bool waits_for_answer_{};  ///< `between_` waits for another lane's answer
+  bool is_over_{};           ///< no more units are requested
 };
 
 }  // namespace forkrun

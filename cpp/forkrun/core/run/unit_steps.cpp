@@ -15,7 +15,7 @@ OutputModule* output_of(const Node& node) {
   return static_cast<OutputModule*>(node.record->module.get());
 }
 
-/// What `step` throws is a failure of the unit.
+/// Runs `step`; its exception is a failure of the unit.
 template <typename Step>
 void attempt(UnitInFlight& unit, std::uint64_t where, const Step& step) {
   try {
@@ -27,7 +27,7 @@ void attempt(UnitInFlight& unit, std::uint64_t where, const Step& step) {
 
 }  // namespace
 
-/// The outputs of one unit: abandoned unless all of them could be closed.
+/// Outputs of one unit: abandoned unless all of them could be closed.
 class UnitSteps::OpenOutputs {
  public:
   explicit OpenOutputs(const Graph& graph) : graph_{graph} {}
@@ -112,7 +112,7 @@ bool UnitSteps::take(UnitInFlight& unit) {
   }
 }
 
-/// Also if a block has failed meanwhile: so callbacks are the same as with one unit at a time.
+/// Even after a failure of a block: so callbacks are the same as with one unit at a time.
 void UnitSteps::begin(UnitInFlight& unit) {
   if (unit.is_dropped()) {
     return;
@@ -120,7 +120,8 @@ void UnitSteps::begin(UnitInFlight& unit) {
   attempt(unit, UnitInFlight::at_begin, [&] {
     check_outputs(unit);
     note_begin(unit.unit());
-    announcer_.end_before(&unit.unit());  // Where the unit before did not know this one.
+    announcer_.end_before(
+        &unit.unit());  // In case this unit was unknown at the previous unit's end.
     schedule_.clear_histograms();
     schedule_.clear_accumulators();
     announcer_.begin(unit.unit());
@@ -163,7 +164,7 @@ void UnitSteps::close(UnitInFlight& unit, Parallel& parallel) {
       note_committing(unit.unit(), [&] { unit.result.outputs = outputs_->close(parallel); });
     });
   }
-  outputs_->abandon();  // What was not closed.
+  outputs_->abandon();  // Outputs that are not closed.
 }
 
 void UnitSteps::commit(UnitInFlight& unit) {
@@ -189,11 +190,11 @@ void UnitSteps::check_outputs(const UnitInFlight& unit) const {
   const auto& graph = schedule_.graph();
   for (const auto number : graph.outputs) {
     if (!unit.outputs().contains(*graph.nodes[number].name)) {
-      throw Error{"no path is given for output \"" + *graph.nodes[number].name + "\""};
+      throw Error{"missing path for output \"" + *graph.nodes[number].name + "\""};
     }
   }
   if (unit.outputs().size() != graph.outputs.size()) {
-    throw Error{std::to_string(unit.outputs().size()) + " paths are given for " +
+    throw Error{std::to_string(unit.outputs().size()) + " paths given for " +
                 std::to_string(graph.outputs.size()) + " outputs"};
   }
 }

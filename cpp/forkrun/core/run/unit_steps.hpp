@@ -19,50 +19,51 @@
 
 namespace forkrun {
 
-/// The next unit; none: there are no more.
+/// Returns the next unit; none: there are no more.
 using NextUnit = std::function<std::optional<UnitToDo>()>;
-/// Takes over a unit that is done: its outputs are closed, its histograms are as it has left them.
+/// Takes over a finished unit: its outputs are closed, its histograms have its content.
 using CommitUnit = std::function<void(const UnitOfWork&, const UnitResult&)>;
 
-/// What becomes of the last lumi, run and IOV when there are no more units.
+/// Whether the last lumi, run and IOV end or stay open when there are no more units.
 enum class LastEnds : std::uint8_t { called, left_open };
 
-/// What is done between units, the same for all loops. For each of them, in this order:
+/// The steps between units, the same for all loops. For each unit, in this order:
 ///
 ///     take ─▶ begin ─▶ its blocks ─▶ end ─▶ close ─▶ commit or abandon
 ///
 /// `take` may come for the next unit at any time after the `take` of this one, at the same time as
-/// any other step; with Transitions, before the `end`, which has to know what continues. All
-/// other steps are for one unit after another. What they throw is a failure of the unit.
+/// any other step; with Transitions, before the `end`, which needs to know the next unit. All other
+/// steps are for one unit after another. Their exceptions are failures of the unit.
 class UnitSteps {
  public:
   UnitSteps(Schedule& schedule, Announcer& announcer, const Source& source, std::size_t block_size,
             StatusSlot* status);
   ~UnitSteps();
 
-  /// Closing and committing are noted there from now on.
+  /// Has closing and committing recorded there.
   void record(Recorder& recorder) { recorder_ = &recorder; }
   /// Before the first `take`.
   void start(const NextUnit& next, const CommitUnit& commit, LastEnds last_ends);
 
-  /// False if there are no more, or a stop was asked for, or the caller has failed.
+  /// False if there are no more, a stop was requested, or the caller has failed.
   [[nodiscard]] bool take(UnitInFlight& unit);
   /// Calls the begin callbacks of the runs, lumis and IOVs that begin, and opens outputs.
   void begin(UnitInFlight& unit);
-  /// Whether the next unit is to be taken before the `end` of one.
+  /// Whether to take the next unit before the `end` of one.
   [[nodiscard]] bool must_know_next() const;
-  /// Calls the callbacks of lumis of the unit that modules have not come to, then the end callbacks
-  /// of all, or of what does not continue in the unit `next`; null: there is none.
+  /// Calls the callbacks of lumis of the unit that modules have not reached, then all end
+  /// callbacks, or with `next` only those of runs, lumis and IOVs that do not continue there; null:
+  /// there is none.
   void end(UnitInFlight& unit, const UnitInFlight* next);
   void close(UnitInFlight& unit, Parallel& parallel);
   void commit(UnitInFlight& unit);
 
-  /// Nothing more is taken or committed, except the unit that has begun. From any thread.
+  /// Stops taking and committing, except the unit that has begun. From any thread.
   void stop() { is_stopped_ = true; }
   [[nodiscard]] bool is_stopped() const { return is_stopped_; }
-  /// \throws what the caller has thrown instead of giving a unit
+  /// \throws the caller's exception at taking a unit
   void rethrow_failure();
-  /// Calls all end callbacks that are left.
+  /// Calls all remaining end callbacks.
   void finish() { announcer_.end_before(nullptr); }
 
  private:

@@ -28,7 +28,7 @@ class ModuleQueue {
     return limited_ ? limited_->enter(task) : serial_.enter(task);
   }
   [[nodiscard]] Task* leave() { return limited_ ? limited_->leave() : serial_.leave(); }
-  /// By several modules: left while one of them waits.
+  /// for several modules: a waiting module leaves it
   [[nodiscard]] bool is_shared() const { return is_shared_; }
 
  private:
@@ -37,15 +37,15 @@ class ModuleQueue {
   std::optional<LimitedTaskQueue> limited_;
 };
 
-/// What has to be passed before a node is called: that its unit is the committing one,
-/// its own turn in the order of blocks, then its queues.
+/// Conditions for calling a node: its unit is the committing one, its turn in the order of blocks
+/// has come, and its queues let it in.
 struct Entrance {
   bool waits_to_commit{};
   OrderedTaskQueue* order{};  ///< null where any order will do
   std::span<ModuleQueue* const> queues;
 };
 
-/// What the lanes share: the queues before modules that cannot take every block at once.
+/// Queues before modules that cannot take every block at once, shared by the lanes.
 class UnitTasks {
  public:
   UnitTasks(const Graph& graph, std::size_t n_lanes, Executor& executor, Parallel& parallel);
@@ -57,11 +57,11 @@ class UnitTasks {
   [[nodiscard]] Executor& executor() { return executor_; }
   [[nodiscard]] Parallel& parallel() { return parallel_; }
   [[nodiscard]] std::size_t n_lanes() const { return n_lanes_; }
-  /// Some module sees the blocks of a unit in their order.
+  /// Whether some module sees the blocks of a unit in their order.
   [[nodiscard]] bool is_in_order() const { return !orders_.empty(); }
   [[nodiscard]] const Entrance& entrance(std::uint32_t node) const { return entrances_[node]; }
   [[nodiscard]] ModuleQueue& queue(std::uint32_t number) { return queues_[number]; }
-  /// Analyzers, and gates behind which there is nothing: when all have ended, the paths have.
+  /// Number of analyzers, and of gates without children: when all have ended, the paths have.
   [[nodiscard]] std::uint32_t n_path_ends() const { return n_path_ends_; }
 
  private:

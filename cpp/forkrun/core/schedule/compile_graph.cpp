@@ -20,7 +20,7 @@ void add_once(Numbers& numbers, std::uint32_t number) {
   }
 }
 
-/// The resource that all unsafe modules share: no name that a user gives.
+/// Resource shared by all unsafe modules, with a name that no user gives.
 const std::string unsafe_resource;
 
 bool is_coroutine(const Module& module) {
@@ -28,8 +28,8 @@ bool is_coroutine(const Module& module) {
          dynamic_cast<const CoroutineFilter*>(&module) != nullptr;
 }
 
-/// A module that holds what it shares with others cannot wait on a stack: what is called
-/// meanwhile might need the same. What it may ask for is made before it runs.
+/// A module that holds shared resources cannot wait on a stack: modules called meanwhile might need
+/// the same. Products that it may request are made before it runs.
 bool cannot_wait(const ModuleRecord& record) {
   const bool shares = record.concurrency() == Concurrency::unsafe || !record.resources.empty();
   return shares && !is_coroutine(*record.module);
@@ -72,7 +72,7 @@ class GraphCompiler {
   const JobDescription& job_;
   Graph graph_;
   std::vector<Numbers> consumed_;                   ///< products, by module
-  std::vector<Numbers> asked_;                      ///< products that it may ask for, by module
+  std::vector<Numbers> asked_;                      ///< products that it may request, by module
   std::vector<bool> asks_;                          ///< by module
   std::vector<Numbers> produced_;                   ///< products, by module
   Numbers module_nodes_;                            ///< by module
@@ -81,14 +81,14 @@ class GraphCompiler {
   std::map<std::uint32_t, Numbers> own_gates_;      ///< of analyzers and outputs, by node
   std::map<std::string, std::uint32_t> path_ends_;  ///< gates
   std::vector<Numbers> gate_children_;              ///< by gate
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> gate_behind_;  ///< gate, filter
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> gate_after_;  ///< gate, filter
   std::unordered_map<std::string_view, std::uint32_t> numbers_;  ///< of modules, by label
   std::vector<Numbers> gate_analyzers_;                          ///< by gate
   std::map<std::string, std::uint32_t> resources_;               ///< queues, by name
-  std::vector<bool> reaches_waiting_;  ///< by node: it, or what it needs, is in turn
+  std::vector<bool> reaches_waiting_;  ///< by node: it, or an input, is in turn
   Numbers lazy_nodes_;
-  std::vector<bool> takes_common_;  ///< by node: sees what is left on the way to all its uses
-  std::vector<Numbers> sets_;       ///< of gates that do not lead to each other; gate n is set n
+  std::vector<bool> takes_common_;  ///< by node: sees the events left on the way to all its uses
+  std::vector<Numbers> sets_;       ///< gates none of which leads to another; gate n is set n
   std::map<Numbers, std::uint32_t> set_numbers_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> joined_sets_;
   std::map<std::uint32_t, std::uint32_t> unions_;  ///< gates, by set
@@ -145,9 +145,9 @@ Graph GraphCompiler::compile() {
   return std::move(graph_);
 }
 
-/// Nodes are numbered after those that they depend on. What a module consumes is looked at in the
-/// order in which it said so, then what it may ask for; on a list instead of the stack, since
-/// chains of modules may be long.
+/// Nodes are numbered after their dependencies. A module's inputs are visited in the order of
+/// declaration, then the products that it may request; on a list instead of the stack, since chains
+/// of modules may be long.
 std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
   struct Visit {
     std::uint32_t module;
@@ -179,7 +179,7 @@ std::uint32_t GraphCompiler::module_node(std::uint32_t module) {
   return module_nodes_[module];
 }
 
-/// All that it depends on has a node.
+/// All its dependencies have nodes.
 void GraphCompiler::add_module_node(std::uint32_t module) {
   auto node = describe(module);
   node.inputs = add_links(input_nodes(consumed_[module]));
@@ -216,8 +216,8 @@ Node GraphCompiler::describe(std::uint32_t module) const {
   return node;
 }
 
-/// A module that asks keeps its thread, or its own queue, while it waits. If what it waits for had
-/// to wait for an earlier unit, that unit might need the same: so it first waits for its unit's
+/// A requesting module keeps its thread, or its own queue, while it waits. If the product's maker
+/// had to wait for an earlier unit, that unit might need the same: so it first waits for its unit's
 /// turn.
 void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
   const auto reaches_turn = [this](std::uint32_t input) { return reaches_waiting_[input]; };
@@ -228,7 +228,7 @@ void GraphCompiler::set_turn(std::uint32_t module, Node& node) {
                              std::ranges::any_of(input_nodes(consumed_[module]), reaches_turn));
 }
 
-/// Its own first: those that are shared can be left while the others are kept.
+/// Its own first: it can leave shared ones while it keeps the others.
 Numbers GraphCompiler::queues_of(std::uint32_t module) {
   const auto& record = job_.modules[module];
   Numbers queues;
@@ -241,7 +241,7 @@ Numbers GraphCompiler::queues_of(std::uint32_t module) {
   return queues;
 }
 
-/// In one order for all modules: they cannot block each other.
+/// In the same order for all modules, against deadlocks.
 Numbers GraphCompiler::shared_queues_of(std::uint32_t module) {
   const auto& record = job_.modules[module];
   Numbers shared;
@@ -255,7 +255,7 @@ Numbers GraphCompiler::shared_queues_of(std::uint32_t module) {
   return shared;
 }
 
-/// What is done between units must not meet what modules do with blocks of the next.
+/// Steps between units must not overlap with modules' calls for blocks of the next.
 void GraphCompiler::add_queues_between_units() {
   std::set<std::uint32_t> with_transitions;
   std::set<std::uint32_t> outputs;
@@ -283,7 +283,7 @@ std::uint32_t GraphCompiler::shared_queue(const std::string& resource) {
   return found->second;
 }
 
-/// Nodes that make these products, each once; all the makers have nodes.
+/// Nodes that make these products, each once; all makers have nodes.
 Numbers GraphCompiler::input_nodes(const Numbers& products) const {
   Numbers nodes;
   std::set<std::uint32_t> seen;
@@ -305,7 +305,7 @@ Numbers GraphCompiler::columns_among(const Numbers& products) const {
   return columns;
 }
 
-/// A coroutine may wait in the middle of a part; a product that is no column has no parts.
+/// A coroutine may wait in the middle of a part; only columns have parts.
 bool GraphCompiler::can_be_cut(std::uint32_t module, const Node& node) const {
   const auto are_columns = [this](const Numbers& products) {
     return columns_among(products).size() == products.size();
@@ -321,7 +321,7 @@ std::uint32_t GraphCompiler::column_node(std::uint32_t product) {
     node.kind = NodeKind::source_column;
     node.source_column = graph_.products[product].source_column;
     node.columns = node.products = add_links({product});
-    node.name = &graph_.products[product].name;  // Stays where it is when the graph is moved.
+    node.name = &graph_.products[product].name;  // Its address survives moves of the graph.
     column_nodes_[product] = static_cast<std::uint32_t>(graph_.nodes.size());
     graph_.nodes.push_back(node);
     reaches_waiting_.push_back(false);
@@ -344,7 +344,7 @@ void GraphCompiler::add_path(const PathDescription& path) {
 
 std::uint32_t GraphCompiler::next_gate(std::uint32_t gate, std::uint32_t filter) {
   const auto number = static_cast<std::uint32_t>(graph_.gates.size());
-  const auto [known, is_new] = gate_behind_.emplace(std::pair{gate, filter}, number);
+  const auto [known, is_new] = gate_after_.emplace(std::pair{gate, filter}, number);
   if (!is_new) {
     return known->second;
   }
@@ -389,10 +389,10 @@ void GraphCompiler::note_makers() {
   }
 }
 
-/// The events that a node is called with are those that any of its uses wants: they are known when
-/// all gates are that lead to a use, so the node waits for these. Where they wait for the node
-/// themselves, by way of other such nodes, or a module may ask for it while it runs, a node takes
-/// the events left on the way to all its uses, which are known whenever it is needed.
+/// A node is called with the events that any of its uses wants: these are known when all gates that
+/// lead to a use are known, so the node waits for these. Where they wait for the node themselves,
+/// through other such nodes, or a module may request it while running, a node takes the events left
+/// on the way to all its uses, which are always known in time.
 void GraphCompiler::note_events_left() {
   graph_.first_union = static_cast<std::uint32_t>(graph_.gates.size());
   for (std::uint32_t gate = 0; gate < graph_.first_union; ++gate) {
@@ -427,7 +427,7 @@ void GraphCompiler::note_events_left() {
   }
 }
 
-/// From consumers, which have larger numbers, to what they consume.
+/// From consumers, which have larger numbers, to their inputs.
 void GraphCompiler::pass_uses_on() {
   Numbers uses(graph_.nodes.size(), none);  // Sets.
   for (const auto& gate : std::span{graph_.gates}.subspan(1)) {
@@ -457,7 +457,7 @@ void GraphCompiler::pass_uses_on() {
   }
 }
 
-/// Set of what is used at this one as well; `before`: a set, or none.
+/// Set of uses including this one; `before`: a set, or none.
 std::uint32_t GraphCompiler::use(std::uint32_t before, std::uint32_t set) {
   if (before == none || before == set) {
     return set;
@@ -503,7 +503,7 @@ std::uint32_t GraphCompiler::common_gate(const Numbers& gates) const {
   return common;
 }
 
-/// The gate of a set: a union, if it has several.
+/// Gate of a set: a union, if it has several.
 std::uint32_t GraphCompiler::gate_of(std::uint32_t set) {
   if (set < graph_.first_union) {
     return set;
@@ -516,8 +516,8 @@ std::uint32_t GraphCompiler::gate_of(std::uint32_t set) {
   return known->second;
 }
 
-/// Each gate after all that it waits for. False if gates wait for each other: then another node
-/// takes the events left on the way to all its uses.
+/// Orders gates after everything they wait for. False if gates wait for each other: then another
+/// node takes the events left on the way to all its uses.
 bool GraphCompiler::order_gates() {
   const auto n_gates = static_cast<std::uint32_t>(graph_.gates.size());
   enum class State : std::uint8_t { unseen, open, done };
@@ -551,7 +551,7 @@ bool GraphCompiler::order_gates() {
       left.pop_back();
       if (states[next] == State::unseen) {
         open(next);
-      } else if (states[next] == State::open) {  // All behind it in the way wait for each other.
+      } else if (states[next] == State::open) {  // All after it on the way wait for each other.
         const auto waits = std::ranges::find_if(way.rbegin(), way.rend(), [&](const Visit& visit) {
           return visit.vertex >= n_gates && graph_.nodes[visit.vertex - n_gates].waits_for != none;
         });
@@ -563,7 +563,8 @@ bool GraphCompiler::order_gates() {
   return true;
 }
 
-/// What a gate, or a node, waits for, the first last. Nodes are numbered behind the gates.
+/// Gates or nodes that a gate, or a node, waits for, the first last. Nodes are numbered after the
+/// gates.
 Numbers GraphCompiler::waited_for(std::uint32_t vertex) const {
   const auto n_gates = static_cast<std::uint32_t>(graph_.gates.size());
   if (vertex >= graph_.first_union && vertex < n_gates) {

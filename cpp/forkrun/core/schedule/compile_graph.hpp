@@ -10,7 +10,7 @@
 
 namespace forkrun {
 
-/// All that a job consists of, by number of its module.
+/// The parts of a job, by number of the module.
 struct JobDescription {
   std::vector<ModuleRecord> modules;
   ProductTable products;
@@ -18,14 +18,14 @@ struct JobDescription {
   std::vector<OutputDescription> outputs;
 };
 
-/// Everything that keeps the job from being compiled.
+/// All problems that keep the job from being compiled.
 [[nodiscard]] std::vector<std::string> find_problems(const JobDescription& job);
 
-/// Graph of a job without problems. It points to labels of `job.modules`, which must stay.
+/// Graph of a job without problems. It points to labels of `job.modules`, which must not move.
 [[nodiscard]] Graph compile_graph(const JobDescription& job);
 
-/// Part of it: finds the steps of gates, analyzers and outputs. `lazy`: nodes that modules ask for
-/// while they run.
+/// Part of it: finds the steps of gates, analyzers and outputs. `lazy`: nodes that modules may
+/// request while they run.
 void add_steps(Graph& graph, const std::vector<std::uint32_t>& lazy);
 
 }  // namespace forkrun

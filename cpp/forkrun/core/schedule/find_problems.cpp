@@ -57,7 +57,7 @@ std::string check_path_label(const JobDescription& job, const KindsByLabel& kind
   }
   if (found->second == ModuleKind::producer) {
     return start +
-           ", a producer: a path has filters and analyzers, and what they consume is "
+           ", a producer: a path has filters and analyzers, and their inputs are "
            "made on demand";
   }
   return start + ", an output: say in the output which paths it writes";
@@ -113,7 +113,7 @@ void check_histograms_of(const ModuleRecord& record, std::vector<std::string>& p
   }
 }
 
-/// Blocks come to other modules in any order, and again after a failure.
+/// Other modules see blocks in any order, and again after a failure.
 void check_accumulators_of(const ModuleRecord& record, std::vector<std::string>& problems) {
   if (!record.accumulators.empty() && record.kind != ModuleKind::analyzer) {
     problems.push_back("module \"" + record.label + "\" accumulates, but is not an analyzer");
@@ -134,7 +134,7 @@ void check_instances_of(const ModuleRecord& record, std::vector<std::string>& pr
   if (record.instances == Instances::shared) {
     return;
   }
-  const auto start = "module \"" + record.label + "\" is to have one object per block, but ";
+  const auto start = "module \"" + record.label + "\" cannot have one object per block: it ";
   if (record.kind == ModuleKind::output) {
     problems.push_back(start + "is an output");
   } else if (const auto clone = record.module->clone(); !clone) {
@@ -149,18 +149,18 @@ void check_external(const ModuleRecord& record, std::vector<std::string>& proble
   const bool is_external = dynamic_cast<const External*>(record.module.get()) != nullptr;
   if (is_external && record.kind != ModuleKind::producer && record.kind != ModuleKind::filter) {
     problems.push_back("module \"" + record.label +
-                       "\" has work done outside, but is neither producer nor filter");
+                       "\" has external work, but is neither a producer nor a filter");
   }
 }
 
-/// An output shares the lane of the source with others, so nothing can be made while it writes.
+/// Outputs share the lane of the source, so nothing can be made while one writes.
 void check_asking_outputs(const JobDescription& job, std::vector<std::string>& problems) {
   for (const auto& [module, product, type, when] : job.products.consumptions()) {
     const auto& record = job.modules[module];
     if (when == Consumption::When::asked && record.kind == ModuleKind::output) {
-      problems.push_back("output \"" + record.label + "\" may consume \"" +
-                         job.products.products()[product].name +
-                         "\", but outputs cannot ask while they write: declare it with consumes()");
+      problems.push_back(
+          "output \"" + record.label + "\" may consume \"" + job.products.products()[product].name +
+          "\", but outputs cannot request products while they write: declare it with consumes()");
     }
   }
 }
@@ -173,7 +173,7 @@ void check_kinds(const JobDescription& job, std::vector<std::string>& problems) 
     }
   }
   for (std::uint32_t number = 0; number < job.modules.size(); ++number) {
-    if (job.modules[number].module) {  // Else its constructor threw, which is a problem already.
+    if (job.modules[number].module) {  // Else its constructor threw, already noted as a problem.
       check_products_of(job.modules[number], makes_products[number], problems);
       check_histograms_of(job.modules[number], problems);
       check_accumulators_of(job.modules[number], problems);
@@ -183,7 +183,7 @@ void check_kinds(const JobDescription& job, std::vector<std::string>& problems) 
   }
 }
 
-/// Looks along the flow of products for a way back to where it began.
+/// Follows the flow of products, looking for a cycle.
 class CycleSearch {
  public:
   explicit CycleSearch(const JobDescription& job)
@@ -206,7 +206,7 @@ class CycleSearch {
  private:
   enum class State : std::uint8_t { unseen, on_the_way, done };
 
-  /// With a list of its own instead of the stack: chains of modules may be long.
+  /// On a list instead of the stack: chains of modules may be long.
   void visit(std::uint32_t module) {
     enter(module);
     while (!way_.empty()) {
@@ -239,7 +239,7 @@ class CycleSearch {
       text += job_.modules[*step].label + " → ";
     }
     cycles_.push_back(text + job_.modules[module].label +
-                      " (each consumes what the one before it makes)");
+                      " (each consumes a product of the previous one)");
   }
 
   const JobDescription& job_;

@@ -13,8 +13,8 @@ namespace forkrun {
 
 enum class ModuleKind : std::uint8_t { unknown, producer, filter, analyzer, output };
 
-/// A module of the job with what it said while it was constructed. Modules are numbered in the
-/// order in which they were added.
+/// A module of the job with its declarations. Modules are numbered in the order in which they were
+/// added.
 struct ModuleRecord {
   std::string label;
   ModuleKind kind = ModuleKind::unknown;
@@ -26,8 +26,8 @@ struct ModuleRecord {
   std::set<std::string> resources{};
   std::vector<std::unique_ptr<Histogram>> histograms{};
   std::vector<std::unique_ptr<Accumulator>> accumulators{};
-  std::unique_ptr<Construction> construction{};  ///< to which the module may have a reference
-  std::unique_ptr<Module> module{};  ///< null if its constructor threw; destroyed before those
+  std::unique_ptr<Construction> construction{};  ///< the module may have a reference to it
+  std::unique_ptr<Module> module{};  ///< null if its constructor threw; destroyed before the others
   std::vector<std::unique_ptr<Module>> clones{};
 
   [[nodiscard]] Concurrency concurrency() const {

@@ -53,7 +53,7 @@ std::uint32_t ProductTable::produce(std::uint32_t module, const std::string& nam
   if (product.type && (product.module == none || product.module < module)) {
     made_twice_.push_back({number, module});
   } else {
-    if (product.type) {  // by a module behind this one, which was constructed before it
+    if (product.type) {  // by a later module that was constructed before this one
       made_twice_.push_back({number, product.module});
     }
     product.module = module;

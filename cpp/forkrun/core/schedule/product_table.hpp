@@ -11,12 +11,12 @@
 
 namespace forkrun {
 
-/// A product of the job: what makes it, and of which type.
+/// A product of the job: its maker and type.
 struct Product {
   std::string name;
   std::optional<ProductType> type{};   ///< known once it has a maker
   std::uint32_t module = none;         ///< the module that makes it, or
-  std::uint32_t source_column = none;  ///< the column of the input that it is
+  std::uint32_t source_column = none;  ///< or its column of the input
 };
 
 /// A module's request for a product.
@@ -25,11 +25,10 @@ struct Consumption {
   std::uint32_t module{};
   std::uint32_t product{};
   std::optional<ProductType> type{};  ///< none: any column
-  When when = When::before;           ///< it runs, or while it runs, when it asks
+  When when = When::before;           ///< it runs, or while it runs, at its request
 };
 
-/// Turns names of products into numbers, while modules are constructed in any order, and finds out
-/// what does not fit together.
+/// Numbers the products by name, while modules are constructed in any order, and finds mismatches.
 class ProductTable {
  public:
   explicit ProductTable(std::vector<ColumnDescription> source_columns);
@@ -39,15 +38,15 @@ class ProductTable {
                         Consumption::When when = Consumption::When::before);
   std::uint32_t produce(std::uint32_t module, const std::string& name, const ProductType& type);
 
-  /// Puts consumptions in the order of modules, when all of these have been constructed.
+  /// Puts consumptions in the order of modules, after the construction of all.
   void end();
 
   /// By number.
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
   [[nodiscard]] const std::vector<Consumption>& consumptions() const { return consumptions_; }
 
-  /// Products made twice, not made at all, or of another type than asked for. `modules`: how to
-  /// call each of them, such as `module "dimuon"`.
+  /// Products made twice, not made at all, or of another type than consumed. `modules`: description
+  /// of each module, such as `module "dimuon"`.
   [[nodiscard]] std::vector<std::string> problems(const std::vector<std::string>& modules) const;
 
  private:

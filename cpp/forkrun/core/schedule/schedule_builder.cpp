@@ -20,8 +20,8 @@ namespace forkrun {
 
 namespace {
 
-/// Notes what one module declares. It stays as long as the module, which may have kept a reference:
-/// when the construction is over, that leads to an error.
+/// Notes the declarations of one module. It lives as long as the module, which may have kept a
+/// reference: after the construction, its use is an error.
 class ModuleConstruction final : public Construction {
  public:
   ModuleConstruction(std::uint32_t number, ModuleRecord& record, const Parameters& parameters,
@@ -31,7 +31,7 @@ class ModuleConstruction final : public Construction {
         number_{number},
         open_{record, parameters, versions, products, conditions, seed} {}
 
-  /// From now on nothing can be declared.
+  /// Ends the declarations.
   void end() { is_over_ = true; }
 
   [[nodiscard]] const std::string& label() const override { return label_; }
@@ -71,7 +71,7 @@ class ModuleConstruction final : public Construction {
   [[nodiscard]] std::uint32_t number() const override { return number_; }
 
  private:
-  /// What is there while the module is constructed.
+  /// State during the module's construction.
   struct Open {
     ModuleRecord& record;
     const Parameters& parameters;
@@ -98,12 +98,12 @@ const ModuleConstruction::Open& ModuleConstruction::open() const {
     throw Error{
         "module \"" + label_ +
         "\" uses its Construction after its constructor: parameters are read, and products, "
-        "histograms, accumulators and conditions declared, in the constructor alone"};
+        "histograms, accumulators and conditions declared, only in the constructor"};
   }
   return open_;
 }
 
-/// Of a column that nothing replaces, the version before any replacement is the column itself.
+/// For a column that nothing replaces, the version before any replacement is the column itself.
 std::string ModuleConstruction::version(const std::map<std::string, std::string>& versions,
                                         const std::string& name) {
   constexpr std::string_view at_input = "@input";
@@ -116,7 +116,7 @@ std::string ModuleConstruction::version(const std::map<std::string, std::string>
 
 void ModuleConstruction::set_limit(std::uint32_t n_blocks) {
   if (n_blocks == 0) {
-    throw Error{"at least one block at a time must be allowed"};
+    throw Error{"the limit must be at least one block at a time"};
   }
   open().record.wanted_concurrency = Concurrency::limited;
   open().record.limit = n_blocks;
@@ -155,7 +155,7 @@ ModuleKind kind_of(const Module& module) {
   if (dynamic_cast<const OutputModule*>(&module) != nullptr) {
     return ModuleKind::output;
   }
-  throw Error{"is neither a producer nor a filter, an analyzer or an output"};
+  throw Error{"is no producer, filter, analyzer or output"};
 }
 
 std::string name_of(ModuleKind kind) {
@@ -191,11 +191,12 @@ void apply(const ConcurrencyOverride& instead, ModuleRecord& record) {
 void ScheduleBuilder::Impl::check_not_compiled() const {
   if (is_compiled) {
     throw Error{
-        "this ScheduleBuilder has been compiled, its modules are in the schedule: make another"};
+        "this ScheduleBuilder has been compiled, and its modules are in the schedule: make another "
+        "one"};
   }
 }
 
-/// The place that is reserved for it, or a new one behind all others.
+/// Its reserved place, or a new one after all others.
 std::uint32_t ScheduleBuilder::Impl::place_of(const std::string& label) {
   if (const auto place = reserved.extract(label)) {
     return place.mapped();
@@ -204,7 +205,7 @@ std::uint32_t ScheduleBuilder::Impl::place_of(const std::string& label) {
   return static_cast<std::uint32_t>(job.modules.size() - 1);
 }
 
-/// Constructs a module; what it throws becomes a problem.
+/// Constructs a module; an exception becomes a problem.
 template <typename Make>
 void ScheduleBuilder::Impl::add(const ModuleDescription& description, const Make& make) {
   check_not_compiled();
@@ -337,7 +338,8 @@ std::unique_ptr<Schedule> ScheduleBuilder::compile() {
   impl_->check_not_compiled();
   impl_->is_compiled = true;
   for (const auto& [label, number] : impl_->reserved) {
-    throw Error{"a place was reserved for module \"" + label + "\", which was not added"};
+    throw Error{"the place reserved for module \"" + label +
+                "\" is empty: the module was not added"};
   }
   impl_->job.products.end();
   std::vector<std::string> problems;

@@ -116,7 +116,7 @@ TEST_F(ScheduleTest, all_problems_are_reported_together) {
                      "float32[]",
                      "path \"skim\" names \"ff\", which is not a module; did you mean \"f\"?",
                      "path \"skim\" names \"a\", a producer: a path has filters and analyzers, and "
-                     "what they consume is made on demand",
+                     "their inputs are made on demand",
                      "output \"out\" writes path \"skin\", which does not exist; did you mean "
                      "\"skim\"?"}));
 }
@@ -126,7 +126,7 @@ TEST_F(ScheduleTest, cycle_is_written_along_the_flow_of_products) {
   producer("b", {"x"}, {"y"});
   producer("c", {"y"}, {"z"});
   EXPECT_EQ(problems(),
-            (Strings{"cycle: a → b → c → a (each consumes what the one before it makes)"}));
+            (Strings{"cycle: a → b → c → a (each consumes a product of the previous one)"}));
 }
 
 TEST_F(ScheduleTest, product_of_the_input_made_again_is_a_problem) {
@@ -213,8 +213,8 @@ TEST_F(ScheduleTest, an_output_that_may_consume_is_a_problem_among_the_others) {
     return std::make_unique<MemoryOutput>(record, std::vector<ScalarInput<std::int64_t>>{});
   });
   EXPECT_EQ(problems(), (Strings{"module \"f\" consumes \"nothing\", which no module makes",
-                                 "output \"out\" may consume \"MET_pt\", but outputs cannot ask "
-                                 "while they write: declare it with consumes()"}));
+                                 "output \"out\" may consume \"MET_pt\", but outputs cannot "
+                                 "request products while they write: declare it with consumes()"}));
 }
 
 TEST_F(ScheduleTest, a_clone_of_another_class_is_a_problem) {
@@ -230,7 +230,7 @@ TEST_F(ScheduleTest, a_clone_of_another_class_is_a_problem) {
     construction.set_instances(Instances::per_block);
     return std::make_unique<Derived>();
   });
-  EXPECT_EQ(problems(), (Strings{"module \"d\" is to have one object per block, but has a clone() "
+  EXPECT_EQ(problems(), (Strings{"module \"d\" cannot have one object per block: it has a clone() "
                                  "that makes an object of another class"}));
 }
 

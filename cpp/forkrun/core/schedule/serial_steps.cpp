@@ -13,7 +13,7 @@ namespace {
 
 using Numbers = std::vector<std::uint32_t>;
 
-/// The gates behind each gate, it included, as a stretch of numbers: gates in the order of a walk
+/// The gates below each gate, including itself, as a range of numbers: gates in the order of a walk
 /// through their tree.
 class GateTree {
  public:
@@ -22,7 +22,7 @@ class GateTree {
     for (auto gate = gates.size() - 1; gate > 0; --gate) {  // Children before parents.
       last_[gates[gate].parent] += last_[gate];
     }
-    Numbers next(gates.size(), 1);  // Behind each gate: where its next child begins.
+    Numbers next(gates.size(), 1);  // For each gate: the begin of its next child.
     for (std::size_t gate = 0; gate < gates.size(); ++gate) {
       if (gate != 0) {
         const auto parent = gates[gate].parent;
@@ -42,8 +42,8 @@ class GateTree {
   Numbers last_;  ///< until the end of the constructor: how many
 };
 
-/// What is certainly called when a gate is open: the steps of the gates on the way to it. A node is
-/// kept with the gates whose steps it is among, of which none is behind another, so that one look
+/// The calls that are certain when a gate is open: the steps of the gates on the way to it. A node
+/// is kept with the gates whose steps it is among, none of which is below another, so that one look
 /// for the last that begins before a gate is enough.
 class CertainCalls {
  public:

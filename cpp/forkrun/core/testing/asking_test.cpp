@@ -152,7 +152,7 @@ TEST_P(AskingTest, a_handle_that_construction_has_not_given_is_an_error) {
   });
   for (int i = 0; i < 5; ++i) {
     EXPECT_NE(error().find("module \"fit\" failed at 1:1"), std::string::npos) << i;
-    EXPECT_NE(error().find("a handle is used that Construction has not given"), std::string::npos);
+    EXPECT_NE(error().find("a handle is not from Construction"), std::string::npos);
   }
 }
 

@@ -127,7 +127,7 @@ TEST(ConcurrencyProblemTest, an_object_per_block_needs_a_clone) {
               construction.set_instances(Instances::per_block);
               return std::make_unique<FunctionProducer>([](const EventBlock&) {});
             }),
-            "module \"m\" is to have one object per block, but has no clone()");
+            "module \"m\" cannot have one object per block: it has no clone()");
 }
 
 TEST(ConcurrencyProblemTest, no_block_at_a_time_is_refused) {
@@ -135,7 +135,7 @@ TEST(ConcurrencyProblemTest, no_block_at_a_time_is_refused) {
               construction.set_limit(0);
               return std::make_unique<FunctionProducer>([](const EventBlock&) {});
             }),
-            "module \"m\": at least one block at a time must be allowed");
+            "module \"m\": the limit must be at least one block at a time");
 }
 
 TEST(ConcurrencyProblemTest, a_cycle_of_products_that_are_asked_for_is_found) {

@@ -76,7 +76,7 @@ TEST_P(FailureTest, exception_in_a_part_of_an_output_ends_the_unit) {
 TEST_P(FailureTest, path_of_an_output_must_be_given) {
   MemoryOutput::Record record;
   output("out", {}, record);
-  EXPECT_EQ(error_of<Error>(unit_of(0, 10)), "no path is given for output \"out\"");
+  EXPECT_EQ(error_of<Error>(unit_of(0, 10)), "missing path for output \"out\"");
 }
 
 INSTANTIATE_TEST_SUITE_P(Executors, FailureTest, all_executors, name_of);

@@ -64,7 +64,7 @@ ScheduleBuilder describe(const RandomJob& job, Witness& witness) {
   return builder;
 }
 
-/// What is there when a unit is committed; makes room for the next.
+/// Takes the state at the commit of a unit; makes room for the next.
 UnitObservation take_unit(const RandomJob& job, Witness& witness, const Schedule& schedule) {
   UnitObservation unit;
   for (const auto& part : job.analyzers) {

@@ -98,7 +98,7 @@ class Chronicle {
   std::vector<std::string> messages_;
 };
 
-/// What all modules of a job share while it is observed.
+/// State shared by all modules of an observed job.
 struct Witness {
   std::optional<Fault> fault;
   Entrance unsafe;

@@ -17,7 +17,8 @@ namespace {
 
 bool is_member(const std::string& name) { return name.find('.') != std::string::npos; }
 
-/// Whether a field has the name of a column, and not only the reader: "Jet_pt" for "Jet.pt".
+/// Whether a field itself has the name of a column, as opposed to the reader: "Jet_pt" for
+/// "Jet.pt".
 bool is_field(const rntuple::NtupleTable& ntuple, const std::string& name) {
   const auto& fields = ntuple.ntuple().schema().fields;
   return std::ranges::any_of(fields, [&](const auto& field) {
@@ -25,7 +26,7 @@ bool is_field(const rntuple::NtupleTable& ntuple, const std::string& name) {
   });
 }
 
-/// Whether another column has the same values under a name that goes before.
+/// Whether another column has the same values under a preferred name.
 bool is_second_name(const rntuple::NtupleTable& ntuple, const rntuple::FieldColumn& column) {
   const bool has_dot = is_member(column.name);
   if (!column.type || (!has_dot && is_field(ntuple, column.name))) {
@@ -37,7 +38,7 @@ bool is_second_name(const rntuple::NtupleTable& ntuple, const rntuple::FieldColu
   });
 }
 
-/// A TChain is but a list of files.
+/// A TChain is only a list of files.
 bool is_class_of_trees(std::string_view class_name, const TClass* type) {
   return class_name == "TTree" || class_name == "TNtuple" || class_name == "TNtupleD" ||
          (type != nullptr && type->InheritsFrom("TTree") && class_name != "TChain");

@@ -21,12 +21,12 @@ struct StoredTable {
 /// Paths of the RNTuples of a file, in the order of its keys.
 [[nodiscard]] std::vector<std::string> ntuple_names(const TreeFile& file);
 
-/// The columns of an RNTuple, those that are there under several names, "Jet.pt" and "Jet_pt",
-/// once: under that of a field of the file if there is one, else under that of trees.
+/// Columns of an RNTuple; those with several names, "Jet.pt" and "Jet_pt", once: under the name of
+/// a field of the file if there is one, else the name in trees.
 [[nodiscard]] std::vector<const rntuple::FieldColumn*> columns_once(
     const rntuple::NtupleTable& ntuple);
-/// The branches that a tree has for them. Lists have the counter of their collection, else one of
-/// their own. \throws InputError naming a field that is no column, or if it lies in a folder
+/// Branches of a tree for them. Lists have the counter of their collection, else their own. \throws
+/// InputError naming a field that is no column, or if it is in a folder
 [[nodiscard]] std::vector<NewBranch> ntuple_branches(const rntuple::NtupleTable& ntuple);
 
 }  // namespace forkrun::root_io

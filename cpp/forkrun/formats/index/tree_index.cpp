@@ -23,8 +23,8 @@ namespace {
 constexpr std::int64_t n_entries_at_once = 1 << 16;
 constexpr const char* not_as_described = "not as described";  ///< in place of a type
 
-/// Entries at which a new basket begins in every branch: what ROOT calls clusters, without relying
-/// on what the writer noted about them.
+/// Entries at which a new basket begins in every branch: ROOT's clusters, without relying on the
+/// writer's notes.
 std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
                                       std::int64_t n_entries) {
   std::vector<std::int64_t> common;
@@ -52,7 +52,7 @@ std::vector<std::int64_t> clusters_of(const std::vector<StoredBranch>& branches,
   return common;
 }
 
-/// The ranges of a tree, of stretches of its entries one after the other.
+/// Ranges of a tree, from consecutive ranges of its entries.
 class Ranges {
  public:
   void add(const EventIds& ids, std::int64_t first) {
@@ -98,7 +98,7 @@ class Ranges {
   std::map<LumiId, std::uint64_t> last_event_;
 };
 
-/// Trees without entries may lack the branches of ids as well.
+/// Trees without entries may lack the id branches as well.
 Ranges ranges_of(const Table& table, const TreeFile& file, const IdBranches& names,
                  std::uint32_t file_number) {
   if (table.n_entries() == 0) {
@@ -147,7 +147,7 @@ bool holds_objects(const ValueForm& form) {
 }
 
 /// Whether the first entries can be read as the file describes the classes of their objects: these
-/// may write themselves, which no file tells.
+/// may have their own streamers, which no file describes.
 bool is_as_described(const Table& table, const MemberColumn& member) {
   constexpr std::int64_t n_tried = 16;
   try {
@@ -156,7 +156,7 @@ bool is_as_described(const Table& table, const MemberColumn& member) {
   } catch (const NotAsDescribed&) {
     return false;
   } catch (const InputError&) {
-    return true;  // passed over: a damaged basket is found by who reads it
+    return true;  // passed over: the reader finds a damaged basket
   }
   return true;
 }
@@ -206,7 +206,7 @@ void describe(TreeFile& file, const Table& table, const InputTree& tree, TreeInd
     index.stored_friends = stored_friends(file.tree(tree.name()));
   }
   if (tree.has_user_objects()) {
-    static_cast<void>(file.tree(tree.name()));  // outputs are to have them
+    static_cast<void>(file.tree(tree.name()));  // outputs must have them
   }
   for (const auto& branch : branches) {
     if (branch.is_split && branch.form != 0 && index.n_entries > 0) {
@@ -226,7 +226,7 @@ TreeIndex index_of(TreeFile& file, const std::string& tree_name, const IdBranche
   index.identity = file.identity();
   if (file.lacks(tree_name)) {
     index.absent = why_absent(file, tree_name);
-    index.beside = beside_tree(file, tree_name);
+    index.other = other_objects(file, tree_name);
     return index;
   }
   const auto table = event_table(file, tree_name);
@@ -235,7 +235,7 @@ TreeIndex index_of(TreeFile& file, const std::string& tree_name, const IdBranche
   } else {
     describe(file, *table, file.input_tree(tree_name), index);
   }
-  index.beside = beside_tree(file, tree_name);
+  index.other = other_objects(file, tree_name);
   auto found = ranges_of(*table, file, ids, file_number);
   index.ranges = std::move(found.ranges);
   index.events = found.order;

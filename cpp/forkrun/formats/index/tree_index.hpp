@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/core/data/event_id.hpp>
-#include <forkrun/formats/index/beside_tree.hpp>
+#include <forkrun/formats/index/other_objects.hpp>
 #include <forkrun/formats/source/event_ids.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/member_columns.hpp>
@@ -21,14 +21,14 @@ struct LumiRange {
   EventDigest digest;
 };
 
-/// What the numbers of events say about whether one is there twice.
+/// Ranges of event numbers, for finding duplicates.
 struct EventOrder {
   std::uint64_t least{};  ///< of all events; both 0 if there is none
   std::uint64_t most{};
   bool rises = true;  ///< within each lumi, also over its ranges: no event is there twice
 };
 
-/// `absent`: what the file has instead if it has no such tree, and so no entries; else "".
+/// `absent`: description of the file if it has no such tree, and so no entries; else "".
 struct TreeIndex {
   FileIdentity identity;
   bool is_ntuple{};  ///< an RNTuple; else it is a tree
@@ -39,24 +39,25 @@ struct TreeIndex {
   EventOrder events;
   std::string absent;
   std::vector<BranchLayout> branches;
-  std::vector<MemberColumn> members;  ///< columns within split branches, and what is none
+  std::vector<MemberColumn>
+      members;  ///< columns within split branches, and parts that are no columns
   std::vector<std::pair<std::string, std::uint32_t>> forms;  ///< of split branches by name
-  std::vector<std::string> short_branches;  ///< that have fewer entries than the tree
-  std::vector<std::string> stored_friends;  ///< "tree (file)" of each
-  BesideTree beside;
+  std::vector<std::string> short_branches;                   ///< with fewer entries than the tree
+  std::vector<std::string> stored_friends;                   ///< "tree (file)" of each
+  OtherObjects other;
 };
 
 /// \throws InputError
 [[nodiscard]] TreeIndex index_tree(const std::string& path, const std::string& tree,
                                    const IdBranches& ids, std::uint32_t file_number);
 
-/// What a branch of the tree takes, and the compression that it has.
+/// Sizes of a branch, and its compression.
 struct BranchAccount {
   std::string name;
   BranchSizes sizes;
   int compression{};  ///< ROOT's number
 };
-/// In their order, then those of columns within them. \throws InputError
+/// Branches in order, then columns within them. \throws InputError
 [[nodiscard]] std::vector<BranchAccount> branch_accounts(const std::string& path,
                                                          const std::string& tree);
 

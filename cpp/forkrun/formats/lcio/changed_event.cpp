@@ -38,7 +38,7 @@ void write_parameters(Parameters parameters, Written& to) {
   }
 }
 
-/// Those that stay, and what is added.
+/// Copies the parameters that stay, and adds the new ones.
 Parameters parameters_of(const EventHeader& header, const Dropped& dropped, const Added& added) {
   Parameters all = added.parameters;
   for (const auto& each : header.parameters) {
@@ -77,7 +77,7 @@ struct StoredCollection {
     return name->is_subset ? ObjectType::reference : object_type(name->type);
   }
   [[nodiscard]] std::span<std::byte> objects() const {
-    auto* first = const_cast<std::byte*>(block.content.data());  // NOLINT: of data that are ours
+    auto* first = const_cast<std::byte*>(block.content.data());  // NOLINT: our own data
     return std::span{first, block.content.size()}.subspan(n_head);
   }
 };
@@ -108,7 +108,7 @@ void for_each_number_of(const StoredCollection& of, const ObjectNumbers& use) {
   }
 }
 
-/// Of objects in collections that are dropped.
+/// Tags of objects in collections that are dropped.
 Numbers dropped_numbers(const std::vector<StoredCollection>& all, const Dropped& dropped) {
   Numbers found;
   const ObjectNumbers use{[&](std::byte* at) { found.insert(big_endian<std::uint32_t>(at)); },
@@ -131,7 +131,7 @@ void clear_pointers(const StoredCollection& of, const Numbers& gone) {
                           }});
 }
 
-/// Of a collection of references, those that lead to something.
+/// References of a collection whose targets stay.
 void write_references(const StoredCollection& of, const Numbers& gone, Written& to) {
   Written content;
   content.bytes(of.block.content.first(of.n_head));
@@ -174,7 +174,7 @@ void add_record(std::string_view name, std::span<const std::byte> data, Written&
   to.record(name, small.empty() ? data : small, data.size(), !small.empty());
 }
 
-/// An event that keeps all it has: only what comes after it is compressed. False if it cannot be.
+/// An event that keeps everything: only the additions are compressed. False if that is impossible.
 bool add_longer_record(const EventFile& file, const RecordHead& head,
                        std::span<const std::byte> more, Written& to) {
   if (!head.is_compressed()) {

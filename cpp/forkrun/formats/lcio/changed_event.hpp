@@ -12,21 +12,21 @@
 
 namespace forkrun::lcio {
 
-/// What an output does not have of its input.
+/// Contents of the input that an output drops.
 struct Dropped {
   std::set<std::string, std::less<>> collections;
   std::set<std::string, std::less<>> parameters;  ///< of events
 };
 
-/// What an event gets in addition. A parameter replaces the one that has its name.
+/// Additions to an event. A parameter replaces another of the same name.
 struct Added {
   std::vector<CollectionName> collections;
   std::span<const std::byte> blocks;  ///< of these collections
   Parameters parameters;
 };
 
-/// The two records of an event of a file, without what is dropped and with what is added. Pointers
-/// to objects of collections that are dropped become null; a collection of references loses these.
+/// Makes the two records of an event of a file, without dropped collections and with additions.
+/// Pointers to objects of dropped collections become null; a collection of references loses these.
 /// \throws InputError with file and event
 [[nodiscard]] std::vector<std::byte> changed_event(const EventFile& file, std::size_t entry,
                                                    const Dropped& dropped, const Added& added);

@@ -15,8 +15,8 @@ namespace forkrun::lcio {
 
 namespace {
 
-/// The daughters of the particles of a collection, which are stored with their parents: those of
-/// each particle in the order of their indices, over all collections of particles of its event.
+/// Daughters of the particles of a collection, which are stored with their parents: the daughters
+/// of each particle in the order of their indices, over all collections of particles of its event.
 struct Daughters {
   std::vector<std::int64_t> ends{0};  ///< of each particle's daughters; begins with 0
   std::vector<Target> daughters;
@@ -45,7 +45,7 @@ struct Birth {
   Target daughter;
 };
 
-/// What the particles of a collection say of parents in the collection `of`.
+/// Parents, in the collection `of`, of the particles of a collection.
 void add_births(EventBlock& events, const Particles& particles, const Particles& of,
                 std::size_t event, std::vector<Birth>& to) {
   const auto& at = particles.objects->events();
@@ -121,7 +121,7 @@ void fill_detectors(const EventBlock& events, Column& into) {
   }
 }
 
-/// The values of a parameter, of one event after the other.
+/// Values of a parameter, event after event.
 class ParameterValues {
  public:
   explicit ParameterValues(const ColumnKey& key) : key_{key}, size_{size_of(key.type.element)} {}
@@ -218,7 +218,7 @@ void fill_empty(std::size_t n_events, Column& into) {
 
 namespace {
 
-/// What pointers of an event lead to. `from`, `to`: `n` of 4 bytes.
+/// Targets of pointers of an event. `from`, `to`: `n` of 4 bytes.
 template <typename T>
 void look_up(std::span<const Target> targets, const std::byte* from, std::size_t n, std::byte* to,
              T Target::* part) {
@@ -230,7 +230,7 @@ void look_up(std::span<const Target> targets, const std::byte* from, std::size_t
   }
 }
 
-/// What the numbers of a pointer mean: index or collection.
+/// Meaning of a pointer's number: index or collection.
 void fill_pointers(EventBlock& events, const Objects& objects, std::size_t member,
                    const ColumnKey& key, Column& into) {
   events.find_targets();
@@ -272,7 +272,7 @@ void fill_daughters(EventBlock& events, const Objects& objects, const ColumnKey&
   }
 }
 
-/// Of members that are stored with each object.
+/// Columns of members stored with each object.
 void fill_stored(EventBlock& events, const Objects& objects, std::size_t member,
                  const ColumnKey& key, Column& into) {
   const auto& of = objects.members().members[member];

@@ -11,7 +11,7 @@
 
 namespace forkrun::lcio {
 
-/// What a column of a file of LCIO is made of.
+/// Parts of a column's name in an LCIO file.
 enum class ColumnOrigin : std::uint8_t {
   run,
   lumi,  ///< 1, or of "event/100": 1 and a hundredth of the number of the event
@@ -21,7 +21,7 @@ enum class ColumnOrigin : std::uint8_t {
   weight,
   event_parameter,       ///< "parameters.Thrust"
   run_parameter,         ///< "RunHeader.parameters.Generator"
-  particle_id,           ///< "PFOs.pid.LikelihoodPID.pdg"; the member is behind "pid."
+  particle_id,           ///< "PFOs.pid.LikelihoodPID.pdg"; the member follows "pid."
   collection_parameter,  ///< "ECAL.parameters.CellIDEncoding"
   member,                ///< "MCParticle.pdg"; of a pointer: the index in its collection
   pointer_collection,    ///< "MCParticle.parents_collectionID"
@@ -37,25 +37,25 @@ struct ColumnKey {
   std::uint32_t events_per_lumi{};
 };
 
-/// The members from which a column is made.
+/// Members from which a column is made.
 [[nodiscard]] std::vector<std::string> members_for(const ColumnKey& key);
 
 constexpr std::string_view parameters_of_run = "RunHeader.parameters.";
 
-/// Finds out what a column's name means. \throws InputError if it is none
+/// Parses the name of a column. \throws InputError if it is none
 [[nodiscard]] ColumnKey column_key(const ColumnDescription& column);
 
-/// The columns of events, whatever version wrote them, in the order of the names.
+/// Columns of events, of all versions, in the order of the names.
 [[nodiscard]] std::vector<ColumnDescription> event_columns();
-/// Those that the objects of a collection have.
+/// Columns that the objects of a collection have.
 [[nodiscard]] std::vector<ColumnDescription> collection_columns(std::string_view collection,
                                                                 ObjectType type);
-/// What the algorithms of particle identification say that the parameters of a collection name.
+/// Columns of the particle identification algorithms named in the parameters of a collection.
 [[nodiscard]] std::vector<ColumnDescription> particle_id_columns(std::string_view collection,
                                                                  const Parameters& parameters);
-/// One item for each object, or a list of them. Arrays in lists lie one after the other.
+/// One item for each object, or a list of them. Arrays in lists are concatenated.
 [[nodiscard]] ColumnType type_of_member(const Member& member);
-/// "float32[]" of a parameter.
+/// Type of a parameter, as "float32[]".
 [[nodiscard]] ColumnType type_of(const Parameter& parameter);
 
 /// Run, lumi and number of an event. \throws InputError if one is below 0

@@ -11,10 +11,10 @@
 
 namespace forkrun::lcio {
 
-/// Bytes that arrays of `n` bytes take: a multiple of 4.
+/// Bytes taken by arrays of `n` bytes: a multiple of 4.
 [[nodiscard]] constexpr std::size_t padded(std::size_t n) { return (n + 3) / 4 * 4; }
 
-/// Reads big-endian values one after the other, never beyond the end. \throws InputError
+/// Reads big-endian values in order, never beyond the end. \throws InputError
 class Cursor {
  public:
   explicit Cursor(std::span<const std::byte> bytes)
@@ -25,7 +25,7 @@ class Cursor {
 
   [[nodiscard]] const std::byte* next_bytes() const { return at_; }
 
-  /// What is next, and steps over it.
+  /// Returns the next values, and steps over them.
   const std::byte* take(std::size_t n) {
     if (n > n_left()) [[unlikely]] {
       throw_too_short(n);
@@ -40,7 +40,7 @@ class Cursor {
   }
   std::uint32_t word() { return next<std::uint32_t>(); }
 
-  /// The number of what follows, each of which takes `least` bytes or more.
+  /// Number of the following items, each of at least `least` bytes.
   std::size_t count(std::size_t least = 4) {
     const auto n = next<std::int32_t>();
     if (n < 0 || static_cast<std::size_t>(n) > n_left() / least) [[unlikely]] {

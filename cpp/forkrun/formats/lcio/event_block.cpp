@@ -12,9 +12,9 @@ namespace forkrun::lcio {
 
 namespace {
 
-constexpr std::size_t n_together = 2;  // events that are inflated in turns
+constexpr std::size_t n_together = 2;  // events inflated in turns
 
-/// The one of this name. `guess`: where it was in the event before.
+/// The collection of this name. `guess`: its place in the previous event.
 template <typename All>
 auto* named(All& all, std::string_view name, std::size_t& guess) {
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -29,13 +29,13 @@ auto* named(All& all, std::string_view name, std::size_t& guess) {
 
 }  // namespace
 
-/// What is before the objects of a collection: its flag, and parameters, which mostly have the same
+/// Parts before the objects of a collection: its flag, and parameters, which mostly have the same
 /// bytes in all events.
 class EventBlock::Heads {
  public:
   explicit Heads(std::string_view collection) : collection_{collection} {}
 
-  /// Steps over them. Gives the flag.
+  /// Steps over them. Returns the flag.
   std::uint32_t read(Cursor& from, std::uint32_t version) {
     const auto flag = from.word();
     const auto n = bytes_.size();
@@ -142,7 +142,7 @@ void EventBlock::read_piece(const EventsOfFile& piece, std::span<std::byte> into
   }
 }
 
-/// The headers of all events, and the heads of the events themselves.
+/// Headers of all events, and heads of the events themselves.
 void EventBlock::restore_headers() {
   std::vector<RecordHead> heads;
   std::size_t n_bytes = 0;
@@ -194,7 +194,7 @@ void EventBlock::find_names() {
   }
 }
 
-/// Whoever comes while others inflate helps them, and waits until all is there.
+/// Threads that arrive while others inflate help them, and wait until all is there.
 void EventBlock::inflate_all() {
   if (n_inflated_ < events_.size()) {
     const ForAllColumns note;
@@ -308,7 +308,7 @@ const Objects* EventBlock::objects(std::string_view collection, std::string_view
       return known.get();
     }
   }
-  // What nobody had announced is asked for: more may follow.
+  // A missing announcement: more may follow.
   auto wanted = of.objects.empty() ? mask(collection, members)
                                    : std::vector<bool>(members.members.size(), true);
   if (member >= 0) {
@@ -339,7 +339,7 @@ std::vector<bool> EventBlock::mask(std::string_view collection, const Members& m
   return wanted;
 }
 
-/// As the first event with the collection says.
+/// Like the first event with the collection.
 ObjectType EventBlock::type_of(std::string_view collection) const {
   for (const auto& event : events_) {
     for (const auto& [name, type, is_subset] : event.header.collections) {

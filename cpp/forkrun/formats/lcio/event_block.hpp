@@ -20,7 +20,7 @@
 
 namespace forkrun::lcio {
 
-/// Members that will be asked for, by collection.
+/// Members to be requested, by collection.
 using WantedMembers = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// Events [first, last) of a file.
@@ -30,31 +30,31 @@ struct EventsOfFile {
   std::int64_t last{};
 };
 
-/// What a pointer leads to: the number of an object in the collection whose name has this id, -1
-/// and 0: to nothing.
+/// Target of a pointer: the number of an object in the collection whose name has this id; -1 and 0:
+/// none.
 struct Target {
   std::uint32_t collection{};
   std::int32_t index = -1;
 };
 
-/// The id of a collection, by its name: as podio has it, MurmurHash3 with 32 bits.
+/// Id of a collection, by its name: podio's, MurmurHash3 with 32 bits.
 [[nodiscard]] std::uint32_t id_of(std::string_view collection);
 
-/// Consecutive events, in steps that are made when somebody asks for what they give: the records
-/// are read and the headers inflated by `load`; the events are inflated when the first collection
-/// is asked for, a collection is taken apart when one of its members is. All but `load`: any
-/// thread, and several that ask at the same time inflate together.
+/// Consecutive events, processed in steps on request: `load` reads the records and inflates the
+/// headers; the events are inflated at the first request of a collection, a collection is decoded
+/// when one of its members is requested. All but `load`: any thread, and several that request at
+/// the same time inflate together.
 class EventBlock {
  public:
-  /// `wanted`: what a collection is taken apart for when it is asked for first. It has to stay.
+  /// `wanted`: members for the first decoding of a collection. It must not move.
   explicit EventBlock(const WantedMembers& wanted) : wanted_{&wanted} {}
 
-  /// \throws InputError with file and event, as all others
+  /// \throws InputError with file and event, like all others
   void load(std::vector<EventsOfFile> pieces);
 
   [[nodiscard]] std::size_t size() const { return events_.size(); }
   [[nodiscard]] const EventHeader& header(std::size_t event) const { return events_[event].header; }
-  /// What its file says of its run; nullptr: nothing.
+  /// Run header in its file; nullptr: none.
   [[nodiscard]] const RunHeader* run_header(std::size_t event) const {
     return events_[event].file->run_header(events_[event].header.run);
   }
@@ -63,19 +63,18 @@ class EventBlock {
 
   /// Inflates all events.
   void inflate_all();
-  /// With the members that are wanted, and `needed`, if that is not "". Events without the
-  /// collection have no objects; without any event that has it: nullptr.
+  /// With the wanted members, and `needed`, if that is not "". Events without the collection have
+  /// no objects; nullptr if no event has it.
   const Objects* objects(std::string_view collection, std::string_view needed);
   using UseParameters = std::function<void(const Parameters&)>;
-  /// Parameters of a collection, of one event after the other; none where it does not have it.
-  /// \throws InputError
+  /// Parameters of a collection, event after event; none where an event lacks it. \throws
+  /// InputError
   void parameters(std::string_view collection, const UseParameters& use);
   /// Names of all collections of the events.
   [[nodiscard]] const std::vector<std::string_view>& collections() const { return names_; }
-  /// Finds out which objects the numbers of pointers mean.
+  /// Finds the objects with the numbers of pointers.
   void find_targets();
-  /// What objects of an event point at, by number: what is beyond them is nothing. Needs
-  /// `find_targets`.
+  /// Targets of an event, by number; larger numbers have none. Needs `find_targets`.
   [[nodiscard]] std::span<const Target> targets(std::size_t event) const {
     return std::span{targets_}.subspan(targets_begin_[event],
                                        targets_begin_[event + 1] - targets_begin_[event]);
@@ -90,7 +89,7 @@ class EventBlock {
   struct Event {
     const EventFile* file{};
     std::int64_t entry{}, place{};
-    std::span<const std::byte> records;  ///< both, as they are in the file
+    std::span<const std::byte> records;  ///< both, as in the file
     std::size_t body_at{};               ///< place of the second in these
     RecordHead body_head;
     std::span<std::byte> data;  ///< of the second, inflated
@@ -98,11 +97,11 @@ class EventBlock {
     std::vector<Block> blocks{};
   };
   class Heads;
-  /// A collection, taken apart for what was asked for first, and then for everything.
+  /// A collection, decoded for the first request, and then completely.
   struct Decoded {
     std::mutex mutex;
     std::vector<std::unique_ptr<Objects>> objects;
-    std::unique_ptr<Objects> of_block_before;  ///< its memory is used again
+    std::unique_ptr<Objects> of_block_before;  ///< its memory is reused
   };
 
   void read_piece(const EventsOfFile& piece, std::span<std::byte> into, std::size_t first);
@@ -125,16 +124,16 @@ class EventBlock {
   void in_event(std::size_t event, const Act& act) const;
 
   const WantedMembers* wanted_;
-  Bytes stored_;   ///< records as they are in the files
+  Bytes stored_;   ///< records as in the files
   Bytes headers_;  ///< inflated headers
   Bytes data_;     ///< inflated events
   std::vector<EventsOfFile> pieces_;
   std::vector<Event> events_;
   std::vector<std::string_view> names_;
-  std::size_t n_data_{};  ///< bytes of all events, inflated
+  std::size_t n_data_{};  ///< inflated bytes of all events
   ReadAccount account_;
 
-  std::mutex mutex_;  ///< of the map and the failure
+  std::mutex mutex_;  ///< for the map and the failure
   std::map<std::string, std::unique_ptr<Decoded>, std::less<>> decoded_;
   std::exception_ptr failure_;
   std::atomic<std::size_t> next_{}, n_inflated_{};

@@ -15,14 +15,14 @@ namespace {
 constexpr std::int64_t no_header = -1;
 constexpr std::int64_t n_access_record = 136;
 
-/// The block of the record of this name at a place; empty: another one is there.
+/// The block of the record of this name at a place; empty: it is another record.
 std::vector<std::byte> record_at(const EventFile& file, std::int64_t place, std::string_view name) {
   const auto head = file.head_at(place);
   return head.name == name ? file.restored(head) : std::vector<std::byte>{};
 }
 
-/// Places of run headers and events, as the newest index at the end of a file has them; none: it
-/// has no index, or none that can be read.
+/// Places of run headers and events, from the newest index at the end of a file; none: it has no
+/// readable index.
 std::vector<std::int64_t> places_in_index(const EventFile& file) {
   constexpr std::size_t at_index = 28, at_next = 44, n_head_of_block = 32;
   std::vector<std::int64_t> places;
@@ -121,8 +121,8 @@ const RunHeader* EventFile::run_header(std::int32_t run) const {
   return found == runs_.end() ? nullptr : &found->header;
 }
 
-/// Says which bytes will be read: of a file on a server, the beginnings of events come together.
-/// Where the file has no index of events all of it is expected.
+/// Announces ranges to read: in a remote file, the begins of events in few requests. Without an
+/// index of events the whole file is announced.
 void EventFile::expect_records() const {
   constexpr std::int64_t n_beginning = 2048;
   std::vector<ByteRange> ranges;
@@ -153,11 +153,11 @@ void EventFile::find_records() {
   }
   if (header != no_header) {
     throw InputError(path_ + ": at byte " + std::to_string(header) +
-                     ": the file ends behind the header of an event: it is truncated");
+                     ": the file ends after the header of an event: it is truncated");
   }
 }
 
-/// `header`: place of the header of an event whose own record is to come, or none.
+/// `header`: place of the header of an event whose own record is still to come, or none.
 void EventFile::note(const RecordHead& head, std::int64_t& header) {
   if (head.name == "LCRunHeader") {
     Run run{head, restored(head), {}};

@@ -23,7 +23,7 @@ Parameter next_parameter(Cursor& from, ElementType type) {
   return parameter;
 }
 
-/// The block of this name; nothing else of the record counts.
+/// The block of this name; the rest of the record is ignored.
 Block only_block(std::span<const std::byte> data, std::string_view name) {
   Block found;
   for_each_block(data, [&](const Block& block) {

@@ -12,8 +12,8 @@
 
 namespace forkrun::lcio {
 
-/// Values under a name, of a run, an event or a collection. Numbers are as they are stored; texts,
-/// and the name, are in the record.
+/// Values under a name, of a run, an event or a collection. Numbers are in stored form; texts, and
+/// the name, are in the record.
 struct Parameter {
   std::string_view name;
   ElementType type{};  ///< int32, float32, float64 or character
@@ -24,11 +24,11 @@ using Parameters = std::vector<Parameter>;
 
 /// Reads them, and steps over them. \throws InputError
 [[nodiscard]] Parameters read_parameters(Cursor& from, std::uint32_t version);
-/// The one of this name and type, if it is there.
+/// The one of this name and type, if there is one.
 [[nodiscard]] const Parameter* find_parameter(const Parameters& among, std::string_view name,
                                               ElementType type);
 
-/// Behind the type of a collection of references.
+/// Suffix of the type of a collection of references.
 constexpr std::string_view subset_postfix = "_References";
 
 struct CollectionName {
@@ -37,7 +37,7 @@ struct CollectionName {
   bool is_subset{};  ///< it has references to objects of the type
 };
 
-/// What the record before an event says of it.
+/// Content of the record before an event.
 struct EventHeader {
   std::int32_t run{};
   std::int32_t event{};
@@ -46,11 +46,11 @@ struct EventHeader {
   std::vector<CollectionName> collections;
   Parameters parameters;
 
-  /// 1 unless the event says otherwise.
+  /// 1 unless the event has another weight.
   [[nodiscard]] double weight() const;
 };
 
-/// Of the data of the record, which have to stay. \throws InputError
+/// From the data of the record, which must not move. \throws InputError
 [[nodiscard]] EventHeader event_header(std::span<const std::byte> data);
 
 struct RunHeader {
@@ -60,7 +60,7 @@ struct RunHeader {
   std::vector<std::string_view> subdetectors;
   Parameters parameters;
 };
-/// Of the data of the record, which have to stay. \throws InputError
+/// From the data of the record, which must not move. \throws InputError
 [[nodiscard]] RunHeader run_header(std::span<const std::byte> data);
 
 }  // namespace forkrun::lcio

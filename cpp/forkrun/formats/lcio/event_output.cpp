@@ -13,7 +13,7 @@ namespace forkrun::lcio {
 
 namespace {
 
-/// What an output does not have of a file.
+/// Contents of a file that an output drops.
 Dropped dropped_of(const OutputContent& content, const InputRecords& records) {
   std::set<std::string, std::less<>> kept{content.branches.begin(), content.branches.end()};
   Dropped dropped;
@@ -117,7 +117,7 @@ void EventOutput::add(std::span<const EntryRange> entries, std::span<const NewVa
   new_.add(values);
 }
 
-/// The records of an event that is made anew.
+/// Rewritten records of an event.
 std::vector<std::byte> EventOutput::made(std::size_t i) const {
   const auto& [from, entry] = pending_[i];
   const auto additions = new_.of_event(i);
@@ -125,7 +125,7 @@ std::vector<std::byte> EventOutput::made(std::size_t i) const {
                        additions.added);
 }
 
-/// Events that follow each other in a file; gives the first that does not.
+/// Events that follow each other in a file; returns the first that does not.
 std::size_t EventOutput::copy_from(std::size_t i) {
   const auto& first = pending_[i];
   auto last = first.entry;
@@ -161,7 +161,7 @@ void EventOutput::end_cluster() {
 }
 
 void EventOutput::finish() {
-  if (is_empty_) {  // so that it is a file of LCIO
+  if (is_empty_) {  // so that it is a valid LCIO file
     for (const auto& header : input_.open(0)->headers()) {
       writer_.add_header(header);
     }

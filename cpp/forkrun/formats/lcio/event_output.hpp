@@ -15,17 +15,17 @@
 
 namespace forkrun::lcio {
 
-/// The input of outputs in LCIO: files of LCIO.
+/// Input of LCIO outputs: LCIO files.
 class EventInput final : public OutputInput {
  public:
-  /// `verifies`: records that are copied are unpacked; `on_open` gets the number of each file just
-  /// before it is opened.
+  /// `verifies`: unpacks copied records; `on_open` gets the number of each file just before it is
+  /// opened.
   EventInput(EventSource& source, bool verifies, std::function<void(std::size_t)> on_open);
 
   [[nodiscard]] bool verifies() const { return verifies_; }
   /// \throws InputError
   [[nodiscard]] std::shared_ptr<const InputRecords> open(std::uint32_t file);
-  /// Uncompressed and compressed bytes of an event, about.
+  /// Approximate uncompressed and compressed bytes of an event.
   [[nodiscard]] double bytes_per_event(std::uint32_t file) const;
   [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override;
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
@@ -38,8 +38,8 @@ class EventInput final : public OutputInput {
   std::map<std::uint32_t, std::shared_ptr<const InputRecords>> files_;
 };
 
-/// Writes an output's events as LCIO: records of the input as they are, or changed where
-/// collections are left out or new columns come in.
+/// Writes an output's events as LCIO: records of the input unchanged, or changed for dropped
+/// collections or new columns.
 class EventOutput final : public OutputTable {
  public:
   EventOutput(const std::string& path, EventInput& input, const OutputContent& content,
@@ -50,7 +50,7 @@ class EventOutput final : public OutputTable {
     return input_.bytes_per_event(file);
   }
   [[nodiscard]] double wanted_cluster_bytes() const override { return at_a_time; }
-  /// A file has no clusters: what is written together is in memory at the same time.
+  /// A file has no clusters: events written together are in memory at the same time.
   [[nodiscard]] bool keeps_whole() const override { return false; }
   void add(std::span<const EntryRange> entries, std::span<const NewValues> values) override;
   void add_whole(const EntryRange& entries, std::span<const NewValues> values) override {
@@ -65,7 +65,7 @@ class EventOutput final : public OutputTable {
  private:
   static constexpr double at_a_time = 16 << 20;
 
-  /// A file of the input, and what of it is left out.
+  /// A file of the input, and its dropped contents.
   struct From {
     std::shared_ptr<const InputRecords> records;
     Dropped dropped;

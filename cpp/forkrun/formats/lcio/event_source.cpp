@@ -10,14 +10,14 @@ namespace {
 
 /// Files that stay open: a block may have events of several.
 constexpr std::size_t most_open = 16;
-/// Events whose records are in memory at a time, where columns of a whole file are read.
+/// Events whose records are in memory at a time, when columns of a whole file are read.
 constexpr std::int64_t n_at_a_time = 256;
 
 std::string lumi_text(LumiId lumi) {
   return std::to_string(lumi.run) + ":" + std::to_string(lumi.lumi);
 }
 
-/// The members that columns need, by collection.
+/// Members needed for columns, by collection.
 WantedMembers members_of_columns(const std::vector<ColumnDescription>& columns,
                                  const std::vector<std::string>& names) {
   WantedMembers wanted;
@@ -38,7 +38,7 @@ SourceLane::Statistics statistics_of(const ReadAccount& account) {
 
 }  // namespace
 
-/// One block at a time, and what was made of it.
+/// One block at a time, and its decoded parts.
 class EventLane final : public SourceLane {
  public:
   explicit EventLane(EventSource& source) : source_{source}, events_{source.wanted()} {}

@@ -12,11 +12,11 @@
 
 namespace forkrun::lcio {
 
-/// A file as it was indexed.
+/// A file as indexed.
 struct IndexedFile {
   std::string path;
   std::int64_t n_bytes{};
-  std::int64_t modified_ns{};  ///< 0: not known
+  std::int64_t modified_ns{};  ///< 0: unknown
 };
 
 struct EventSourceConfig {
@@ -24,11 +24,11 @@ struct EventSourceConfig {
   std::uint32_t events_per_lumi{};  ///< 0: a run is one lumi
   std::vector<ColumnDescription> columns;
   std::vector<std::vector<std::int64_t>> clusters;  ///< by file
-  std::vector<std::string> expected;                ///< columns that modules will ask for
+  std::vector<std::string> expected;                ///< columns that modules will request
 };
 
-/// Events of files of LCIO. Children open files; those of one process share where their records
-/// are.
+/// Events of LCIO files. Children open files; the readers of one process share the places of their
+/// records.
 class EventSource : public Source {
  public:
   explicit EventSource(EventSourceConfig config);
@@ -42,7 +42,7 @@ class EventSource : public Source {
   [[nodiscard]] const EventSourceConfig& config() const { return config_; }
   [[nodiscard]] const std::vector<ColumnKey>& keys() const { return keys_; }
   [[nodiscard]] const WantedMembers& wanted() const { return wanted_; }
-  /// \throws InputError if it is not what was indexed
+  /// \throws InputError if it is not the indexed file
   [[nodiscard]] std::shared_ptr<const EventFile> file(std::uint32_t number);
 
  private:
@@ -50,7 +50,7 @@ class EventSource : public Source {
   std::vector<ColumnKey> keys_;
   WantedMembers wanted_;
   std::mutex mutex_;
-  std::map<std::uint32_t, std::shared_ptr<const EventFile>> files_;  ///< those opened last
+  std::map<std::uint32_t, std::shared_ptr<const EventFile>> files_;  ///< the latest ones
 };
 
 /// Columns of the entries [first, last) of a file; last < 0: to the end. \throws InputError

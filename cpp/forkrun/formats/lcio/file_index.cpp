@@ -15,7 +15,7 @@ namespace forkrun::lcio {
 
 namespace {
 
-/// The columns of events that come one after the other.
+/// Columns of consecutive events.
 class ColumnsFound {
  public:
   explicit ColumnsFound(const EventFile& file) {
@@ -74,7 +74,7 @@ class ColumnsFound {
     });
   }
 
-  /// Of two with one name the first. Names that are no text are no columns.
+  /// The first of two with one name. Names that are not text are no columns.
   void add(ColumnDescription column) {
     if (is_text(column.name) && names_.insert(column.name).second) {
       columns_.push_back(std::move(column));
@@ -104,10 +104,10 @@ std::vector<std::int64_t> clusters_of(const std::vector<StoredEvent>& events) {
   return begins;
 }
 
-/// Run and number of what begins at each place; of run headers the number is -1.
+/// Run and number of the header at each place; for run headers the number is -1.
 using Places = std::map<std::int64_t, std::pair<std::int32_t, std::int32_t>>;
 
-/// Compares what the file's own indexes say of events with these themselves.
+/// Compares the file's own indexes with the events.
 void check_indexes(const EventFile& file, Places found) {
   constexpr std::int32_t of_run = -1;
   for (const auto& run : file.runs()) {

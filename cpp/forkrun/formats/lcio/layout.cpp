@@ -219,7 +219,7 @@ void track(To& to) {
   to.tag();
 }
 
-/// `can_be_used`: others point at them.
+/// `can_be_used`: others point to them.
 void particle_ids(To& to, bool can_be_used) {
   to.list("particleIDs", [&] {
     to.real("likelihood").integer("type").integer("pdg").integer("algorithm");

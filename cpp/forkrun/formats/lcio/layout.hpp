@@ -10,67 +10,66 @@
 
 namespace forkrun::lcio {
 
-/// A quantity that objects of a type have. Numbers of items are of the object, or of each item of
-/// its list.
+/// A quantity of objects of a type. Numbers of items are per object, or per item of its list.
 struct Member {
   std::string name;
   ElementType element{};
-  std::uint32_t n_in_item = 1;  ///< values, one after the other
-  std::int32_t list = -1;       ///< number of the list that it is in; -1: one item for each object
+  std::uint32_t n_in_item = 1;  ///< number of values
+  std::int32_t list = -1;       ///< number of its list; -1: one item for each object
   bool is_pointer{};            ///< to an object of any collection of the event
-  std::uint32_t if_absent{};    ///< bits of its value where a file does not have it
+  std::uint32_t if_absent{};    ///< bits of its value in files without it
 };
 
-/// What is done with the bytes of an object, one step after the other.
+/// Steps in the decoding of an object's bytes, in order.
 enum class Step : std::uint8_t {
-  room,        ///< `n` bytes are there: those of the `n_steps` that follow; `which`: its number;
-               ///< `count`: which word of it `if_bit` looks at; -1: none
-  words,       ///< fixed: `n` numbers of 4 bytes
-  doubles,     ///< fixed: `n` numbers of 8 bytes
-  flag,        ///< fixed: 4 bytes, 1 if one of them is not 0
-  kept_word,   ///< fixed: one number of 4 bytes, which `if_bit` looks at
-  tag,         ///< fixed: the number by which others point at the object
-  inner_tag,   ///< fixed: the same of the item of a list
-  list,        ///< the `n_steps` that follow, for each item of list `which`; `n`: how many, 0: told
-  inner_list,  ///< the same of a list in a list, whose lengths are a member, `which`
-  if_bit,      ///< the `n_steps` that follow, if the kept word has bit `n`
-  shorts,      ///< numbers of 2 bytes, packed: list `which`
-  texts,       ///< list `which`, of texts
-  three_counts  ///< lengths of the next three lists that are not told
+  room,         ///< `n` bytes: those of the next `n_steps`; `which`: its number;
+                ///< `count`: index of the word that `if_bit` tests; -1: none
+  words,        ///< fixed: `n` numbers of 4 bytes
+  doubles,      ///< fixed: `n` numbers of 8 bytes
+  flag,         ///< fixed: 4 bytes, 1 if one of them is not 0
+  kept_word,    ///< fixed: one number of 4 bytes, tested by `if_bit`
+  tag,          ///< fixed: the number of the object in pointers
+  inner_tag,    ///< fixed: the same for an item of a list
+  list,         ///< next `n_steps`, for each item of list `which`; `n`: their number, 0: stored
+  inner_list,   ///< the same for a list in a list, whose lengths are member `which`
+  if_bit,       ///< next `n_steps`, if the kept word has bit `n`
+  shorts,       ///< numbers of 2 bytes, packed: list `which`
+  texts,        ///< list `which`, of texts
+  three_counts  ///< lengths of the next three lists without stored lengths
 };
 
 struct Action {
   Step step{};
-  std::int16_t which = -1;  ///< member or list; -1: nobody wants it
+  std::int16_t which = -1;  ///< member or list; -1: not wanted
   std::uint16_t n{};
   std::uint16_t n_steps{};
-  std::int8_t count = -1;  ///< of the three counts that tells the length of the list
+  std::int8_t count = -1;  ///< index among the three counts of the length of the list
 };
 
-/// How objects of a collection are stored: type, version and flag decide.
+/// Form of stored objects of a collection, set by type, version and flag.
 struct Layout {
   std::vector<Action> actions;
-  std::size_t n_fixed{};  ///< bytes of each object, if that is the same for all; else 0
-  /// Lists in lists: the member that is in them, and their list.
+  std::size_t n_fixed{};  ///< bytes of each object, if equal for all; else 0
+  /// Lists in lists: the member in them, and their list.
   struct InnerList {
     std::int32_t member{};
     std::size_t list{};
   };
   std::vector<InnerList> inner_lists;
-  std::size_t n_rooms{};   ///< so many rooms, in lists and outside
-  bool has_head_counts{};  ///< the three counts are before the objects
+  std::size_t n_rooms{};   ///< number of rooms, in lists and outside
+  bool has_head_counts{};  ///< the three counts precede the objects
 };
 
-/// The columns that objects of a type can have, whatever the version that wrote them.
+/// Columns that objects of a type can have, in any version.
 struct Members {
   std::vector<Member> members;
   std::size_t n_lists{};
 
-  /// -1: none has this name.
+  /// -1: no such member.
   [[nodiscard]] std::int32_t find(std::string_view name) const;
 };
 
-/// Numbers of types; `none`: of no type that is known.
+/// Numbers of types; `none`: an unknown type.
 enum class ObjectType : std::uint8_t {
   mc_particle,
   sim_calorimeter_hit,
@@ -97,11 +96,11 @@ enum class ObjectType : std::uint8_t {
   none
 };
 
-/// By the name that LCIO has for it, "MCParticle".
+/// By LCIO's name for it, "MCParticle".
 [[nodiscard]] ObjectType object_type(std::string_view name);
 /// Valid as long as the process.
 [[nodiscard]] const Members& members_of(ObjectType type);
-/// `version`: major << 16 | minor of LCIO that wrote the collection.
+/// `version`: major << 16 | minor of the LCIO that wrote the collection.
 [[nodiscard]] Layout layout_of(ObjectType type, std::uint32_t version, std::uint32_t flag);
 
 }  // namespace forkrun::lcio

@@ -10,8 +10,7 @@ std::int32_t Members::find(std::string_view name) const {
   return found == members.end() ? -1 : static_cast<std::int32_t>(found - members.begin());
 }
 
-/// The number of the member of this name in the list that is described; a new one where it is met
-/// first.
+/// Number of the member of this name in the described list; a new one at its first occurrence.
 std::int32_t LayoutBuilder::member(std::string_view name, Member of) {
   of.name = prefix_ + std::string{name};
   if (of.name.ends_with('.')) {
@@ -26,8 +25,7 @@ std::int32_t LayoutBuilder::member(std::string_view name, Member of) {
   return number;
 }
 
-/// Lists are numbered as they are met in the description of all versions, and found again by the
-/// member that is in them.
+/// Lists are numbered in the order of the description of all versions, and found again by a member.
 std::int32_t LayoutBuilder::list_of(std::string_view name) {
   if (!knows_all_) {
     const auto full = prefix_ + std::string{name};
@@ -102,7 +100,7 @@ std::size_t LayoutBuilder::begin_list(std::string_view name, std::uint16_t n) {
   return place;
 }
 
-/// All its values of an object are one list; how many each item has is a member.
+/// All its values in an object are one list; the count of each item is a member.
 std::size_t LayoutBuilder::begin_inner_list(std::string_view name) {
   const auto counts = member("nParameters", {{}, ElementType::int32, 1, -1, false, 0});
   end_room();
@@ -166,7 +164,7 @@ LayoutBuilder& LayoutBuilder::three_lists(bool are_before_objects) {
 Layout LayoutBuilder::finish() {
   const auto& actions = layout_.actions;
   for (std::size_t i = 0; i < actions.size(); ++i) {
-    if (actions[i].step == Step::inner_list) {  // its number is behind the room for it
+    if (actions[i].step == Step::inner_list) {  // its number follows its room
       layout_.inner_lists.push_back({actions[i + 2].which, actions[i].n});
     }
   }

@@ -10,11 +10,11 @@
 
 namespace forkrun::lcio {
 
-/// Notes the steps of an object's layout as they are described, and the members that it meets. A
-/// description of every version at once, with all flags, gives all members.
+/// Notes the steps of an object's layout as they are described, and its members. A description of
+/// every version at once, with all flags, gives all members.
 class LayoutBuilder {
  public:
-  /// Of all versions.
+  /// For all versions.
   LayoutBuilder() : knows_all_{true} {}
   LayoutBuilder(const Members& known, std::uint32_t version, std::uint32_t flag)
       : members_{known}, version_{version}, flag_{flag} {}
@@ -28,7 +28,7 @@ class LayoutBuilder {
   [[nodiscard]] bool bit(unsigned number) const {
     return knows_all_ || (flag_ >> number & 1U) != 0;
   }
-  /// Whether objects can be pointed at: a bit says that they cannot, up to 1.2 that they can.
+  /// Whether objects can be pointed to: a bit says that they cannot; up to 1.2, that they can.
   [[nodiscard]] bool has_tag(unsigned bit_without) const {
     return knows_all_ || ((flag_ >> bit_without & 1U) == 0) == (version_ > version_of(1, 2));
   }
@@ -44,14 +44,14 @@ class LayoutBuilder {
   LayoutBuilder& double_vector(std::string_view name) { return axes(name, ElementType::float64); }
   LayoutBuilder& pointer(std::string_view name);
   LayoutBuilder& tag();
-  /// 0 or 1, which is stored as one byte.
+  /// 0 or 1, stored as one byte.
   LayoutBuilder& flag(std::string_view name);
-  /// The next number decides about `if_bit`.
+  /// The next number is tested by `if_bit`.
   LayoutBuilder& kept_integer(std::string_view name);
-  /// Values that no member has.
+  /// Values without a member.
   LayoutBuilder& skip(std::uint16_t n_words);
 
-  /// `item` describes what each item has; `n`: how many there are, 0: that is told before.
+  /// `item` describes the content of each item; `n`: their number, 0: stored before.
   template <typename Describe>
   LayoutBuilder& list(std::string_view name, const Describe& item, std::uint16_t n = 0) {
     const auto outer = list_;
@@ -71,7 +71,7 @@ class LayoutBuilder {
   LayoutBuilder& pointers(std::string_view name);
   LayoutBuilder& shorts(std::string_view name);
   LayoutBuilder& texts(std::string_view name);
-  /// Integers, reals and doubles, whose numbers are told before all objects, or before each.
+  /// Integers, reals and doubles, with counts before all objects, or before each.
   LayoutBuilder& three_lists(bool are_before_objects);
 
   template <typename Describe>
@@ -106,7 +106,7 @@ class LayoutBuilder {
   Layout layout_;
   std::string prefix_;
   std::int32_t list_ = -1;
-  std::int64_t room_ = -1;  ///< number of the step that has the fixed steps which follow it
+  std::int64_t room_ = -1;  ///< number of the step that contains the following fixed steps
   std::int8_t next_count_ = -1;
   std::uint32_t version_{}, flag_{};
   bool knows_all_{};

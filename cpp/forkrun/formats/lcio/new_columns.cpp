@@ -50,7 +50,7 @@ void add_numbers(const Column& column, EntryRun values, Written& to) {
   }
 }
 
-/// What lists of a level have within them.
+/// Counts of the inner items of each list of a level.
 EntryRun within(const Column& column, std::size_t level, EntryRun lists) {
   const auto offsets = column.offsets(level);
   return {offsets[static_cast<std::size_t>(lists.first)],

@@ -13,23 +13,23 @@
 
 namespace forkrun::lcio {
 
-/// What an event gets, and the bytes of it.
+/// Additions to an event, and their bytes.
 struct Additions {
   Added added;
   Written blocks{};
   std::deque<Written> numbers{};
 };
 
-/// New columns of events that are written soon: one value per event is a parameter of it, a list a
-/// collection of vectors. They are of types that LCIO has: `forkrun/formats/lcio_columns.py`.
+/// New columns of events to be written soon: one value per event becomes its parameter, a list a
+/// collection of vectors. They have types of LCIO: `forkrun/formats/lcio_columns.py`.
 class NewColumns {
  public:
   explicit NewColumns(const std::vector<ColumnDescription>& columns);
 
   [[nodiscard]] bool empty() const { return columns_.empty(); }
-  /// Those of the next events.
+  /// Columns of the next events.
   void add(std::span<const NewValues> values);
-  /// Of the event with this number among them.
+  /// Additions to the event with this number among them.
   [[nodiscard]] Additions of_event(std::size_t i) const;
   void forget();
 

@@ -20,7 +20,7 @@ void swap_into(std::byte* to, const std::byte* from, std::size_t n) {
   }
 }
 
-/// Of objects that are all of one size: what is at one place of each.
+/// For objects of one size: the bytes at one offset in each.
 template <typename T>
 void swap_every(std::byte* to, const std::byte* from, std::size_t n, std::size_t stride) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -29,9 +29,9 @@ void swap_every(std::byte* to, const std::byte* from, std::size_t n, std::size_t
   }
 }
 
-/// Of others: what is so many bytes behind each of these places.
+/// For others: the bytes at an offset from each of these places.
 template <typename T>
-void swap_behind(std::byte* to, std::span<const std::byte* const> places, std::size_t offset) {
+void swap_at_places(std::byte* to, std::span<const std::byte* const> places, std::size_t offset) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto value = big_endian<T>(places[i] + offset);
     std::memcpy(to + i * sizeof(T), &value, sizeof(T));
@@ -42,13 +42,13 @@ std::size_t width_of(const Action& action) {
   return action.step == Step::doubles ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
 }
 
-/// In the place of what an object does not have.
+/// Value for a missing member.
 constexpr std::array<std::byte, 64> zeros{};
 
 }  // namespace
 
-/// Takes the objects of one event apart, as their layout says. Objects of different sizes are gone
-/// through first, to find out where their parts are; then each member is taken of all of them.
+/// Decodes the objects of one event by their layout. Objects of different sizes are scanned first,
+/// to find the places of their parts; then each member is copied for all of them.
 class ObjectDecoder {
  public:
   ObjectDecoder(Objects& to, Cursor& from) : to_{to}, from_{from} {}
@@ -163,7 +163,7 @@ void ObjectDecoder::run(std::span<const Action> actions) {
           count = static_cast<std::size_t>(from_.word());
         }
         break;
-      default: break;  // fixed: of a room
+      default: break;  // fixed: part of a room
     }
     i += action.n_steps;
   }
@@ -197,8 +197,8 @@ void ObjectDecoder::take(const Action& action, std::span<const std::byte* const>
   if (action.step == Step::tag) {
     const auto first = to_.tags_.size();
     to_.tags_.resize(first + places.size());
-    return swap_behind<std::uint32_t>(reinterpret_cast<std::byte*>(to_.tags_.data() + first),
-                                      places, offset);
+    return swap_at_places<std::uint32_t>(reinterpret_cast<std::byte*>(to_.tags_.data() + first),
+                                         places, offset);
   }
   if (action.which < 0) {
     return;
@@ -206,10 +206,10 @@ void ObjectDecoder::take(const Action& action, std::span<const std::byte* const>
   auto& values = to_.values_[static_cast<std::size_t>(action.which)];
   auto* into = values.extend(places.size() * action.n * width_of(action));
   if (action.step == Step::doubles) {
-    return swap_behind<std::uint64_t>(into, places, offset);
+    return swap_at_places<std::uint64_t>(into, places, offset);
   }
   if (action.n == 1) {
-    swap_behind<std::uint32_t>(into, places, offset);
+    swap_at_places<std::uint32_t>(into, places, offset);
   } else {
     for (const auto* place : places) {
       swap_into<std::uint32_t>(into, place + offset, action.n);
@@ -250,7 +250,7 @@ void ObjectDecoder::read_list(const Action& action, std::span<const Action> of_i
   read_items(n, of_item);
 }
 
-/// Items that are one number each are taken together.
+/// Items of one number each are copied together.
 void ObjectDecoder::read_items(std::size_t n, std::span<const Action> of_item) {
   if (n == 0) {
     return;
@@ -277,7 +277,7 @@ void ObjectDecoder::read_items(std::size_t n, std::span<const Action> of_item) {
   }
 }
 
-/// Items that are all of one size.
+/// Items of one size.
 void ObjectDecoder::read_rooms(std::size_t n, const Action& room) {
   if (n > from_.n_left() / room.n) {
     throw_too_many(n);
@@ -331,7 +331,7 @@ void ObjectDecoder::read_texts(const Action& action) {
   }
 }
 
-/// An object does not have what others of its collection do.
+/// An object lacks a part that others of its collection have.
 void ObjectDecoder::pass_over(std::span<const Action> actions) {
   for (const auto& action : actions) {
     if (action.step == Step::room) {
@@ -351,7 +351,7 @@ void ObjectDecoder::end_object() {
   }
 }
 
-/// What the version or the flag of the collection leaves out.
+/// Parts left out by the version or flag of the collection.
 void ObjectDecoder::fill_absent() {
   const auto n_objects = static_cast<std::size_t>(to_.events_.back());
   to_.tags_.resize(n_objects, no_tag);

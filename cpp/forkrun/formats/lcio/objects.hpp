@@ -13,8 +13,7 @@
 
 namespace forkrun::lcio {
 
-/// Values of a column while it grows: by some bytes for each object, so that what adds them is
-/// compiled where it is called.
+/// Growing values of a column: some bytes for each object, with inline additions.
 class Values {
  public:
   /// Room for `n` bytes more.
@@ -44,17 +43,17 @@ class Values {
   std::size_t capacity_{};
 };
 
-/// Nobody points at the object.
+/// Number of an object without pointers to it.
 constexpr std::uint32_t no_tag = 0xFFFFFFFF;
 
-/// The objects of a collection in consecutive events, as columns: no object is ever made. Columns
-/// of the members that are wanted have the values of all objects, in the order of the events.
+/// Objects of a collection in consecutive events, as columns: no object is ever made. Columns of
+/// wanted members have the values of all objects, in the order of the events.
 class Objects {
  public:
   /// `wanted`: by member; none: no member, but the tags of objects.
   Objects(ObjectType type, const std::vector<bool>& wanted);
 
-  /// As if nothing had been added; memory is kept for what comes.
+  /// Removes all events; keeps the memory.
   void clear();
   [[nodiscard]] bool is_for(ObjectType type, const std::vector<bool>& wanted) const {
     return type == type_ && wanted == wanted_;
@@ -65,7 +64,7 @@ class Objects {
   [[nodiscard]] bool has(std::size_t member) const { return wanted_[member]; }
   /// Offsets of the events: first object of each, and the number of objects.
   [[nodiscard]] const std::vector<std::int64_t>& events() const { return events_; }
-  /// End of each object's part of a list, in items; `ends[0]` is 0.
+  /// Ends of each object's part of a list, in items; `ends[0]` is 0.
   [[nodiscard]] const std::vector<std::int64_t>& ends(std::size_t list) const {
     return lists_[list];
   }
@@ -77,17 +76,17 @@ class Objects {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   [[nodiscard]] Values& values(std::size_t member) { return values_[member]; }
-  /// Of texts: where each ends; begins with 0.
+  /// For texts: the end of each; begins with 0.
   [[nodiscard]] const std::vector<std::int64_t>& text_ends() const { return text_ends_; }
-  /// (n_objects,) number by which others of the event point at each.
+  /// (n_objects,) number of each in pointers of the event.
   [[nodiscard]] const std::vector<std::uint32_t>& tags() const { return tags_; }
-  /// The same of items of the list of particle ids, and the place of each in its object.
+  /// The same for items of the list of particle ids, and the place of each in its object.
   struct InnerTag {
     std::uint32_t tag{}, index{};
   };
   [[nodiscard]] const std::vector<InnerTag>& inner_tags(std::size_t event) const;
 
-  /// Adds the objects of the next event, those of the content of a collection's block behind its
+  /// Adds the objects of the next event, from the content of a collection's block after its
   /// parameters. \throws InputError
   void add_event(class Cursor& from, std::uint32_t version, std::uint32_t flag);
   /// The next event does not have the collection.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view ids = "particleIDs.", parameters_part = ".parameters.";
 constexpr std::array fields{"likelihood", "type", "pdg"};
 
-/// "LikelihoodPID.pdg" in parts. `parameter`: "" of the others.
+/// "LikelihoodPID.pdg" in parts. `parameter`: "" for other members.
 struct WhichId {
   std::string_view algorithm, field, parameter;
 
@@ -35,7 +35,7 @@ std::ptrdiff_t place_in(const std::vector<std::string_view>* all, std::string_vi
   return all != nullptr && found < std::ssize(*all) ? found : -1;
 }
 
-/// How an event numbers the algorithm, and at which place it has the parameter; -1: it does not.
+/// Number of the algorithm in an event, and index of its parameter; -1: it has none.
 struct Numbered {
   bool is_known{};
   std::int32_t algorithm{};
@@ -55,7 +55,7 @@ struct Numbered {
   }
 };
 
-/// A member of all ids, and where those of an object end.
+/// A member of all ids, and their ends by object.
 struct IdsOfObjects {
   const Objects* objects{};
   std::span<const std::byte> values;
@@ -129,7 +129,7 @@ void fill_particle_ids(EventBlock& events, const ColumnKey& key, Column& into) {
   auto* to = into.resize_values(static_cast<std::size_t>(objects.back()));
   std::memset(to, 0, 4 * static_cast<std::size_t>(objects.back()));
   std::size_t event = 0;
-  std::int64_t first_parameter = 0;  // of the id
+  std::int64_t first_parameter = 0;  // first parameter of the id
   events.parameters(key.collection, [&](const Parameters& among) {
     const Numbered numbered{among, which};
     for (auto object = objects[event]; object < objects[event + 1]; ++object, to += 4) {

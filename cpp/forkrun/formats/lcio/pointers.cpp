@@ -9,7 +9,7 @@ namespace forkrun::lcio {
 
 namespace {
 
-/// Steps through objects as the decoder does, and takes nothing from them but numbers of objects.
+/// Follows the decoder's steps through objects, and takes only numbers of objects.
 class NumberWalk {
  public:
   NumberWalk(const Members& members, Layout layout, Cursor from, const ObjectNumbers& use)

@@ -9,15 +9,14 @@
 
 namespace forkrun::lcio {
 
-/// Where numbers of objects are, in the bytes of a collection: those by which others point at its
-/// objects, and those of what these point at.
+/// Places of object numbers in the bytes of a collection: of its objects, and of their pointers.
 struct ObjectNumbers {
   std::function<void(std::byte*)> of_object;
   std::function<void(std::byte*)> of_pointer;
 };
 
-/// Goes through the objects of a collection. `content`: of its block, behind the parameters.
-/// \throws InputError
+/// Scans the objects of a collection. `content`: of its block, after the parameters. \throws
+/// InputError
 void for_each_number(std::span<std::byte> content, ObjectType type, std::uint32_t version,
                      std::uint32_t flag, const ObjectNumbers& use);
 

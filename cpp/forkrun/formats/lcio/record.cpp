@@ -23,12 +23,12 @@ std::string text_of(const std::byte* from, std::size_t n) {
   return {reinterpret_cast<const char*>(from), n};
 }
 
-/// What is said of a length that cannot be: "…: it says …".
+/// Text for an impossible length: "…: it says …".
 [[noreturn]] void throw_wrong_head(const std::string& what) {
   throw InputError("the head of the record is damaged: " + what);
 }
 
-/// A name of which letters are missing would be that of a record that is passed over.
+/// A name with missing letters would make the record look irrelevant.
 void check_name(const std::string& name, std::span<const std::byte> bytes) {
   const auto there = text_of(bytes.data() + least_head, padded(name.size()));
   for (const std::string known : {"LCRunHeader", "LCEventHeader", "LCEvent"}) {

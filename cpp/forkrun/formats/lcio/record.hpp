@@ -14,7 +14,7 @@ namespace forkrun::lcio {
 constexpr std::uint32_t record_marker = 0xABADCAFE, block_marker = 0xDEADBEEF;
 constexpr std::size_t least_head = 24, most_name = 64, most_head = least_head + most_name;
 
-/// The head of a record: what it is, and where the next one begins.
+/// Head of a record: its kind, and its sizes.
 struct RecordHead {
   std::int64_t place{};      ///< of the head in the file
   std::uint32_t n_head{};    ///< bytes
@@ -28,24 +28,23 @@ struct RecordHead {
   [[nodiscard]] std::int64_t end() const;
 };
 
-/// The head at this place. `bytes`: what is there, `most_head` of them or all to the end of the
-/// file; `n_file`: bytes of the file. \throws InputError if it is none, or its data do not fit into
-/// the file.
+/// The head at this place. `bytes`: `most_head` bytes from there, or up to the end of the file;
+/// `n_file`: bytes of the file. \throws InputError if it is invalid, or its data exceed the file.
 [[nodiscard]] RecordHead record_head(std::span<const std::byte> bytes, std::int64_t place,
                                      std::int64_t n_file);
 
-/// Gives the data as they are stored, or inflated. `into`: `n_data` bytes. \throws InputError
+/// Returns the data, inflated if need be. `into`: `n_data` bytes. \throws InputError
 void restore(const RecordHead& head, std::span<const std::byte> stored, std::span<std::byte> into);
 [[noreturn]] void throw_not_inflated(const RecordHead& head);
 
-/// A part of a record's data. `version`: of LCIO that wrote it: major << 16 | minor.
+/// A part of a record's data. `version`: major << 16 | minor of the LCIO that wrote it.
 struct Block {
   std::string_view name;
   std::uint32_t version{};
   std::span<const std::byte> content;
 };
 
-/// The blocks of the data of a record, one after the other. \throws InputError
+/// Blocks of the data of a record, in order. \throws InputError
 void for_each_block(std::span<const std::byte> data, const std::function<void(const Block&)>& use);
 
 [[nodiscard]] constexpr std::uint32_t version_of(std::uint32_t major, std::uint32_t minor) {

@@ -21,7 +21,7 @@ namespace forkrun::lcio {
 namespace {
 
 constexpr std::int64_t chunk = 8 << 20;
-constexpr std::int32_t of_run = -1;  ///< in the place of the number of an event: a run header
+constexpr std::int32_t of_run = -1;  ///< instead of an event number: a run header
 
 std::vector<std::byte> stored(const EventFile& file, std::int64_t place, std::int64_t end) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(end - place));
@@ -195,7 +195,7 @@ void RecordWriter::close() {
   }
 }
 
-/// By what LCIO finds events: run headers, then events, each by their numbers; offsets count from
+/// Index by which LCIO finds events: run headers, then events, each by number; offsets count from
 /// the first record.
 void RecordWriter::write_index() {
   constexpr std::uint32_t has_one_run = 1, has_long_offsets = 2;
@@ -229,7 +229,7 @@ void RecordWriter::write_index() {
   write_access(keys, index);
 }
 
-/// Those of the part that was written, and of the file.
+/// Indexes of the written part, and of the file.
 void RecordWriter::write_access(const std::vector<Key>& keys, std::int64_t index) {
   constexpr std::uint32_t marker = 0xABCD0000 | 136U;
   constexpr std::int32_t is_in_order = 1;
@@ -278,7 +278,7 @@ EventDigest join_files(const std::vector<std::string>& inputs, const std::string
     writer.copy(records, first, records.n_events());
     digest += records.digest();
   }
-  if (digest.count() == 0) {  // so that it is a file of LCIO
+  if (digest.count() == 0) {  // so that it is a valid LCIO file
     for (const auto& header : header_records(EventFile{inputs.front()})) {
       writer.add_header(header);
     }

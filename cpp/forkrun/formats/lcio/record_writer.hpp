@@ -14,7 +14,7 @@
 
 namespace forkrun::lcio {
 
-/// A file of the input, and what its records are of.
+/// A file of the input, and the contents of its records.
 class InputRecords {
  public:
   /// Reads the headers of all events. \throws InputError
@@ -28,18 +28,18 @@ class InputRecords {
   [[nodiscard]] const StoredEvent& event(std::int64_t entry) const {
     return file_->events()[static_cast<std::size_t>(entry)];
   }
-  /// Of all events, a run as one lumi.
+  /// Digest of all events, with a run as one lumi.
   [[nodiscard]] EventDigest digest() const;
-  /// Those that are columns.
+  /// Names of columns.
   [[nodiscard]] const std::set<std::string>& collections() const { return collections_; }
-  /// Those of events.
+  /// Places of events.
   [[nodiscard]] const std::set<std::string>& parameters() const { return parameters_; }
 
   /// A run, and the record of its header.
   using Header = std::pair<std::int32_t, std::vector<std::byte>>;
-  /// In their order in the file.
+  /// In the order of the file.
   [[nodiscard]] const std::vector<Header>& headers() const { return headers_; }
-  /// That of an event: the last of its run before it, else the first; null: there is none.
+  /// Header of an event's run: the last before it, else the first; null: none.
   [[nodiscard]] const Header* header_of(std::int64_t entry) const {
     return header_of_[static_cast<std::size_t>(entry)];
   }
@@ -54,32 +54,32 @@ class InputRecords {
   std::vector<const Header*> header_of_;
 };
 
-/// The record of each run header of a file. \throws InputError
+/// Record of each run header of a file. \throws InputError
 [[nodiscard]] std::vector<InputRecords::Header> header_records(const EventFile& file);
 
-/// Writes a file of LCIO. A run header is written before the first event of its run, and again
-/// where later events have another one for it.
+/// Writes an LCIO file. A run header is written before the first event of its run, and again where
+/// later events have another one.
 class RecordWriter {
  public:
   /// A new file. \throws OutputError
   explicit RecordWriter(const std::string& path);
-  /// Continues, after its last event or run header, a file that is closed. \throws OutputError
+  /// Continues a closed file, after its last event or run header. \throws OutputError
   RecordWriter(const std::string& path, const InputRecords& of);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
   // \throws OutputError
-  /// The header of a run of which events follow, unless it is the last of this run.
+  /// Header of a run, before its events, unless it is the latest of this run.
   void add_run(const InputRecords::Header& header);
-  /// One of which no event need follow, if it was not written.
+  /// Header of a run perhaps without events, if it was not written.
   void add_header(const InputRecords::Header& header);
   /// The two records of an event.
   void add_event(std::int32_t run, std::int32_t event, std::span<const std::byte> records);
-  /// The header of an event, if it has one, for what `records` are.
+  /// Header of the run of `records`, if any.
   void add_event_of(const InputRecords& from, std::int64_t entry,
                     std::span<const std::byte> records);
-  /// Events [first, last) as they are. \throws InputError
+  /// Copies events [first, last). \throws InputError
   void copy(const InputRecords& from, std::int64_t first, std::int64_t last);
   /// Adds the records for random access.
   void close();
@@ -106,14 +106,13 @@ class RecordWriter {
   std::vector<Key> events_;
 };
 
-/// Joins files in the given order; gives the digest of their events. `has_all_runs`: also headers
-/// of runs that have no event. \throws InputError, OutputError
+/// Joins files in the given order; returns the digest of their events. `has_all_runs`: also headers
+/// of runs without events. \throws InputError, OutputError
 EventDigest join_files(const std::vector<std::string>& inputs, const std::string& output,
                        bool verifies, bool has_all_runs);
 
-/// Adds the run headers of the inputs to a file that is closed, where it lacks them. `n_bytes`:
-/// what the inputs had when they were indexed; none: that is not compared. \throws InputError,
-/// OutputError
+/// Adds missing run headers of the inputs to a closed file. `n_bytes`: sizes of the inputs as
+/// indexed; empty: not compared. \throws InputError, OutputError
 void carry_headers(const std::vector<std::string>& inputs, const std::string& output,
                    const std::vector<std::int64_t>& n_bytes);
 

@@ -57,8 +57,8 @@ void EventBlock::find_targets() {
   has_targets_ = true;
 }
 
-/// Numbers are those of the objects that others point at, from 1 on; of several objects with one
-/// number the first has it.
+/// Numbers are those of objects in pointers, from 1 on; of several objects with one number the
+/// first has it.
 void EventBlock::add_targets(std::size_t event,
                              const std::vector<std::pair<std::uint32_t, const Objects*>>& all) {
   const auto begin = targets_.size();

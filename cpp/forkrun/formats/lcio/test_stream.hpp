@@ -9,7 +9,7 @@
 
 namespace forkrun::lcio {
 
-/// Bytes as LCIO writes them, one value after the other.
+/// Bytes in LCIO's form, value after value.
 class Stream {
  public:
   template <typename... T>

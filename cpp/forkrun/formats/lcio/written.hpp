@@ -14,10 +14,10 @@
 
 namespace forkrun::lcio {
 
-/// Of LCIO whose form is written.
+/// Version of LCIO whose form is written.
 constexpr auto written_version = version_of(2, 23);
 
-/// Big-endian values, one after the other.
+/// Big-endian values, in order.
 class Written {
  public:
   template <typename T>
@@ -42,7 +42,7 @@ class Written {
     count(n_head + content.size()).add(block_marker).add(version).count(name.size());
     return bytes(as_bytes(name)).bytes(content);
   }
-  /// A record with its head. `stored`: its `n_data` bytes, or what they are deflated to.
+  /// A record with its head. `stored`: its `n_data` bytes, or their deflated form.
   Written& record(std::string_view name, std::span<const std::byte> stored, std::size_t n_data,
                   bool is_compressed) {
     count(least_head + padded(name.size())).add(record_marker).count(is_compressed ? 1 : 0);

@@ -42,7 +42,7 @@ struct MergeRequest {
 /// Joins files, in the given order, into a new one: trees by copying or joining baskets, RNTuples
 /// by copying or joining pages; objects as ObjectMerger does. With `trees`, these trees alone.
 /// Gives the entries by tree. Samples of what is written are compared with the inputs.
-/// \throws InputError, OutputError, WrittenOtherwise; the output is then removed.
+/// \throws InputError, OutputError, VerificationFailed; the output is then removed.
 std::map<std::string, std::int64_t> merge_files(const MergeRequest& request);
 
 }  // namespace forkrun::root_io

@@ -33,7 +33,7 @@ class JoinedNtuples {
   [[nodiscard]] const std::map<std::string, std::int64_t>& entries() const { return entries_; }
   /// Lines for people on what is not kept.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
-  /// Reads the complete file back. \throws WrittenOtherwise
+  /// Reads the complete file back. \throws VerificationFailed
   void check(const std::string& path) const;
 
  private:

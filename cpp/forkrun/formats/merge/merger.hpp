@@ -51,7 +51,7 @@ class Merger {
   /// Lines for people on baskets that were joined, on rows that were left out, and on objects that
   /// were not merged.
   [[nodiscard]] std::vector<std::string> notes() const;
-  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  /// Compares the complete file with samples of the inputs. \throws VerificationFailed
   void check(const std::string& path) const;
   /// Of all objects, sorted.
   [[nodiscard]] std::vector<std::string> names() const;

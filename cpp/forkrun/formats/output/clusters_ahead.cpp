@@ -8,7 +8,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Of unpacked events: some windows of packed ones.
+/// Unpacked bytes of events: some windows of packed ones.
 constexpr double most_bytes_ahead = 64 << 20;
 constexpr double least_bytes_ahead = 48 << 20;
 
@@ -18,7 +18,7 @@ double n_events_in(const EntryRange& cluster) {
 
 }  // namespace
 
-/// The next events that have not been looked at; nullptr: none.
+/// The next events not yet looked at; nullptr: none.
 const Selected* ClustersAhead::front() {
   try {
     return is_unreadable_ ? nullptr : events_.front();

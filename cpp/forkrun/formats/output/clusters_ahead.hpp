@@ -9,19 +9,18 @@
 
 namespace forkrun::root_io {
 
-/// Which clusters of far files an output needs next: so many that the link to a server is not idle
-/// while events are written. Reads the fragments a second time, ahead of whoever takes their
-/// events.
+/// Clusters of remote files that an output needs next: enough to keep the link to a server busy
+/// while events are written. Reads the fragments a second time, ahead of the writer.
 class ClustersAhead {
  public:
-  /// Of the input, around entries.
+  /// Clusters of the input, around entries.
   using ClusterOf = std::function<EntryRange(const EntryRange& entries)>;
 
   explicit ClustersAhead(const std::vector<FragmentGroup>& groups)
       : events_{groups, nullptr, tells_nobody_} {}
 
-  /// Clusters of this file that were not given before and have events behind the first `n_taken` of
-  /// the output; none as long as enough are ahead. `copies_whole`: not those with all their events,
+  /// Clusters of this file that were not given before and have events after the first `n_taken` of
+  /// the output; none while enough are ahead. `copies_whole`: without fully selected clusters,
   /// which are read ahead as they are copied.
   [[nodiscard]] std::vector<EntryRange> next(std::uint32_t file, std::int64_t n_taken,
                                              const ClusterOf& cluster_of, double bytes_per_event,
@@ -30,7 +29,7 @@ class ClustersAhead {
  private:
   struct Given {
     EntryRange cluster;
-    std::int64_t end{};  ///< number of events of the output until its last
+    std::int64_t end{};  ///< number of the output's events up to its last
   };
 
   [[nodiscard]] const Selected* front();
@@ -38,9 +37,9 @@ class ClustersAhead {
 
   std::function<void(std::size_t)> tells_nobody_;
   SelectedEvents events_;
-  std::int64_t n_seen_ = 0;  ///< events of the output that were looked at
+  std::int64_t n_seen_ = 0;  ///< events of the output looked at so far
   std::deque<Given> ahead_;
-  bool is_unreadable_ = false;  ///< whoever takes the events says why
+  bool is_unreadable_ = false;  ///< the writer reports the error
 };
 
 }  // namespace forkrun::root_io

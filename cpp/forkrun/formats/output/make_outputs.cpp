@@ -20,7 +20,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Notes clusters; knows nothing of the size of their events.
+/// Notes clusters, without the size of their events.
 class Begins final : public ClusterSink {
  public:
   void add(std::span<const EntryRange> entries) override { note(entries.front()); }
@@ -67,10 +67,10 @@ std::vector<ClusterBegin> cluster_begins(const OutputToMake& output, OutputForma
 
 namespace {
 
-/// What is collected for outputs that are made together, at most.
+/// Limit for collected events of outputs that are made together.
 constexpr double most_pending_bytes = 256 << 20;
 
-/// The outputs that are made together, and how far they are.
+/// Outputs that are made together, and their progress.
 class Pass {
  public:
   Pass(OutputInput& input, std::size_t n_threads) : input_{input}, n_threads_{n_threads} {}
@@ -101,7 +101,7 @@ class Pass {
   }
 
  private:
-  /// What comes first in the input, of what comes next in each output.
+  /// The first entry in the input, among the next entries of the outputs.
   const Selected* first() {
     const Selected* first = nullptr;
     std::tuple<std::size_t, std::uint32_t, std::int64_t> place;
@@ -131,7 +131,7 @@ class Pass {
   double n_bytes_{};
 };
 
-/// What all outputs together have of each file.
+/// Entries of each file in all outputs together.
 RanksOfFiles selected_of(const OutputsRequest& request, OutputInput& input) {
   std::map<std::uint32_t, std::shared_ptr<EntryRanks>> found;
   const auto add = [&](const EntryRange& entries) {
@@ -210,7 +210,7 @@ std::int64_t events_of_fragment(const std::string& path) {
   return n_events;
 }
 
-std::vector<std::string> branches_written_anew(const std::string& path, const std::string& tree) {
+std::vector<std::string> rewritten_branches(const std::string& path, const std::string& tree) {
   const TreeFile file{path};
   std::vector<std::string> names;
   if (file.plain_members(tree)) {
@@ -218,7 +218,7 @@ std::vector<std::string> branches_written_anew(const std::string& path, const st
   }
   for (TObject* object : *file.tree(tree).GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
-    if (is_written_anew(branch, file)) {
+    if (is_rewritten(branch, file)) {
       names.emplace_back(branch.GetName());
     }
   }

@@ -12,26 +12,26 @@
 
 namespace forkrun::root_io {
 
-/// The entry of the input with which a cluster of an output begins, and its events.
+/// The entry of the input that begins a cluster of an output, and the cluster's events.
 struct ClusterBegin {
   std::uint32_t file{};
   std::int64_t entry{};
   std::int64_t n_events{};
 };
 
-/// Where `make_outputs` begins the clusters of an output, found without reading what its events
-/// hold: it holds unless a cluster's events are much larger than the mean of their file, which has
-/// `make_outputs` end that cluster sooner. The path of the output's first file is used for a file
-/// that is removed. \throws InputError, OutputError
+/// Begins of the clusters of an output, found without reading its events: exact unless a cluster's
+/// events are much larger than the mean of their file, where `make_outputs` ends that cluster
+/// sooner. The path of the output's first file is used for a file that is removed. \throws
+/// InputError, OutputError
 [[nodiscard]] std::vector<ClusterBegin> cluster_begins(const OutputToMake& output,
                                                        OutputFormat format,
                                                        const TreeSourceConfig& source);
 
-/// Makes the files of all outputs from what children have selected, cluster of the input by
-/// cluster: what several outputs take from it is read and uncompressed once, as long as what is
-/// collected for them has room in memory. The bytes of an output depend on its selected events, the
-/// input and its content alone. Gives the number of events in each file, by output; if it throws,
-/// there are none of them. \throws InputError, OutputError
+/// Makes the files of all outputs from the children's selection, cluster of the input by cluster:
+/// input shared by several outputs is read and uncompressed once, as long as the collected events
+/// fit in memory. The bytes of an output depend only on its selected events, the input and its
+/// content. Returns the number of events in each file, by output; if it throws, none of the files
+/// exist. \throws InputError, OutputError
 std::vector<std::vector<std::int64_t>> make_outputs(const std::vector<OutputToMake>& outputs,
                                                     OutputInput& input, std::size_t n_threads);
 
@@ -40,27 +40,27 @@ struct OutputsRequest {
   OutputFormat format{};
   TreeSourceConfig source;
   std::size_t n_threads{1};
-  /// Of baskets that are copied as they are.
+  /// Verifies copied baskets.
   BasketCheck::Depth check{BasketCheck::Depth::headers};
   /// Gets the number of each file of the input just before it is opened.
   std::function<void(std::size_t)> on_open;
 };
 
-/// What outputs of a format take from the input. `config` has to outlive it.
+/// The input for outputs of a format. `config` must outlive it.
 [[nodiscard]] std::unique_ptr<OutputInput> output_input(OutputFormat format,
                                                         const TreeSourceConfig& config,
                                                         BasketCheck::Depth check,
                                                         std::function<void(std::size_t)> on_open);
 
-/// The same, of trees and RNTuples.
+/// The same for trees and RNTuples.
 std::vector<std::vector<std::int64_t>> make_outputs(const OutputsRequest& request);
 
-/// Events in a fragment, all of which is read. \throws InputError
+/// Number of events in a fragment; reads all of it. \throws InputError
 [[nodiscard]] std::int64_t events_of_fragment(const std::string& path);
 
 /// Top-level branches of objects whose entries an output cannot copy as bytes: ROOT reads and
-/// writes them anew, with what it knows of their classes. \throws InputError
-[[nodiscard]] std::vector<std::string> branches_written_anew(const std::string& path,
-                                                             const std::string& tree);
+/// rewrites them, with its knowledge of their classes. \throws InputError
+[[nodiscard]] std::vector<std::string> rewritten_branches(const std::string& path,
+                                                          const std::string& tree);
 
 }  // namespace forkrun::root_io

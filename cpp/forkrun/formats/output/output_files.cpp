@@ -15,7 +15,7 @@
 
 namespace forkrun::root_io {
 
-/// New columns of events that were read and are not written yet, in order.
+/// New columns of events that were read and not yet written, in order.
 class ValueQueue {
  public:
   void push(const Selected& selected) {
@@ -28,7 +28,7 @@ class ValueQueue {
       parts_.push_back({selected.columns, {selected.first_event, selected.first_event + n}});
     }
   }
-  /// Those of the next n events; valid until the next `drop`.
+  /// Columns of the next n events; valid until the next `drop`.
   [[nodiscard]] std::vector<NewValues> next(std::int64_t n) const {
     std::vector<NewValues> values;
     for (auto part = parts_.begin(); n > 0; ++part) {
@@ -104,8 +104,7 @@ class FileMaker {
         cutter_{table_->wanted_cluster_bytes(), table_->keeps_whole(), inputs(input, *table_),
                 sink_} {}
 
-  /// The first of these entries that are to be in this file, which are taken away from them; none
-  /// if the first one is not.
+  /// Takes the first of these entries that belong in this file; none if the first one does not.
   [[nodiscard]] std::optional<Selected> take(Selected& from) {
     if (output_.entries.empty()) {
       return split_off(from, from.entries.last);
@@ -156,7 +155,7 @@ class FileMaker {
 
   const FileToMake& output_;
   const std::function<void(const std::string&)>& on_written_;
-  /// The range of `entries` that had the last events: the next ones are in it, or soon behind it.
+  /// The range of `entries` with the latest events: the next ones are in it, or soon after it.
   std::vector<EntryRange>::const_iterator next_{output_.entries.begin()};
   std::unique_ptr<OutputTable> table_;
   TableSink sink_;
@@ -175,7 +174,7 @@ OutputMaker::OutputMaker(const OutputToMake& output, OutputInput& input, std::si
 
 OutputMaker::~OutputMaker() = default;
 
-/// Of a remote file: what this cluster and the next ones that have events need.
+/// Announces ranges of a remote file that this cluster and the next ones with events need.
 void OutputMaker::expect(const EntryRange& cluster) {
   if (!input_.is_remote(cluster.file)) {
     return;

@@ -14,7 +14,7 @@
 
 namespace forkrun::root_io {
 
-/// A file to make. `entries`: of the input, whose events it has; none: all.
+/// A file to make. `entries`: entries of the input that it gets; none: all.
 struct FileToMake {
   std::string path;
   std::vector<EntryRange> entries;
@@ -30,7 +30,7 @@ struct OutputToMake {
   std::function<void(std::size_t)> before_group;
   /// Gets the number of events written; called after each cluster.
   std::function<void(std::int64_t)> progress;
-  /// Gets the path of each file that is complete, before it is compared with what it was made of.
+  /// Gets the path of each complete file, before it is compared with the input.
   std::function<void(const std::string&)> on_written{};
 };
 
@@ -45,15 +45,15 @@ class OutputMaker {
   OutputMaker(const OutputMaker&) = delete;
   OutputMaker& operator=(const OutputMaker&) = delete;
 
-  /// The events that come next, and the group they are of; null at the end.
+  /// The next events, and their group; null at the end.
   [[nodiscard]] const Selected* next() { return events_.front(); }
   [[nodiscard]] std::size_t group() const { return events_.group(); }
-  /// Adds events as long as they are of this cluster of the input.
+  /// Adds events as long as they belong to this cluster of the input.
   void add(const EntryRange& cluster);
-  /// The files are complete; gives the events in each.
+  /// Completes the files; returns the events in each.
   std::vector<std::int64_t> finish();
 
-  /// Memory of entries that are collected for a cluster, at most, about.
+  /// Approximate limit of memory for entries collected for a cluster.
   [[nodiscard]] double most_pending_bytes();
 
  private:
@@ -66,7 +66,7 @@ class OutputMaker {
   OutputInput& input_;
   MakeTable make_table_;
   SelectedEvents events_;
-  std::optional<ClustersAhead> ahead_;  ///< of far input
+  std::optional<ClustersAhead> ahead_;  ///< for remote input
   std::int64_t n_taken_{};
   std::unique_ptr<FileMaker> file_;
   std::vector<std::int64_t> n_events_;

@@ -18,12 +18,12 @@ thread_local std::string first_error_message;
 thread_local std::string first_damage_message;
 ErrorHandlerFunc_t earlier_handler = nullptr;
 
-/// Of an object whose class is known from the file alone: no damage.
+/// About an object whose class is known from the file only: no damage.
 bool is_of_unknown_class(std::string_view message) {
   return message.find("read an emulated class") != std::string_view::npos;
 }
 
-/// Whether ROOT says there that what it reads is not what it should be, and goes on.
+/// Whether ROOT says there that the data are invalid, and continues.
 bool tells_damage(std::string_view location) {
   constexpr std::array methods{"ReadKeys",    "ReadKeyBuffer",  "ReadFile",
                                "ReadBuffer",  "ReadObj",        "ReadObject",

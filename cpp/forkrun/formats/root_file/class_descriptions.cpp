@@ -39,7 +39,7 @@ Infos tagged_infos(const TArrayC& tagged) {
   return infos;
 }
 
-/// As the dictionary has the class; null if there is none, or none of this version.
+/// From the dictionary; null if it lacks the class, or this version.
 TStreamerInfo* from_dictionary(const TStreamerInfo& info) {
   TClass* type = info.GetClass();
   if (type == nullptr || !type->IsLoaded() || type->GetClassVersion() != info.GetClassVersion()) {
@@ -50,7 +50,7 @@ TStreamerInfo* from_dictionary(const TStreamerInfo& info) {
   return built->GetCheckSum() == info.GetCheckSum() ? built : nullptr;
 }
 
-/// A copy without notes of what the process did with the class.
+/// A copy without notes of the process's use of the class.
 TStreamerInfo* plain_copy(const TStreamerInfo& info) {
   auto* copy = static_cast<TStreamerInfo*>(info.Clone());
   copy->ResetBit(TVirtualStreamerInfo::kCannotOptimize | TVirtualStreamerInfo::kRecovered |
@@ -63,7 +63,7 @@ TStreamerInfo* plain_copy(const TStreamerInfo& info) {
   return copy;
 }
 
-/// Made once: it costs more than to write a small file.
+/// Made once: it costs more than writing a small file.
 TStreamerInfo* described(TStreamerInfo* info) {
   static std::mutex mutex;
   static auto& made = *new std::map<const TStreamerInfo*, TStreamerInfo*>;

@@ -10,9 +10,9 @@
 
 namespace forkrun::root_io {
 
-/// A base class or member, as ROOT's TStreamerElement has it.
+/// A base class or member, like ROOT's TStreamerElement.
 struct ElementLayout {
-  std::string_view kind{};  ///< ROOT's class of what describes it
+  std::string_view kind{};  ///< ROOT's class of its description
   std::int16_t version_of_kind{};
   const char* name{};
   const char* title{};
@@ -26,10 +26,10 @@ struct ElementLayout {
                            ///< collection of the C++ library ROOT's number for its kind
   const char* count_name{};   ///< the member with the length, of a pointer to basic types
   const char* count_class{};  ///< the class of that member
-  std::int32_t value_type{};  ///< of such a collection
+  std::int32_t value_type{};  ///< of values in such a collection
 };
 
-/// What files say of a class, for readers that do not know it.
+/// Description of a class in files, for readers that do not know it.
 struct ClassLayout {
   const char* name{};
   std::int32_t version{};
@@ -38,19 +38,20 @@ struct ClassLayout {
   std::span<const char* const> rules;  ///< for reading older versions
 };
 
-/// All that PlainFile can describe, by name; print_class_layouts.cpp makes them from the installed
-/// ROOT when forkrun is built, whose release in ROOT's files is `root_release` (64000: 6.40.00).
+/// All classes that PlainFile can describe, by name; print_class_layouts.cpp makes them from the
+/// installed ROOT when forkrun is built, whose release in ROOT's files is `root_release`
+/// (64000: 6.40.00).
 [[nodiscard]] std::span<const ClassLayout> class_layouts();
 /// The one of this name, nullptr if there is none.
 [[nodiscard]] const ClassLayout* class_layout(std::string_view name);
 extern const std::int32_t root_release;
 
 struct ClassesInFile {
-  std::set<std::string> objects;        ///< which are written
-  std::set<std::string> null_pointers;  ///< of which there is none
+  std::set<std::string> objects;        ///< written objects
+  std::set<std::string> null_pointers;  ///< null pointers
 };
 
-/// Those that ROOT describes, which are more than these, by name.
+/// Classes that ROOT describes, more than these, by name.
 [[nodiscard]] std::vector<const ClassLayout*> layouts_of(const ClassesInFile& classes);
 
 class ObjectWriter;

@@ -90,7 +90,7 @@ FileClasses::FileClasses(std::span<const std::byte> bytes, int key_length) {
       static_cast<void>(from.text());  // how it is drawn
     }
   } catch (const ObjectStream::Unexpected&) {
-    return;  // what came before is known
+    return;  // the earlier classes are known
   }
 }
 

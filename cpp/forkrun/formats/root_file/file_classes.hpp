@@ -12,7 +12,7 @@ namespace forkrun::root_io {
 /// A base class or member, as a file describes it.
 struct ClassMember {
   std::string kind;       ///< ROOT's class for it: "TStreamerBasicType"
-  std::string name;       ///< of a base class its own
+  std::string name;       ///< a base class has its own
   std::string title;      ///< of packed numbers with their range
   std::string type_name;  ///< "float", "vector<int>", "TVector3"
   int type{};             ///< ROOT's number
@@ -27,11 +27,12 @@ struct ClassDescription {
   std::vector<ClassMember> members;
 };
 
-/// What a file says of the classes whose objects it holds, read without ROOT.
+/// A file's description of the classes of its objects, read without ROOT.
 class FileClasses {
  public:
   FileClasses() = default;
-  /// `bytes`: of the list, behind its key. None, or those before the place, if it is damaged.
+  /// `bytes`: of the list, after its key. If it is damaged, only classes before that place, or
+  /// none.
   FileClasses(std::span<const std::byte> bytes, int key_length);
 
   /// In its newest version; null if the file does not describe it.

@@ -14,14 +14,14 @@ namespace forkrun::root_io {
 
 class ObjectStream;
 
-/// What a directory of a file says of an object in it.
+/// Entry of a directory for an object in it.
 struct FileKey {
   std::string type;
   std::string name;
   std::string title;
   int cycle{};
   std::int64_t place{};
-  std::int64_t folder{};          ///< where the record of its directory begins
+  std::int64_t folder{};          ///< begin of its directory's record
   std::int32_t n_bytes{};         ///< of its record, with the key
   std::int32_t n_object_bytes{};  ///< uncompressed
   int key_length{};
@@ -37,27 +37,27 @@ struct FileKey {
 /// Header and directories of a file, read without ROOT.
 class FileOutline {
  public:
-  /// Fills bytes from a place of the file; false if it ends before. What it throws is passed on:
-  /// what cannot be read now may be another time.
+  /// Fills bytes from a place of the file; false at the end of the file. Its exceptions are passed
+  /// on: a later try may succeed.
   using Read = std::function<bool(std::int64_t, std::span<std::byte>)>;
 
-  /// None if the file is not as ROOT leaves it when it closes one, or of an old form: ROOT itself
-  /// may know more.
+  /// None if the file was not closed properly by ROOT, or is of an old form: ROOT itself may know
+  /// more.
   [[nodiscard]] static std::optional<FileOutline> of(std::int64_t n_bytes, Read read);
 
   [[nodiscard]] const std::string& uuid() const { return uuid_; }
   [[nodiscard]] const FileHeader& header() const { return header_; }
-  /// Of the top directory.
+  /// Keys of the top directory.
   [[nodiscard]] const std::vector<FileKey>& keys() const { return keys_; }
-  /// The newest object of this name, with the names of its directories before it: "a/b"; or that of
-  /// a cycle, "a/b;2". None if there is none, or it is not told.
+  /// The newest object of this name, with the names of its directories before it: "a/b"; or of a
+  /// cycle, "a/b;2". None if there is none, or it is unclear.
   [[nodiscard]] std::optional<FileKey> find(const std::string& path) const;
   struct Found {
     std::string path;
     FileKey key;
   };
-  /// The newest objects and folders of each name, with those in folders. None if a folder is not
-  /// as ROOT leaves it.
+  /// The newest objects and folders of each name, including those in folders. None if a folder is
+  /// not in ROOT's form.
   [[nodiscard]] std::optional<std::vector<Found>> objects() const;
   /// Uncompressed. None if the sizes do not agree.
   [[nodiscard]] std::optional<std::vector<std::byte>> object(const FileKey& key) const;

@@ -35,7 +35,7 @@ bool is_directory(std::span<const std::byte> bytes) {
   return bytes.size() >= n_directory_bytes && is_version(bytes, 5);
 }
 
-/// Where the name of the class is in a key.
+/// Place of the class name in a key.
 std::size_t at_class(std::span<const std::byte> key) {
   return at_places + (is_large(key.subspan(at_version)) ? 16 : 8);
 }
@@ -74,8 +74,8 @@ struct KeyList {
   std::span<std::byte> left_over;
 };
 
-/// A number and so many keys; nothing if these bytes are something else. In files above 2 GB, ROOT
-/// leaves some bytes after the last key, and does not set them.
+/// A number of keys and the keys; nothing for other bytes. In files above 2 GB, ROOT leaves some
+/// unset bytes after the last key.
 std::optional<KeyList> key_list_in(std::span<std::byte> content) {
   constexpr std::size_t most_left_over = 8;
   if (content.size() < sizeof(std::int32_t)) {
@@ -94,8 +94,8 @@ std::optional<KeyList> key_list_in(std::span<std::byte> content) {
   return list.left_over.size() <= most_left_over ? std::optional{list} : std::nullopt;
 }
 
-/// The records that ROOT keeps under the class of a directory are the directory (the top one after
-/// its name), the list of its keys, and the list of the file's free space.
+/// Records that ROOT keeps under the class of a directory: the directory (the top one after its
+/// name), the list of its keys, and the list of the file's free space.
 void set_dates_of_content(std::span<std::byte> content) {
   if (const auto list = key_list_in(content)) {
     for (const auto key : list->keys) {
@@ -159,7 +159,7 @@ std::int64_t place_at(const std::byte* at, bool is_large) {
   return is_large ? big_endian<std::int64_t>(at) : big_endian<std::int32_t>(at);
 }
 
-/// A place and a number of bytes that follow each other.
+/// A place and a number of bytes.
 RecordPlace record_at(const std::byte* at, bool is_large) {
   return {place_at(at, is_large), big_endian<std::int32_t>(at + (is_large ? 8 : 4))};
 }

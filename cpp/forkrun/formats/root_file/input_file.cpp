@@ -30,17 +30,16 @@ namespace {
 std::string because(const std::string& reason) { return reason.empty() ? "" : ": " + reason; }
 
 /// A file whose bytes are read here. TFile takes every path for a URL and would cut it at `#` and
-/// `?`. And it goes on with what it could not read: here that is an exception.
+/// `?`. And it continues after failed reads: here those are exceptions.
 class FileOfRoot final : public TFile {
  public:
-  /// "NET": it is open already. \throws InputError
+  /// "NET": it is already open. \throws InputError
   FileOfRoot(const std::string& path, std::shared_ptr<ByteSource> bytes)
       : TFile{"local", "NET"}, bytes_{std::move(bytes)} {
     SetName(path.c_str());
     fRealName = path;
     fOption = "READ";
-    fD =
-        ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // what TFile takes for an open file, and closes
+    fD = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // a descriptor for TFile to close
     if (fD < 0) {
       throw InputError(path + ": cannot be opened: " + std::strerror(errno));
     }
@@ -105,15 +104,16 @@ InputFile::InputFile(const std::string& path) : InputFile{path, WithoutRoot{}} {
     identity_.uuid = outline_->uuid();
     return;
   }
-  check_keys();  // before ROOT looks at it
+  check_keys();  // before ROOT reads it
   if (!bytes_) {
     identity_.n_bytes = file().GetSize();
   }
   identity_.uuid = uuid();
 }
 
-/// Files of Geant4's analysis and of old ROOT have none, for which ROOT makes up another each time:
-/// a digest of the header, the directory and the list of its keys, with their dates and places.
+/// Identity of files of Geant4's analysis and of old ROOT, which have no UUID, and for which ROOT
+/// makes up another each time: a digest of the header, the directory and the list of its keys, with
+/// their dates and places.
 std::string InputFile::uuid() {
   static_cast<void>(file());
   std::vector<std::byte> header(n_header_bytes);
@@ -174,7 +174,7 @@ void InputFile::open_with_root() const {
 
 void InputFile::check_keys() const {
   if (!bytes_) {
-    return;  // ROOT says what it sees
+    return;  // ROOT reports it
   }
   reading_again({0, identity_.n_bytes}, [this] {
     const auto unlisted = is_local() ? Unlisted::looked_for : Unlisted::passed_over;
@@ -193,7 +193,7 @@ FileOutline::Read InputFile::reading() const {
   return [this](std::int64_t place, std::span<std::byte> into) {
     ReadAccount account;
     const auto n = bytes_->read(place, into, account);
-    if (!is_local()) {  // there, all that is asked of a server counts
+    if (!is_local()) {  // remote reads are counted at the server
       add(account);
     }
     return n == std::ssize(into);

@@ -82,7 +82,7 @@ std::vector<std::byte> Header::bytes() const {
   to.number(static_cast<std::int32_t>(places.begin));
   put_place(to, places.end, large);
   put_place(to, places.free_room.place, large);
-  to.numbers(places.free_room.n_bytes, std::int32_t{1});  // one stretch of free room
+  to.numbers(places.free_room.n_bytes, std::int32_t{1});  // one range of free room
   put_size(to, n_name_bytes);
   to.numbers(static_cast<std::uint8_t>(large ? 8 : 4),
              static_cast<std::int32_t>(places.compression));
@@ -92,7 +92,7 @@ std::vector<std::byte> Header::bytes() const {
   return padded(to, n_header_bytes);
 }
 
-std::vector<std::byte> free_room_behind(std::int64_t end) {
+std::vector<std::byte> free_room_after(std::int64_t end) {
   constexpr std::int64_t extension = 1'000'000'000;  // ROOT's
   auto last = last_small_place;
   while (end > last) {

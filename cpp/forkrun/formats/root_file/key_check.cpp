@@ -93,7 +93,7 @@ class KeyCheck {
     }
   }
 
-  /// ROOT reads a folder where the folder itself says that it is, not where its key is.
+  /// ROOT reads a folder at its own place, not at its key's.
   [[nodiscard]] DirectoryRecord directory_of(const Folder& folder) const {
     const auto directory =
         parse_directory(bytes(folder.record + folder.n_before, n_directory_bytes));
@@ -112,7 +112,7 @@ class KeyCheck {
            directory.record == place.record && directory.n_before == place.n_before;
   }
 
-  /// That a record is where the header says, and its key is whole.
+  /// Checks that a record is at the header's place, and its key whole.
   void check_record(const RecordPlace& record, const std::string& what) const {
     constexpr std::int32_t longest = 1024;
     if (record == RecordPlace{}) {
@@ -140,11 +140,12 @@ class KeyCheck {
       const auto record = bytes(list.place, list.n_bytes);
       ObjectStream from{record, 0};
       const auto own = parse_file_key(from);
-      // ROOT goes by place and size in the directory; some programs write others in the key.
+      // ROOT follows place and size in the directory; some programs write others in the key.
       const bool has_size =
           own.n_bytes == list.n_bytes || own.key_length + own.n_object_bytes == list.n_bytes;
-      ObjectStream::require((own.place == list.place || own.place == 0) && has_size &&
-                            std::cmp_equal(from.at(), own.key_length));  // where ROOT reads on
+      ObjectStream::require(
+          (own.place == list.place || own.place == 0) && has_size &&
+          std::cmp_equal(from.at(), own.key_length));  // place of ROOT's next read
       ObjectStream content{std::span{record}.subspan(static_cast<std::size_t>(own.key_length)), 0};
       n_keys = content.number<std::int32_t>();
       ObjectStream::require(n_keys >= 0);
@@ -162,14 +163,14 @@ class KeyCheck {
                                            std::to_string(keys.size()) + " can be read"
                                      : std::string{" cannot be read"})};
     }
-    constexpr std::size_t most_of_root = 8;  // other programs keep more room than a list takes
+    constexpr std::size_t most_of_root = 8;  // other programs leave more room in lists
     if (n_left_over > most_of_root && unlisted_ == Unlisted::looked_for) {
       check_unlisted(directory, keys, folder);
     }
     return keys;
   }
 
-  /// Looks through the records of the file for one that says that it is in this folder.
+  /// Searches the records of the file for one that belongs to this folder.
   void check_unlisted(const DirectoryRecord& directory, const std::vector<FileKey>& keys,
                       const std::string& folder) const {
     constexpr int most_records = 10'000;
@@ -202,7 +203,7 @@ class KeyCheck {
     return place < end ? place : n_bytes_;
   }
 
-  /// Of no bytes if there is none; of no class where room is free.
+  /// Without bytes if there is none; without a class for free room.
   [[nodiscard]] FileKey record_at(std::int64_t place) const {
     constexpr std::int64_t longest = 1024;
     try {
@@ -220,7 +221,7 @@ class KeyCheck {
     }
   }
 
-  /// Whether a record is of what folders list. Lists of keys have the class of their folder.
+  /// Whether a record is of a kind that folders list. Lists of keys have the class of their folder.
   [[nodiscard]] bool is_object(const FileKey& record) const {
     if (record.is_folder()) {
       const auto at = record.place + record.key_length;
@@ -260,7 +261,7 @@ class KeyCheck {
     }
   }
 
-  /// Bytes from a place on that no record takes.
+  /// Bytes from a place on that belong to no record.
   [[nodiscard]] std::int64_t n_free_at(std::int64_t place) const {
     if (header_.free_room == RecordPlace{}) {
       return 0;
@@ -306,7 +307,7 @@ std::string disagreeing_key(std::int64_t n_bytes, const FileOutline::Read& read,
   } catch (const Disagreement& disagreement) {
     return disagreement.what;
   } catch (const ObjectStream::Unexpected&) {
-    return "";  // ROOT has to say what it is
+    return "";  // ROOT has to report it
   }
   return "";
 }

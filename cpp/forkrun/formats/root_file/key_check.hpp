@@ -7,13 +7,13 @@
 
 namespace forkrun::root_io {
 
-/// Whether all records of a file are looked through, where a list of objects has room for more.
+/// Whether to scan all records of a file, where a list of objects has room for more.
 enum class Unlisted : bool { passed_over, looked_for };
 
-/// Compares what a file tells twice of its folders and of the objects in them: where they lie, how
-/// many and how long they are, their names, titles, classes and cycles. Readers pass over what is
-/// damaged there, and over all behind it, without a word. Not compared is what no reader goes by:
-/// dates, UUIDs, parents of folders, free room. Gives what disagrees; "" if nothing does.
+/// Compares redundant information of a file on its folders and their objects: places, numbers and
+/// lengths, names, titles, classes and cycles. Readers silently pass over damaged entries, and over
+/// all after them. Information that readers ignore is not compared: dates, UUIDs, parents of
+/// folders, free room. Returns a description of the difference; "" if there is none.
 [[nodiscard]] std::string disagreeing_key(std::int64_t n_bytes, const FileOutline::Read& read,
                                           Unlisted unlisted);
 

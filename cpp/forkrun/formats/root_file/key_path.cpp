@@ -26,8 +26,8 @@ AskedName parse_asked(const std::string& asked) {
   return is_cycle ? AskedName{asked.substr(0, at), cycle} : AskedName{asked, {}};
 }
 
-/// ROOT counts cycles from 1 and lists the newest first; behind 32767 it goes on with -32768, and
-/// the order alone says which is new. Other programs may list the newest last.
+/// ROOT counts cycles from 1 and lists the newest first; 32767 is followed by -32768, and only the
+/// order shows the newest. Other programs may list the newest last.
 std::size_t newest_of(const std::vector<ListedKey>& keys, const std::vector<std::size_t>& numbers) {
   const auto cycle = [&](std::size_t number) { return keys[number].cycle; };
   const bool are_counted =

@@ -8,27 +8,27 @@
 
 namespace forkrun::root_io {
 
-/// What a directory says of one of its keys. The key's name counts, not that of the object.
+/// A directory's entry for one of its keys. The key's name counts, not the object's.
 struct ListedKey {
   std::string name;
   int cycle{};
   bool is_folder{};
 };
 
-/// Number of the newest key of a name, of folders or of all else: both may have one name.
+/// Number of the newest key of a name, of folders or of all others: both may have one name.
 [[nodiscard]] std::optional<std::size_t> newest_key(const std::vector<ListedKey>& keys,
                                                     const std::string& name, bool is_folder);
-/// Numbers of the newest keys of each name, in their order.
+/// Numbers of the newest keys of each name, in order.
 [[nodiscard]] std::vector<std::size_t> newest_keys(const std::vector<ListedKey>& keys);
-/// Number of the object that is asked for: by its name, or by name and cycle, "Events;2".
+/// Number of the requested object: by its name, or by name and cycle, "Events;2".
 [[nodiscard]] std::optional<std::size_t> asked_key(const std::vector<ListedKey>& keys,
                                                    const std::string& asked);
-/// The name in "name;2": that of an object which was asked for by its cycle.
+/// The name in "name;2", for an object requested by its cycle.
 [[nodiscard]] std::string without_cycle(const std::string& asked);
 
 /// The object at a path such as "folder/name" below a folder: its folder, and its number there.
-/// Names of objects may have a slash in them. `Folder` has `keys()`, and `open(number)`, which
-/// gives a folder within it.
+/// Names of objects may contain a slash. `Folder` has `keys()`, and `open(number)`, which returns a
+/// folder within it.
 template <typename Folder>
 std::optional<std::pair<Folder, std::size_t>> find_by_path(const Folder& folder,
                                                            const std::string& path) {

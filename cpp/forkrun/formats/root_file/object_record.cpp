@@ -16,7 +16,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// A key whose content is given as bytes.
+/// A key with given bytes as content.
 class RecordKey final : public TKey {
  public:
   RecordKey(TDirectory& folder, const ObjectRecord& record) : TKey{&folder} {

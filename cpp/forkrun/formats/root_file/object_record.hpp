@@ -14,8 +14,8 @@ namespace forkrun::root_io {
 
 class InputFile;
 
-/// An object as it lies in a file: unzipped, not interpreted. So objects of classes that nothing
-/// here knows can be compared and copied.
+/// An object in a file, unzipped, not interpreted. So objects of unknown classes can be compared
+/// and copied.
 struct ObjectRecord {
   std::string type;
   std::string name;
@@ -28,9 +28,9 @@ struct ObjectRecord {
 /// unzipped.
 [[nodiscard]] ObjectRecord read_object(InputFile& file, const TKey& key, const std::string& path);
 
-/// Writes it to a folder of an output file. Gives false, and writes nothing, if the object's key
-/// would have another length there: objects may refer to places in their own record.
-/// \throws OutputError
+/// Writes it to a folder of an output file. Returns false, and writes nothing, if the object's key
+/// would have another length there: objects may refer to places in their own record. \throws
+/// OutputError
 [[nodiscard]] bool write_object(TDirectory& folder, const ObjectRecord& record,
                                 Compression compression);
 

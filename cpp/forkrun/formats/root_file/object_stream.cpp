@@ -69,7 +69,7 @@ void ObjectStream::skip_pointer() {
   }
 }
 
-/// The name of a class that is new, or stands for one that came before.
+/// The name of a new class, or of an earlier one by reference.
 std::string_view ObjectStream::type() {
   const auto begin = at_;
   const auto tag = number<std::uint32_t>();

@@ -10,7 +10,7 @@
 
 namespace forkrun::root_io {
 
-/// Reads what ROOT's TBufferFile writes, without making objects. Whatever is not as expected throws
+/// Reads data written by ROOT's TBufferFile, without making objects. Anything unexpected throws
 /// `Unexpected`: ROOT itself may know more.
 class ObjectStream {
  public:
@@ -21,7 +21,7 @@ class ObjectStream {
     }
   }
 
-  /// Bytes behind a key, which has this length: pointers are counted from its begin.
+  /// Bytes after a key of this length: pointers are counted from its begin.
   ObjectStream(std::span<const std::byte> bytes, int key_length)
       : bytes_{bytes}, origin_{static_cast<std::size_t>(key_length)} {}
 
@@ -32,7 +32,7 @@ class ObjectStream {
   }
 
   std::span<const std::byte> take(std::size_t n);
-  /// All from an earlier place to this one.
+  /// Bytes from an earlier place to this one.
   [[nodiscard]] std::span<const std::byte> since(std::size_t earlier) const {
     return bytes_.subspan(earlier, at_ - earlier);
   }
@@ -46,7 +46,7 @@ class ObjectStream {
   }
   /// A TString.
   std::string_view text();
-  /// A C array that a member points to, with its number of values in another member.
+  /// A C array of a pointer member, with its number of values in another member.
   template <typename T>
   std::span<const std::byte> array(std::size_t n) {
     require(number<std::uint8_t>() == 1 || n == 0);
@@ -57,20 +57,20 @@ class ObjectStream {
     int version{};
     std::size_t end{};
   };
-  /// What precedes an object of a class.
+  /// Head of an object of a class.
   Object object();
   void skip_object() { seek(object().end); }
   /// The members of TObject.
   void skip_base();
 
   struct Pointer {
-    std::string_view type;  ///< of an object that follows; "" otherwise
-    std::size_t number{};   ///< of the object that is pointed to, in this record; 0: null
-    std::size_t end{};      ///< of an object that follows
+    std::string_view type;  ///< class of an object that follows; "" otherwise
+    std::size_t number{};   ///< number of the object pointed to, in this record; 0: null
+    std::size_t end{};      ///< end of an object that follows
   };
-  /// What precedes an object that others may point to, or stands for one that came before.
+  /// Head of an object with pointers to it, or a reference to an earlier one.
   Pointer pointer();
-  /// With the object that follows, if one does.
+  /// Skips the object that follows, too, if there is one.
   void skip_pointer();
 
  private:

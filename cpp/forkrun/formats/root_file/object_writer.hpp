@@ -15,12 +15,12 @@
 
 namespace forkrun::root_io {
 
-/// Writes what ROOT's TBufferFile writes, without objects.
+/// Writes data in the form of ROOT's TBufferFile, without objects.
 class ObjectWriter {
  public:
   static constexpr std::uint32_t is_owner = 1U << 14U;  ///< a bit of collections
 
-  /// The record's bytes begin behind a key of this length, from whose begin places are counted.
+  /// The record's bytes follow a key of this length, from whose begin places are counted.
   explicit ObjectWriter(std::size_t key_length) : key_length_{key_length} {}
 
   template <typename T>
@@ -42,7 +42,7 @@ class ObjectWriter {
   /// A TArrayD.
   void array(std::span<const double> values);
 
-  /// An object, or the part of it that a base class adds: how long it is, its version, its members.
+  /// An object, or the part of it that a base class adds: its length, its version, its members.
   template <typename Body>
   void object(std::int16_t version, Body members) {
     const auto place = begin_counted();
@@ -55,7 +55,7 @@ class ObjectWriter {
   /// TNamed.
   void named(std::string_view name, std::string_view title, std::uint32_t bits = 0);
 
-  /// An object behind a pointer, with the name of its class.
+  /// An object reached by a pointer, with the name of its class.
   template <typename Body>
   void pointer(const std::string& type, Body object) {
     const auto place = begin_counted();
@@ -65,9 +65,9 @@ class ObjectWriter {
   }
   /// A null pointer to a class: files describe that, too.
   void null(const std::string& type);
-  /// The number by which `reference` knows the object behind the next pointer.
+  /// Number by which `reference` knows the object of the next pointer.
   [[nodiscard]] std::uint32_t next_number() const;
-  /// A pointer to an object that came before.
+  /// A pointer to an earlier object.
   void reference(std::uint32_t object) { number(object); }
   /// A TObjArray of so many objects, which `pointers` writes.
   template <typename Body>
@@ -79,10 +79,10 @@ class ObjectWriter {
       pointers();
     });
   }
-  /// As they are.
+  /// Unchanged bytes.
   void raw(std::span<const std::byte> bytes);
 
-  /// Of the objects behind pointers.
+  /// Classes of the objects reached by pointers.
   [[nodiscard]] const ClassesInFile& classes() const { return classes_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
 
@@ -101,7 +101,7 @@ class ObjectWriter {
 /// Bytes of a TString.
 [[nodiscard]] std::size_t n_text_bytes(std::string_view text);
 
-/// The most that an object may have in a ROOT file.
+/// Largest size of an object in a ROOT file.
 constexpr std::size_t most_object_bytes = 0x3ffffffe;
 
 }  // namespace forkrun::root_io

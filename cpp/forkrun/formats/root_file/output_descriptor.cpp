@@ -73,7 +73,7 @@ class WrittenFile {
     }
   }
 
-  /// `record`: of no bytes if there is none.
+  /// `record`: without bytes if there is none.
   void expect(const RecordPlace& record, const std::string& what) const {
     if (record.n_bytes != 0 && !records_.contains(record)) {
       fail(what + " is not at byte " + std::to_string(record.place));
@@ -97,10 +97,9 @@ class WrittenFile {
   std::set<RecordPlace> records_;
 };
 
-/// Reads a file that was written as its readers will begin to: from its header on one record after
-/// the other, each at the place that it names itself, up to the end that the header names; among
-/// them all that the header and the top directory name. One small read for each record.
-/// \throws OutputError
+/// Reads a written file as its readers will begin to: record after record from the header, each at
+/// the place that it names, up to the end named in the header; including all records named in the
+/// header and the top directory. One small read for each record. \throws OutputError
 void check_records(int descriptor, const std::string& path) {
   WrittenFile{descriptor, path}.check();
 }

@@ -52,11 +52,11 @@ TDirectory& OutputFile::folder(const std::string& folder, const std::string& tit
   return *known;
 }
 
-/// By its name alone: ROOT would take a path with a colon for that of another file.
+/// By its name alone: ROOT would take a path with a colon for another file's.
 TDirectory& OutputFile::make_folder(TDirectory& parent, const std::string& name,
                                     const std::string& title) {
   const CapturedMessages messages;
-  auto* key = parent.GetKey(name.c_str());  // of a file that was there
+  auto* key = parent.GetKey(name.c_str());  // of an existing file
   auto* folder = key == nullptr ? parent.mkdir(name.c_str(), title.c_str())
                                 : dynamic_cast<TDirectory*>(key->ReadObj());
   if (folder == nullptr) {
@@ -125,7 +125,7 @@ void OutputFile::abandon() noexcept {
   try {
     const CapturedMessages messages;
     file_.reset();
-  } catch (...) {  // passed over: the file is removed whatever ROOT says
+  } catch (...) {  // passed over: the file is removed anyway
   }
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);

@@ -19,7 +19,7 @@ namespace forkrun::root_io {
 class InputFile;
 class ReproducibleFile;
 
-/// A ROOT file being written, whose bytes depend on its contents alone.
+/// A ROOT file being written, whose bytes depend only on its contents.
 class OutputFile final : public RecordFile {
  public:
   /// \throws OutputError
@@ -36,7 +36,7 @@ class OutputFile final : public RecordFile {
   /// A folder by its path, "" for the file itself; made if need be, with this title.
   TDirectory& folder(const std::string& folder, const std::string& title = "");
 
-  /// Objects of that file are copied as bytes: this one will describe their classes as that one.
+  /// Objects of that file are copied as bytes: this file will describe their classes the same way.
   void describe_classes_of(const InputFile& file);
 
   [[nodiscard]] std::int64_t allocate(std::size_t n_bytes) override;
@@ -45,11 +45,11 @@ class OutputFile final : public RecordFile {
   [[nodiscard]] std::int64_t seek_directory() const override { return seek_directory_; }
 
   /// Writes the tree's own record, with a key of this name, which need not be the tree's own, and
-  /// lets go of the tree: the file does not delete it.
+  /// releases the tree: the file does not delete it.
   void write_and_release(TTree& tree, const std::string& name);
 
-  /// Writes the records of trees that it still has, and a UUID that comes from all that was
-  /// written; closes and syncs; gives the size. \throws OutputError
+  /// Writes the records of remaining trees, and a UUID computed from all bytes written; closes and
+  /// syncs; returns the size. \throws OutputError
   std::int64_t close();
   /// Closes and removes the file.
   void abandon() noexcept;

@@ -2,7 +2,7 @@
 
 namespace forkrun::root_io {
 
-/// `create` puts a new file in the place of one that exists.
+/// `create` replaces an existing file.
 enum class OutputMode { create, update };
 
 }  // namespace forkrun::root_io

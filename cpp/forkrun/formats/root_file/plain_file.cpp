@@ -20,7 +20,7 @@ namespace forkrun::root_io {
 namespace {
 
 constexpr std::size_t top = 0;
-/// The name that the file has in its own records, whatever it is called.
+/// Name of the file in its own records, for any path.
 constexpr const char* file_name = "forkrun";
 
 /// Keys have their length in two bytes. \throws OutputError
@@ -77,8 +77,8 @@ std::unique_ptr<PlainFile> PlainFile::reopen(const std::string& path,
   return nullptr;
 }
 
-/// Goes on behind the objects: what comes after them will be written again. False if the file is
-/// not one that this class has written, or has other objects.
+/// Continues after the objects: everything after them will be written again. False if the file was
+/// not written by this class, or has other objects.
 bool PlainFile::read_back(const WriteAgain& write_again) {
   const auto read = [this](std::int64_t place, std::span<std::byte> into) {
     const auto n = read_at(descriptor_, place, into);
@@ -225,7 +225,7 @@ std::size_t PlainFile::make_folder(std::size_t parent, const std::string& name) 
   return folders_.size() - 1;
 }
 
-/// Folders in a folder come before it.
+/// Folders in a folder precede it.
 void PlainFile::write_key_lists(std::size_t number) {
   for (const auto inner : folders_[number].folders) {
     write_key_lists(inner);
@@ -255,8 +255,8 @@ RecordPlace PlainFile::write_free_room() {
   key.place = end_;
   key.directory = folders_[top].directory.place;
   const auto n_before = static_cast<std::int64_t>(key.length());
-  const auto n_bytes = static_cast<std::int64_t>(free_room_behind(end_ + n_before).size());
-  append(key, free_room_behind(end_ + n_before + n_bytes), {});
+  const auto n_bytes = static_cast<std::int64_t>(free_room_after(end_ + n_before).size());
+  append(key, free_room_after(end_ + n_before + n_bytes), {});
   return place_of(key);
 }
 

@@ -18,25 +18,25 @@ namespace forkrun::root_io {
 class FileOutline;
 struct FileKey;
 
-/// A new ROOT file, written without ROOT, whose bytes depend on its content alone: dates are
-/// `reproducible_date`, the UUID comes from all other bytes. But for the UUID it is, byte for byte,
-/// what ReproducibleFile writes of the same objects.
+/// A new ROOT file, written without ROOT, whose bytes depend only on its content: dates are
+/// `reproducible_date`, the UUID is computed from all other bytes. Except for the UUID it is, byte
+/// for byte, ReproducibleFile's for the same objects.
 class PlainFile final : public RecordFile {
  public:
   /// \throws OutputError if the file cannot be opened
   PlainFile(const std::string& path, Compression compression);
-  /// Writes an object that is in a file again, as it was written; false if it cannot tell how.
+  /// Writes an object of an existing file again, unchanged; false if its form is unknown.
   using WriteAgain = std::function<bool(const FileOutline&, const FileKey&, ObjectWriter&)>;
-  /// To add to a file: nullptr unless it is one that this class has written, with nothing but
-  /// objects in its top folder that `write_again` knows. \throws OutputError
+  /// Opens a file for additions: nullptr unless this class has written it, with only objects in its
+  /// top folder that `write_again` knows. \throws OutputError
   [[nodiscard]] static std::unique_ptr<PlainFile> reopen(const std::string& path,
                                                          const WriteAgain& write_again);
   ~PlainFile() override;
   PlainFile(const PlainFile&) = delete;
   PlainFile& operator=(const PlainFile&) = delete;
 
-  /// Adds an object of a class of `class_layouts`, at "folder/name"; its folders are made if need
-  /// be. `write` gives its members, most_object_bytes of them at most. \throws OutputError
+  /// Adds an object of a class of `class_layouts`, at "folder/name"; makes its folders if need be.
+  /// `write` writes its members, at most most_object_bytes. \throws OutputError
   void add(const std::string& object_path, const std::string& type, const std::string& title,
            const std::function<void(ObjectWriter&)>& write);
 
@@ -45,10 +45,10 @@ class PlainFile final : public RecordFile {
                      std::span<const std::size_t> sizes) override;
   [[nodiscard]] std::int64_t seek_directory() const override;
 
-  /// Writes what the file says of itself, reads it as its readers will, syncs and closes it; gives
-  /// its size. Without it, the file is left as it is. \throws OutputError
+  /// Writes the file's own description, reads it as its readers will, syncs and closes it; returns
+  /// its size. Without this call, the file is left incomplete. \throws OutputError
   std::int64_t close();
-  /// The same without the sync, for what goes on with it. \throws OutputError
+  /// The same without the sync, for a file that will be continued. \throws OutputError
   void close_to_reopen();
   /// Removes the file.
   void abandon() noexcept;

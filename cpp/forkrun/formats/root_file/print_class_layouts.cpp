@@ -1,5 +1,5 @@
-// Prints class_layouts.cpp when forkrun is built: what the installed ROOT says of the classes whose
-// objects PlainFile writes.
+// Prints class_layouts.cpp when forkrun is built: the installed ROOT's description of the classes
+// that PlainFile writes.
 
 #include <array>
 #include <iomanip>
@@ -37,7 +37,8 @@ std::string quoted(const std::string& text) {
   return to.str();
 }
 
-/// Versions whose members forkrun's own code writes. \throws std::runtime_error if ROOT has others
+/// Versions of members that forkrun's own code writes. \throws std::runtime_error if ROOT has
+/// others
 void check_versions() {
   const std::map<std::string, int> written{
       {"TAxis", 10},     {"TBranch", 13},   {"TH1", 8},           {"TH1D", 3},
@@ -52,7 +53,7 @@ void check_versions() {
   }
 }
 
-/// An object of each class, with all that may be in it.
+/// An object of each class, with all possible contents.
 void write_objects(TFile& file) {
   const auto write = [&](auto&& object) {
     object.SetName("object");
@@ -83,7 +84,7 @@ void write_objects(TFile& file) {
   file.WriteObjectAny(anchor->New(), anchor, "ntuple");
 }
 
-/// As files have it, which is another number for collections of the C++ library.
+/// Number in files, which differs for collections of the C++ library.
 int type_of(const TStreamerElement& element) {
   const bool is_collection = dynamic_cast<const TStreamerSTL*>(&element) != nullptr;
   return is_collection ? static_cast<int>(TVirtualStreamerInfo::kStreamer) : element.GetType();
@@ -141,7 +142,7 @@ std::string print_elements(TObjArray& elements, std::size_t number) {
   return "class_" + std::to_string(number);
 }
 
-/// Gives the class's line in the table.
+/// Returns the class's line in the table.
 std::string print_class(const TStreamerInfo& info, std::size_t number) {
   const auto elements = print_elements(*info.GetElements(), number);
   const auto rules = print_rules(*TClass::GetClass(info.GetName()), number);

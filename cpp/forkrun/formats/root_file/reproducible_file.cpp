@@ -16,7 +16,7 @@
 
 namespace forkrun::root_io {
 
-/// "NET" is how ROOT's own classes of files let TFile know that they open the file themselves.
+/// "NET" tells TFile that a derived class opens the file itself.
 ReproducibleFile::ReproducibleFile(const std::string& path, OutputMode mode, int compression)
     : TFile{"forkrun?reproducible", "NET", "", compression} {
   const bool is_new = mode == OutputMode::create;
@@ -36,7 +36,7 @@ void ReproducibleFile::open(const std::string& path, OutputMode mode) {
   SetWritable(true);
   try {
     TFile::Init(static_cast<Bool_t>(mode == OutputMode::create));
-  } catch (...) {  // what TFile's destructor closes, it also takes from ROOT's list of files
+  } catch (...) {  // TFile's destructor also removes it from ROOT's list of files
     descriptor_ = -1;
     SetWritable(false);
     throw;
@@ -45,7 +45,7 @@ void ReproducibleFile::open(const std::string& path, OutputMode mode) {
 
 ReproducibleFile::~ReproducibleFile() {
   try {
-    Close();                      // while what it calls is still of this class
+    Close();                      // while virtual calls still reach this class
   } catch (const OutputError&) {  // it is abandoned, and cannot be written any more
     Close();
   }
@@ -81,7 +81,7 @@ bool ReproducibleFile::append(std::span<const std::byte> bytes,
 
 Int_t ReproducibleFile::SysClose(Int_t /*descriptor*/) { return 0; }
 
-/// \throws OutputError: ROOT would go on with what it could not read.
+/// \throws OutputError: ROOT would continue after a failed read.
 Int_t ReproducibleFile::SysRead(Int_t descriptor, void* into, Int_t n_bytes) {
   const std::span bytes{static_cast<std::byte*>(into), static_cast<std::size_t>(n_bytes)};
   const auto n = read_at(descriptor, position_.value(), bytes);
@@ -123,7 +123,7 @@ bool ReproducibleFile::describes(const TList& classes) {
   return same_classes(*on_file, classes);
 }
 
-/// As in TFile, except for the description of the classes.
+/// Like TFile's, except for the description of the classes.
 void ReproducibleFile::WriteStreamerInfo() {
   TArrayC* tagged = GetClassIndex();
   if (!IsWritable() || tagged == nullptr || (tagged->fArray[0] == 0 && fSeekInfo != 0)) {

@@ -13,26 +13,25 @@
 
 namespace forkrun::root_io {
 
-/// A file whose bytes depend on what is written to it alone: not on its name, the time, the time
-/// zone, or on what the process did before. ROOT's `?reproducible` gives fixed dates and UUIDs; but
-/// it takes its fixed date for local time, and writes the descriptions of classes in the order in
-/// which the process met them. And each of its files has the same UUID: here it comes from the
-/// content.
+/// A file whose bytes depend only on the data written to it: not on its name, the time, the time
+/// zone, or on earlier actions of the process. ROOT's `?reproducible` gives fixed dates and UUIDs;
+/// but it takes its fixed date for local time, and writes the descriptions of classes in the order
+/// in which the process met them. And each of its files has the same UUID: here it is computed from
+/// the content.
 ///
-/// And it is opened, read and written here, not by TFile, which has the whole process ignore SIGINT
+/// It is opened, read and written here, not by TFile, which has the whole process ignore SIGINT
 /// while it writes: an interrupt would be lost. TFile also syncs each time it writes the header:
-/// here `finish` does, once. And TFile goes on after a seek or a close that failed: here each
-/// failure is kept in `error`.
+/// here `finish` does, once. And TFile continues after a failed seek or close: here each failure is
+/// kept in `error`.
 class ReproducibleFile final : public TFile {
  public:
-  /// `compression` is ROOT's number. IsZombie() if what is there is no ROOT file.
-  /// \throws OutputError if the file cannot be opened
+  /// `compression` is ROOT's number. IsZombie() if an existing file is no ROOT file. \throws
+  /// OutputError if the file cannot be opened
   ReproducibleFile(const std::string& path, OutputMode mode, int compression);
   ~ReproducibleFile() override;
 
-  /// Writes bytes that have their final form at the current place. `sizes`: of the records that
-  /// they consist of, if there are several: the UUID does not depend on how records were put
-  /// together.
+  /// Writes bytes in their final form at the current place. `sizes`: of the records in them, if
+  /// there are several: the UUID does not depend on how records were put together.
   [[nodiscard]] bool append(std::span<const std::byte> bytes,
                             std::span<const std::size_t> sizes = {});
   /// The errno of the first read or write that failed; 0 if none has.
@@ -44,7 +43,7 @@ class ReproducibleFile final : public TFile {
   void WriteStreamerInfo() override;
 
   /// After Close(): puts the UUID into the file, reads it as its readers will, syncs and closes it.
-  /// Gives its size. \throws OutputError
+  /// Returns its size. \throws OutputError
   std::int64_t finish();
 
  protected:

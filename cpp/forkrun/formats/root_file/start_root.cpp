@@ -19,7 +19,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// ROOT crashes for a user without a home, as of a container that runs with any number.
+/// ROOT crashes for a user without a home, as in a container that runs with any user number.
 void have_home() {
   if (std::getenv("HOME") == nullptr && ::getpwuid(::getuid()) == nullptr) {
     ::setenv("HOME", "/", 0);

@@ -30,8 +30,8 @@ constexpr std::ptrdiff_t no_byte = -1;
 inline std::ptrdiff_t different_byte(const std::string& one, const std::string& other) {
   const auto ours = bytes_without_uuids(one);
   const auto theirs = bytes_without_uuids(other);
-  const auto [at, behind] = std::ranges::mismatch(ours, theirs);
-  return at == ours.end() && behind == theirs.end() ? no_byte : at - ours.begin();
+  const auto [at, at_theirs] = std::ranges::mismatch(ours, theirs);
+  return at == ours.end() && at_theirs == theirs.end() ? no_byte : at - ours.begin();
 }
 
 }  // namespace forkrun::root_io

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::uint32_t is_compiled = 1U << 16U;  // TVirtualStreamerInfo::kIsCompiled
 
-using Layouts = std::set<const ClassLayout*>;  // which are one table, by name
+using Layouts = std::set<const ClassLayout*>;  // all in one table, by name
 
-/// ROOT describes the classes with general streamers among those whose objects it writes, and all
-/// that a null pointer can lead to.
+/// ROOT describes the classes with general streamers among those of written objects, and all
+/// classes that a null pointer can have.
 enum class Reason { object, null_pointer };
 
 bool has_general_streamer(std::string_view name) {
@@ -27,7 +27,7 @@ bool is_part(const ElementLayout& element) {
          element.kind == "TStreamerObjectAny";
 }
 
-/// The class of a base, a member, or of what a pointer leads to.
+/// Class of a base, a member, or a pointer's target.
 std::string_view type_of(const ElementLayout& element) {
   const std::string_view type = element.kind == "TStreamerBase" ? element.name : element.type_name;
   return type.ends_with('*') ? type.substr(0, type.size() - 1) : type;

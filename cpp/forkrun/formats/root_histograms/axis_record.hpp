@@ -7,7 +7,7 @@
 
 namespace forkrun::root_io {
 
-/// How an axis is drawn, as ROOT's TAttAxis has it; offsets and sizes in parts of the pad.
+/// Attributes for drawing an axis, like ROOT's TAttAxis; offsets and sizes in parts of the pad.
 struct AxisStyle {
   std::int32_t n_divisions{};
   std::int16_t color{};  ///< of the axis and its labels

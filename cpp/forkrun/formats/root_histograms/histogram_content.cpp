@@ -42,7 +42,7 @@ void check_axis(const AxisContent& axis, const std::string& start) {
   }
 }
 
-/// All but the sums of an object: names, titles, labels, and what ROOT keeps of each.
+/// Size of an object without its sums: names, titles, labels, and ROOT's overhead for each.
 std::size_t n_other_bytes(const HistogramContent& content) {
   constexpr std::size_t of_object = 4096;
   constexpr std::size_t of_label = 64;

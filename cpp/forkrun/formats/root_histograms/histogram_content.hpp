@@ -7,11 +7,11 @@
 
 namespace forkrun::root_io {
 
-/// An axis of a histogram, as it is written to a file.
+/// An axis of a histogram, as written to a file.
 struct AxisContent {
   std::string title;
   std::vector<double> edges;        ///< n_bins + 1
-  bool has_equal_bins{};            ///< of the first and the last edge, the others are ignored
+  bool has_equal_bins{};            ///< only the first and the last edge count
   std::vector<std::string> labels;  ///< of the bins; none, or n_bins
 
   [[nodiscard]] std::size_t n_bins() const { return edges.size() - 1; }
@@ -19,7 +19,7 @@ struct AxisContent {
   [[nodiscard]] std::size_t n_cells() const { return edges.size() + 1; }
 };
 
-/// Which sums a histogram keeps per bin. w: weights of fills; y: what a profile takes the mean of.
+/// Sums kept per bin. w: weights of fills; y: samples of a profile.
 enum class HistogramStorage {
   counts,         ///< w: a TH1D without sums of squared weights
   weights,        ///< w, w²: a TH1D with them
@@ -29,15 +29,15 @@ enum class HistogramStorage {
 
 using Sums = std::span<const double>;
 
-/// A histogram or profile, as it is written to a file.
+/// A histogram or profile, as written to a file.
 struct HistogramContent {
   std::string name;   ///< may have folders: "dimuon/mass"
   std::string title;  ///< "title;of x;of y;of z": an axis's own title counts more
   std::vector<AxisContent> axes;
   HistogramStorage storage{};
-  /// One sum after the other; each with n_bins + 2 per axis, the first axis fastest.
+  /// Sum after sum; each with n_bins + 2 per axis, the first axis fastest.
   Sums sums;
-  bool is_sparse{};  ///< a THnSparseD, as histograms of more than 3 axes are anyway
+  bool is_sparse{};  ///< a THnSparseD, as always for more than 3 axes
 
   [[nodiscard]] bool is_profile() const;
   [[nodiscard]] bool is_written_sparse() const { return is_sparse || axes.size() > 3; }
@@ -46,7 +46,7 @@ struct HistogramContent {
   [[nodiscard]] Sums squared_weights() const;  ///< empty if they are not kept
   [[nodiscard]] Sums samples() const;          ///< w y, of a profile
   [[nodiscard]] Sums squared_samples() const;  ///< w y², of a profile
-  /// Of the fills where no weights are kept, else (Σw)²/Σw²; flow bins included.
+  /// Number of fills if no weights are kept, else (Σw)²/Σw²; flow bins included.
   [[nodiscard]] double n_entries() const;
   /// \throws OutputError naming the histogram if a ROOT file cannot hold it
   void check() const;

@@ -7,7 +7,7 @@
 
 namespace forkrun::root_io {
 
-/// Writes a new file of TH1D, TProfile, their sisters and THnSparseD, without ROOT. Moments: from
+/// Writes a new file of TH1D, TProfile, their variants and THnSparseD, without ROOT. Moments: from
 /// the centres of bins. \throws OutputError
 void write_histograms(const std::string& path, std::span<const HistogramContent> histograms);
 

@@ -5,7 +5,7 @@
 
 namespace forkrun::root_io {
 
-/// A TH1, TH2 or TH3 as it stands in a file.
+/// A TH1, TH2 or TH3 in a file.
 struct StoredHistogram {
   std::string title;
   std::vector<std::vector<double>> edges;  ///< per axis, n_bins + 1
@@ -14,7 +14,7 @@ struct StoredHistogram {
   std::vector<std::string> axis_titles;
 };
 
-/// `name` may have folders ("muon/id"). \throws InputError if there is none, naming those there are
+/// `name` may have folders ("muon/id"). \throws InputError if there is none, naming existing ones
 [[nodiscard]] StoredHistogram read_histogram(const std::string& path, const std::string& name);
 
 }  // namespace forkrun::root_io

@@ -16,7 +16,7 @@ struct Moments {
   double w{}, w2{}, wx{}, wx2{}, wy{}, wy2{}, wxy{}, wz{}, wz2{}, wxz{}, wyz{}, ws{}, ws2{};
 };
 
-/// Of the bins without flow bins.
+/// Without flow bins.
 std::vector<double> centers_of(const AxisContent& axis) {
   std::vector<double> centers(axis.n_bins());
   if (!axis.labels.empty()) {
@@ -31,7 +31,7 @@ std::vector<double> centers_of(const AxisContent& axis) {
   return centers;
 }
 
-/// Of a histogram that has this axis; without it there is one cell, at 0.
+/// Cells of a histogram with this axis; without an axis there is one cell, at 0.
 struct AxisOfCells {
   AxisOfCells(const HistogramContent& content, std::size_t number)
       : exists{number < content.axes.size()},
@@ -78,7 +78,7 @@ class SumOverCells {
     sum_.wyz += w * y * z;
   }
 
-  /// Where no squares are kept, those of weights that are 1.
+  /// Squares that are not kept are those of weights 1.
   [[nodiscard]] double squared_weight(std::size_t cell) const {
     const double square = squares_.empty() ? weights_[cell] : squares_[cell];
     if (!squares_errors_) {
@@ -92,11 +92,11 @@ class SumOverCells {
   Sums squares_;
   Sums samples_;
   Sums squared_samples_;
-  bool squares_errors_;  ///< as ROOT does with one axis and three
+  bool squares_errors_;  ///< like ROOT for one axis and three
   Moments sum_;
 };
 
-/// Of 1, 2 or 3 axes; rounded as ROOT's TH1::ResetStats rounds.
+/// For 1, 2 or 3 axes; rounded like ROOT's TH1::ResetStats.
 Moments moments_of(const HistogramContent& content) {
   const AxisOfCells x{content, 0};
   const AxisOfCells y{content, 1};

@@ -12,8 +12,8 @@ namespace forkrun::root_io {
 /// The first part of its title: the others are titles of axes.
 [[nodiscard]] std::string title_of(const HistogramContent& content);
 
-/// The object of that class, without folders in its name. Attributes for drawing are those of
-/// ROOT's style "Modern".
+/// The object of that class, without folders in its name. Drawing attributes are those of ROOT's
+/// style "Modern".
 void write_histogram(ObjectWriter& to, const HistogramContent& content);
 
 }  // namespace forkrun::root_io

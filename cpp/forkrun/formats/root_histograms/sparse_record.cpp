@@ -37,7 +37,7 @@ std::size_t n_coordinate_bytes(const HistogramContent& content) {
   return (n_bits + 7) / 8;
 }
 
-/// The bins of a cell on all axes, each in as many bits as its axis needs, the lowest bit first.
+/// Bins of a cell on all axes, each in as many bits as its axis needs, the lowest bit first.
 void put_coordinates(const HistogramContent& content, std::size_t cell, std::span<std::byte> to) {
   std::size_t at = 0;
   for (const auto& axis : content.axes) {

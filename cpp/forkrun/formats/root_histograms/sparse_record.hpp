@@ -5,10 +5,10 @@
 
 namespace forkrun::root_io {
 
-/// A THnSparseD of the cells that have content, in the order of all cells.
+/// A THnSparseD of the cells with content, in order.
 void write_sparse(ObjectWriter& to, const HistogramContent& content);
 
-/// What the cells of a sparse histogram take in its object.
+/// Bytes of a sparse histogram's cells in its object.
 [[nodiscard]] std::size_t n_sparse_bytes(const HistogramContent& content);
 
 }  // namespace forkrun::root_io

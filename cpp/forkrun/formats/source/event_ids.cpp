@@ -12,7 +12,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// The first value that `To` does not hold: its place, and what it is.
+/// Place and value of the first value that does not fit into `To`.
 struct Misfit {
   std::size_t place;
   std::string value;
@@ -43,13 +43,13 @@ std::optional<Misfit> widen_any(const Column& column, std::vector<To>& into) {
   }
 }
 
-/// Also lists: of one value in each event, as members of the one header of an event are.
+/// Lists, too: of one value in each event, like the members of an event's header.
 bool may_be_ids(const ColumnType& type) {
   return (type.shape == Shape::scalar || type.shape == Shape::jagged) && type.n_in_item() == 1 &&
          type.element >= ElementType::int16 && type.element <= ElementType::uint64;
 }
 
-/// The first event without exactly one value, and how many it has.
+/// The first event without exactly one value, and its number of values.
 std::optional<Misfit> not_one_value(const Column& column) {
   if (column.type().shape == Shape::scalar) {
     return std::nullopt;

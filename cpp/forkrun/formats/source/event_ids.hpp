@@ -11,18 +11,18 @@
 
 namespace forkrun::root_io {
 
-/// The branches that hold the event id. Empty names: the ids are run 1, lumi `file number + 1` and
-/// event `entry number`.
+/// Branches with the event id. Empty names: the ids are run 1, lumi `file number + 1` and event
+/// `entry number`.
 struct IdBranches {
   std::string run;
   std::string lumi;
   std::string event;
 };
 
-/// Reads the ids of a range of entries, from the id branches or from the entries' numbers.
+/// Reads the ids of a range of entries, from the id branches or the entry numbers.
 class EventIds {
  public:
-  /// \throws InputError if a branch is missing or of no integers, which lists of one may hold, too.
+  /// \throws InputError if a branch is missing or has no integers; lists of one integer count.
   EventIds(const Table& table, const std::string& path, const IdBranches& names,
            std::uint32_t file_number);
 
@@ -30,7 +30,7 @@ class EventIds {
   void load(std::int64_t first, std::int64_t last);
   [[nodiscard]] LumiId lumi(std::size_t i) const { return {runs_.values[i], lumis_.values[i]}; }
   [[nodiscard]] std::span<const std::uint64_t> events() const { return events_.values; }
-  /// Adds what `load` reads of the file.
+  /// Adds the ranges of the file that `load` reads.
   void add_parts(std::int64_t first, std::int64_t last, std::vector<StoredPart>& to) const;
 
  private:
@@ -39,13 +39,13 @@ class EventIds {
   struct IdColumn {
     IdColumn(const Table& table, const std::string& path, const std::string& name,
              const char* what);
-    /// \throws InputError naming the first value that is no number of what this column holds.
+    /// \throws InputError naming the first value that does not fit into this column.
     void load(std::int64_t first, std::int64_t last);
 
     std::string path;
     std::string name;
     const char* number_of;
-    std::unique_ptr<ColumnReader> reader;  ///< none: `values` are made up
+    std::unique_ptr<ColumnReader> reader;  ///< none: `values` are computed
     Column column;
     std::vector<T> values;
   };

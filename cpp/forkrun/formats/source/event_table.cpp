@@ -11,7 +11,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// A tree, whose branches are the columns.
+/// A tree, with branches as columns.
 class TableOfTree final : public Table {
  public:
   explicit TableOfTree(TreeFile& file, const std::string& path)

@@ -8,11 +8,11 @@
 
 namespace forkrun::root_io {
 
-/// The tree or RNTuple at a path of a file, which has to outlive it. \throws InputError naming
-/// those that there are.
+/// The tree or RNTuple at a path of a file, which must outlive it. \throws InputError naming
+/// existing ones.
 [[nodiscard]] std::unique_ptr<Table> event_table(TreeFile& file, const std::string& path);
 
-/// Reads a column of the table, which has to be of this type. `path`: of its file. \throws
+/// Reader for a column of the table, which must have this type. `path`: of its file. \throws
 /// InputError
 [[nodiscard]] std::unique_ptr<ColumnReader> column_reader(const Table& table,
                                                           const std::string& path,

@@ -32,7 +32,7 @@ void fill(ElementType element, std::byte* to, std::size_t n, double value) {
   throw Error("a column has an unknown type of elements");
 }
 
-/// Little-endian, as this host is.
+/// Little-endian, like this host.
 std::int64_t count_at(const Column& counts, std::size_t event) {
   const auto size = size_of(counts.type().element);
   std::uint64_t count = 0;
@@ -54,7 +54,7 @@ void FilledColumn::read(std::int64_t first, std::int64_t last, Column& into) {
   fill(type_.element, into.resize_values(n), n, value_);
 }
 
-/// Returns the number of items: none of texts and of lists of lists, which are empty.
+/// Returns the number of items: none for texts and lists of lists, which are empty.
 std::size_t FilledColumn::make_offsets(std::int64_t first, std::int64_t last, Column& into) {
   const auto n_events = static_cast<std::size_t>(last - first);
   auto offsets = into.resize_offsets(n_events);

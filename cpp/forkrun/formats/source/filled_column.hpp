@@ -9,20 +9,20 @@
 
 namespace forkrun::root_io {
 
-/// What a column holds in a file that lacks its branch.
+/// Values of a column in a file that lacks its branch.
 struct Fill {
   double value{};
-  std::string counter;  ///< branch that counts the values of a jagged column; "": it has none
+  std::string counter;  ///< branch that counts the values of a jagged column; "": none
 };
 
-/// A column of a file that lacks its branch: one value throughout. A jagged one has as many as its
-/// counter says, if the file has that. Texts and lists of lists are empty.
+/// A column of a file that lacks its branch: one value throughout. A jagged one has the counter's
+/// number of values, if the file has the counter. Texts and lists of lists are empty.
 class FilledColumn {
  public:
-  /// `counter`: of this file, nullptr if it has none.
+  /// `counter`: in this file, nullptr if it has none.
   FilledColumn(ColumnType type, double value, std::unique_ptr<ColumnReader> counter);
 
-  /// Of entries [first, last).
+  /// Values of entries [first, last).
   void read(std::int64_t first, std::int64_t last, Column& into);
 
  private:

@@ -47,7 +47,7 @@ void FriendReader::load(std::int64_t first, std::int64_t last, const EventIds& e
   loaded.order = order_of(loaded.runs);
 }
 
-/// Of the partners.
+/// Ids of the partners.
 ReadingOrder FriendReader::order_of(std::span<const Run> runs) const {
   std::vector<EntryRange> wanted;
   for (const auto& run : runs) {
@@ -81,7 +81,7 @@ void FriendReader::open(std::size_t file) {
   });
 }
 
-/// That the friend has these events from the first entry on, if it has ids.
+/// Checks that the friend has these events from the first entry on, if it has ids.
 void FriendReader::check_events(const Run& run, std::int64_t first, const EventIds& events) const {
   const auto& [own, file, table, ids, readers, parts] = files_[static_cast<std::size_t>(run.file)];
   if (table->n_entries() < run.last()) {

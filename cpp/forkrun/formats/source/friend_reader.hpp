@@ -14,32 +14,33 @@
 
 namespace forkrun::root_io {
 
-/// Which entries of a friend go with those of a file, as stretches of consecutive entries.
+/// Partners in a friend for a file's entries, as ranges of consecutive entries.
 struct FriendEntries {
-  std::vector<std::int64_t> first{};  ///< of a stretch, in the file of the events
-  std::vector<std::int32_t> file{};   ///< number of the friend's file, or less than 0: none
-  std::vector<std::int64_t> entry{};  ///< partner of the first; each further entry has the next one
-  std::vector<std::uint8_t> repeats{};  ///< whether all have the same one instead
+  std::vector<std::int64_t> first{};  ///< of a range, in the file of the events
+  std::vector<std::int32_t> file{};   ///< number of the friend's file, negative: none
+  std::vector<std::int64_t>
+      entry{};  ///< partner of the first; further entries have the following partners
+  std::vector<std::uint8_t> repeats{};  ///< whether all entries have the same partner instead
 };
 
 /// A tree whose entries belong to those of the source's tree.
 struct FriendTree {
   struct File {
-    std::string path;  ///< may be that of the events
+    std::string path;  ///< may be the file of the events
     std::string tree;
     FileIdentity identity;
   };
-  /// Where the partners of one file of the source are.
+  /// Partners of the entries of one file of the source.
   struct Part {
     std::vector<File> files{};
     FriendEntries entries{};
   };
-  IdBranches ids{};           ///< of events, which are compared; empty names: they are not
+  IdBranches ids{};           ///< of events, to be compared; empty names: not compared
   std::vector<Part> parts{};  ///< by file of the source
-  std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as they are stored
+  std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as stored
 };
 
-/// A column that is a branch of a friend.
+/// Column from a branch of a friend.
 struct FriendColumn {
   std::size_t number{};  ///< of the friend
   std::string branch;
@@ -50,22 +51,22 @@ struct FriendColumn {
 /// same time.
 class FriendReader {
  public:
-  /// `of_events`: the file of the events, with `n_events` entries and this number; both outlive it.
+  /// `of_events`: file of the events, with `n_events` entries and this number; both outlive it.
   FriendReader(const FriendTree& tree, TreeFile& of_events, std::int64_t n_events,
                std::uint32_t number, std::size_t n_columns);
 
-  /// Forgets what was loaded.
+  /// Drops loaded entries.
   void begin_block() { loaded_.clear(); }
-  /// Opens what has the partners of entries [first, last), which have to be these events.
+  /// Opens the files with the partners of entries [first, last), which must be these events.
   void load(std::int64_t first, std::int64_t last, const EventIds& events);
-  /// Whether a file with partners, which is not that of the events, is on a server.
+  /// Whether a file with partners, other than the file of the events, is remote.
   [[nodiscard]] bool is_remote() const;
-  /// Notes what will be read for entries [first, last) of a column.
+  /// Notes the ranges to be read for entries [first, last) of a column.
   void add_parts(std::size_t column, const FriendColumn& from, ColumnType wanted,
                  std::int64_t first, std::int64_t last);
-  /// All columns were noted: says so to files, and adds what is in that of the events.
+  /// All columns were noted: announces the ranges, and adds those in the file of the events.
   void expect(std::int64_t first, std::int64_t last, std::vector<StoredPart>& of_events);
-  /// A column, which has this number, of entries that are loaded.
+  /// The column with this number, for loaded entries.
   void read(std::size_t column, const FriendColumn& from, ColumnType wanted, std::int64_t first,
             std::int64_t last, Column& into);
 
@@ -73,14 +74,14 @@ class FriendReader {
 
  private:
   struct OpenFile {
-    std::unique_ptr<TreeFile> own{};  ///< null if it is that of the events
+    std::unique_ptr<TreeFile> own{};  ///< null if it is the file of the events
     TreeFile* file{};
     std::unique_ptr<Table> table{};
     std::unique_ptr<EventIds> ids{};                       ///< null if they are not compared
-    std::vector<std::unique_ptr<ColumnReader>> readers{};  ///< by column, made when asked for
-    std::vector<StoredPart> parts{};                       ///< that will be read soon
+    std::vector<std::unique_ptr<ColumnReader>> readers{};  ///< by column, made at first use
+    std::vector<StoredPart> parts{};                       ///< to be read soon
   };
-  /// Consecutive entries whose partners are so, or are the same one, or that have none.
+  /// Consecutive entries with consecutive partners, the same partner, or none.
   struct Run {
     std::int64_t n_entries{};
     std::int32_t file{};
@@ -89,10 +90,10 @@ class FriendReader {
     [[nodiscard]] bool has_partners() const { return file >= 0; }
     [[nodiscard]] std::int64_t last() const { return entry + (repeats ? 1 : n_entries); }
   };
-  /// What is read for some entries, and which of it goes with them.
+  /// Entries read from the friend, and their partners.
   struct Loaded {
     std::vector<Run> runs{};
-    ReadingOrder order{{}};  ///< of the runs with partners
+    ReadingOrder order{{}};  ///< order of the runs with partners
   };
   using Entries = std::pair<std::int64_t, std::int64_t>;
 
@@ -113,7 +114,7 @@ class FriendReader {
   std::int64_t n_events_;
   std::uint32_t number_;
   std::size_t n_columns_;
-  std::vector<OpenFile> files_;       ///< by number; those that were asked for are open
+  std::vector<OpenFile> files_;       ///< by number; open after first use
   std::map<Entries, Loaded> loaded_;  ///< by first entry and last
 };
 

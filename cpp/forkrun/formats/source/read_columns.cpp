@@ -17,7 +17,7 @@ std::string class_in(const std::string& described) {
 OpenTree::OpenTree(const std::string& path, const std::string& tree)
     : file_{path}, table_{event_table(file_, tree)} {}
 
-/// Keeps it, so that entries that are asked for one after the other are unzipped once.
+/// Keeps it, so that neighbouring entries are unzipped once.
 ColumnReader& OpenTree::reader(const std::string& name) {
   auto& reader = readers_[name];
   if (!reader) {

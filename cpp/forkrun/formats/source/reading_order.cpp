@@ -9,7 +9,7 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Entries between two ranges that cost less to read than a piece more.
+/// Largest gap between two ranges that costs less to read than another piece.
 constexpr std::int64_t most_between = 32;
 
 }  // namespace

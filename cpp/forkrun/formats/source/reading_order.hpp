@@ -8,12 +8,12 @@
 
 namespace forkrun::root_io {
 
-/// In which order the entries of a block are read: that of the input, so that no basket is unzipped
-/// twice, whatever order they have in the block. Entries that lie close together are read in one
-/// piece, with those between them.
+/// Order of reading for the entries of a block: that of the input, so that no basket is unzipped
+/// twice, for any order in the block. Close entries are read in one piece, including entries
+/// between them.
 class ReadingOrder {
  public:
-  /// Events of what was read, one piece after the other.
+  /// Events read, piece after piece.
   struct Slice {
     std::size_t first{};
     std::size_t last{};
@@ -21,11 +21,11 @@ class ReadingOrder {
 
   explicit ReadingOrder(EntryRanges block);
 
-  /// What is to be read, in order.
+  /// Pieces to read, in order.
   [[nodiscard]] EntryRanges pieces() const { return pieces_; }
-  /// For each range of the block, where it is in what was read.
+  /// For each range of the block, its place among the events read.
   [[nodiscard]] std::span<const Slice> slices() const { return slices_; }
-  /// The pieces one after the other are the block.
+  /// Whether the pieces in order are the block.
   [[nodiscard]] bool is_block() const { return is_block_; }
 
  private:

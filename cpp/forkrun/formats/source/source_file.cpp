@@ -27,7 +27,7 @@ void SourceFile::open() {
   file_->share_baskets(config_.lane_baskets->of_file(file_->path()));
   naming_file(file_->path(), [&] {
     table_ = event_table(*file_, config_.tree_of(number_));
-    if (table_->n_entries() > 0) {  // without entries it may lack their branches
+    if (table_->n_entries() > 0) {  // an empty tree may lack their branches
       ids_ = std::make_unique<EventIds>(*table_, file_->path(), config_.ids, number_);
     }
   });
@@ -75,14 +75,14 @@ const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
   return *ids_;
 }
 
-/// Says what will be read of remote files, in the order of entries.
+/// Announces the ranges to read from remote files, in the order of entries.
 void SourceFile::expect(std::int64_t first, std::int64_t last) {
-  const bool goes_on = expected_.first <= first && first <= expected_.last;
-  if (goes_on && last <= expected_.last) {
+  const bool continues = expected_.first <= first && first <= expected_.last;
+  if (continues && last <= expected_.last) {
     return;
   }
-  expected_.first = goes_on ? expected_.first : first;
-  first = goes_on ? expected_.last : first;
+  expected_.first = continues ? expected_.first : first;
+  first = continues ? expected_.last : first;
   expected_.last = last;
   std::vector<StoredPart> parts;
   ids_->add_parts(first, last, parts);

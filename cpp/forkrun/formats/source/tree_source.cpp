@@ -59,7 +59,7 @@ TreeLane::~TreeLane() = default;
 
 void TreeLane::open(std::uint32_t file) { open_files(std::array{EntryRange{file, 0, 0}}); }
 
-/// Closes all files but those of the pieces, then opens those that are not open.
+/// Closes all files except those of the pieces, then opens missing ones.
 void TreeLane::open_files(EntryRanges pieces) {
   std::vector<std::uint32_t> numbers;
   for (const auto& piece : pieces) {

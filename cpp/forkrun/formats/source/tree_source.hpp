@@ -16,14 +16,13 @@
 
 namespace forkrun::root_io {
 
-/// What the process that reads a source will read of it: the units that it has begun, and what it
-/// expects to be given.
+/// Ranges of a source to be read by this process: of units that it has begun, and of expected ones.
 class EntriesAhead {
  public:
   void expect(EntryRanges ranges);
   void begin(EntryRanges unit);
-  /// The end of the expected range that holds these entries, or of that of a unit; without one,
-  /// `last` itself.
+  /// End of the expected range that contains these entries, or of a unit's; without one, `last`
+  /// itself.
   [[nodiscard]] std::int64_t end_of(std::uint32_t file, std::int64_t first,
                                     std::int64_t last) const;
 
@@ -38,20 +37,20 @@ struct TreeSourceConfig {
   std::vector<std::string> files;
   std::string tree;
   IdBranches ids;
-  std::vector<ColumnDescription> columns;  ///< what modules may ask for
+  std::vector<ColumnDescription> columns;  ///< columns of the source for modules
   std::vector<std::vector<std::int64_t>>
       clusters;                          ///< per file: first entry of each, then n_entries
-  std::vector<FileIdentity> identities;  ///< per file, as indexed; none: they are not compared
+  std::vector<FileIdentity> identities;  ///< per file, as indexed; none: not compared
   std::map<std::string, Fill> fills;     ///< by column, where files may lack its branch
   std::vector<FriendTree> friends{};
   std::map<std::string, FriendColumn> friend_columns{};  ///< by column
-  std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as they are stored
-  std::vector<std::string> trees{};               ///< per file; none: all have `tree`
-  std::vector<std::size_t> expected{};            ///< columns that modules will ask for
+  std::shared_ptr<UnpackedRoom> unpacked_room{};         ///< null: entries are read as stored
+  std::vector<std::string> trees{};                      ///< per file; none: all have `tree`
+  std::vector<std::size_t> expected{};                   ///< columns that modules will request
   std::shared_ptr<EntriesAhead> ahead = std::make_shared<EntriesAhead>();
   std::shared_ptr<LaneBaskets> lane_baskets = std::make_shared<LaneBaskets>();
 
-  /// Files that who makes outputs has open at a time: one, or a few where files take turns.
+  /// Files that a maker of outputs has open at a time: one, or a few where files alternate.
   [[nodiscard]] std::size_t most_open() const {
     constexpr std::size_t most_in_turn = 64;
     return unpacked_room ? most_in_turn : 1;
@@ -73,14 +72,14 @@ class TreeLane : public SourceLane {
   [[nodiscard]] bool has_stored(const std::string& name) const override;
   [[nodiscard]] Statistics statistics() const override;
 
-  /// Opens a file without loading a block, and has it alone.
+  /// Opens a file without loading a block, and closes others.
   void open(std::uint32_t file);
-  // Of the file that was opened last.
-  /// As ROOT has it.
+  // For the file opened last.
+  /// ROOT's object for it.
   [[nodiscard]] TTree& tree() const { return files_.back()->tree(); }
   [[nodiscard]] const InputTree& input_tree() const { return files_.back()->input_tree(); }
   [[nodiscard]] TreeFile& file() const { return files_.back()->file(); }
-  /// Changes whenever another file is opened: references into the earlier one are then void.
+  /// Changes when another file is opened: references into the earlier one are then invalid.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
  private:
@@ -95,13 +94,13 @@ class TreeLane : public SourceLane {
   void read_block(const ReadPiece& read, Column& into) const;
 
   const TreeSourceConfig& config_;
-  std::vector<std::unique_ptr<SourceFile>> files_;  ///< of the block, or the one that is open
+  std::vector<std::unique_ptr<SourceFile>> files_;  ///< of the block, or the open one
   std::uint64_t generation_ = 0;
   std::vector<EntryRange> block_;
   ReadingOrder order_{{}};
   std::vector<LumiId> lumis_;          ///< of the events of a block of several pieces
   std::vector<std::uint64_t> events_;  ///< the same
-  Statistics closed_;                  ///< of files closed before
+  Statistics closed_;                  ///< of files already closed
 };
 
 /// Events of a tree in ROOT files.

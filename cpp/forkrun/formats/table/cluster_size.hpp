@@ -5,8 +5,7 @@
 
 namespace forkrun {
 
-/// Uncompressed bytes of a cluster that is made anew: enough for each branch, and no more than a
-/// process has room for.
+/// Uncompressed bytes of a new cluster: enough for each branch, within a process's memory.
 [[nodiscard]] inline double wanted_cluster_bytes(std::size_t n_branches) {
   constexpr double cluster_bytes = 32 << 20;
   constexpr double branch_bytes = 64 << 10;

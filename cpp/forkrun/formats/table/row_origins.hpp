@@ -8,14 +8,14 @@
 
 namespace forkrun::root_io {
 
-/// A file from which rows and objects were carried, wherever it lies.
+/// A file from which rows and objects were carried, at any path.
 struct Origin {
   std::uint64_t uuid_high{};
   std::uint64_t uuid_low{};
   std::int64_t n_bytes{};
   auto operator<=>(const Origin&) const = default;
 
-  /// `uuid`: as ROOT writes it, with dashes. \throws InputError
+  /// `uuid`: in ROOT's form, with dashes. \throws InputError
   [[nodiscard]] static Origin of(const std::string& uuid, std::int64_t n_bytes);
 };
 
@@ -31,23 +31,23 @@ struct RowRange {
   std::int64_t last{};
 };
 
-/// What is taken of a file.
+/// Rows to take from a file.
 struct TakenRows {
-  std::vector<OriginRows> origins;  ///< as they will lie in the output
-  std::vector<RowRange> rows;       ///< the same rows, in the file that they are taken from
-  std::string other_file;           ///< which had the first of those left out; "" if all are taken
+  std::vector<OriginRows> origins;  ///< in the output's order
+  std::vector<RowRange> rows;       ///< the same rows, in their file
+  std::string other_file;  ///< file that had the first of the rows left out; "" if all are taken
 
   [[nodiscard]] bool is_all() const { return other_file.empty(); }
 };
 
-/// Decides which rows of a carried tree a merge takes: those of one file once, however many outputs
+/// Decides which rows of a carried tree a merge takes: rows of one file once, however many outputs
 /// they were carried to. Files that were not carried are taken as often as they are named.
 class RowOrigins {
  public:
-  /// The rows of the file that comes next, in their order.
+  /// Rows of the next file, in order.
   [[nodiscard]] TakenRows take_carried(const std::string& file,
                                        const std::vector<OriginRows>& rows);
-  /// The same, of a file that is itself the origin of its rows.
+  /// The same for a file that is itself the origin of its rows.
   [[nodiscard]] TakenRows take_own(const std::string& file, const OriginRows& rows);
 
  private:

@@ -14,7 +14,7 @@
 
 namespace forkrun {
 
-/// Where the values of some entries are in a file.
+/// Places in a file of the values of some entries.
 struct StoredPart {
   std::int64_t first_entry{};
   ByteRange bytes;
@@ -41,20 +41,20 @@ class ColumnReader {
 
   /// None: it cannot be read as a column.
   [[nodiscard]] virtual std::optional<ColumnType> type() const = 0;
-  /// For people: the column type's name, or "other:CLASS".
+  /// For messages: the column type's name, or "other:CLASS".
   [[nodiscard]] virtual std::string described_type() const = 0;
-  /// Name of the column that counts its values; "": none does.
+  /// Name of its counter column; "": none.
   [[nodiscard]] virtual std::string counter() const = 0;
-  /// Bytes that all its values take, uncompressed.
+  /// Uncompressed bytes of all its values.
   [[nodiscard]] virtual std::int64_t n_bytes() const = 0;
-  /// The values of entries [first, last). Needs a type. \throws Error
+  /// Values of entries [first, last). Needs a type. \throws Error
   virtual void read(std::int64_t first, std::int64_t last, Column& into) = 0;
-  /// Adds what will be read of the file for entries [first, last), as far as it is known.
+  /// Adds the ranges to be read from the file for entries [first, last), as far as known.
   virtual void add_parts(std::int64_t /*first*/, std::int64_t /*last*/,
                          std::vector<StoredPart>& /*to*/) const {}
 };
 
-/// Entries with columns in a file, however these are stored.
+/// Entries with columns in a file, in any form of storage.
 class Table {
  public:
   explicit Table(std::string name) : name_{std::move(name)} {}
@@ -62,7 +62,7 @@ class Table {
   Table(const Table&) = delete;
   Table& operator=(const Table&) = delete;
 
-  /// Its path in the file, as it was asked for.
+  /// Its path in the file, as requested.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] virtual std::int64_t n_entries() const = 0;
   [[nodiscard]] virtual bool has(const std::string& column) const = 0;

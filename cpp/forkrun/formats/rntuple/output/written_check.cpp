@@ -61,10 +61,10 @@ class WrittenPages {
     return stored;
   }
   [[noreturn]] void fail(std::size_t cluster, std::size_t column, std::size_t page) const {
-    throw WrittenOtherwise("field \"" +
-                           ntuple_.schema().fields[ntuple_.schema().columns[column].field].name +
-                           "\": page " + std::to_string(page) + " in cluster " +
-                           std::to_string(cluster) + " is not what was written");
+    throw VerificationFailed("field \"" +
+                             ntuple_.schema().fields[ntuple_.schema().columns[column].field].name +
+                             "\": page " + std::to_string(page) + " in cluster " +
+                             std::to_string(cluster) + " is not what was written");
   }
 
   const Ntuple& ntuple_;
@@ -81,8 +81,8 @@ void check_written(const std::string& path, const std::string& ntuple, std::int6
   root_io::InputFile file{path};
   const auto table = ntuple_in(file, ntuple);
   if (!table || table->n_entries() != n_entries) {
-    throw WrittenOtherwise(path + ": RNTuple \"" + ntuple + "\" has not the " +
-                           std::to_string(n_entries) + " entries that were written");
+    throw VerificationFailed(path + ": RNTuple \"" + ntuple + "\" has not the " +
+                             std::to_string(n_entries) + " entries that were written");
   }
   root_io::naming_file(path, [&] {
     in_parallel(table->ntuple().schema().columns.size(), n_threads,

@@ -76,7 +76,7 @@ class TreeMerger {
   [[nodiscard]] std::vector<std::string> notes() const;
   /// Writes the merged tree; gives its entries. \throws OutputError
   std::int64_t finish();
-  /// Compares the complete file with samples of the inputs. \throws WrittenOtherwise
+  /// Compares the complete file with samples of the inputs. \throws VerificationFailed
   void check(const std::string& path) const {
     check_samples(path, path_, sampled(places_, writers_), 1);
   }

@@ -41,7 +41,7 @@ std::string described(const BranchLayout& layout) {
   return layout.name + ", " + layout.described_type();
 }
 
-bool is_written_anew(TBranch& top, const TreeFile& file) {
+bool is_rewritten(TBranch& top, const TreeFile& file) {
   const bool has_references = file.file().GetNProcessIDs() > 0;  // numbered by file
   return !is_relocatable(top) || (has_references && top.IsA() != TBranch::Class());
 }
@@ -212,8 +212,8 @@ void KeptInput::check_places() const {
     }
     const auto& read = file_->readers[i]->reader->branch();
     if (!(tree.is_plain(top) ? are_same(read, tree.branch(at)) : are_same(read, *within[number]))) {
-      throw WrittenOtherwise(file().path() + ": branch \"" + top.name +
-                             "\" is taken for another one; please report it, with the input");
+      throw VerificationFailed(file().path() + ": branch \"" + top.name +
+                               "\" is taken for another one; please report it, with the input");
     }
   }
 }

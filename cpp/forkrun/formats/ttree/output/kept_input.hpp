@@ -40,7 +40,7 @@ struct KeptReader {
 
 /// Whether ROOT has to read and write the entries of a top-level branch: their bytes mean something
 /// else in another place, or in another file.
-[[nodiscard]] bool is_written_anew(TBranch& top, const TreeFile& file);
+[[nodiscard]] bool is_rewritten(TBranch& top, const TreeFile& file);
 
 /// The input of the outputs that are made together. One file is open at a time, or a few where
 /// entries are not taken as they are stored, so that files take turns.

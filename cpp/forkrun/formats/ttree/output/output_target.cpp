@@ -190,7 +190,7 @@ std::vector<KeptTarget> RootOutput::take_kept() {
     auto& branch = static_cast<TBranch&>(*object);
     const auto place = places.next(branch.GetName());
     TBranch& from = *branch_at(first.tree(), place);
-    if (is_written_anew(from, first.file())) {
+    if (is_rewritten(from, first.file())) {
       objects_.push_back({place, &branch, {place, branch}});
       continue;
     }

@@ -86,8 +86,8 @@ class WrittenTree {
   /// It reads in any thread.
   [[nodiscard]] TreeFile& file() const { return file_; }
   [[noreturn]] void fail(const BranchPlace& place, const std::string& what) const {
-    throw WrittenOtherwise(file_.path() + ": tree \"" + name_ + "\", " + text_of(place) + ": " +
-                           what + "; please report it, with the input");
+    throw VerificationFailed(file_.path() + ": tree \"" + name_ + "\", " + text_of(place) + ": " +
+                             what + "; please report it, with the input");
   }
   [[noreturn]] void fail(const BranchPlace& place, std::int64_t entry,
                          const std::string& what) const {
@@ -234,7 +234,7 @@ void check_samples(const std::string& path, const std::string& tree,
     comparison.check_baskets(n_threads);
     comparison.check_entries(n_threads);
   } catch (const InputError& error) {
-    throw WrittenOtherwise(std::string{"what was written cannot be read back: "} + error.what());
+    throw VerificationFailed(std::string{"what was written cannot be read back: "} + error.what());
   }
 }
 

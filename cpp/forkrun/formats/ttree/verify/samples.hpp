@@ -33,8 +33,8 @@ struct SampledBranch {
 
 /// Compares a complete file with samples of what it was made of: it is opened anew, and branches
 /// are found in it by their places. Of all baskets the ends are compared as they are on file, and
-/// some are unzipped for their entries. `tree`: in the file. \throws WrittenOtherwise naming file,
-/// branch and entry.
+/// some are unzipped for their entries. `tree`: in the file. \throws VerificationFailed naming
+/// file, branch and entry.
 void check_samples(const std::string& path, const std::string& tree,
                    std::span<const SampledBranch> branches, std::size_t n_threads);
 

@@ -93,10 +93,10 @@ void BranchSamples::end_basket() {
 }
 
 void BranchSamples::fail(const std::string& tree, std::int64_t entry) const {
-  throw WrittenOtherwise("tree \"" + tree + "\", branch \"" + branch_ + "\": entry " +
-                         std::to_string(entry) +
-                         " of the output would not be what it is made of; please report it, with "
-                         "the input");
+  throw VerificationFailed("tree \"" + tree + "\", branch \"" + branch_ + "\": entry " +
+                           std::to_string(entry) +
+                           " of the output would not be what it is made of; please report it, with "
+                           "the input");
 }
 
 }  // namespace forkrun::root_io

@@ -51,7 +51,7 @@ class BranchSamples {
   void note_passed(std::int64_t number, std::span<const std::byte> entry);
 
   /// Compares what was noted with the entries of the basket that is made next. `entry_at`: gives
-  /// the bytes of an entry. \throws WrittenOtherwise naming tree, branch and entry.
+  /// the bytes of an entry. \throws VerificationFailed naming tree, branch and entry.
   template <typename EntryAt>
   void compare(const std::string& tree, const EntryAt& entry_at) {
     for (const auto& noted : pending_) {

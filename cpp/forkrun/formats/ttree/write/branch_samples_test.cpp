@@ -33,7 +33,7 @@ TEST(BranchSamples, EntriesThatAreMixedUpAreFoundBeforeTheyAreCompressed) {
           return std::span<const std::byte>{entry};
         });
       }
-    } catch (const WrittenOtherwise& error) {
+    } catch (const VerificationFailed& error) {
       message = error.what();
     }
     EXPECT_TRUE(

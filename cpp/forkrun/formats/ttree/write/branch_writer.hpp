@@ -43,12 +43,12 @@ class BranchWriter {
   /// Entries that are on file.
   [[nodiscard]] std::int64_t n_written() const { return n_written_; }
   [[nodiscard]] std::size_t n_pending_bytes() const { return pending_.size(); }
-  /// Makes a basket of what was collected. \throws WrittenOtherwise if samples differ from it.
+  /// Makes a basket of what was collected. \throws VerificationFailed if samples differ from it.
   void encode();
   /// Writes what `encode` made.
   void write(RecordFile& file);
   /// Enters a basket that is on file already; nothing may be pending. `first_entry`: its own in
-  /// the tree; `ends`: of what it held before it was written. \throws WrittenOtherwise if another
+  /// the tree; `ends`: of what it held before it was written. \throws VerificationFailed if another
   /// one has to come next.
   void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry,
              std::uint32_t ends);

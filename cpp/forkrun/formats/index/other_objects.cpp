@@ -1,4 +1,4 @@
-#include <forkrun/formats/index/beside_tree.hpp>
+#include <forkrun/formats/index/other_objects.hpp>
 
 #include <array>
 #include <cstdio>
@@ -23,11 +23,11 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// Of more objects, sizes have to do: reading them all takes as long as merging them.
+/// For more objects, only sizes are compared: reading them all takes as long as merging them.
 constexpr std::size_t most_read = 1000;
 
-/// Classes before the axes in the record of a histogram, outermost first; none if it is none whose
-/// axes lie so.
+/// Number of classes before the axes in the record of a histogram, outermost first; none for other
+/// objects.
 std::optional<int> n_classes_before_axes(std::string_view type) {
   const auto begins = [&](std::string_view with) { return type.starts_with(with); };
   if (begins("TProfile2D") || begins("TProfile3D")) {
@@ -39,7 +39,7 @@ std::optional<int> n_classes_before_axes(std::string_view type) {
   return begins("TH1") ? std::optional{2} : std::nullopt;
 }
 
-/// As they lie in the record of a histogram; none if this is none.
+/// Axes in the record of a histogram; none for other objects.
 std::optional<std::span<const std::byte>> axes_of(std::string_view type,
                                                   std::span<const std::byte> object) {
   const auto n_classes = n_classes_before_axes(type);
@@ -70,16 +70,17 @@ bool is_tree_type(std::string_view type) {
   return type == "TTree" || type == "TNtuple" || type == "TNtupleD";
 }
 
-/// Classes of which ROOT merges objects of any contents.
+/// Classes whose objects ROOT merges with any contents.
 bool merges_any(std::string_view type) {
   return type.starts_with("TGraph") || type == "TList" || type.starts_with("TParameter");
 }
 
-class Beside {
+class OtherObjectsFinder {
  public:
-  Beside(TreeFile& file, const std::string& tree) : file_{file}, tree_{without_cycle(tree)} {}
+  OtherObjectsFinder(TreeFile& file, const std::string& tree)
+      : file_{file}, tree_{without_cycle(tree)} {}
 
-  BesideTree find() {
+  OtherObjects find() {
     const auto objects = file_.outline() ? file_.outline()->objects() : std::nullopt;
     if (objects) {
       reads_ = objects->size() <= most_read;
@@ -89,10 +90,10 @@ class Beside {
     } else {
       add_with_root();
     }
-    beside_.may_refer = numbers_objects_ && has_objects_;
-    beside_.forms = text_of(forms_);
-    beside_.contents = text_of(contents_);
-    return std::move(beside_);
+    found_.may_refer = numbers_objects_ && has_objects_;
+    found_.forms = text_of(forms_);
+    found_.contents = text_of(contents_);
+    return std::move(found_);
   }
 
  private:
@@ -110,10 +111,10 @@ class Beside {
     contents_.add(bytes);
   }
 
-  /// False if there is no more to be said of it.
+  /// False if nothing remains to be checked.
   bool note_name(const std::string& path, const std::string& type, bool is_folder) {
     if (path == tree_ && is_folder) {
-      beside_.problems.push_back("folder \"" + path + "\" has the name of the tree of events");
+      found_.problems.push_back("folder \"" + path + "\" has the name of the tree of events");
     }
     numbers_objects_ = numbers_objects_ || type == "TProcessID";
     if ((path == tree_ && !is_folder) || type == "TProcessID" || path == "forkrun_origins") {
@@ -125,7 +126,7 @@ class Beside {
     }
     has_objects_ = has_objects_ || (!is_folder && !is_tree_type(type));
     if (is_tree_type(type)) {
-      beside_.trees.push_back(path);
+      found_.trees.push_back(path);
     }
     note(path);
     note(type);
@@ -141,7 +142,7 @@ class Beside {
         note(branch.type.name());
       }
     } catch (const InputError& error) {
-      beside_.problems.emplace_back(error.what());
+      found_.problems.emplace_back(error.what());
     }
   }
 
@@ -177,16 +178,16 @@ class Beside {
   std::string tree_;
   bool reads_ = true;
   bool numbers_objects_ = false;
-  bool has_objects_ = false;  ///< that are no trees
+  bool has_objects_ = false;  ///< other than trees
   ContentDigest forms_;
   ContentDigest contents_;
-  BesideTree beside_;
+  OtherObjects found_;
 };
 
 }  // namespace
 
-BesideTree beside_tree(TreeFile& file, const std::string& tree) {
-  return Beside{file, tree}.find();
+OtherObjects other_objects(TreeFile& file, const std::string& tree) {
+  return OtherObjectsFinder{file, tree}.find();
 }
 
 }  // namespace forkrun::root_io
