@@ -1,4 +1,4 @@
-"""How a job went: samples of memory, CPU and reads, and the report made of them.
+"""Monitoring of a job: samples of memory, CPU and reads, and the report made from them.
 
 Imports of this package are light: `forkrun.monitoring.report`, which writes the report, is not
 loaded with it.

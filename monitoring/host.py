@@ -1,4 +1,4 @@
-"""Where and with what a job ran: written at its start, since a report may be made elsewhere."""
+"""Host and software of a job, recorded at its start, since its report may be made elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forkrun.monitoring.process_reading import PROC
 from forkrun.rundir.build import build_identity
 
 PACKAGES = ("numpy", "awkward")
-"""Those that the job uses are imported by now."""
+"""Packages whose versions are recorded if imported: the job's are imported by then."""
 
 
 def describe_host(proc: Path = PROC) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def describe_host(proc: Path = PROC) -> dict[str, Any]:
 
 
 def cpu_name(proc: Path = PROC) -> str:
-    """The model as the kernel names it, else the architecture."""
+    """CPU model as named by the kernel, else the architecture."""
     try:
         lines = (proc / "cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,11 +1,11 @@
-"""What is known of the memory of a job's processes, at any time.
+"""Memory of a job's processes at any time.
 
-Which of its pages a process shares follows from its page table alone: a **full reading** takes 1 to
-5 ms, and 10 to 20 ms per GB. How many pages it has, the kernel counts: that takes 20 µs. So each
-process is read in full now and then, and what it has now is its last full reading and what it has
-gained or lost since: new memory of a process is its own. All processes are estimated in one go, in
-milliseconds, so that these values belong together whenever children begin or end. What an estimate
-does not show is memory that was shared and is written to later; the next full reading does.
+The shared pages of a process follow from its page table alone: a **full reading** takes 1 to 5 ms,
+and 10 to 20 ms per GB. The kernel counts all pages: reading that number takes 20 µs. So each
+process is read in full now and then; its memory now is estimated from its last full reading and its
+gains and losses since: new memory is private. All processes are estimated in one go, in
+milliseconds, so that the values are consistent even while children begin or end. An estimate misses
+shared memory that is written to later; the next full reading corrects it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Process = tuple[int | None, int]
 
 
 class Known(Struct, frozen=True):
-    """A full reading, what was resident then, how many processes the job had, and how many pages
-    it had been given. None: not read yet; then `resident` is from its beginning."""
+    """A full reading, with the resident memory, the number of processes in the job and the number
+    of page faults at that time. `reading` None: not read yet; then `resident` is from the process's
+    beginning."""
 
     reading: ProcessReading | None
     resident: Resident
@@ -39,18 +40,18 @@ class Known(Struct, frozen=True):
 
     @property
     def part_of_shared(self) -> int:
-        """Its part of what it shares."""
+        """The process's share of its shared memory, in PSS."""
         return self.reading.pss_bytes - self.reading.private_bytes if self.reading else 0
 
     @property
     def in_common(self) -> int:
-        """What all have in common, if they share it alike."""
+        """Memory common to all processes, if they share it evenly."""
         if self.reading is None:
             return self.resident.rss_bytes
         return min(self.part_of_shared * self.n_processes, self.reading.shared_bytes)
 
     def now(self, resident: Resident, part_of_shared: int) -> dict[str, Any]:
-        """Memory as in a ProcessReading."""
+        """Current memory, in the form of a ProcessReading."""
         gained = resident.anonymous_bytes - self.resident.anonymous_bytes
         before = self.reading.private_bytes if self.reading else 0
         private = min(max(before + gained, 0), resident.rss_bytes)
@@ -71,12 +72,12 @@ class Known(Struct, frozen=True):
 
 
 class JobMemory:
-    """Memory of a parent and its children. The parent of the job tells who they are."""
+    """Memory of a parent and its children, which the job's parent adds and removes."""
 
     def __init__(self, parent_pid: int, proc: Path = PROC, max_stop_s: float = MAX_STOP_S) -> None:
-        """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
+        """`proc`: root of the /proc tree; tests use recorded ones."""
         self._parent_pid = parent_pid
-        self._of_parent = ProcessReader(proc, max_stop_s=float("inf"))  # It waits for itself.
+        self._of_parent = ProcessReader(proc, max_stop_s=float("inf"))  # It only stops itself.
         self._reader = ProcessReader(proc, max_stop_s)
         self._children: dict[int, int] = {}
         self._known: dict[int, Known] = {}
@@ -85,7 +86,7 @@ class JobMemory:
 
     @property
     def processes(self) -> list[Process]:
-        """The parent first."""
+        """All processes, the parent first."""
         return [(None, self._parent_pid), *self._children.items()]
 
     @property
@@ -94,7 +95,7 @@ class JobMemory:
         return self._reader.longest_stop_s
 
     def add_child(self, child: int, pid: int) -> None:
-        """Follows a new child, or the next process of the same number."""
+        """Follows a new child, or a new process with the same number."""
         self.remove_child(child)
         self._children[child] = pid
         self._n_alive += 1
@@ -103,14 +104,14 @@ class JobMemory:
             self._known[pid] = Known(None, resident, self._n_alive, n_faults)
 
     def remove_child(self, child: int) -> int:
-        """Stops following a child; returns its pid, 0 if there was none."""
+        """Stops following a child; returns its pid, 0 if it was not followed."""
         pid = self._children.pop(child, 0)
         self._known.pop(pid, None)
         return pid
 
     def read(self, process: Process) -> ProcessReading | None:
-        """Reads it in full; None if it has ended. It shares memory with those that were there at
-        the last estimate."""
+        """Reads a process in full; returns None if it has ended. It is assumed to share memory with
+        the processes present at the last estimate."""
         child, pid = process
         n_processes = self._n_alive
         reader = self._of_parent if child is None else self._reader
@@ -123,8 +124,8 @@ class JobMemory:
         return reading
 
     def note_in_common(self) -> None:
-        """Has estimates go by what the full readings say that all have in common: the sum of their
-        parts, if all were read while the same processes were there."""
+        """Updates the common memory used in estimates from the full readings: the sum of the
+        shares, if the set of processes was the same in all readings."""
         known = [each for each in self._known.values() if each.reading]
         if known and all(each.n_processes == len(known) for each in known):
             self._in_common = sum(each.part_of_shared for each in known)
@@ -132,7 +133,7 @@ class JobMemory:
             self._in_common = sum(each.in_common for each in known) // len(known)
 
     def estimate(self) -> dict[Process, dict[str, Any]]:
-        """Memory now, as in a ProcessReading, of all processes that have not ended."""
+        """Current memory of all live processes, in the form of a ProcessReading."""
         found = {
             process: resident
             for process in self.processes
@@ -152,8 +153,8 @@ class JobMemory:
         }
 
     def doubts(self) -> dict[Process, int]:
-        """What each process shared at its last full reading and may have copied since, at the most
-        [bytes]: pages that it was given beyond what it has gained."""
+        """Upper limits on the memory that each process shared at its last full reading and has
+        copied since [bytes]: pages given to it beyond its gain."""
         return {
             process: self._doubt(known, process[1])
             for process in self.processes
@@ -175,7 +176,7 @@ class JobMemory:
         return max(min(copied, shared), 0)
 
     def readings(self) -> dict[Process, ProcessReading]:
-        """The same with the CPU time and reads of each."""
+        """Estimated memory, CPU time and reads of each process."""
         usage = {"cpu_user_s": 0.0, "cpu_system_s": 0.0, "read_calls": 0, "read_bytes": 0}
         return {
             process: ProcessReading(**memory, **{**usage, **self._reader.usage(process[1])})

@@ -14,7 +14,7 @@ from forkrun import _core
 
 PROC = Path("/proc")
 KIB = 1024
-# A slow machine needs 25 ms per GB; and small processes say little about large ones.
+# A slow machine needs 25 ms per GB; small processes tell little about large ones.
 SLOW_ROLLUP_S_PER_BYTE = 25e-12
 LARGE_BYTES = 32 << 20
 MAX_STOP_S = 0.004
@@ -22,10 +22,10 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class ProcessReading(Struct, frozen=True):
-    """What /proc says about a process. Sizes in bytes, times in seconds since its start.
+    """Figures of a process in /proc. Sizes in bytes, times in seconds since its start.
 
     `pss` counts a page shared by n processes as 1/n, so that PSS may be summed over processes;
-    `uss` = `private` is what would be freed if the process ended; `shared` is the rest of `rss`.
+    `uss` = `private` would be freed if the process ended; `shared` is the rest of `rss`.
     `read_calls` and `read_bytes` count every read call, also those served from the page cache.
     """
 
@@ -39,19 +39,19 @@ class ProcessReading(Struct, frozen=True):
     read_calls: int
     read_bytes: int
     anonymous_bytes: int = 0
-    """Part of `rss`: no page of a file."""
+    """Part of `rss` without pages of files."""
     pss_anonymous_bytes: int = 0
-    """Part of `pss`: no page of a file. Other programs on the machine, which may map the same
-    libraries, do not change it."""
+    """Part of `pss` without pages of files: independent of other programs on the machine that map
+    the same libraries."""
     pss_is_exact: bool = True
-    """False: each process of the job was taken to have an equal part of what it shares."""
+    """False: processes of the job are assumed to have equal parts of their shared memory."""
     most_rss_bytes: int = 0
-    """Highest RSS that the process has ever had; 0: not known."""
+    """Highest RSS of the process ever; 0: unknown."""
 
 
 class Resident(NamedTuple):
-    """What the kernel counts as memory changes, so that reading it costs 20 µs, whatever its size:
-    pages of no file, shared with other processes or not, and pages of files [bytes]."""
+    """Counts that the kernel keeps up to date, so that reading them costs 20 µs for any size: pages
+    of no file, shared with other processes or not, and pages of files [bytes]."""
 
     anonymous_bytes: int
     files_bytes: int
@@ -62,22 +62,22 @@ class Resident(NamedTuple):
 
 
 class ProcessReader:
-    """Reads processes, and stops none of them for longer than `max_stop_s`. While the kernel adds
-    up `smaps_rollup`, the process waits if it maps or unmaps memory: for a time that grows with its
-    memory. Where that would take too long, its page table is read piece by piece; it holds all but
-    PSS. `longest_stop_s` is the longest time that a child's memory was locked so far; a reader
-    that waits for a CPU on a busy machine may keep it longer."""
+    """Reads processes without stopping any of them for longer than `max_stop_s`. While the kernel
+    adds up `smaps_rollup`, the process waits if it maps or unmaps memory: for a time that grows
+    with its memory. If that would take too long, the page table is read piece by piece; it gives
+    all but PSS. `longest_stop_s`: the longest time for which a child's memory was locked so far; a
+    reader that waits for a CPU on a busy machine may lock it longer."""
 
     def __init__(self, proc: Path = PROC, max_stop_s: float = MAX_STOP_S) -> None:
-        """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
+        """`proc`: root of the /proc tree; tests use recorded ones."""
         self._proc = proc
         self._max_stop_s = max_stop_s
         self._rollup_s_per_byte = SLOW_ROLLUP_S_PER_BYTE
         self.longest_stop_s = 0.0
 
     def read(self, pid: int, n_processes: int = 1) -> ProcessReading | None:
-        """None if it ended meanwhile (a zombie has no memory to look at). `n_processes`: of the
-        job, which share what this one shares."""
+        """Reads a process; returns None if it has ended (a zombie has no memory). `n_processes`:
+        number of processes in the job, for the shares of shared memory."""
         folder = f"{self._proc}/{pid}"
         try:
             if self._rollup_s(folder) <= self._max_stop_s:
@@ -90,7 +90,7 @@ class ProcessReader:
             return None
 
     def resident(self, pid: int) -> Resident | None:
-        """None if it has ended or begun to."""
+        """Resident memory; None if the process has ended or is ending."""
         try:
             pages = _read(f"{self._proc}/{pid}/statm").split()
             rss, of_files = int(pages[1]), int(pages[2])
@@ -99,21 +99,21 @@ class ProcessReader:
         return Resident((rss - of_files) * PAGE, of_files * PAGE) if rss else None
 
     def n_faults(self, pid: int) -> int:
-        """Pages that it was given so far, each new or copied; 0 if it has ended."""
+        """Page faults so far, for new or copied pages; 0 if the process has ended."""
         try:
             return int(_read(f"{self._proc}/{pid}/stat").rpartition(")")[2].split()[7])
         except (OSError, LookupError, ValueError):
             return 0
 
     def usage(self, pid: int) -> dict[str, Any]:
-        """Its CPU time and reads, as in a ProcessReading; nothing if it has ended."""
+        """CPU time and reads, in the form of a ProcessReading; empty if the process has ended."""
         try:
             return _usage(f"{self._proc}/{pid}")
         except (OSError, LookupError, ValueError):
             return {}
 
     def _rollup_s(self, folder: str) -> float:
-        """How long `smaps_rollup` will take, as the slowest of late did."""
+        """Expected time to read `smaps_rollup`, from the slowest recent reading."""
         return _resident_bytes(_read(f"{folder}/stat")) * self._rollup_s_per_byte
 
     def _read_rollup(self, folder: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class ProcessReader:
 
 
 def read_process(pid: int, proc: Path = PROC) -> ProcessReading | None:
-    """Reads a process, with its exact PSS, whatever time that takes."""
+    """Reads a process with its exact PSS, however long that takes."""
     return ProcessReader(proc, math.inf).read(pid)
 
 
@@ -160,7 +160,7 @@ def _memory_of(fields: dict[str, int]) -> dict[str, Any]:
         "shared_bytes": _sum(fields, "Shared_Clean", "Shared_Dirty", "Shared_Hugetlb") * KIB,
         "private_bytes": private * KIB,
         "anonymous_bytes": anonymous * KIB,
-        # Linux 5.3; else all of PSS, up to what there is.
+        # Since Linux 5.3; else PSS, limited by all anonymous memory.
         "pss_anonymous_bytes": fields.get("Pss_Anon", min(fields["Pss"], anonymous)) * KIB,
     }
 
@@ -190,7 +190,7 @@ def _read(path: str) -> str:
 
 
 def _reads(folder: str) -> tuple[int, int]:
-    """Calls and bytes; 0 of a kernel that does not count them."""
+    """Read calls and bytes; 0 if the kernel does not count them."""
     try:
         fields = _parse_fields(_read(f"{folder}/io"))
     except OSError:
@@ -212,7 +212,7 @@ def _parse_fields(text: str) -> dict[str, int]:
 
 
 def _parse_stat(text: str) -> tuple[float, float]:
-    """User and system time; the command's name may hold spaces and parentheses."""
+    """User and system time; the command's name may contain spaces and parentheses."""
     fields = text.rpartition(")")[2].split()
     ticks_per_s = os.sysconf("SC_CLK_TCK")
     return int(fields[11]) / ticks_per_s, int(fields[12]) / ticks_per_s

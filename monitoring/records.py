@@ -1,4 +1,4 @@
-"""What a run directory says about its job, as values."""
+"""Records of a run directory, as values."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ Line = TypeVar("Line")
 
 
 class Written(Struct, frozen=True):
-    """What a unit or a merge wrote for one output. `digest`: None of a file without ids;
-    `written_anew`: branches of objects whose entries could not be copied as bytes."""
+    """Output written by a unit or a merge. `digest`: None for a file without ids; `written_anew`:
+    branches of objects whose entries could not be copied as bytes."""
 
     n_events: int
     digest: str | None
@@ -46,7 +46,7 @@ class TimelineLine(Struct, frozen=True):
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Self:
-        """Raises LookupError or ValueError."""
+        """Reads a line. Raises LookupError or ValueError."""
         time_s, child = line["time_s"], line.get("child")
         if not isinstance(time_s, int | float) or not isinstance(child, int | None):
             raise ValueError("its time or its child is not a number")
@@ -54,24 +54,24 @@ class TimelineLine(Struct, frozen=True):
 
 
 class RunRecords(Struct, frozen=True):
-    """Everything a report is made of. Empty mappings where the job did not get so far."""
+    """Everything that goes into a report. Mappings are empty if the job did not get so far."""
 
     config: Mapping[str, Any]
     config_digest: str
     plan: Mapping[str, Any]
     datasets: Mapping[str, Any] = {}
-    """What is known of several datasets; `datasets.json`."""
+    """Facts about several datasets; `datasets.json`."""
     ledger: tuple[Commit, ...] = ()
     kept: tuple[Commit, ...] = ()
-    """Events that earlier runs have processed."""
+    """Events processed by earlier runs."""
     samples: tuple[Sample, ...] = ()
     timeline: tuple[TimelineLine, ...] = ()
     host: Mapping[str, Any] | None = None
     sampler: Mapping[str, Any] | None = None
     earlier: Earlier = Earlier()
-    """Results that are kept of earlier runs."""
+    """Results kept from earlier runs."""
     damaged: tuple[str, ...] = ()
-    """What could not be read and is left out, in words."""
+    """Descriptions of unreadable records, which are left out."""
 
     @property
     def commits(self) -> tuple[Commit, ...]:
@@ -80,25 +80,25 @@ class RunRecords(Struct, frozen=True):
 
     @property
     def n_children(self) -> int:
-        """Processes that process events: 1 also for a job without children."""
+        """Number of processes for events: 1 also for a job without children."""
         planned = self.plan.get("children", self.config.get("forking", {}).get("children", 1))
         return max(int(planned), 1)
 
     @property
     def start_s(self) -> float:
-        """Zero of the time axis: the first thing known; 0 of nothing [s since the epoch]."""
+        """Zero of the time axis: the first known time; 0 if none [s since the epoch]."""
         known = [each[0].time_s for each in (self.timeline, self.samples) if each]
         known += [unit.start_s for unit in self.ledger[:1]]
         return min(known, default=0.0)
 
     @property
     def end_s(self) -> float:
-        """The last thing known; 0 of nothing [s since the epoch]."""
+        """The last known time; 0 if none [s since the epoch]."""
         known = [each[-1].time_s for each in (self.timeline, self.samples) if each]
         return max([*known, *(unit.end_s for unit in self.ledger)], default=0.0)
 
     def sessions(self) -> tuple[RunRecords, ...]:
-        """Records of each session in order: a job that was resumed has several."""
+        """Records of each session in order: a resumed job has several."""
         starts = sorted(set(self.times("job_start")))
         if len(starts) < 2:
             return (self,)
@@ -114,7 +114,7 @@ class RunRecords(Struct, frozen=True):
         )
 
     def times(self, event: str) -> list[float]:
-        """When a timeline event happened, in order [s]."""
+        """Times of a timeline event, in order [s]."""
         return [line.time_s for line in self.timeline if line.event == event]
 
     def last(self, event: str) -> TimelineLine | None:
@@ -127,9 +127,9 @@ def read_records(
     commits: Sequence[Commit] | None = None,
     plan: Mapping[str, Any] | None = None,
 ) -> RunRecords:
-    """Reads a run directory, whatever state its job is in. What is damaged is left out: `damaged`
-    says so. `commits`, `plan`: if they are known; the plan's columns may be arrays. Raises
-    InputError if `run_dir` is not a run directory, or cannot be read at all."""
+    """Reads a run directory, in any state of its job. Damaged records are left out and described in
+    `damaged`. `commits`, `plan`: if known; the plan's columns may be arrays. Raises InputError if
+    `run_dir` is not a run directory, or is unreadable."""
     folder = RunDirectory(run_dir)
     if not folder.config.exists() and not folder.monitoring.is_dir():
         raise InputError(f"{run_dir}: not a run directory (it has no {folder.config.name})")

@@ -1,15 +1,14 @@
 """Samples memory, CPU time and reads of the parent and its children.
 
-The sampler has no thread, since the parent must have only one until it has forked: the
-supervisor's loop calls `tick` as often as it likes, and the sampler decides what to read. A
-complete sample is an estimate of all processes in one go (`job_memory.py`): it costs 50 µs a
-process, and is written when there is more than in any before, when all processes have been read in
-full again, and from time to time. A full reading walks the page table of a process, which costs
-milliseconds. So each child is read `first_reading_s` after its fork and when it has processed its
-first events; then all of them in rounds, in slices of `slice_s` that keep the parent's loop free,
-whenever a whole one can be paid for. Full readings and estimates take half of `max_cost` of one CPU
-each, beside what is granted once for the first ones. `ProcessReader` ensures that no child is
-stopped for longer than `max_stop_s`.
+The sampler has no thread, since the parent must have only one until it has forked: the supervisor's
+loop calls `tick` at any rate, and the sampler decides what to read. A complete sample is an
+estimate of all processes in one go (`job_memory.py`): it costs 50 µs per process, and is written at
+each new maximum, after each round of full readings, and at regular times. A full reading walks the
+page table of a process, which takes milliseconds. So each child is read `first_reading_s` after its
+fork and after its first events; then all of them in rounds, whenever the budget allows a whole one,
+in slices of `slice_s` that keep the parent's loop responsive. Full readings and estimates take half
+of `max_cost` of one CPU each, plus a one-time grant for the first ones. `ProcessReader` ensures
+that no child is stopped for longer than `max_stop_s`.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from forkrun.monitoring.process_reading import MAX_STOP_S, PROC, ProcessReading,
 from forkrun.rundir.directory import RunDirectory
 
 _HIGHER = 1.03
-"""Ratio to the highest sum so far from which a sample is worth writing."""
+"""Smallest ratio to the highest sum so far at which a sample is written."""
 _LINES_PER_S = 10.0
-"""Lines of samples that are written from time to time."""
+"""Rate of lines written at regular times."""
 
 
 class SamplerSettings(Struct, frozen=True):
-    """How often to sample. Times in seconds; `max_cost` is a fraction of one CPU. `is_exact`: every
-    complete sample is of full readings, all at once, whatever time that takes."""
+    """Sampling rate. Times in seconds; `max_cost` is a fraction of one CPU. `is_exact`: every
+    complete sample consists of simultaneous full readings, however long they take."""
 
     min_interval_s: float = 0.1
     max_cost: float = 0.006
@@ -53,7 +52,7 @@ class SamplerSettings(Struct, frozen=True):
 
 
 class _Budget:
-    """CPU time that may be spent: a grant, and a part of the time since `start_s`."""
+    """Budget of CPU time: a grant, and a part of the time since `start_s`."""
 
     def __init__(self, grant_s: float, rate: float) -> None:
         self._grant_s, self._rate = grant_s, rate
@@ -61,21 +60,21 @@ class _Budget:
         self.spent_s = 0.0
 
     def pays_at_s(self, cost_s: float = 0.0, *, is_granted: bool = True) -> float:
-        """The time from which on it pays for this as well."""
+        """Time from which on the budget covers this cost as well."""
         over_s = self.spent_s + cost_s - (self._grant_s if is_granted else 0.0)
         return self.start_s + max(over_s, 0.0) / self._rate
 
     @contextlib.contextmanager
     def spending(self) -> Iterator[None]:
-        """Counts what is done meanwhile."""
+        """Charges the CPU time of the body to the budget."""
         begin_s = time.thread_time()
         yield
         self.spent_s += time.thread_time() - begin_s
 
 
 class _Life:
-    """A process since its fork. `n_before`: events that were done by its number at the first tick;
-    `n_read`: when it was last read in full, None if it never was."""
+    """A process since its fork. `n_before`: events done under its number at the first tick;
+    `n_read`: events done at its last full reading, None without one."""
 
     def __init__(self, forked_s: float, is_child: bool = True) -> None:
         self.forked_s = forked_s
@@ -92,9 +91,9 @@ class _Life:
 class Sampler:
     """Appends to `RUNDIR/monitoring/samples.jsonl`; make it in the parent.
 
-    The supervisor calls `add_child` after each fork, `tick` in its loop, `remove_child` when a
-    child has been waited for, and `close` at the end. A child calls `sample_self` before it exits.
-    `memory`: what is known of all processes at any time.
+    The supervisor calls `add_child` after each fork, `tick` in its loop, `remove_child` after
+    waiting for a child, and `close` at the end. A child calls `sample_self` before it exits.
+    `memory`: memory of all processes at any time.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class Sampler:
         parent_pid: int | None = None,
         proc: Path = PROC,
     ) -> None:
-        """`proc` is the root of the /proc tree, an argument so that tests read recorded ones."""
+        """`proc`: root of the /proc tree; tests use recorded ones."""
         self._run_dir = run_dir
         self._settings = settings or SamplerSettings()
         is_exact = self._settings.is_exact
@@ -118,7 +117,7 @@ class Sampler:
         self._readings = _Budget(self._settings.readings_grant_s, rate)
         self._estimates = _Budget(self._settings.estimates_grant_s, rate)
         self._left: list[Process] = []
-        """Those that are still to be read in this round."""
+        """Processes left to read in this round."""
         self._start_s: float | None = None
         self._due_s = 0.0
         self._written_s = -math.inf
@@ -127,11 +126,11 @@ class Sampler:
 
     @property
     def cost_s(self) -> float:
-        """CPU time [s] that sampling took in the parent so far."""
+        """CPU time [s] of sampling in the parent so far."""
         return self._readings.spent_s + self._estimates.spent_s
 
     def add_child(self, child: int, pid: int, now_s: float | None = None) -> None:
-        """Follows a new child, or the next process of the same number."""
+        """Follows a new child, or a new process with the same number."""
         self.memory.add_child(child, pid)
         self._lives[pid] = _Life(time.time() if now_s is None else now_s)
 
@@ -142,7 +141,7 @@ class Sampler:
         self._left = [process for process in self._left if process[1] != pid]
 
     def tick(self, now_s: float, n_events_done: Mapping[int, int] | None = None) -> bool:
-        """Reads what is due; returns whether it wrote a complete sample.
+        """Makes the readings that are due; returns whether it wrote a complete sample.
 
         now_s: seconds since the epoch. n_events_done: by child, from the status board."""
         if now_s < self._due_s:
@@ -164,7 +163,7 @@ class Sampler:
         return is_written
 
     def _begin(self, now_s: float) -> None:
-        """At the first tick the parent alone is read: what it shares, its children begin with."""
+        """Reads the parent alone at the first tick: children begin with its shared memory."""
         if self._start_s is None:
             self._start_s = self._readings.start_s = self._estimates.start_s = now_s
             write_json(RunDirectory(self._run_dir).host, describe_host())
@@ -172,14 +171,14 @@ class Sampler:
 
     def _read_parent(self) -> None:
         with self._readings.spending():
-            self.memory.estimate()  # who is there
+            self.memory.estimate()  # finds the processes
             self.memory.read(self._parent)
             self.memory.note_in_common()
         self._n_readings += 1
 
     def _sample_exactly(self, now_s: float, done: Mapping[int, int]) -> bool:
-        """A sample in whose time a child begins or ends is none: what one of them shared with more
-        processes than another cannot be added up."""
+        """Takes a sample, unless a child begins or ends meanwhile: memory shared between different
+        numbers of processes cannot be added up."""
         with self._readings.spending():
             before = self.memory.processes
             found = {each: reading for each in before if (reading := self.memory.read(each))}
@@ -193,8 +192,8 @@ class Sampler:
         return is_complete
 
     def _read_due(self, now_s: float, done: Mapping[int, int]) -> bool:
-        """Reads processes in full until the slice is used up. Returns whether these were the last
-        ones of a round, and all have been read."""
+        """Reads processes in full until the slice is used up. Returns whether a round is finished,
+        and all processes have been read."""
         self._left = self._left or self._due(now_s, done)
         end_s = time.thread_time() + self._settings.slice_s
         n_before = self._n_readings
@@ -209,8 +208,8 @@ class Sampler:
         return self._n_readings > n_before and not self._left and has_read_all
 
     def _due(self, now_s: float, done: Mapping[int, int]) -> list[Process]:
-        """What is to be read for the first time or after its first events, as much of it as can be
-        paid for; else all, if that can be."""
+        """Processes due for a first reading or the one after their first events, as many as the
+        budget allows; else all, if it allows that."""
         processes = self.memory.processes
         each_s = self._readings.spent_s / max(self._n_readings, 1)
         first = self._first(processes, now_s, done)
@@ -225,9 +224,9 @@ class Sampler:
     def _first(
         self, processes: list[Process], now_s: float, done: Mapping[int, int]
     ) -> list[Process]:
-        """Those that were never read, when all of them have begun; else those that were not since
-        their first events, when all of them have done some. What one shares changes until then, and
-        so does what the parent does."""
+        """Unread processes, once all of them have begun; else those not read since their first
+        events, once all of them have done some. Until then, shared memory of children changes, and
+        so does the parent's."""
         lives = [(each, self._lives[each[1]]) for each in processes]
         have_done = {each: life.has_done(_n_done(each[0], done)) for each, life in lives}
         begun_by_s = now_s - self._settings.first_reading_s
@@ -241,7 +240,8 @@ class Sampler:
         return [processes[0], *(each for each in first if each != processes[0])] if first else []
 
     def _is_worth_writing(self, total_bytes: int, now_s: float) -> bool:
-        """Whether there is more than in any sample before, or the last one is long ago."""
+        """Whether there is more memory than in any sample before, or the last sample is long
+        ago."""
         interval_s = max(self._settings.min_interval_s, len(self._lives) / _LINES_PER_S)
         is_late = now_s >= self._written_s + interval_s
         return is_late or total_bytes > _HIGHER * self._highest_bytes
@@ -262,7 +262,7 @@ class Sampler:
     def _write(
         self, now_s: float, readings: Mapping[Process, ProcessReading], done: Mapping[int, int]
     ) -> None:
-        """Writes them as a complete sample."""
+        """Writes the readings as a complete sample."""
         among = self._n_complete, len(readings)
         self._lines.append(
             [_line(now_s, *process, reading, done, among) for process, reading in readings.items()]
@@ -279,8 +279,8 @@ def _n_done(child: int | None, done: Mapping[int, int]) -> int:
 
 
 def sample_self(run_dir: Path, child: int, n_events_done: int = 0) -> None:
-    """Called by a child just before it exits: the last sample of its memory, which the parent could
-    only take by luck. The samples file is opened anew; one short append needs no lock."""
+    """Samples a child's memory from the child itself just before it exits, when the parent would
+    only succeed by luck. The samples file is reopened; one short append needs no lock."""
     start_s = time.thread_time()
     pid = os.getpid()
     reading = read_process(pid)
@@ -295,7 +295,7 @@ def sampler_cost(
     cost_s: float, elapsed_s: float, n_samples: int, longest_stop_s: float
 ) -> dict[str, Any]:
     """The sampler's own cost: CPU time of the parent [s] and its fraction of one CPU; the longest
-    time for which it kept the memory of a child locked [s]."""
+    time for which it locked the memory of a child [s]."""
     fraction = cost_s / elapsed_s if elapsed_s > 0 else None
     return {
         "cpu_s": cost_s,
@@ -314,7 +314,7 @@ def _line(
     n_events_done: Mapping[int, int],
     among: tuple[int | None, int],
 ) -> dict[str, Any]:
-    """`among`: number of a complete sample, and of its processes."""
+    """Line of a sample. `among`: number of the complete sample, and number of its processes."""
     return {
         "time_s": now_s,
         "role": "parent" if child is None else "child",

@@ -1,4 +1,4 @@
-"""Samples of processes, and how they are read: there may be millions."""
+"""Samples of processes, and their reading: there may be millions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from forkrun.base.regular_file import open_regular
 from forkrun.monitoring.process_reading import ProcessReading
 
 MOST_SAMPLES = 200_000
-"""So many are kept, or a little more: a curve has a thousand points."""
+"""Approximate maximum number of samples kept: a curve has a thousand points."""
 
 
 class Sample(ProcessReading, frozen=True, kw_only=True):
     """One process at one time. `child` is None for the parent; `time_s` since the epoch.
-    `complete`: samples with the same number are a complete sample of `n_sampled` processes; None:
-    of this one alone.
-    `own_cost_s`: CPU time of the process itself, where the process sampled itself."""
+    `complete`: number of the complete sample, of `n_sampled` processes; None: of this process
+    alone. `own_cost_s`: CPU time of a process that sampled itself."""
 
     time_s: float
     child: int | None
@@ -37,8 +36,8 @@ class Sample(ProcessReading, frozen=True, kw_only=True):
 
 
 def read_samples(path: Path, damaged: list[str]) -> list[Sample]:
-    """Samples in the order of the file; of more than MOST_SAMPLES every n-th, and those that
-    figures rest on: `_Thinned` says which. `damaged` gets a text for each line that is none."""
+    """Samples in the order of the file; if there are more than MOST_SAMPLES, every n-th and the
+    extremes listed in `_Thinned`. `damaged` gets a text for each damaged line."""
     try:
         n_bytes = path.stat().st_size
         lines = _lines(path)
@@ -53,7 +52,7 @@ def read_samples(path: Path, damaged: list[str]) -> list[Sample]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Lines with their ends; a last one without is still being written."""
+    """Lines with their ends; an incomplete last one is still being written."""
     with os.fdopen(open_regular(path), "rb") as file:
         yield from (line for line in file if line.endswith(b"\n"))
 
@@ -69,10 +68,10 @@ def _decoded(path: Path, damaged: list[str]) -> Iterator[Sample]:
 
 
 class _Thinned:
-    """Keeps every n-th complete sample, and of samples of one process alone every n-th of each.
-    Besides: of each process the first, the last and the highest ones; the complete sample with the
-    highest sum, and the last one of several processes; samples that processes took of themselves.
-    Memory is that of what is kept."""
+    """Keeps every n-th complete sample, and every n-th single sample of each process. Also keeps
+    the first, the last and the highest ones of each process; the complete sample with the highest
+    sum, and the last one of several processes; samples that processes took of themselves. Memory is
+    bounded by the kept samples."""
 
     def __init__(self, step: int) -> None:
         self._step = step
@@ -85,7 +84,7 @@ class _Thinned:
         self._last_of_several: list[Sample] = []
 
     def of(self, samples: Iterator[Sample]) -> list[Sample]:
-        """What is kept of them."""
+        """Returns the kept samples."""
         for sample in samples:
             self._add(sample)
         extremes = [*self._last.values(), *self._highest.values()]

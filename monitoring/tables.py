@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from forkrun.base.quantities import DASH, bar, count, duration, megabytes, percent, size
 
 WIDTH = 100
-"""Characters of a line of text."""
+"""Maximum characters of a line of text."""
 _BAR = 10
 
 
@@ -23,7 +23,7 @@ def efficiency(value: Mapping[str, float]) -> str:
 
 
 def rate(value: float | None) -> str:
-    """`1,234`, `12.3`: three digits at least."""
+    """`1,234`, `12.3`: at least three digits."""
     return DASH if value is None else count(value) if value >= 100 else f"{value:.3g}"
 
 
@@ -53,16 +53,15 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "efficiency": efficiency,
     "measured": measured,
 }
-"""How values are written: the page has the same names (`page/tables.js`). None is a dash in each.
-"words" are at the left of their columns, and so is a "word", of a text and of what explains it; all
-else is at the right."""
+"""Forms of values; the page has the same names (`page/tables.js`). None is a dash in each. "words"
+are left-aligned, and so is a "word", a text with its explanation; all others are right-aligned."""
 
 
 class Column(Struct, frozen=True, omit_defaults=True):
     """`key`: of each row's value, "a.b" of a nested one. `form`: of FORMS. `detail`: columns with
-    the highest are left out first where there is no room; 0: never. `word`: what explains the
-    title, if it does not itself; `whole`, `bad`: keys of what a value is a part of (`3 of 4`), and
-    of whether it is bad news. `bar`: a bar is drawn, of a share or of the largest."""
+    the highest are left out first for lack of room; 0: never. `word`: explanation of the title, if
+    needed; `whole`, `bad`: keys of the total of a value (`3 of 4`), and of whether it is a failure.
+    `bar`: draws a bar, for a share or relative to the largest value."""
 
     key: str
     title: str
@@ -75,8 +74,8 @@ class Column(Struct, frozen=True, omit_defaults=True):
 
 
 class Table(Struct, frozen=True):
-    """Columns without any value are not shown. `most`: rows that a text shows, those with bad news
-    first; 0: all. `rest`: where the others are. `folded`: for pages alone, which open it on
+    """Table; columns without any value are not shown. `most`: number of rows shown in texts,
+    failures first; 0: all. `rest`: place of the others. `folded`: only on pages, which open it on
     demand."""
 
     title: str
@@ -88,18 +87,18 @@ class Table(Struct, frozen=True):
 
     @classmethod
     def of(cls, title: str, heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> Table:
-        """`heads`: "title", or "title:form"; rows are values in their order."""
+        """Table from rows of values. `heads`: "title", or "title:form"."""
         parts = [head.rsplit(":", 1) if ":" in head else (head, "words") for head in heads]
         columns = [Column(str(n), name, form) for n, (name, form) in enumerate(parts)]
         return cls(title, columns, [{str(n): v for n, v in enumerate(row)} for row in rows])
 
     @property
     def shown(self) -> list[Column]:
-        """Columns that say something."""
+        """Columns with a value."""
         return [c for c in self.columns if any(at(r, c.key) not in (None, "") for r in self.rows)]
 
     def text(self, width: int = WIDTH, indent: str = "  ") -> str:
-        """Lines of a head and of rows, without the title."""
+        """Lines of the head and of rows, without the title."""
         shown, rows = self.shown, self._few()
         lines = self._cells(shown, rows)
         widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
@@ -116,14 +115,14 @@ class Table(Struct, frozen=True):
         )
 
     def html(self) -> str:
-        """For notebooks."""
+        """HTML for notebooks."""
         head, *rows = self._cells(self.shown, self.rows)
         lines = [_html_row("th", head), *(_html_row("td", row) for row in rows)]
         return f"<table>{''.join(lines)}</table>"
 
     def to_page(self) -> dict[str, Any]:
-        """For `page/tables.js`, which writes values in the same forms: rows of values, pairs of
-        these where there is a `whole`; `bad`: numbers of row and column."""
+        """Content for `page/tables.js`, which has the same forms: rows of values, or of pairs for
+        columns with a `whole`; `bad`: numbers of row and column."""
         shown = self.shown
         return {
             "title": self.title,
@@ -139,13 +138,13 @@ class Table(Struct, frozen=True):
         }
 
     def _cells(self, shown: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-        """The head, and a text for each value."""
+        """Titles, then texts of the values."""
         most = [max(at(r, c.key) or 0 for r in self.rows) if c.bar else 0 for c in shown]
         cells = [[cell(r, c, m) for c, m in zip(shown, most, strict=True)] for r in rows]
         return [[column.title for column in shown], *cells]
 
     def _few(self) -> Sequence[Mapping[str, Any]]:
-        """Rows that a text shows, in order."""
+        """Rows shown in texts, in order."""
         if not 0 < self.most < len(self.rows):
             return self.rows
         bad = [column.bad for column in self.columns if column.bad]
@@ -156,7 +155,7 @@ class Table(Struct, frozen=True):
 
 
 def at(row: Mapping[str, Any], key: str) -> Any:
-    """The value of a row; None where a part of its place is None. Raises KeyError."""
+    """The value of a row; None if a part of its place is None. Raises KeyError."""
     if key in row:
         return row[key]
     value: Any = row
@@ -166,7 +165,7 @@ def at(row: Mapping[str, Any], key: str) -> Any:
 
 
 def cell(row: Mapping[str, Any], column: Column, most: float = 0) -> str:
-    """The text of a value; `most`: the largest of the column, for bars."""
+    """The text of a value; `most`: the largest value of the column, for bars."""
     value = at(row, column.key)
     if value in (None, ""):
         return DASH if value is None else ""

@@ -1,4 +1,4 @@
-"""The parent's timeline: what happened when, as `monitoring/events.jsonl`."""
+"""The parent's timeline of events, in `monitoring/events.jsonl`."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Timeline:
         time_s: float | None = None,
         **details: Any,
     ) -> None:
-        """Adds a line. `time_s` is seconds since the epoch, now if not given. Details the report
-        shows: `command=`, `outcome=` ("ok", or words of what failed) and `unfinished=` (stopped
-        cleanly, to be resumed) and `help=` (further lines of it) of "job_end", `status=` (words),
+        """Adds a line. `time_s`: seconds since the epoch, default now. Details shown in the report:
+        `command=`, `outcome=` ("ok", or a description of the failure), `unfinished=` (stopped
+        cleanly, can be resumed) and `help=` (further lines on it) of "job_end", `status=` (words),
         `exit_code=` (negative: signal) and `failed=` of "child_exit", `text=` of "warning",
-        `outputs=` of "merge_end": by label {"n_events", "digest" (None: ids not in the file),
+        `outputs=` of "merge_end": by label {"n_events", "digest" (None: no ids in the file),
         "n_bytes"}."""
         self._lines.append(
             [

@@ -44,6 +44,10 @@ CLEAN_ROOMS = (
     "forkrun/fork",
     "forkrun/histograms",
     "forkrun/plan",
+    "monitoring/comparison",
+    "monitoring/export",
+    "monitoring/live",
+    "monitoring/timing",
 )
 """Rooms whose code has been read through: no word of translated English comes back."""
 CLEAN_CPP_ROOMS = (

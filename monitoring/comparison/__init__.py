@@ -1,1 +1,1 @@
-"""Several runs side by side: rates, memory, modules, and whether outputs are the same."""
+"""Comparison of runs: rates, memory, modules, and whether outputs are the same."""

@@ -1,4 +1,4 @@
-"""Runs in columns: repeats of one job are one column, compared with the first."""
+"""Comparison of runs in columns; repeats of one job share a column."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Spread(Struct, frozen=True):
-    """Median of repeats, the lowest and the highest; `ratio`: of medians, to that of the first
-    column, None where one of them is not known, or the first one 0 and the other not.
-    `is_beyond_noise`: whether none of the repeats is among those of the first column; None where
-    one of the two has no repeats."""
+    """Median, lowest and highest of the repeats; `ratio`: of medians, relative to the first column,
+    None if one of them is unknown, or only the first is 0. `is_beyond_noise`: whether all repeats
+    are outside the range of the first column's; None if one of the two has no repeats."""
 
     value: float
     low: float
@@ -34,13 +33,13 @@ class Spread(Struct, frozen=True):
 
     @property
     def noise(self) -> float | None:
-        """Range of the repeats, as a fraction of the median; None of one run."""
+        """Range of the repeats, as a fraction of the median; None for one run."""
         return (self.high - self.low) / self.value if self.n > 1 and self.value else None
 
 
 class Column(Struct, frozen=True):
-    """Repeats of one job. `figures`, `modules`, `columns`: by name; `same_outputs`: by label
-    whether the events are those of the first column, None where that is not known."""
+    """Repeats of one job. `figures`, `modules`, `columns`: by name; `same_outputs`: by label,
+    whether the events equal those of the first column, None if unknown."""
 
     runs: tuple[Run, ...]
     figures: dict[str, Spread]
@@ -50,7 +49,7 @@ class Column(Struct, frozen=True):
 
 
 class Condition(Struct, frozen=True):
-    """What `--fail-if` asks for: of the ratio of a figure to the first column's."""
+    """Condition of `--fail-if` on the ratio of a figure to the first column's."""
 
     text: str
     figure: str
@@ -59,7 +58,7 @@ class Condition(Struct, frozen=True):
 
     @classmethod
     def parsed(cls, text: str) -> Condition:
-        """Raises ConfigError."""
+        """Parses the option's text. Raises ConfigError."""
         match = _CONDITION.fullmatch(text)
         if match is None:
             raise ConfigError(
@@ -76,12 +75,12 @@ class Condition(Struct, frozen=True):
             raise ConfigError(f"--fail-if {text!r}: {limit} is not a number") from None
 
     def holds(self, column: Column) -> bool:
-        """Whether the column fails: what is not known is not shown to be well."""
+        """Whether the column fails; a condition on an unknown ratio counts as failed."""
         ratio = self._ratio(column)
         return ratio is None or _SIGNS[self.sign](ratio, self.limit)
 
     def said_of(self, column: Column) -> str:
-        """The condition, and the ratio."""
+        """Text of the condition, with the ratio."""
         ratio = self._ratio(column)
         if ratio is not None:
             return f"{self.text} ({ratio:.3f})"
@@ -94,7 +93,7 @@ class Condition(Struct, frozen=True):
 
 
 def compare(runs: Sequence[Run]) -> tuple[Column, ...]:
-    """Columns in the order of their first runs."""
+    """Groups runs into columns, in the order of their first runs."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault(run.kind, []).append(run)
@@ -139,6 +138,6 @@ def _same_outputs(runs: Sequence[Run], first: Sequence[Run]) -> dict[str, bool |
 
 
 def _same(label: str, runs: Iterable[Run]) -> bool | None:
-    """An output that some do not have is another one."""
+    """Whether the output is the same in all runs; False if only some have it."""
     digests = {run.digests.get(label, "") for run in runs}
     return None if None in digests else len(digests) == 1

@@ -1,4 +1,4 @@
-"""The comparison as text and as a page: the same tables."""
+"""Comparison as text and as a page, with the same tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAID = (
     " *: no repeat is among those of the first column."
 )
 _FIRST = ("rate", "memory", "read")
-"""Figures that people look at first."""
+"""Figures shown first."""
 
 
 def format_comparison(columns: Sequence[Column]) -> str:
@@ -33,7 +33,7 @@ def format_comparison(columns: Sequence[Column]) -> str:
 
 
 def comparison_page(columns: Sequence[Column]) -> str:
-    """One file that needs no network."""
+    """Page in one file, without need of a network."""
     sections = [section.to_page() for section in _sections(columns)]
     names = ", ".join(column.runs[0].name for column in columns)
     head = {"title": "forkrun · comparison", "lines": names}
@@ -61,7 +61,7 @@ def _sections(columns: Sequence[Column]) -> list[Section]:
 
 
 def _differences(columns: Sequence[Column]) -> Facts:
-    """For each column after the first: what matters most."""
+    """The most important differences of each later column from the first."""
     first = columns[0]
     facts = []
     for n, column in enumerate(columns[1:], start=2):
@@ -146,8 +146,8 @@ def _compared(
     forms: Mapping[str, tuple[str, str]] | None = None,
     form: str = "time",
 ) -> tables.Table:
-    """A row for each name, and a column for each job. `forms`: how the values of a name are
-    written, and which word explains it."""
+    """Table with a row for each name and a column for each job. `forms`: by name, the form of its
+    values and the word that explains it."""
     rows = []
     for name, of_columns in spreads.items():
         own, word = (forms or {}).get(name, (form, ""))
@@ -176,7 +176,7 @@ def _cell(spread: Spread | None, form: str, n: int) -> dict[str, Any] | None:
 
 
 def _largest(found: Sequence[Mapping[str, Spread]]) -> dict[str, list[Spread | None]]:
-    """By name, what takes most in any job first."""
+    """Spreads by name, sorted by the largest value in any job."""
     names: Iterable[str] = dict.fromkeys(name for each in found for name in each)
     most = {name: max(each[name].value for each in found if name in each) for name in names}
     return {
@@ -186,8 +186,8 @@ def _largest(found: Sequence[Mapping[str, Spread]]) -> dict[str, list[Spread | N
 
 
 def _outputs(columns: Sequence[Column]) -> tables.Table:
-    """Whether the events of each are those of the first column, which are not compared with
-    themselves."""
+    """Table of outputs: whether their events equal those of the first column, whose own cells stay
+    empty."""
     labels = dict.fromkeys(label for column in columns for label in column.same_outputs)
     rows = []
     for label in labels:

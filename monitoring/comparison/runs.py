@@ -1,4 +1,4 @@
-"""What a run says of itself that can be compared."""
+"""Comparable figures of a run, from its report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forkrun.rundir.directory import RunDirectory
 
 class Figure(Struct, frozen=True):
     """Value of a report. `place`: keys in report.json; `form`: of FORMS in monitoring/tables.py;
-    `word`: of the page that explains it; `per`: keys of a number that it is divided by."""
+    `word`: on the page, which explains it; `per`: keys of the divisor."""
 
     place: tuple[str, ...]
     text: str
@@ -27,7 +27,7 @@ class Figure(Struct, frozen=True):
 
 
 _PER_EVENT = {"spent": ("spent", "n_events")}
-"""Killed processes leave no times: what others leave is compared by event."""
+"""Killed processes leave no times: times are compared per measured event."""
 
 FIGURES = {
     name: Figure(
@@ -70,10 +70,10 @@ FIGURES = {
 
 
 class Run(Struct, frozen=True):
-    """`kind`: equal for repeats: configuration, build of forkrun, machine. `figures`: by name,
-    those that are known; `modules`: time per event, summed over threads [s]; `columns`: of the
-    input, bytes that were read per event; `digests`: of the events of each output,
-    None of one that is not merged or has no ids; `threads`: of a child."""
+    """`kind`: equal for repeats: configuration, build of forkrun, machine. `figures`: known ones,
+    by name; `modules`: time per event, summed over threads [s]; `columns`: of the input, bytes read
+    per event; `digests`: of the events of each output, None if it is not merged or has no ids;
+    `threads`: of a child."""
 
     name: str
     kind: tuple[str, str, str]
@@ -88,7 +88,7 @@ class Run(Struct, frozen=True):
 
 
 def read_run(path: Path) -> Run:
-    """Reads the report of a run. Raises InputError if there is none."""
+    """Reads the report of a run. Raises InputError if it is missing or unreadable."""
     report = _report(path)
     try:
         job, host = report["job"], report["job"]["host"] or {}

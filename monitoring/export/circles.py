@@ -1,5 +1,5 @@
-"""`resources.json` of the circles viewer (https://github.com/fwyzard/circles), as CMSSW's
-FastTimerService writes it."""
+"""`resources.json` for the circles viewer (https://github.com/fwyzard/circles), in the form of
+CMSSW's FastTimerService."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats by name."""
+"""Export formats by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from forkrun.monitoring.records import RunRecords
 
 
 def all_lines(_: Path, records: RunRecords) -> bytes:
-    """In order of time; `kind` says what a line is, `time_s` is in seconds since the epoch (of a
-    commit when it was made)."""
+    """All records as JSON Lines in order of time; `kind`: type of the line, `time_s`: in seconds
+    since the epoch (commits: their end)."""
     lines: list[dict[str, Any]] = []
     for line in records.timeline:
         lines.append({"kind": "timeline", **line.details})
@@ -31,7 +31,7 @@ def all_lines(_: Path, records: RunRecords) -> bytes:
 
 
 class ExportFormat(Struct, frozen=True):
-    """`write`: from a run directory and its records to a file's content."""
+    """`write`: returns the file's content, for a run directory and its records."""
 
     text: str
     write: Callable[[Path, RunRecords], bytes]

@@ -1,4 +1,4 @@
-"""OpenMetrics text, which Prometheus scrapes: figures of a job as it stands now."""
+"""OpenMetrics text for Prometheus: current figures of a job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = list[tuple[dict[str, str], float]]
 
 
 class Metric(Struct, frozen=True):
-    """`values`: with the labels of each; a counter only grows."""
+    """`values`: labels and value of each; a counter only grows."""
 
     name: str
     kind: str
@@ -24,7 +24,7 @@ class Metric(Struct, frozen=True):
 
 
 def metrics(run: Path, records: RunRecords) -> bytes:
-    """All metrics of a run; `job` and `run` are labels of each."""
+    """All metrics of a run, each with the labels `job` and `run`."""
     labels = {"job": str(records.config.get("job", {}).get("name", "job")), "run": str(run)}
     lines: list[str] = []
     for metric in _metrics(records):

@@ -21,7 +21,7 @@ from forkrun.rundir.ledger import Commit
 
 
 def varint(value: int) -> bytes:
-    """A number of 64 bits in groups of seven, the lowest first."""
+    """Encodes a number of 64 bits in groups of seven, the lowest first."""
     value &= (1 << 64) - 1
     parts = bytearray()
     while value > 0x7F:
@@ -32,27 +32,27 @@ def varint(value: int) -> bytes:
 
 
 def number(field: int, value: int) -> bytes:
-    """A field of an integer, enum or bool."""
+    """Encodes a field of type integer, enum or bool."""
     return varint(field << 3) + varint(value)
 
 
 def message(field: int, *parts: bytes) -> bytes:
-    """A field that is a message of its own; parts: its fields."""
+    """Encodes a nested message; parts: its fields."""
     content = b"".join(parts)
     return varint(field << 3 | 2) + varint(len(content)) + content
 
 
 def text(field: int, value: str) -> bytes:
-    """A field of a string."""
+    """Encodes a field of type string."""
     return message(field, value.encode("utf-8", "replace"))
 
 
 def real(field: int, value: float) -> bytes:
-    """A field of a double."""
+    """Encodes a field of type double."""
     return varint(field << 3 | 1) + struct.pack("<d", value)
 
 
-# Numbers of fields, by message.
+# Field numbers, by message.
 _PACKET = 1
 _TIMESTAMP, _SEQUENCE, _EVENT, _INTERNED, _FLAGS, _TRACK = 8, 10, 11, 12, 13, 60
 _UUID, _TRACK_NAME, _PROCESS, _THREAD, _PARENT, _COUNTER = 1, 2, 3, 4, 5, 8
@@ -82,7 +82,7 @@ class _Slice(Struct, frozen=True):
 
 
 def perfetto_trace(run: Path, records: RunRecords) -> bytes:
-    """A trace of all sessions. Calls of modules are in it where the job ran with --trace."""
+    """Trace of all sessions. Calls of modules are included if the job ran with --trace."""
     start_s = records.start_s
     writer = _Writer()
     writer.process(_PARENT_PROCESS, "parent")
@@ -123,7 +123,7 @@ def _commit(line: Commit, start_s: float) -> _Slice:
 
 
 def _write_calls(writer: _Writer, run: Path, records: RunRecords, start_s: float) -> None:
-    """Calls of modules, loading and committing, on the threads that did it."""
+    """Writes calls of modules, loading and committing, each on its thread."""
     folder, threads = RunDirectory(run), set[int]()
     clocks_s = {course.child: course.clock_s for course in read_courses(folder)}
     otherwise_s = _clock_by_commits(folder, records)
@@ -138,14 +138,14 @@ def _write_calls(writer: _Writer, run: Path, records: RunRecords, start_s: float
 
 
 def _clock_by_commits(folder: RunDirectory, records: RunRecords) -> float:
-    """Zero of the clock of calls of a child that has not noted it: by the first commit, which is
-    right within some milliseconds [s since the epoch]."""
+    """Clock offset of calls in children that did not note it: from the first commit, right within
+    some milliseconds [s since the epoch]."""
     first_ns = min(map(first_call_ns, folder.child_traces()), default=0)
     return min((line.start_s for line in records.ledger), default=0.0) - first_ns * 1e-9
 
 
 def _all_calls(folder: RunDirectory) -> Iterator[Call]:
-    """None where the job did not trace, or has no child yet that has ended."""
+    """Yields nothing if the job did not trace, or no child has ended yet."""
     timings = folder.child_timings()
     if not timings:
         return
@@ -162,8 +162,8 @@ def _call(call: Call, track: int, offset_ns: int) -> _Slice:
 
 
 def _write_kinds(writer: _Writer, run: Path, start_s: float) -> None:
-    """What the threads of each child did, without a trace as well: how many do so at a time, as
-    counters against time."""
+    """Writes activities of each child's threads, also of jobs without trace: counters of the
+    threads in each activity against time."""
     for course in read_courses(RunDirectory(run)):
         process = _of_child(course.child)
         for n, kind in enumerate(KINDS):
@@ -195,7 +195,7 @@ def _write_memory(writer: _Writer, records: RunRecords, start_s: float) -> None:
 
 
 class _Writer:
-    """Packets of one sequence. Names are written once, and numbers then."""
+    """Packets of one sequence. Each name is written once, and is a number afterwards."""
 
     def __init__(self) -> None:
         self._packets: list[bytes] = []
@@ -232,7 +232,7 @@ class _Writer:
         )
 
     def slices(self, slices: Iterable[_Slice]) -> None:
-        """A begin and an end for each."""
+        """Writes the begin and the end of each slice."""
         for each in slices:
             new, name = self._interned(_EVENT_NAMES, each.name)
             numbers = [self._number(new, *pair) for pair in each.numbers.items()]
@@ -259,7 +259,7 @@ class _Writer:
         return message(_ANNOTATIONS, number(_ANNOTATION_IID, iid), number(_ANNOTATION_INT, value))
 
     def _interned(self, kind: int, name: str) -> tuple[list[bytes], int]:
-        """What has to be written of a name that is new, and its number."""
+        """Packets that define the name, if it is new, and its number."""
         known = self._names.get((kind, name))
         if known is not None:
             return [], known

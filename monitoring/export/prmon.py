@@ -1,4 +1,4 @@
-"""Text and JSON of prmon (https://github.com/HSF/prmon), which its own scripts read."""
+"""Text and JSON in the formats of prmon (https://github.com/HSF/prmon), for its scripts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _KB = 1024
 
 
 class Row(Struct, frozen=True):
-    """All processes of a job at one time, named and in units as prmon has them: times in s, memory
-    in kB of 1024 bytes, reads in bytes since the job's start. What ended still counts in them;
-    gaps between sessions do not."""
+    """All processes of a job at one time, with names and units of prmon: times in s, memory in kB
+    of 1024 bytes, reads in bytes since the job's start. CPU times and reads include ended
+    processes; times exclude gaps between sessions."""
 
     Time: int
     wtime: int
@@ -32,14 +32,15 @@ class Row(Struct, frozen=True):
 
 
 def prmon_text(_: Path, records: RunRecords) -> bytes:
-    """A row for each complete sample."""
+    """Text with a row for each complete sample."""
     names = Row.__struct_fields__
     rows = [[str(getattr(row, name)) for name in names] for row in _rows(records)]
     return "".join("\t".join(each) + "\n" for each in [names, *rows]).encode()
 
 
 def prmon_json(_: Path, records: RunRecords) -> bytes:
-    """Averages of what goes up and down, rates of what only grows, and maxima of both."""
+    """JSON with averages of quantities that vary, rates of those that only grow, and maxima of
+    both."""
     rows = list(_rows(records))
     host = records.host or {}
     sums: dict[str, dict[str, float]] = {"Avg": {}, "Max": {}}

@@ -1,3 +1,2 @@
-"""A running job as it is now, from its run directory alone: here, on another machine, on many
-nodes. Each look reads only what has been written since the one before.
-"""
+"""Current state of a running job, from its run directory alone: here, on another machine, on many
+nodes. Each look reads only the newly written data."""

@@ -1,4 +1,4 @@
-"""The live view where there is no terminal: in a notebook, or as text."""
+"""Live view without a terminal: in a notebook, or as text."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _AS_HTML = "<pre style='line-height:1.25'>{code}</pre>"
 
 
 class RunningJob:
-    """A job that runs here, on another machine or on many nodes, seen from its run directory:
-    `forkrun.RunningJob("job-run")`. Printed, and as the last line of a notebook's cell, it says how
-    the job stands now, as `forkrun top` does; `watch()` keeps saying it."""
+    """A job running here, on another machine or on many nodes, seen from its run directory:
+    `forkrun.RunningJob("job-run")`. Printed, and as the last line of a notebook's cell, it shows
+    the current state of the job, like `forkrun top`; `watch()` keeps showing it."""
 
     def __init__(self, run_directory: str | Path) -> None:
         """Raises InputError if no job has begun there."""
@@ -37,7 +37,7 @@ class RunningJob:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the job has ended, well or not, when it was looked at last."""
+        """Whether the job had ended, well or not, at the last look."""
         return self._job.whole.outcome is not None or self._job.whole.is_gone
 
     def __str__(self) -> str:
@@ -47,12 +47,12 @@ class RunningJob:
         return f"<RunningJob in {self.run_directory}>"
 
     def _repr_html_(self) -> str:
-        """As notebooks show it."""
+        """HTML for notebooks."""
         return self._drawn().export_html(inline_styles=True, code_format=_AS_HTML)
 
     def watch(self) -> None:
-        """Shows it until the job has ended, in a notebook in one place; interrupting the cell ends
-        this, and not the job."""
+        """Shows the job until it has ended, in one place of a notebook; interrupting the cell stops
+        the view, not the job."""
         shown = None
         try:
             while True:

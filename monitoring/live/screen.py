@@ -1,4 +1,4 @@
-"""The live view as text for a terminal of any size."""
+"""Live view as text for a terminal of any size."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from forkrun.monitoring.live.state import LiveJob, Worker
 from forkrun.monitoring.tables import Column, Table
 
 ORDERS = ("name", "events", "memory", "idle")
-"""What rows may be sorted by."""
+"""Sort orders of the rows."""
 _N_LINES = 6
 _OVERHEAD = 9
-"""Lines of a screen that are neither rows nor lines of logs."""
+"""Lines of a screen other than rows and lines of logs."""
 
 
 def render(
     job: LiveJob, now_s: float, *, width: int, height: int, order: str, first: int, note: str
 ) -> RenderableType:
-    """`first`: number of the first row; `note`: what the last key has done."""
+    """Draws the screen. `first`: number of the first row; `note`: result of the last key."""
     lines = [_cut(line, width) for line in _last_lines(job)]
     n_rows = max(height - _OVERHEAD - len(lines), 1)
     workers = _sorted(list(job.rows()), order, now_s)
@@ -82,8 +82,8 @@ _COLUMNS = (
 
 
 def _rows(workers: list[Worker], now_s: float, width: int) -> Text:
-    """A line for each worker, below a head. Text and not a rich table, which takes 20 times as
-    long: many children are drawn again and again beside a job that wants the CPUs."""
+    """Returns a line for each worker below a head: plain text, since a rich table takes 20 times as
+    long, and many children are redrawn often while the job needs the CPUs."""
     table = Table("", _COLUMNS, [_row(worker, now_s) for worker in workers])
     head, *lines = table.text(width, "").splitlines()
     text = Text(f"{_cut(head, width)}\n", "bold", no_wrap=True, end="")

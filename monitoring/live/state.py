@@ -1,4 +1,4 @@
-"""What is known of a running job, and of each of its children or nodes."""
+"""State of a running job, and of each of its children or nodes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from forkrun.base.regular_file import open_regular
 from forkrun.rundir.directory import RunDirectory
 
 _MOST_AT_ONCE = 4 << 20
-"""Bytes that one look reads of a file; the rest is there at the next."""
+"""Most bytes of a file read in one look; the next look reads the rest."""
 
 
 class Tail:
-    """Complete lines of a file, each once. A file that is missing, or not regular, has none."""
+    """Complete lines of a file, each once. A missing or special file has none."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,8 +29,8 @@ class Tail:
         self._begun = b""
 
     def lines(self) -> list[bytes]:
-        """Those that were completed since the last call. Reads from the beginning again if the file
-        has become shorter."""
+        """Lines completed since the last call. Starts from the beginning if the file has become
+        shorter."""
         try:
             descriptor = open_regular(self.path)
         except OSError:
@@ -52,13 +52,13 @@ class Tail:
 
 
 class JsonTail:
-    """The same as objects of JSON; damaged lines are left out."""
+    """JSON objects in the lines of a file; damaged lines are left out."""
 
     def __init__(self, path: Path) -> None:
         self._tail = Tail(path)
 
     def values(self) -> Iterator[dict[str, Any]]:
-        """Those since the last call."""
+        """Objects since the last call."""
         for line in self._tail.lines():
             try:
                 value = json.loads(line)
@@ -69,18 +69,19 @@ class JsonTail:
 
 
 _WINDOW_S = 20.0
-"""Commits of so long give the rate of now."""
+"""Time over which commits give the current rate."""
 _FEW = 10
-"""Commits that say too little of it."""
+"""Number of commits below which the current rate is unreliable."""
 _HEAD_BYTES = 4096
-"""Bytes of plan.json in which its counts are."""
+"""Bytes of plan.json that contain its counts."""
 _N_LINES = 200
 _COUNTS = re.compile(rb'"(n_events|children)": (\d+)')
 
 
 class Worker(Struct):
-    """A child, or a node. Memory in bytes; `busy_s`: times of its commits; `n_at_once`: children of
-    it, `n_threads`: of each of these; `what`: the lumi that it committed last, or how it ended."""
+    """A child or a node. Memory in bytes; `busy_s`: sum of commit durations; `n_at_once`: number of
+    its children, `n_threads`: of each of these; `what`: the last committed lumi, or how it
+    ended."""
 
     name: str
     n_events: int = 0
@@ -97,24 +98,24 @@ class Worker(Struct):
 
     @property
     def rate(self) -> float | None:
-        """Events per second while it works."""
+        """Events per second while working."""
         return self.n_at_once * self.n_events / self.busy_s if self.busy_s else None
 
     @property
     def cpu_efficiency(self) -> float | None:
-        """CPU time, divided by the time of its threads while it works."""
+        """CPU time divided by the time of its threads while working."""
         return self.cpu_s / self.busy_s / self.n_threads if self.busy_s else None
 
 
 class Rate:
-    """Events per second of late, from commits; where these are far apart, since the beginning."""
+    """Recent events per second, from commits; if these are far apart, since the beginning."""
 
     def __init__(self) -> None:
         self._late: deque[tuple[float, int]] = deque()
         self._n_events, self._begin_s = 0, float("inf")
 
     def add(self, start_s: float, end_s: float, n_events: int) -> None:
-        """Takes note of a commit."""
+        """Notes a commit."""
         self._late.append((end_s, n_events))
         self._n_events, self._begin_s = self._n_events + n_events, min(self._begin_s, start_s)
 
@@ -129,7 +130,7 @@ class Rate:
 
 
 class LiveRun:
-    """One run directory. `look` reads what is new; all else is what is known since."""
+    """State of one run directory. `look` reads new data; everything else is the state since."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -152,7 +153,7 @@ class LiveRun:
         self.is_gone = False
 
     def look(self) -> None:
-        """Reads what was written since the last look."""
+        """Reads everything written since the last look."""
         self.is_gone = not self.path.is_dir()
         if self.is_gone:
             return
@@ -170,7 +171,7 @@ class LiveRun:
         return sum(worker.n_events for worker in self.workers.values())
 
     def rate(self, now_s: float) -> float:
-        """Events per second of late."""
+        """Recent events per second."""
         return self._rate.at(now_s)
 
     def _read_plan(self) -> None:
@@ -187,7 +188,7 @@ class LiveRun:
         match line.get("event"):
             case "job_start":
                 self.started_s, self.outcome, self.phase = line.get("time_s"), None, "starts"
-                self._rate = Rate()  # the time since the session before is none of its own
+                self._rate = Rate()  # without the gap since the session before
             case "index_done":
                 self.phase = "makes modules"
             case "fork" | "child_started" | "child_first_event":
@@ -245,13 +246,13 @@ class LiveRun:
 
 
 class LiveJob(Struct):
-    """A job on this machine or on many nodes. `nodes`: by number, none if it is not on nodes."""
+    """A job on this machine or on many nodes. `nodes`: by number; empty unless it is on nodes."""
 
     whole: LiveRun
     nodes: dict[int, LiveRun] = field(default_factory=dict)
 
     def look(self) -> None:
-        """Reads what is new, of all nodes."""
+        """Reads new data of the job and of all nodes."""
         self.whole.look()
         folder = RunDirectory(self.whole.path)
         if folder.nodes.is_dir():
@@ -261,7 +262,7 @@ class LiveJob(Struct):
 
     @property
     def runs(self) -> list[LiveRun]:
-        """Those whose children process events."""
+        """Run directories whose children process events."""
         return list(self.nodes.values()) or [self.whole]
 
     @property
@@ -269,25 +270,25 @@ class LiveJob(Struct):
         return sum(run.n_events for run in self.runs)
 
     def rate(self, now_s: float) -> float:
-        """Events per second of late."""
+        """Recent events per second."""
         return sum(run.rate(now_s) for run in self.runs)
 
     def left_s(self, now_s: float) -> float | None:
-        """Time that the rest takes at the rate of now."""
+        """Remaining time at the current rate."""
         rate = self.rate(now_s)
         if self.whole.n_planned is None or not rate:
             return None
         return max(self.whole.n_planned - self.n_events, 0) / rate
 
     def rows(self) -> Iterator[Worker]:
-        """Children, or of a job on nodes the nodes."""
+        """Children, or nodes of a job on nodes."""
         if not self.nodes:
             yield from (worker for _, worker in sorted(self.whole.workers.items()))
         for number, run in sorted(self.nodes.items()):
             yield _as_worker(number, run)
 
     def to_json(self, now_s: float) -> dict[str, Any]:
-        """What the live view shows, for programs."""
+        """Content of the live view, for programs."""
         run, (pss, private) = self.whole, self.memory
         return {
             "name": run.name,
@@ -306,7 +307,7 @@ class LiveJob(Struct):
 
     @property
     def memory(self) -> tuple[int, int]:
-        """PSS and private memory of all processes that live [bytes]."""
+        """PSS and private memory of all live processes [bytes]."""
         workers = [each for run in self.runs for each in (run.parent, *run.workers.values())]
         return sum(each.pss for each in workers), sum(each.private for each in workers)
 

@@ -1,3 +1,2 @@
-"""The report of a run: one model, `summary`, and its faces: `text`, `brief`, `notebook`, `plots`.
-`write` puts them into the run directory.
-"""
+"""Report of a run: one model, `summary`, and its presentations: `text`, `brief`, `notebook`,
+`plots`. `write` puts them into the run directory."""

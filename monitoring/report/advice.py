@@ -1,4 +1,5 @@
-"""What would make a job cheaper, with the figure that says so and what it would save at most."""
+"""Advice on making a job cheaper, with the figure that supports it and the largest possible
+saving."""
 
 from __future__ import annotations
 
@@ -11,19 +12,19 @@ from forkrun.monitoring.report.summary import Advice, Outcome, Summary
 from forkrun.monitoring.timing.model import ModuleTiming, Timing
 
 _WORTH = 0.05
-"""Share of the job's time that is worth a remark."""
+"""Share of the job's time that deserves a remark."""
 _SHORT_S = 5.0
-"""Length of event loops below which a late child is chance, unless it is known why."""
+"""Length of event loops below which a late child is chance, unless the reason is known."""
 _MOST_OF_MODULES = 0.5
 _BUSY = 0.6
-"""Share of CPUs, or of threads, that work: more of them would help."""
+"""Share of busy CPUs, or threads, above which more of them would help."""
 _FEW = 3
 
 
 class _Job(Struct, frozen=True):
-    """A job, and the times that savings are counted in: of its sessions, added up. `loop_s`: in
-    event loops; `n_threads`: that process at the same time, on one node; `measured`: share of the
-    events that times of modules and threads are of."""
+    """A job, and its times for savings: sums over its sessions. `loop_s`: in event loops;
+    `n_threads`: threads that process at the same time, on one node; `measured`: share of the events
+    covered by times of modules and threads."""
 
     summary: Summary
     timing: Timing | None
@@ -46,22 +47,22 @@ class _Job(Struct, frozen=True):
         )
 
     def of_threads(self, time_s: float) -> float:
-        """What the job gets shorter by if its threads take so much less time, summed over those
-        that were measured [s]."""
+        """Time saved in the job if its threads take `time_s` less, summed over the measured ones
+        [s]."""
         return min(time_s / max(self.measured, 1e-9) / self.n_threads, self.loop_s)
 
     @property
     def lacks_cpus(self) -> bool:
-        """Whether there are more threads than CPUs, and these were busy."""
+        """Whether there are more threads than CPUs, with busy CPUs."""
         n_cpus: int = (self.summary.job.host or {}).get("n_cpus", 0)
         busy = (self.summary.totals.cpu_efficiency or 0.0) * self.n_threads
         return 0 < n_cpus < self.n_threads and busy > _BUSY * n_cpus
 
 
 def advise(summary: Summary, timing: Timing | None) -> tuple[Advice, ...]:
-    """Advice on a job, what saves most first, then what saves no time; none if nothing stands
+    """Advice on a job, sorted by saving, advice without a saving last; empty if nothing stands
     out."""
-    if summary.job.outcome is Outcome.FAILED:  # what failed is to be mended first
+    if summary.job.outcome is Outcome.FAILED:  # the failure must be fixed first
         return ()
     job = _Job.of(summary, timing)
     found = [*_deaths(job), *_late(job), *_phases(job), *_threads(job), *_cpus(job)]
@@ -133,8 +134,8 @@ def _phases(job: _Job) -> Iterator[Advice]:
 
 
 def _threads(job: _Job) -> Iterator[Advice]:
-    """What threads did with their time other than work. Where children died or there were too few
-    CPUs, other things than these made them wait."""
+    """Advice on time of threads other than work. Not if children died or CPUs were too few: then
+    threads waited for other reasons."""
     spent = job.summary.spent
     shares = spent.shares() if spent else {}
     if spent is None or not shares or job.summary.recovery or job.lacks_cpus:
@@ -239,7 +240,7 @@ def _costs(module: ModuleTiming, timing: Timing) -> str:
 
 
 def _unread(job: _Job) -> Iterator[Advice]:
-    """Columns that cost time and serve nobody, however little."""
+    """Advice on columns that are read but not used, however cheap."""
     costs = job.summary.input
     if costs is None or not costs.not_read or not job.summary.events.n_events_read:
         return

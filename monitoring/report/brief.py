@@ -1,5 +1,5 @@
-"""The report in a few lines, for the terminal: whether all is well, what was selected, how fast,
-and what is to be looked at. The rest is in `report.txt`."""
+"""The report in a few lines for the terminal: success, selected events, rate, and anything that
+needs attention. The rest is in `report.txt`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from forkrun.monitoring.tables import rate
 MAX_LINES = 15
 _WIDTH = 100
 _SHOWN = 3
-"""Lines of one kind."""
+"""Most lines of one kind."""
 
 
 def format_brief(report: Mapping[str, Any], place: str) -> str:
-    """`report`: as in report.json; `place`: of the run directory, as the user knows it. At most
+    """`report`: as in report.json; `place`: the run directory's path as known to the user. At most
     MAX_LINES lines."""
     job = report["job"]
     wall = f"{seconds(report['phases']['wall_s'])} s"
@@ -35,7 +35,7 @@ def format_brief(report: Mapping[str, Any], place: str) -> str:
 
 
 def _body(report: Mapping[str, Any]) -> Iterator[str]:
-    """What is to be looked at first: lines too many are left out at the end."""
+    """Lines in order of importance: the last are cut if there are too many."""
     yield _row("Events", _events(report))
     yield from _left_out(report["events"])
     yield from _few("Warning", [*not_numbers(report["events"]), *report["warnings"]], most=2)
@@ -45,7 +45,7 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _end(report: Mapping[str, Any]) -> Iterator[str]:
-    """What is never left out."""
+    """Lines that are always shown."""
     yield _row("Children", _children(report))
     if report["memory"]:
         yield _row("Memory", _memory(report["memory"]))

@@ -1,4 +1,4 @@
-"""What each child did, and how evenly: utilization and dispersion."""
+"""Work of each child, and its balance: utilization and dispersion."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from forkrun.rundir.ledger import Commit
 
 
 class ChildSummary(Struct, frozen=True):
-    """One child. `n_units_planned`: None if units go to any idle child. `processing_s` is the sum
-    of its units' times; first event and end count from the
-    job's start; memory is that of its samples (None: none was taken)."""
+    """One child. `n_units_planned`: None if units go to any idle child. `processing_s`: sum of its
+    units' times; first event and end count from the job's start; memory: from its samples (None: no
+    samples)."""
 
     child: int
     pids: tuple[int, ...]
@@ -46,8 +46,8 @@ class ChildSummary(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """Spread of one value over the children. `relative_std`: population standard deviation over
-    mean."""
+    """Spread of one value over the children. `relative_std`: population standard deviation divided
+    by mean."""
 
     min_s: float
     max_s: float
@@ -57,7 +57,7 @@ class Spread(Struct, frozen=True):
 
 
 class LateChild(Struct, frozen=True):
-    """The child that ended last: so long after the first one, and what was different about it, in
+    """The child that ended last: its delay after the first one, and what was different about it, in
     words."""
 
     child: int
@@ -67,8 +67,8 @@ class LateChild(Struct, frozen=True):
 
 class Balance(Struct, frozen=True):
     """Utilization is 1 when all children are busy until the last one ends. `end_times`, `late`: of
-    children that worked at the same time: of the last session, or on many nodes of the node where
-    they differ most."""
+    children that worked at the same time: of the last session, or on the node where they differ
+    most."""
 
     utilization: float | None
     processing_times: Spread | None
@@ -83,9 +83,9 @@ def summarize_children(
     n_children: int | None = None,
     start_s: float | None = None,
 ) -> tuple[ChildSummary, ...]:
-    """One summary per child of the job, also of those that had nothing to do. `last`: records of
-    the last session, of a job that was resumed; a child of that number may have been a process of
-    each. `n_children`, `start_s`: where they are not those of the records."""
+    """Summaries of all children of the job, also of idle ones. `last`: records of the last session
+    of a resumed job; one child may have been a process of each session. `n_children`, `start_s`: if
+    different from the records'."""
     seen = _group(records, records if last is None else last)
     begin_s = records.start_s if start_s is None else start_s
     numbers = range(records.n_children if n_children is None else n_children)
@@ -95,10 +95,9 @@ def summarize_children(
 
 
 class _ByChild(Struct, frozen=True):
-    """Records of each child; a job on many nodes has thousands. Times since the epoch.
-    `last_exits`, `has_ended`: of the last session. `n_planned`:
-    units, None if they go to any idle child; `samples` of a job without children: of the parent,
-    which does its work."""
+    """Records grouped by child; a job on many nodes has thousands. Times since the epoch.
+    `last_exits`, `has_ended`: of the last session. `n_planned`: units, None if they go to any idle
+    child; `samples`: in a job without children those of the parent, which does the work."""
 
     units: Mapping[int, Sequence[Commit]]
     samples: Mapping[int, Sequence[Sample]]
@@ -141,9 +140,9 @@ def _exits(records: RunRecords) -> dict[int | None, TimelineLine]:
 def measure_balance(
     groups: Sequence[Sequence[ChildSummary]], commits: Sequence[Commit] = (), n_deaths: int = 0
 ) -> Balance:
-    """Utilization = (sum of processing times) / (longest × children, summed over groups).
-    `groups`: children that worked at the same time: of each session, or of each node; `commits`:
-    say why a child ended late, unless children died: others then did their work again."""
+    """Utilization = (sum of processing times) / (longest × children, summed over groups). `groups`:
+    children that worked at the same time: in each session, or on each node; `commits`: explain why
+    a child ended late, unless children died: others then repeated their work."""
     times = [[child.processing_s for child in group] for group in groups]
     available_s = sum(max(each, default=0.0) * len(each) for each in times)
     of_child: dict[int, float] = {}
@@ -169,14 +168,15 @@ def _range_of_ends(children: Sequence[ChildSummary]) -> float:
 
 
 _PART = 0.5
-"""Share of its lateness that a reason explains at least."""
+"""Smallest share of the delay that a reason must explain."""
 _SLOWER, _MORE = 0.85, 1.15
 
 
 def late_child(
     children: Sequence[ChildSummary], commits: Sequence[Commit], n_deaths: int = 0
 ) -> LateChild | None:
-    """The child that ended last, and what was different about it. None of one child."""
+    """The child that ended last, and what was different about it. None for fewer than two
+    children."""
     ended = [child for child in children if child.end_s is not None and child.n_events]
     if len(ended) < 2:
         return None
@@ -213,13 +213,13 @@ def _reasons(
 
 
 def utilization(processing_s: Sequence[float]) -> float | None:
-    """Mean over longest processing time of the children; None if nothing was processed."""
+    """Mean divided by longest processing time of the children; None if nothing was processed."""
     longest = max(processing_s, default=0.0)
     return sum(processing_s) / longest / len(processing_s) if longest > 0 else None
 
 
 def spread(values_s: Sequence[float]) -> Spread | None:
-    """Spread of the values; None if there are none."""
+    """Spread of the values; None without values."""
     if not values_s:
         return None
     low, high, mean = min(values_s), max(values_s), math.fsum(values_s) / len(values_s)
@@ -268,7 +268,7 @@ def _memory(samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def _status(seen: _ByChild, child: int) -> tuple[str, bool]:
-    """Words, and whether they are bad news: of a session before the last one they are not."""
+    """Status in words, and whether it is a failure; failures in earlier sessions do not count."""
     end = seen.last_exits.get(child)
     if end is not None:
         return _ended(end)

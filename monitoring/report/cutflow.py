@@ -1,4 +1,4 @@
-"""What the filters of each path left of the events, with efficiencies and their errors."""
+"""Events left by the filters of each path, with efficiencies and their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forkrun.rundir.results import Counts, summed
 
 
 class Efficiency(Struct, frozen=True):
-    """A fraction with the ends of its interval of 68.27 %."""
+    """A fraction with its 68.27 % interval."""
 
     value: float
     low: float
@@ -24,10 +24,11 @@ class Efficiency(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """Events left behind a filter of a path; "": at its beginning. `step`: as a fraction of those
-    before the filter, `total`: of those at the beginning of the path; None of nothing. The same
-    for sums of weights, None if no weight is named or the sum is not finite; `sum_weights2`: of
-    their squares. `n_missing`: events refused because the filter's value is missing (None)."""
+    """Events left after a filter of a path; "": at its beginning. `step`: as a fraction of the
+    events before the filter, `total`: of those at the beginning of the path; None without events.
+    The same for sums of weights, None if no weight is configured or the sum is not finite;
+    `sum_weights2`: sum of squared weights. `n_missing`: events refused because the filter's value
+    is missing (None)."""
 
     after: str
     n_events: int
@@ -41,10 +42,10 @@ class Cut(Struct, frozen=True):
 
 
 class PathCutflow(Struct, frozen=True):
-    """`n_units_missing`: committed without counts, as before they were asked for; `datasets`: the
-    cuts of each, by name; none: the job has not several; `data`: names of those that are data.
-    `no_sum`: why `cuts`, the sum of all, is empty; `sums`: of "simulation" and of "data", where a
-    job with both has several and their sum means something."""
+    """`n_units_missing`: units committed without counts, before counting was requested; `datasets`:
+    cuts of each dataset, by name; empty unless there are several; `data`: names of the data
+    samples. `no_sum`: reason why `cuts`, the sum of all, is empty; `sums`: of "simulation" and of
+    "data", if a job with both has several whose sum is meaningful."""
 
     path: str
     cuts: tuple[Cut, ...]
@@ -61,9 +62,9 @@ def summarize_cutflow(
     *,
     are_normalised: bool = False,
 ) -> tuple[PathCutflow, ...]:
-    """The sum over all commits, where it means something, and over those of each dataset that has
-    some, if there are several. A path whose filters were not the same in all has none. `datasets`:
-    by number; `are_normalised`: whether the weights of the cutflow are, by cross sections."""
+    """Sums over all commits, if meaningful, and over those of each dataset, if there are several. A
+    path whose filters differ between commits is left out. `datasets`: by number; `are_normalised`:
+    whether the cutflow's weights are normalised by cross sections."""
     own = datasets or {}
     no_sum = _no_sum(own.values(), are_normalised)
     kinds = {
@@ -87,8 +88,8 @@ def summarize_cutflow(
 
 
 def _no_sum(datasets: Collection[DatasetApart], are_normalised: bool) -> str:
-    """Why the cutflows of datasets are not added; "" if they are, or there are not several. Events
-    of simulated samples mean nothing together until they are weighed by their cross sections."""
+    """Reason for not adding cutflows of datasets; "" if they are added, or there are not several.
+    Sums over simulated samples are meaningless until weighted by cross sections."""
     if are_mixed(datasets):
         return "data and simulation are not added"
     if are_normalised or all(each.is_data for each in datasets):
@@ -102,7 +103,7 @@ def _no_sum(datasets: Collection[DatasetApart], are_normalised: bool) -> str:
 def _sums_of(
     ledger: Sequence[Commit | Counts], groups: Mapping[str, Sequence[int]]
 ) -> dict[str, dict[str, tuple[Cut, ...]]]:
-    """By path and name of a group, the sum over its datasets, given by number."""
+    """Sums by path and name of a group, over its datasets, given by number."""
     found: dict[str, dict[str, tuple[Cut, ...]]] = {}
     for name, numbers in groups.items():
         for flow in _sum_over([commit for commit in ledger if commit.dataset in numbers]):
@@ -117,7 +118,7 @@ def _sum_over(ledger: Sequence[Commit | Counts]) -> tuple[PathCutflow, ...]:
     flows = []
     for path in names:
         has = [each for each in counted if path in (each.cutflow or {})]
-        makes = not all(map(_is_kept, has))  # this run does, of the events that it processes
+        makes = not all(map(_is_kept, has))  # this run makes it, for its own events
         of = has + [each for each in counted if makes and each not in has and not _is_kept(each)]
         parts = [(each.cutflow or {}).get(path, []) for each in of]
         if len({tuple(_key(count) for count in part) for part in parts}) == 1:
@@ -148,7 +149,7 @@ def _sum(counts: Sequence[CutCount]) -> _Sum:
 
 
 def _weights(total: CutCount) -> tuple[float | None, float | None]:
-    """The sum of weights and that of their squares; None: there is none, or it is not finite."""
+    """Sums of weights and of squared weights; None: no weights, or not finite."""
     if total.weights is None:
         return None, None
     words = np.array(total.weights, dtype=np.uint64)
@@ -172,8 +173,8 @@ def _cuts(sums: Iterable[_Sum]) -> tuple[Cut, ...]:
 
 
 def wilson(n_passed: int, n_all: int) -> Efficiency | None:
-    """The fraction with the ends of Wilson's interval for one standard deviation, which stays
-    within 0 and 1 also at the ends; None of nothing."""
+    """The fraction with Wilson's interval for one standard deviation, which always stays within 0
+    and 1; None without events."""
     if not n_all:
         return None
     fraction = n_passed / n_all
@@ -185,8 +186,8 @@ def wilson(n_passed: int, n_all: int) -> Efficiency | None:
 
 
 def _weighted(passed: _Sum, all_: _Sum) -> Efficiency | None:
-    """The fraction of the sum of weights, and one standard deviation: what passed and what did not
-    are independent sums of weights."""
+    """The fraction of the sum of weights, and one standard deviation: passed and failed events are
+    independent sums of weights."""
     if passed.w is None or not all_.w or passed.w2 is None or all_.w2 is None:
         return None
     fraction = passed.w / all_.w

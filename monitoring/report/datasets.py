@@ -1,4 +1,4 @@
-"""What a job with several datasets has read and selected of each."""
+"""Events read and selected from each dataset of a job with several."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from forkrun.rundir.ledger import Commit
 
 
 class DatasetCounts(Struct, frozen=True):
-    """`n_events_written`: by label of the output; `sum_of_weights`: of all events that were
-    generated, None if it is not known, or of data."""
+    """`n_events_written`: by label of the output; `sum_of_weights`: of all generated events, None
+    if unknown, or for data."""
 
     name: str
     is_data: bool
@@ -31,7 +31,7 @@ class DatasetCounts(Struct, frozen=True):
 
 
 class _Planned(Struct, frozen=True, eq=False):
-    """Columns of the plan. `dataset_of_file`, `dataset_of_unit`: numbers, -1 of a unit without
+    """Columns of the plan. `dataset_of_file`, `dataset_of_unit`: numbers, -1 for a unit without
     events; `n_events`: by number of the dataset; `lumis`: (n_units,) run and lumi in one number."""
 
     dataset_of_file: Integers
@@ -55,7 +55,7 @@ class _Planned(Struct, frozen=True, eq=False):
 
 
 def count_datasets(records: RunRecords) -> tuple[DatasetCounts, ...]:
-    """Counts of each dataset that is read, in their order; none of a job without several."""
+    """Counts of each dataset read, in order; empty unless there are several."""
     datasets = datasets_in(records.config)
     if not datasets:
         return ()
@@ -86,8 +86,8 @@ def _counts(
 
 
 def yields_that_lack(records: RunRecords) -> Iterator[str]:
-    """Warnings: events of simulation that were left out once weights had been made with the sum of
-    weights of all."""
+    """Warnings about simulated events left out after weights had been made with the sum of weights
+    of all events."""
     if not records.config.get("job", {}).get("luminosity"):
         return
     names = dict(enumerate(records.config.get("datasets") or ()))
@@ -120,7 +120,7 @@ def lumis_of_plan(plan: Mapping[str, Any]) -> Keys:
 
 
 def n_lumis(keys: Keys, commits: Iterable[Commit]) -> int:
-    """Lumis of which units are committed; those of different datasets are never one. `keys`:
+    """Number of lumis with committed units; those of different datasets are never the same. `keys`:
     (n_units,) of the plan."""
     of_datasets: dict[int, list[Commit]] = {}
     for commit in commits:

@@ -1,4 +1,4 @@
-"""How many events were planned, read and written, and whether the digests prove it."""
+"""Numbers of events planned, read and written, and their verification by digests."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DIGEST_MODULUS = 1 << 128
 
 
 class OutputCounts(Struct, frozen=True):
-    """One output, or what it has of one dataset (`label`: LABEL/DATASET): what the units committed,
-    and what the merged file holds (None: not merged)."""
+    """One output, or its part of one dataset (`label`: LABEL/DATASET): events committed by the
+    units, and those in the merged file (None: not merged)."""
 
     label: str
     n_events_written: int
@@ -30,16 +30,16 @@ class OutputCounts(Struct, frozen=True):
     n_bytes_merged: int | None
     agree: bool | None
     written_anew: tuple[str, ...] = ()
-    """Branches of objects whose entries could not be copied as bytes: ROOT wrote them anew."""
+    """Branches of objects whose entries could not be copied as bytes: rewritten by ROOT."""
     compression: str = "auto"
-    """As the configuration has it."""
+    """As configured."""
     n_events_read: int = 0
-    """All that could be selected: of a dataset its own."""
+    """Events that could be selected: those of its dataset, if it has one."""
 
 
 class LeftOut(Struct, frozen=True):
-    """An event that crashes the child. `event`: RUN:LUMI:EVENT. It is tried again, alone,
-    with `forkrun run RUNDIR/config.json --only RUN:LUMI:EVENT --children 0`."""
+    """An event that crashes the child. `event`: RUN:LUMI:EVENT. To try it again, alone: `forkrun
+    run RUNDIR/config.json --only RUN:LUMI:EVENT --children 0`."""
 
     event: str
     file: str
@@ -48,10 +48,10 @@ class LeftOut(Struct, frozen=True):
 
 
 class EventCounts(Struct, frozen=True):
-    """Counts and digests of a job. None where the job ended before it was known.
-    `n_events_dropped`: not planned, because they are in the input before;
-    `n_events_without_partner`: neither, because a friend has no entry for them. `digests_agree`: of
-    what was planned and what was read; None while units are missing."""
+    """Counts and digests of a job. None: unknown, since the job ended before. `n_events_dropped`:
+    not planned, as duplicates in the input; `n_events_without_partner`: not planned, as a friend
+    has no entry for them. `digests_agree`: between planned and read events; None while units are
+    missing."""
 
     n_events_planned: int | None
     n_events_read: int
@@ -69,18 +69,18 @@ class EventCounts(Struct, frozen=True):
     digests_agree: bool | None
     outputs: tuple[OutputCounts, ...]
     not_finite: dict[str, int]
-    """By histogram (MODULE/NAME) that was filled with such: infinite or NaN values in its sums."""
+    """By histogram (MODULE/NAME) filled with them: infinite or NaN values in its sums."""
     nan_fills: dict[str, int]
-    """By histogram (MODULE/NAME), values filled that are NaN: they are in the overflow."""
+    """By histogram (MODULE/NAME), number of NaN values filled, into the overflow."""
 
     @property
     def is_partial(self) -> bool:
-        """Units are missing: what was read cannot be what was planned."""
+        """Units are missing: read events cannot equal planned ones."""
         return _is_partial(self.n_units_committed, self.n_units_planned)
 
     @property
     def complete(self) -> bool:
-        """Every planned event was read, and what was merged is what was written."""
+        """Every planned event was read, and merged outputs equal written ones."""
         return (
             self.n_events_read + self.n_events_left_out == self.n_events_planned
             and self.digests_agree is not False
@@ -136,7 +136,7 @@ def add_digests(digests: Iterable[str]) -> str:
 
 
 def _destinations(records: RunRecords) -> list[Destination]:
-    """Outputs in the configuration's order, then those only a ledger knows."""
+    """Outputs in the configuration's order, then those known only from a ledger."""
     configured = destinations_in(records.config)
     known = {each.label for each in configured}
     labels = dict.fromkeys(label for line in records.ledger for label in line.outputs)
@@ -177,7 +177,8 @@ def _compression(records: RunRecords, label: str) -> str:
 
 
 def _agree(merged: Written, n_events: int, digest: str) -> bool:
-    """A file without event ids has no digest: then its number of events must do."""
+    """Whether counts and digests agree; a file without event ids has no digest: then only its
+    number of events counts."""
     return merged.n_events == n_events and merged.digest in (None, digest)
 
 
@@ -195,7 +196,7 @@ def _nan_fills(ledger: Iterable[Commit]) -> dict[str, int]:
 
 
 def _merged(records: RunRecords) -> Mapping[str, Written]:
-    """What "merge_end" says of each output."""
+    """Results of each output in "merge_end"."""
     end = records.last("merge_end")
     outputs = end.details.get("outputs") if end else None
     if not isinstance(outputs, Mapping):

@@ -15,8 +15,8 @@ from forkrun.monitoring.report.memory_curves import Life, Totals, complete_sampl
 
 class MemoryTotals(Struct, frozen=True):
     """All processes of the job at one time. `time_s` since the epoch. Only `pss_bytes` and
-    `private_bytes` are sizes of real memory; `shared_bytes` = PSS - private is what the processes
-    have in common, counted once; `rss_bytes` counts it once per process."""
+    `private_bytes` are sizes of real memory; `shared_bytes` = PSS - private is the common memory,
+    counted once; `rss_bytes` counts it once per process."""
 
     time_s: float
     n_processes: int
@@ -27,8 +27,8 @@ class MemoryTotals(Struct, frozen=True):
 
 
 class MemoryPart(Struct, frozen=True):
-    """Memory of the parent (no `children`), a child, or several with about as much, at the peak:
-    sums, and the median and highest private memory of one."""
+    """Memory of the parent (no `children`), a child, or several of similar size, at the peak: sums,
+    and the median and highest private memory of one."""
 
     name: str
     children: tuple[int, ...]
@@ -39,12 +39,12 @@ class MemoryPart(Struct, frozen=True):
 
 
 class MemorySummary(Struct, frozen=True):
-    """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: what as many separate processes would
-    need in addition if they shared nothing; so private, shared and saving add up to RSS.
-    `is_at_least`: the job may have had more, since a process ended unseen, or the kernel shows that
-    it had more between two samples. `node`: the one with the highest peak, of a job on many
-    nodes; `all_nodes_bytes`, `all_nodes_saving_bytes`: sums of all peaks and savings there.
-    `parts`: private memory at the peak, by process. `limit_bytes`: `limits.memory`."""
+    """`saving_bytes`: RSS - PSS, summed, at the peak of PSS: the additional memory of as many
+    separate processes without sharing; so private, shared and saving add up to RSS. `is_at_least`:
+    the job may have had more, since a process ended unseen, or the kernel reports a higher value
+    between two samples. `node`: the one with the highest peak, of a job on many nodes;
+    `all_nodes_bytes`, `all_nodes_saving_bytes`: sums of all peaks and savings there. `parts`:
+    private memory at the peak, by process. `limit_bytes`: `limits.memory`."""
 
     peak: MemoryTotals
     end: MemoryTotals
@@ -60,8 +60,8 @@ class MemorySummary(Struct, frozen=True):
 
 
 def of_nodes(memories: Mapping[int, MemorySummary], n_nodes: int) -> MemorySummary | None:
-    """That of the node with the highest peak, with the sums of all; None if no node said
-    anything."""
+    """Memory of the node with the highest peak, with sums over nodes; None if no node reported
+    any."""
     if not memories:
         return None
     node = max(memories, key=lambda number: memories[number].peak.pss_bytes)
@@ -76,12 +76,12 @@ def of_nodes(memories: Mapping[int, MemorySummary], n_nodes: int) -> MemorySumma
 
 
 def memory_against_time(samples: Sequence[Sample]) -> list[MemoryTotals]:
-    """One value per complete sample."""
+    """Totals of each complete sample."""
     return [add_up(group) for group in complete_samples(samples)]
 
 
 def add_up(samples: Sequence[Sample]) -> MemoryTotals:
-    """Totals of processes sampled together; the time is that of the last one."""
+    """Totals of processes sampled together, at the time of the last one."""
     pss = sum(sample.pss_bytes for sample in samples)
     private = sum(sample.private_bytes for sample in samples)
     return MemoryTotals(
@@ -95,8 +95,8 @@ def add_up(samples: Sequence[Sample]) -> MemoryTotals:
 
 
 def summarize_memory(records: RunRecords) -> MemorySummary | None:
-    """Memory of all sessions; None if no process was seen. "End" is the last complete sample while
-    a child was alive."""
+    """Memory of all sessions; None if no process was sampled. "End": the last complete sample with
+    a live child."""
     if not records.samples:
         return None
     lives, totals, has_spike = lives_and_totals(records)
@@ -122,7 +122,7 @@ _OUTLIERS = 4
 
 
 def _parts(lives: Sequence[Life], time_s: float) -> Iterator[MemoryPart]:
-    """The parent, then children: those that do not live then have nothing."""
+    """Memory of the parent, then of children: 0 if not alive at that time."""
     values: dict[int | None, tuple[float, float]] = {life.child: (0.0, 0.0) for life in lives}
     for life in lives:
         private, rss = values[life.child]
@@ -146,8 +146,8 @@ def _parts(lives: Sequence[Life], time_s: float) -> Iterator[MemoryPart]:
 
 
 def _bands(private: Mapping[int, float]) -> list[tuple[str, tuple[int, ...]]]:
-    """Children one by one, if they are few; else a quarter with least, half, and a quarter with
-    most, and up to _OUTLIERS far above these."""
+    """Names and children of each part: single children if they are few; else the quarter with
+    least, the half between, the quarter with most, and up to _OUTLIERS far above these."""
     if len(private) <= _MOST_ALONE:
         return [(f"child {child}", (child,)) for child in sorted(private)]
     ordered = sorted(private, key=lambda child: private[child])
@@ -175,8 +175,8 @@ def _at(totals: Totals, place: int) -> MemoryTotals:
 
 
 def _has_ended_unseen(records: RunRecords) -> bool:
-    """Whether a child has not sampled itself, so that nobody knows what it had at last, or has done
-    nothing else, so that nobody knows what it had before."""
+    """Whether a child took no sample of itself, so that its memory at the end is unknown, or no
+    other, so that its memory before is unknown."""
     forked = {line.details.get("pid") for line in records.timeline if line.event == "fork"}
     at_end = {sample.pid for sample in records.samples if sample.own_cost_s}
     before = {sample.pid for sample in records.samples if not sample.own_cost_s}

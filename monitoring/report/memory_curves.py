@@ -1,5 +1,5 @@
-"""Memory of each process against time, between its samples. All that a report says about the memory
-of a job follows from these curves."""
+"""Memory of each process against time, between its samples: the source of all statements on memory
+in a report."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from forkrun.monitoring.records import RunRecords, Sample
 
 Curve = npt.NDArray[np.float64]
 Points = tuple[Curve, Curve]
-"""Times and values, straight lines between them."""
+"""Times and values, with linear interpolation."""
 Process = tuple[int | None, int]
 
 _TINY_S = 1e-6
 _SPIKE = 1.02
-"""Ratio to the highest sum that was sampled from which a peak between samples counts."""
+"""Smallest ratio to the highest sampled sum at which a peak between samples counts."""
 
 
 class MemoryCurves(Struct, frozen=True):
     """`time_s`: (n,) since the epoch. All else in bytes, (n,): private memory by child (None: the
-    parent), what the processes have in common, counted once, and the sum of RSS. `n_processes`:
-    (n,), how many there were."""
+    parent), common memory, counted once, and the sum of RSS. `n_processes`: (n,), number of
+    processes."""
 
     time_s: Curve
     private: dict[int | None, Curve]
@@ -38,7 +38,7 @@ class MemoryCurves(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """The same, summed over processes."""
+    """Memory summed over processes."""
 
     time_s: Curve
     private: Curve
@@ -54,9 +54,9 @@ class Totals(Struct, frozen=True):
 
 
 class Life(Struct, frozen=True):
-    """A process, from its fork, when it had nothing of its own, or first sample to its end: times
-    since the epoch, and its private memory and RSS then [bytes]. `most_rss`: the highest that it
-    ever had; `shared`: the most it shared."""
+    """A process, from its fork, when it had no private memory, or its first sample, to its end:
+    times since the epoch, and its private memory and RSS [bytes]. `most_rss`: highest RSS ever;
+    `shared`: largest shared memory."""
 
     child: int | None
     time_s: Curve
@@ -67,14 +67,14 @@ class Life(Struct, frozen=True):
     shared: float = 0.0
 
     def among(self, time_s: Curve) -> slice:
-        """Which of these times lie in its life."""
+        """Slice of the times within the process's life."""
         first, end = np.searchsorted(time_s, [self.time_s[0], self.end_s + _TINY_S / 2])
         return slice(int(first), int(end))
 
 
 def memory_curves(records: RunRecords, most: int | None = None) -> MemoryCurves:
-    """Straight between a process's own samples, then its last value until it ends; else 0.
-    `most`: about so many times at the most; that of the highest sum is among them."""
+    """Curves: linear between samples of a process, then constant until its end; else 0. `most`:
+    approximate maximum number of times; the time of the highest sum is kept."""
     lives, totals, _ = lives_and_totals(records)
     time_s = totals.time_s
     if most is not None and len(time_s) > most:
@@ -89,8 +89,8 @@ def memory_curves(records: RunRecords, most: int | None = None) -> MemoryCurves:
 
 
 def lives_and_totals(records: RunRecords) -> tuple[list[Life], Totals, bool]:
-    """All processes; their sums at the times of all samples, begins and ends; and whether one of
-    them shows that the sum was higher between samples."""
+    """All processes; their sums at the times of all samples, begins and ends; and whether a process
+    shows that the sum was higher between samples."""
     lives = _lives(records)
     groups = complete_samples(records.samples)
     steps_s = _steps(groups, lives)
@@ -109,7 +109,7 @@ def lives_and_totals(records: RunRecords) -> tuple[list[Life], Totals, bool]:
 
 
 def add_up(common: Points, lives: Sequence[Life], time_s: Curve) -> Totals:
-    """Sums at these times, in order. `common`: to all processes."""
+    """Sums at the given times. `common`: memory common to all processes."""
     private, rss, n_processes = (np.zeros_like(time_s) for _ in range(3))
     for life in lives:
         here = life.among(time_s)
@@ -123,7 +123,7 @@ def add_up(common: Points, lives: Sequence[Life], time_s: Curve) -> Totals:
 def _shared(
     samples: Sequence[Sample], groups: Sequence[Sequence[Sample]], steps_s: Curve
 ) -> Points:
-    """Common memory in complete samples; where there is none, the most that a process says."""
+    """Common memory in complete samples; without any, the largest value of a process."""
     if not groups:
         most = max((each.pss_bytes - each.private_bytes for each in samples), default=0)
         return np.zeros(1), np.full(1, float(most))
@@ -133,8 +133,8 @@ def _shared(
 
 
 def _steps(groups: Sequence[Sequence[Sample]], lives: Sequence[Life]) -> Curve:
-    """Times at which memory in common became private to the parent, or the reverse: it does so at
-    once, with the last end between two complete samples or the first fork."""
+    """Times at which common memory became private to the parent, or the reverse: at once, with the
+    last end between two complete samples or with the first fork."""
     children = [life for life in lives if life.child is not None]
     begins = np.array([life.time_s[0] for life in children])
     ends = np.array([life.end_s for life in children])
@@ -157,7 +157,8 @@ def _with_steps(life: Life, steps_s: Curve) -> Life:
 
 
 def _stepped(points: Points, steps_s: Curve) -> Points:
-    """With the value before each of these times until then, and the value after it from then on."""
+    """Points with steps: the earlier value until each given time, and the later value from then
+    on."""
     times, values = points
     inside = steps_s[(steps_s >= times[0]) & (steps_s < times[-1])]
     after = np.searchsorted(times, inside, "right")
@@ -169,8 +170,8 @@ def _stepped(points: Points, steps_s: Curve) -> Points:
 
 
 def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
-    """Samples taken of all processes alive at the time, grouped, in order of time. A number is
-    there again in a job that was resumed."""
+    """Samples of all live processes, grouped, in order of time. A resumed job uses group numbers
+    again."""
     groups: dict[tuple[float, int], list[Sample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.time_s):
         if sample.complete is not None:
@@ -208,7 +209,7 @@ def _times_of(records: RunRecords, event: str) -> dict[Process, float]:
 
 
 def _sessions(records: RunRecords) -> list[tuple[float, float]]:
-    """Begin of each, and the last thing known of its parent [s since the epoch]."""
+    """Begin of each session, and the last known time of its parent [s since the epoch]."""
     starts = [-np.inf, *records.times("job_start")[1:], np.inf]
     times = [line.time_s for line in records.timeline]
     ends = [bisect_right(times, until_s - _TINY_S) for until_s in starts[1:]]
@@ -222,8 +223,8 @@ def _end_s(
     sessions_s: list[tuple[float, float]],
     sampled_s: list[float],
 ) -> float:
-    """A child that has sampled itself ends at once; one that is missing in the next complete sample
-    has ended before."""
+    """End of a process: at once for a child that has sampled itself; before the next complete
+    sample for a child that is missing in it."""
     is_missing = process[0] is not None and bool(sampled_s) and sampled_s[-1] > last.time_s
     if last.own_cost_s or is_missing:
         return last.time_s
@@ -244,8 +245,8 @@ def _life(samples: Sequence[Sample], fork_s: float | None, end_s: float) -> Life
 
 
 def _spike(lives: Sequence[Life], totals: Totals) -> tuple[Life, Life] | None:
-    """The child that shows that the job had more memory than was ever sampled, and the same with
-    its own peak at the time in its life at which the others had least: they had no less."""
+    """The child that shows that the job had more memory than was ever sampled, and a copy with its
+    own peak at the time in its life when the others had least, so that the sum is a lower limit."""
     peak, found = _SPIKE * totals.pss.max(initial=0.0), None
     for life in lives:
         most = life.most_rss - life.shared
@@ -262,7 +263,7 @@ def _spike(lives: Sequence[Life], totals: Totals) -> tuple[Life, Life] | None:
 
 
 def _with_point(life: Life, time_s: float, private: float) -> Life:
-    """With this private memory at this time, and as it was just before and after."""
+    """The process with this private memory at this time, and unchanged just before and after."""
     times = np.array([time_s - _TINY_S, time_s, time_s + _TINY_S])
     values = []
     for curve, most in ((life.private, private), (life.rss, life.most_rss)):

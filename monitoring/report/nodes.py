@@ -1,4 +1,4 @@
-"""What the nodes of a job have reported, each of its own part."""
+"""Reports of the nodes of a job, each on its own part."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WANTED = re.compile(r"(report|timing)\.json")
 
 
 class _Report(Struct, frozen=True):
-    """What is read here of a report.json; one of an earlier build has no sessions."""
+    """Fields read from a report.json; earlier builds have no sessions."""
 
     job: Mapping[str, Any]
     phases: Phases
@@ -40,9 +40,9 @@ class _Report(Struct, frozen=True):
 
 
 class NodeSummary(Struct, frozen=True):
-    """A node: its sessions, with times since the epoch, and what its children have committed.
-    `host`: of the last session; `phases`: sums over its sessions; `memory`: None where nothing was
-    sampled; `first_event_s`, `end_s`: since the job's start; `n_deaths`: of its children."""
+    """A node: its sessions, with times since the epoch, and the work committed by its children.
+    `host`: of the last session; `phases`: sums over its sessions; `memory`: None without samples;
+    `first_event_s`, `end_s`: since the job's start; `n_deaths`: of its children."""
 
     node: int
     host: str | None
@@ -63,8 +63,8 @@ class NodeSummary(Struct, frozen=True):
 
 
 class NodeReports(Struct, frozen=True):
-    """All that nodes have reported. `n_nodes`: of the job, reported or not; `n_children`: of each
-    node; `timings`: content of their timing.json."""
+    """Reports of all nodes. `n_nodes`: of the job, reported or not; `n_children`: of each node;
+    `timings`: contents of their timing.json."""
 
     n_nodes: int
     n_children: int
@@ -75,20 +75,20 @@ class NodeReports(Struct, frozen=True):
 
     @property
     def sessions(self) -> tuple[Session, ...]:
-        """Those of all nodes, in order."""
+        """Sessions of all nodes, in order."""
         all_of_them = (session for node in self.nodes for session in node.sessions)
         return tuple(sorted(all_of_them, key=lambda session: session.start_s))
 
     @property
     def memory(self) -> MemorySummary | None:
-        """That of the node with the highest peak, and sums."""
+        """Memory of the node with the highest peak, and sums."""
         known = {node.node: node.memory for node in self.nodes if node.memory is not None}
         return of_nodes(known, self.n_nodes)
 
 
 def read_node_reports(folder: RunDirectory) -> NodeReports | None:
-    """Reads what nodes have left, packed or not; a node that left nothing is not among them. None
-    of a job that is not on many nodes."""
+    """Reads files left by nodes, packed or not; nodes without files are left out. None for a job
+    that is not on many nodes."""
     if not is_on_nodes(folder):
         return None
     ranges = NodeRanges.read(folder)
@@ -112,7 +112,7 @@ def read_node_reports(folder: RunDirectory) -> NodeReports | None:
 
 
 def _of_records(node: RunDirectory, number: int) -> list[NodeSummary]:
-    """What the records of a node say that was killed before it could report; none of one that has
+    """Summary from the records of a node that was killed before it could report; empty if it has
     not begun."""
     try:
         records = read_records(node.path)
@@ -136,8 +136,8 @@ def _of_records(node: RunDirectory, number: int) -> list[NodeSummary]:
 
 
 def _read_node(node: RunDirectory) -> tuple[list[_Report], Mapping[str, Any] | None]:
-    """Reports of a node, the last one at the end, and its timing: a node that was asked to work
-    again has packed what it noted before."""
+    """Reports of a node, the last one at the end, and its timing: a restarted node has packed its
+    earlier files."""
     reports, timing = [], None
     for name, content in _contents(node):
         with suppress(MsgspecError):
@@ -196,7 +196,7 @@ def with_work(
     commits: Iterable[Commit],
     deaths: Iterable[int | None],
 ) -> tuple[NodeSummary, ...]:
-    """All nodes that have reported or committed something, with what their children have done.
+    """All nodes that have reported or committed something, with the work of their children.
     `deaths`: numbers of the children that died."""
     loops = event_loops(commits, reports)
     n_deaths = Counter(child // reports.n_children for child in deaths if child is not None)
@@ -236,8 +236,8 @@ def _with_work(
 def event_loops(
     commits: Iterable[Commit], reports: NodeReports
 ) -> dict[int, list[tuple[float, float]]]:
-    """Event loops of each node, one for each session: from the first event to the last commit
-    [s since the epoch]."""
+    """Event loops of each node, one per session: from the first event to the last commit [s since
+    the epoch]."""
     starts = {node.node: [each.start_s for each in node.sessions] for node in reports.nodes}
     loops: dict[int, dict[int, tuple[float, float]]] = {}
     for commit in commits:
@@ -249,7 +249,7 @@ def event_loops(
 
 
 def _placed(line: Mapping[str, Any], node: int, n_before: int) -> Mapping[str, Any]:
-    """As of the whole job, whose children are counted on from node to node."""
+    """A line in terms of the whole job, whose children are numbered continuously over nodes."""
     child = line.get("child")
     text = f"node {node}: {line.get('text', '')}"
     return {**line, "child": None if child is None else n_before + child, "text": text}

@@ -1,4 +1,4 @@
-"""Parts of the report as `print` and notebooks show them."""
+"""Parts of the report for `print` and notebooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EFFICIENCIES = ("step", "total", "weighted_step", "weighted_total")
 
 
 class CutRow(dict[str, Any]):
-    """What a filter left, as in report.json; `print` shows a line."""
+    """Events left by a filter, as in report.json; `print` shows a line."""
 
     def __str__(self) -> str:
         said = f"{self['after'] or '(all)'}: {count(self['n_events'])} events"
@@ -33,9 +33,9 @@ class CutRow(dict[str, Any]):
 
 
 class Cuts(list[CutRow]):
-    """What the filters of a path left: for its beginning and for each filter. `print` and notebooks
-    show a table. `datasets`: the same of each dataset, by name, where there are several; this one
-    is then their sum, or empty: `no_sum` says why."""
+    """Events left by the filters of a path: at its beginning and after each filter. `print` and
+    notebooks show a table. `datasets`: the same of each dataset, by name, if there are several;
+    this one is then their sum, or empty for the reason in `no_sum`."""
 
     def __init__(self, flow: Flow, name: str = "") -> None:
         """`name`: of the dataset."""
@@ -50,7 +50,7 @@ class Cuts(list[CutRow]):
         self._name = name
 
     def __getitem__(self, place: Any) -> Any:
-        """Raises IndexError that says where to look if there is no sum over datasets."""
+        """Raises IndexError without a sum over datasets; the message names the place to look."""
         if self.no_sum:
             names = ", ".join(f'"{name}"' for name in self.datasets)
             look = f'result.cutflow["{self._flow["path"]}"].datasets has those of {names}'
@@ -58,9 +58,9 @@ class Cuts(list[CutRow]):
         return super().__getitem__(place)
 
     def records(self) -> list[dict[str, Any]]:
-        """A flat dict for each dataset and filter, of which pandas and polars make tables: path,
-        dataset ("" if there are not several), is_data, filter ("" at the beginning), n_events,
-        sum_weights, …, and efficiencies with the ends of their intervals: step, step_low, …"""
+        """A flat dict for each dataset and filter, for tables of pandas and polars: path, dataset
+        ("" unless there are several), is_data, filter ("" at the beginning), n_events, sum_weights,
+        …, and efficiencies with their intervals: step, step_low, …"""
         if self.datasets:
             rows = [row for cuts in self.datasets.values() for row in cuts.records()]
             return [{**row, "is_data": row["dataset"] in self._flow["data"]} for row in rows]
@@ -68,7 +68,7 @@ class Cuts(list[CutRow]):
         return [{**place, **_flat(cut)} for cut in self]
 
     def to_pandas(self) -> Any:
-        """A DataFrame: rows are filters, columns (dataset, value), or values if there are not
+        """A DataFrame: rows are filters, columns (dataset, value), or values unless there are
         several datasets. Raises ConfigError if pandas is not installed."""
         return _frame(self.records(), bool(self.datasets))
 
@@ -78,12 +78,12 @@ class Cuts(list[CutRow]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """As notebooks show it."""
+        """HTML for notebooks."""
         return html_of(tables.cutflow([self._flow]))
 
 
 class _OfDatasets(dict[str, Cuts]):
-    """By name; `print` shows all of them in one table."""
+    """Cutflows of datasets, by name; `print` shows all of them in one table."""
 
     def __init__(self, flow: Flow, cuts: Mapping[str, Cuts]) -> None:
         super().__init__(cuts)
@@ -96,18 +96,18 @@ class _OfDatasets(dict[str, Cuts]):
 
 
 class Cutflows(dict[str, Cuts]):
-    """What the filters left, by path; `print` and notebooks show a table."""
+    """Events left by the filters, by path; `print` and notebooks show a table."""
 
     @classmethod
     def of(cls, flows: Iterable[Flow]) -> Cutflows:
         return cls({flow["path"]: Cuts(flow) for flow in flows})
 
     def records(self) -> list[dict[str, Any]]:
-        """Those of all paths."""
+        """Records of all paths."""
         return [row for cuts in self.values() for row in cuts.records()]
 
     def to_pandas(self) -> Any:
-        """That of all paths."""
+        """DataFrame of all paths."""
         return _frame(self.records(), any(cuts.datasets for cuts in self.values()))
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Cutflows(dict[str, Cuts]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """As notebooks show it."""
+        """HTML for notebooks."""
         return html_of(tables.cutflow([cuts._flow for cuts in self.values()]))
 
 
@@ -151,7 +151,7 @@ def _frame(records: Sequence[Mapping[str, Any]], is_by_dataset: bool) -> Any:
 
 
 class Datasets(dict[str, dict[str, Any]]):
-    """By name, what report.json has of each dataset; `print` and notebooks show a table."""
+    """Entries of report.json for each dataset, by name; `print` and notebooks show a table."""
 
     @property
     def _table(self) -> Table:
@@ -163,7 +163,7 @@ class Datasets(dict[str, dict[str, Any]]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """As notebooks show it."""
+        """HTML for notebooks."""
         return self._table.html() if self else ""
 
 
@@ -171,7 +171,7 @@ _MOST_REMARKS = 6
 
 
 def summary_html(report: Mapping[str, Any], title: str, page: Path) -> str:
-    """What the page begins with: figures and remarks; `page`: where all of it is."""
+    """The beginning of the page: figures and remarks; `page`: path of the whole report."""
     whole = (
         f'<a href="{escape(str(page), quote=True)}" target="_blank">the whole report</a>'
         if page.exists()
@@ -182,5 +182,5 @@ def summary_html(report: Mapping[str, Any], title: str, page: Path) -> str:
         said = "<br>".join(map(escape, problem_of(report)))
         parts = [*overview(report), *remarks(report, report["phases"]["start_s"] or 0.0)]
         return head + (f"<p>{said}</p>" if said else "") + html_of(parts, _MOST_REMARKS)
-    except (LookupError, TypeError):  # of another version
+    except (LookupError, TypeError):  # report of another version
         return head

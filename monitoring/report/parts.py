@@ -1,4 +1,4 @@
-"""Parts of a report that any face can show: tables, facts and notes, in sections."""
+"""Parts of a report for any presentation: tables, facts and notes, in sections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from forkrun.monitoring.tables import WIDTH, Table
 
 
 class Fact(Struct, frozen=True, omit_defaults=True):
-    """`note`: in small letters; of a fact with a `section`, what it rests on there."""
+    """`note`: in small letters; with a `section`: the evidence shown there."""
 
     name: str
     text: str
@@ -22,15 +22,15 @@ class Fact(Struct, frozen=True, omit_defaults=True):
 
     @property
     def whole(self) -> str:
-        """With its note."""
+        """Text with the note."""
         if not self.note:
             return self.text
         return f"{self.text} ({self.note})" if self.section else f"{self.text} · {self.note}"
 
 
 class Facts(Struct, frozen=True):
-    """`look`: on the page, large figures, a list of names and values, or lines without names, which
-    have a title; `most`: of them that a text shows, 0: all."""
+    """`look`: on the page, large figures, a list of names and values, or lines without names but
+    with a title; `most`: number shown in texts, 0: all."""
 
     facts: Sequence[Fact]
     look: Literal["tiles", "names", "lines", "steps"] = "names"
@@ -39,12 +39,13 @@ class Facts(Struct, frozen=True):
 
     @classmethod
     def lines(cls, name: str, texts: Iterable[str], title: str = "", most: int = 0) -> Facts:
-        """`name`: in texts, before the first of them; `title`: where the page has another."""
+        """Facts from lines of text. `name`: before the first line in texts; `title`: on the page,
+        if different."""
         named = [Fact("" if n else name, text) for n, text in enumerate(texts)]
         return cls(named, "lines", title or name, most)
 
     def some(self, most: int) -> list[tuple[str, str]]:
-        """Names and texts of the first, and how many more there are; 0: all."""
+        """Names and texts of the first `most`, and the number of the others; 0: all."""
         left = len(self.facts) - most
         shown = [(fact.name, fact.whole) for fact in self.facts[: most or None]]
         return [*shown, *[("", f"… {left} more in report.json")] * (most > 0 and left > 0)]
@@ -55,7 +56,8 @@ Part = Table | Facts | str
 
 
 class Section(Struct, frozen=True):
-    """`name`: of links that lead there, and of the chart that the page draws at its beginning."""
+    """`name`: target of links, and name of the chart at the beginning of the section on the
+    page."""
 
     name: str
     title: str
@@ -71,7 +73,7 @@ class Section(Struct, frozen=True):
 
 
 def _said(parts: Iterable[Part | None]) -> Iterator[Part]:
-    """Parts that say something."""
+    """Parts with content."""
     for part in parts:
         match part:
             case Table(rows=said) | Facts(facts=said) | said if part and said:
@@ -88,7 +90,7 @@ def _for_page(part: Part) -> dict[str, Any]:
 
 
 def text_of(parts: Iterable[Part | None]) -> str:
-    """Blocks with empty lines between them; those for pages alone are left out."""
+    """Text of the parts, separated by empty lines; parts for pages only are left out."""
     return "\n\n".join(text for part in _said(parts) if (text := _text(part)))
 
 
@@ -102,7 +104,7 @@ def _text(part: Part) -> str:
 
 
 def _labelled(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Names at the left; lines of a long text after the first are indented."""
+    """Lines with names at the left; continuation lines are indented."""
     width = max(10, *(len(name) + 2 for name, _ in rows))
     for name, text in rows:
         lines = wrap(text, WIDTH - width - 4, break_long_words=False, break_on_hyphens=False)
@@ -114,7 +116,7 @@ _TILE = "display:inline-block;margin:0 1.2em .5em 0;vertical-align:top"
 
 
 def html_of(parts: Iterable[Part | None], most: int = 0) -> str:
-    """For notebooks. `most`: lines of a kind."""
+    """HTML for notebooks. `most`: lines of a kind."""
     return "".join(_html(part, most) for part in _said(parts))
 
 

@@ -1,8 +1,8 @@
 """Start-up, processing and shut-down of a job, and their parts.
 
-Three notions of time. **Wall**: the clock, while at least one session ran. **Active**: times of the
-sessions added up, so nodes that ran at once count each; phases are parts of it. **Thread time**:
-of the children's threads (`SpentTime.thread_s`). Gaps, in which nothing ran, are in none of them.
+Three kinds of time. **Wall**: the clock, while at least one session ran. **Active**: lengths of the
+sessions added up, so simultaneous nodes each count; phases are parts of it. **Thread time**: of the
+children's threads (`SpentTime.thread_s`). Gaps, without running sessions, are in none of them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from forkrun.monitoring.report.sessions import (
 
 
 class Phases(Struct, frozen=True):
-    """Durations [s]; None where an end is not known.
+    """Durations [s]; None if an end is unknown.
 
     startup: a session's start to the last child's first event; processing: from then, when all
-    children work, to the first child's end; shutdown: from then to the session's end. In a session
-    in which children never all worked at once, shutdown begins where startup ends. So these three
-    add up to `active_s`. startup = index + modules + fork + first_event; of shutdown are named
+    children work, to the first child's end; shutdown: from then to the session's end. If children
+    never all worked at once in a session, shutdown begins at the end of startup. So these three add
+    up to `active_s`. startup = index + modules + fork + first_event; named parts of shutdown:
     `last_children_s` (the first child's end to the last one's) and `merge_s`."""
 
     start_s: float | None
@@ -42,9 +42,9 @@ class Phases(Struct, frozen=True):
     last_children_s: float | None
     merge_s: float | None
     event_loop_s: float | None
-    """Time in which a child was between its first event and its end."""
+    """Time during which a child was between its first event and its end."""
     gaps_s: float = 0.0
-    """Time between sessions, in which nothing ran: no part of any other."""
+    """Time between sessions; not part of any other time."""
     active_s: float | None = None
     """Lengths of all sessions, added up."""
 
@@ -55,7 +55,7 @@ _ADDED_UP = tuple(
 
 
 def phases_of_sessions(parts: Sequence[RunRecords]) -> Phases:
-    """Sums over the sessions of a job, which follow each other. `parts`: records of each."""
+    """Sums over the successive sessions of a job. `parts`: records of each."""
     phases = [measure_phases(part) for part in parts]
     gaps_s = _length(gaps_between(describe_sessions(parts)))
     wall_s = _sum_of_known(each.wall_s for each in phases)
@@ -65,8 +65,8 @@ def phases_of_sessions(parts: Sequence[RunRecords]) -> Phases:
 def phases_of_nodes(
     phases: Sequence[Phases], sessions: Sequence[Session], loops: Sequence[tuple[float, float]]
 ) -> Phases:
-    """Sums over nodes, which may run at the same time, and their collection. `loops`: event loops
-    of all sessions, begin and end [s since the epoch]."""
+    """Sums over nodes, possibly simultaneous, and their collection. `loops`: event loops of all
+    sessions, begin and end [s since the epoch]."""
     gaps_s = _length(gaps_between(sessions))
     start_s = min((session.start_s for session in sessions), default=None)
     end_s = max((session.end_s for session in sessions), default=None)
@@ -84,7 +84,7 @@ def _added_up(phases: Sequence[Phases]) -> dict[str, Any]:
 
 
 def _covered(stretches: Sequence[tuple[float, float]]) -> float | None:
-    """Time in which at least one of them was; None of none."""
+    """Time covered by at least one range; None without ranges."""
     covered_s, until_s = 0.0, float("-inf")
     for begin_s, end_s in sorted(stretches):
         covered_s += max(end_s - max(begin_s, until_s), 0.0)
@@ -131,8 +131,8 @@ def _latest(*times_s: float | None) -> float | None:
 
 
 def startup_ends(records: RunRecords) -> dict[str, float | None]:
-    """When each step of a session's start ended [s since the epoch]. Forks end with the last child
-    that was forked for the first time: one that died is forked again."""
+    """End of each step of a session's start [s since the epoch]. Forks end with the last child
+    forked for the first time: a child that died is forked again."""
     return {
         "index and plan": _first(records, "index_done"),
         "modules and conditions": _first(records, "modules_built"),
@@ -143,7 +143,7 @@ def startup_ends(records: RunRecords) -> dict[str, float | None]:
 def _steps(
     ends: Mapping[str, float | None], start_s: float | None, all_busy_s: float | None
 ) -> dict[str, float]:
-    """Lengths of the steps and of what is left, "first event"; they add up to the start-up."""
+    """Lengths of the steps and of the rest, "first event"; they add up to the start-up."""
     if start_s is None or all_busy_s is None:
         return {}
     lengths, at_s = {}, start_s
@@ -155,8 +155,8 @@ def _steps(
 
 
 def parent_steps(records: RunRecords) -> Iterator[tuple[str, float, float]]:
-    """What the parent of one session did while its children did not: name, begin and end [s since
-    the epoch]."""
+    """Steps of one session's parent outside the children's work: name, begin and end [s since the
+    epoch]."""
     start_s = _first(records, "job_start")
     if start_s is not None:
         for name, end_s in startup_ends(records).items():
@@ -169,8 +169,8 @@ def parent_steps(records: RunRecords) -> Iterator[tuple[str, float, float]]:
 
 
 def first_events(records: RunRecords) -> dict[int, float]:
-    """Time of each child's first event [s since the epoch]: from the ledger, or, if it committed
-    nothing, when the parent saw it."""
+    """Time of each child's first event [s since the epoch]: from the ledger, or from the parent for
+    a child without commits."""
     seen: dict[int, float] = {}
     for line in records.timeline:
         if line.event == "child_first_event" and line.child is not None:
@@ -181,7 +181,7 @@ def first_events(records: RunRecords) -> dict[int, float]:
 
 
 def _starts(records: RunRecords) -> dict[int | None, float]:
-    """Start time of each child: the earlier of its own record and its parent's."""
+    """Start time of each child: the earlier of its own record and the parent's."""
     lines = [line for line in records.timeline if line.event in ("fork", "child_started")]
     return {line.child: line.time_s for line in reversed(lines)}
 

@@ -10,7 +10,7 @@ from forkrun.monitoring.report.summary import SCHEMA_VERSION, Summary
 
 
 def report_schema() -> dict[str, Any]:
-    """A JSON Schema (2020-12), made of the types that the report is made of."""
+    """JSON Schema (2020-12), made from the types of the report."""
     schema = msgspec.json.schema(Summary)
     summary = schema["$defs"].pop("Summary")
     summary["properties"] = {

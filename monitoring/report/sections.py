@@ -1,5 +1,5 @@
-"""What a report says, section by section: what went wrong first, then where time and memory went.
-Text and page show these, notebooks some. A new table is a function in `tables`, named here."""
+"""Sections of a report: first problems, then use of time and memory. Text and page show all,
+notebooks some. A new table is a function in `tables`, named here."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Json = Mapping[str, Any]
 
 MOST_ADVICE = 3
 _MOST_HELP = 6
-"""Lines of what the job said of its failure."""
+"""Most lines of the job's messages about its failure."""
 _MOST_LINES = 12
 _FEW_EVENTS = 2000
-"""Events of a commit below which calls of Python modules cost more than their events."""
+"""Events per commit below which calls of Python modules cost more than their events."""
 
 
 def sections_of(
     report: Json, timing: Json | None, start_s: float, problem: str = ""
 ) -> list[Section]:
-    """`report`, `timing`: as in the JSON files; `problem`: why there is no timing; `start_s`: of
-    the job, since the epoch."""
+    """All sections. `report`, `timing`: as in the JSON files; `problem`: reason for missing timing;
+    `start_s`: of the job, since the epoch."""
     return [
         Section("overview", "Overview", overview(report)),
         Section("remarks", "Remarks", remarks(report, start_s)),
@@ -49,19 +49,19 @@ def sections_of(
 
 
 def outcome_of(report: Json) -> str:
-    """In words; bad news in capitals."""
+    """Outcome in words; failures in capitals."""
     outcome = report["job"]["outcome"]
     return "done and verified" if outcome == "done" else str(outcome).upper()
 
 
 def problem_of(report: Json) -> list[str]:
-    """What went wrong, and what the job said besides; empty if nothing did."""
+    """Description of the failure, and further messages of the job; empty without a failure."""
     job = report["job"]
     return [*(job["problem"] or "").splitlines(), *job["help"][:_MOST_HELP]]
 
 
 def shape_of(job: Json) -> str:
-    """`4 nodes × 2 children × 1 thread`."""
+    """Shape of the job: `4 nodes × 2 children × 1 thread`."""
     n, each = job["n_nodes"], job["children"] // job["n_nodes"]
     nodes = f"{plural(n, 'node')} × " if n > 1 else ""
     children = f"{count(each)} child{'ren' * (each != 1)}"
@@ -69,17 +69,17 @@ def shape_of(job: Json) -> str:
 
 
 def peak_of(memory: Json) -> str:
-    """The highest sum of PSS, in words."""
+    """Highest sum of PSS, in words."""
     return ("at least " if memory.get("is_at_least") else "") + size(memory["peak"]["pss_bytes"])
 
 
 def digests_of(events: Json) -> str:
-    """What they prove; "" while units are missing."""
+    """Agreement of the digests; "" while units are missing."""
     return {True: "digests agree", False: "DIGESTS DIFFER"}.get(events["digests_agree"], "")
 
 
 def overview(report: Json) -> list[Part]:
-    """What it cost, what would save most, and the figures that people look for."""
+    """Cost, most useful advice, and the most wanted figures."""
     cost = [Fact("Cost", report["cost"])] if report["cost"] else []
     return [
         Facts(cost),
@@ -106,7 +106,7 @@ def _figures(report: Json) -> Iterator[Fact]:
 
 
 def advice(report: Json) -> Iterator[Fact]:
-    """What would save most first, with what it saves at most, or what was measured."""
+    """Advice, sorted by saving, with the largest possible saving or the measured figure."""
     active_s = report["phases"]["active_s"]
     for n, each in enumerate(report.get("advice", ())):
         figure = each["figure"]
@@ -117,7 +117,7 @@ def advice(report: Json) -> Iterator[Fact]:
 
 
 def cost_in_words(report: Json) -> str:
-    """`report`: as in report.json, as far as it is made."""
+    """Cost in words. `report`: report.json, possibly incomplete."""
     job, phases, totals = report["job"], report["phases"], report["totals"]
     wall_s, active_s, n_nodes = phases["wall_s"], phases["active_s"], job["n_nodes"]
     if wall_s is None or active_s is None:
@@ -144,7 +144,7 @@ def _time(time_s: float) -> str:
 
 
 def remarks(report: Json, start_s: float = 0.0) -> list[Part]:
-    """What is to be looked at."""
+    """Warnings, advice and notes for the user's attention."""
     events = report["events"]
     begun = [f"{duration(each['time_s'] - start_s)}: {each['text']}" for each in report["recovery"]]
     warnings = [*not_numbers(events), *report["warnings"]]
@@ -169,7 +169,7 @@ def _to_do(events: Json) -> Iterator[str]:
 
 
 def left_out(events: Json) -> Iterator[str]:
-    """Events that crash the child, and how one is tried again."""
+    """Lines on events that crash the child, and the command that repeats one."""
     found = events["left_out"]
     if found:
         again = f"forkrun run RUNDIR/config.json --only {found[0]['event']} --children 0"
@@ -179,7 +179,7 @@ def left_out(events: Json) -> Iterator[str]:
 
 
 def not_numbers(events: Json) -> Iterator[str]:
-    """A line for each histogram with values that are infinite or NaN."""
+    """Lines on histograms with infinite or NaN values."""
     for name, n in events["not_finite"].items():
         what = f"histogram {name}: {count(n)} of the values summed are infinite or NaN"
         yield f"{what}, and so are its bins"
@@ -263,8 +263,8 @@ def _sessions(report: Json) -> str:
 
 
 def modules(timing: Json | None, n_events_read: int) -> list[Part]:
-    """The times of modules, and what is to be known of them: of how many events they are, and what
-    is outside. `n_events_read`: of the whole job."""
+    """Times of modules, the number of events covered, and the CPU time outside modules.
+    `n_events_read`: of the whole job."""
     if timing is None:
         return []
     said = []
@@ -314,7 +314,7 @@ def _job(report: Json) -> Iterator[Fact]:
 
 
 def _shared_histograms(histograms: list[Json]) -> str:
-    """How many have their sums where, and what these take."""
+    """Number of histograms in each kind of memory, and their sizes."""
     texts = []
     for memory, each in (("copy", " per thread"), ("buffered", ""), ("shared", "")):
         found = [h["bytes"] for h in histograms if h["memory"] == memory]

@@ -1,4 +1,4 @@
-"""When a job ran: its sessions, on all nodes, and the gaps between them."""
+"""Sessions of a job on all nodes, and the gaps between them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from forkrun.monitoring.records import RunRecords
 
 
 class Session(Struct, frozen=True):
-    """A parent from its start to its end [s since the epoch]. `outcome`: in its own words, None of
-    one that was killed or runs; `node`: of a job on many nodes."""
+    """A parent from its start to its end [s since the epoch]. `outcome`: as reported by the parent,
+    None if it was killed or still runs; `node`: of a job on many nodes."""
 
     start_s: float
     end_s: float
@@ -22,7 +22,7 @@ class Session(Struct, frozen=True):
 
 
 def describe_sessions(parts: Sequence[RunRecords]) -> tuple[Session, ...]:
-    """`parts`: records of each session; none of what has not begun."""
+    """Describes the sessions that have begun. `parts`: records of each."""
     return tuple(_describe(part) for part in parts if part.timeline)
 
 
@@ -39,8 +39,8 @@ def _describe(records: RunRecords) -> Session:
 
 
 def end_of(records: RunRecords) -> float | None:
-    """End of a session; of one that was cut off, the time of its last record; None of nothing
-    [s since the epoch]."""
+    """End of a session; time of the last record if it was cut off; None without records [s since
+    the epoch]."""
     if ended := records.times("job_end"):
         return max(ended)
     known = [line.time_s for line in records.timeline[-1:]]
@@ -49,7 +49,7 @@ def end_of(records: RunRecords) -> float | None:
 
 
 def gaps_between(sessions: Sequence[Session]) -> Iterator[tuple[float, float]]:
-    """Stretches of time in which no session ran, in order [s since the epoch]."""
+    """Times without a running session, in order: begin and end [s since the epoch]."""
     ordered = sorted(sessions, key=lambda session: session.start_s)
     ran_until_s = ordered[0].end_s if ordered else 0.0
     for session in ordered:

@@ -1,4 +1,4 @@
-"""The whole summary of a job: a pure function of its records."""
+"""Summary of a job: a pure function of its records."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SCHEMA_VERSION = 1
 
 
 class Outcome(StrEnum):
-    """How a job stands."""
+    """State of a job."""
 
     DONE = "done"
     FAILED = "failed"
@@ -49,14 +49,14 @@ class Outcome(StrEnum):
 
 
 class JobFacts(Struct, frozen=True):
-    """What was run, where, and how it ended."""
+    """The job, its place and its outcome."""
 
     name: str
     outcome: Outcome
     problem: str | None
     help: tuple[str, ...]
-    """What the job said besides when it failed: the line of the user's code, the log, the command
-    that repeats the event."""
+    """Further messages of a failed job: the line of the user's code, the log, the command that
+    repeats the event."""
     config_digest: str
     distribution: str | None
     order: str | None
@@ -65,42 +65,42 @@ class JobFacts(Struct, frozen=True):
     children: int
     """Children of all nodes."""
     n_nodes: int
-    """1 of a job that is not on many nodes."""
+    """1 unless the job is on many nodes."""
     threads_per_child: int
     reads_ahead: bool
-    """Each child, on a thread more."""
+    """Whether each child reads ahead on an additional thread."""
     executor: str | None
     host: Mapping[str, Any] | None
     shared_histograms: tuple[Mapping[str, Any], ...]
-    """Those of C++ modules that several threads of a child fill at once: `name`; `memory`, where
-    their sums are; `bytes` of one table of these."""
+    """Histograms of C++ modules filled by several threads of a child at once: `name`; `memory`:
+    place of their sums; `bytes`: size of one table."""
 
 
 class Totals(Struct, frozen=True):
-    """Sums over the children's ledgers, and the sampler's own cost. Rates count events read."""
+    """Sums over the children's ledgers, and the sampler's own cost. Rates count read events."""
 
     rate_events_per_s: float | None
     event_loop_rate_events_per_s: float | None
     processing_s: float
     thread_s: float
-    """Time of the children's threads while they processed: `cpu_efficiency` is a share of it."""
+    """Time of the children's threads while processing; `cpu_efficiency` is a share of it."""
     cpu_s: float
     cpu_efficiency: float | None
     read_calls: int
     read_bytes: int
     mean_read_bytes: float | None
     cached_bytes: int
-    """Bytes of remote files that were read from this machine's cache, not from servers."""
+    """Bytes of remote files read from this machine's cache instead of servers."""
     n_commits: int
     events_per_commit: float | None
     largest_block: int
-    """Events; 0: as the source chose."""
+    """Events; 0: chosen by the source."""
     sampler: Mapping[str, Any] | None
 
 
 class Recovered(Struct, frozen=True):
-    """A child that ended badly, and what was done about it. `time_s` since the epoch; `unit`: in
-    flight, None if none was; `lost_s`: from its last commit to its end."""
+    """A child that failed, and the reaction. `time_s` since the epoch; `unit`: in progress, None if
+    none; `lost_s`: from its last commit to its end."""
 
     time_s: float
     child: int | None
@@ -110,8 +110,8 @@ class Recovered(Struct, frozen=True):
 
 
 class Advice(Struct, frozen=True):
-    """What to do about the job. `figure`: what was measured; `section`: of the page that shows
-    it; `saves_s`: of the lengths of sessions, at most; None: no time, or not known."""
+    """Advice about the job. `figure`: its measured reason; `section`: of the page with the
+    evidence; `saves_s`: largest saving in the lengths of sessions; None: no time, or unknown."""
 
     text: str
     figure: str
@@ -120,7 +120,7 @@ class Advice(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """What report.json holds."""
+    """Content of report.json."""
 
     job: JobFacts
     events: EventCounts
@@ -131,25 +131,25 @@ class Summary(Struct, frozen=True):
     children: tuple[ChildSummary, ...]
     recovery: tuple[Recovered, ...]
     datasets: tuple[DatasetCounts, ...]
-    """None of a job that has not several."""
+    """Empty unless the job has several."""
     cutflow: tuple[PathCutflow, ...]
     notes: tuple[str, ...]
     """Remarks on the input."""
     warnings: tuple[str, ...]
-    """What is silently lost, slow, or hardly meant; each once."""
+    """Warnings about silent losses, slowness and probable mistakes; each once."""
     damaged: tuple[str, ...]
-    """Records that could not be read and are left out, in words."""
+    """Descriptions of unreadable records, which are left out."""
     sessions: tuple[Session, ...] = ()
-    """All of the job, in order: a parent each, on many nodes those of each node."""
+    """Sessions of the job, in order: one per parent, on many nodes those of each node."""
     nodes: tuple[NodeSummary, ...] = ()
     input: InputCosts | None = None
-    """What reading took, by column; None: calls of modules were not timed."""
+    """Cost of reading, by column; None: calls of modules were not timed."""
     spent: SpentTime | None = None
-    """What the children's threads did with their time; None: likewise."""
+    """Time spent by the children's threads; None: calls of modules were not timed."""
     advice: tuple[Advice, ...] = ()
-    """What saves most comes first."""
+    """Sorted by saving."""
     cost: str = ""
-    """What the job took, in words."""
+    """Cost of the job, in words."""
 
     def to_json(self) -> dict[str, Any]:
         """Content of `report.json`, as documented in docs/monitoring.md."""
@@ -159,8 +159,8 @@ class Summary(Struct, frozen=True):
 def summarize(
     records: RunRecords, timing: Timing | None = None, on_nodes: NodeReports | None = None
 ) -> Summary:
-    """Turns a run directory's records into the values of a report, of all sessions. `on_nodes`:
-    what the nodes of the job have reported."""
+    """Turns the records of all sessions into the values of a report. `on_nodes`: reports of the
+    job's nodes."""
     events = count_events(records)
     course = _course_of_nodes(records, on_nodes) if on_nodes else _course_of_sessions(records)
     recovery = _recovered(records, on_nodes)
@@ -192,7 +192,7 @@ def summarize(
 
 
 class _Course(Struct, frozen=True):
-    """When a job ran. `last`: records of the last session; `groups`: children that worked at the
+    """Course of a job. `last`: records of the last session; `groups`: children that worked at the
     same time."""
 
     sessions: tuple[Session, ...]
@@ -211,7 +211,7 @@ def _course_of_sessions(records: RunRecords) -> _Course:
 
 
 def _course_of_nodes(records: RunRecords, nodes: NodeReports) -> _Course:
-    """Sessions of nodes, then those in which the job was collected, which processed nothing."""
+    """Course on nodes: sessions of nodes, then those of the collection, which processed nothing."""
     own = [replace(part, ledger=()) for part in records.sessions() if part.timeline]
     sessions = (*nodes.sessions, *describe_sessions(own))
     phases = [node.phases for node in nodes.nodes if node.phases is not None]
@@ -235,7 +235,7 @@ def _recovered(records: RunRecords, nodes: NodeReports | None) -> tuple[Recovere
 
 
 def _with_losses(records: RunRecords) -> Iterator[tuple[TimelineLine, float]]:
-    """Lines of recovery, with the time that the process had worked since its last commit [s]."""
+    """Lines of recovery, with the working time of the process since its last commit [s]."""
     known: dict[int, float] = {}
     for commit in records.ledger:
         known[commit.pid] = max(commit.end_s, known.get(commit.pid, commit.end_s))
@@ -314,7 +314,7 @@ def _shared_histograms(records: RunRecords) -> tuple[Mapping[str, Any], ...]:
 def _outcome(
     records: RunRecords, events: EventCounts, children: tuple[ChildSummary, ...]
 ) -> tuple[Outcome, str | None]:
-    """Done only if the job says so and the counts and digests agree."""
+    """Outcome: done only if the job says so and the counts and digests agree."""
     end = records.last("job_end")
     said = None if end is None else end.details.get("outcome")
     if end is not None and end.details.get("unfinished"):
@@ -335,7 +335,7 @@ def _outcome(
 
 
 def _unfinished(why: str, events: EventCounts) -> str:
-    """What is done, and how to do the rest."""
+    """Finished work, and the command for the rest."""
     if events.n_units_planned is None:
         return why
     n_events = f"{events.n_events_read:,} of {events.n_events_planned:,} events"

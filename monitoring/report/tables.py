@@ -1,5 +1,4 @@
-"""The tables of a report, a function each: of what report.json and timing.json hold. All faces show
-them."""
+"""Tables of a report from report.json and timing.json, one function each, for all presentations."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ _MOST_ROWS = 12
 _MOST_CHILDREN = 32
 _MOST_LINES = 100
 _MOST_DATASETS = 4
-"""Datasets in one table."""
+"""Most datasets in one table."""
 
 
 def children(report: Json) -> Table:
@@ -36,7 +35,7 @@ def children(report: Json) -> Table:
 
 
 def nodes(report: Json) -> Table:
-    """What the children of each have done."""
+    """Work of the children of each node."""
     rows = [
         {
             **node,
@@ -64,7 +63,7 @@ def nodes(report: Json) -> Table:
 
 
 def sessions(report: Json, start_s: float) -> Table | None:
-    """Sessions of a job that was resumed, or of all nodes."""
+    """Sessions of a resumed job, or of all nodes."""
     if len(report["sessions"]) < 2:
         return None
     several = bool(report["nodes"])
@@ -89,7 +88,7 @@ def sessions(report: Json, start_s: float) -> Table | None:
 
 
 def phases(report: Json) -> Table:
-    """Indented: parts of the one above."""
+    """Phases; indented rows are parts of the one above."""
     found, active_s = report["phases"], report["phases"]["active_s"]
     names = {
         "startup_s": ("start-up", "start-up"),
@@ -111,7 +110,7 @@ def phases(report: Json) -> Table:
 
 
 def spent(report: Json) -> Table | None:
-    """What all threads of all children did with the time in which their children worked."""
+    """Time spent by all threads of the children while these worked."""
     times = report["spent"]
     if not times or not times["thread_s"]:
         return None
@@ -123,7 +122,7 @@ def spent(report: Json) -> Table | None:
         {"what": (kind, kind), "time_s": time_s, "share": time_s / times["thread_s"]}
         for kind, time_s in {**known, "waiting": waiting}.items()
     ]
-    if times["ahead_s"]:  # beside them
+    if times["ahead_s"]:  # in addition
         rows.append({"what": ("reading ahead",) * 2, "time_s": times["ahead_s"], "share": None})
     return Table("What the children's threads did", _parts("what", "share"), rows)
 
@@ -136,7 +135,7 @@ def _parts(what: str, share: str) -> tuple[Column, ...]:
 
 
 def memory(report: Json) -> Table | None:
-    """What each process has at the peak, and what they have in common once. None: no samples."""
+    """Memory of each process at the peak, and common memory once. None: no samples."""
     if not (found := report["memory"]):
         return None
     peak, limit = found["peak"], found["limit_bytes"]
@@ -162,7 +161,7 @@ def memory(report: Json) -> Table | None:
 
 
 def modules(timing: Json) -> Table:
-    """Those that were called, which take most first."""
+    """Modules with calls, sorted by time."""
     every = [each for each in timing["modules"] if each["count"]]
     total_s, n_events = sum(each["total_s"] for each in every), timing["n_events"] or 1
     rows = [
@@ -197,7 +196,7 @@ def stalls(timing: Json) -> Table:
 
 
 def columns_read(report: Json) -> Table | None:
-    """What reading took, column by column, and what they have in common."""
+    """Cost of reading by column, and of the common part."""
     costs = report["input"]
     if not costs:
         return None
@@ -278,7 +277,7 @@ _CUTS = (
 
 
 def cutflow(flows: Sequence[Json]) -> list[Part]:
-    """What each filter left of all events, or of each dataset, data apart from simulation."""
+    """Events left by each filter, in all or by dataset, data apart from simulation."""
     if not flows:
         return []
     names = list(dict.fromkeys(name for flow in flows for name in flow["datasets"]))
@@ -300,8 +299,8 @@ def cutflow(flows: Sequence[Json]) -> list[Part]:
 def _by_dataset(
     flows: Sequence[Json], kind: str, names: Sequence[str], others: str
 ) -> Iterator[Table]:
-    """A column for each of these datasets, some in a table, and for their sum, if it means
-    something. `others`: the kind of the datasets in other tables, if there are such."""
+    """Tables with a column for each of these datasets, split if they are many, and for their sum,
+    if meaningful. `others`: the kind of the datasets in other tables, "" without others."""
     for first in range(0, len(names), _MOST_DATASETS):
         shown = names[first : first + _MOST_DATASETS]
         of_flows = [[flow["datasets"].get(name, ()) for name in shown] for flow in flows]
@@ -319,7 +318,7 @@ def _by_dataset(
 
 
 def _filters(path: str, of_each: Sequence[Sequence[Json]]) -> Iterator[Json]:
-    """Rows of a path: for each filter, those of _CUTS that have a value."""
+    """Rows of a path: for each filter, the columns of _CUTS with a value."""
     for n, at_once in enumerate(zip_longest(*map(_cuts, of_each), fillvalue=None)):
         after = next(cut["after"] for cut in at_once if cut)
         place = {"path": path if n == 0 else "", "after": after}
@@ -331,7 +330,7 @@ def _filters(path: str, of_each: Sequence[Sequence[Json]]) -> Iterator[Json]:
 
 
 def _cuts(cuts: Iterable[Json], path: str = "") -> list[Json]:
-    """At the beginning there is nothing that events could be a part of."""
+    """Rows of cuts, without fractions at the beginning of the path."""
     nothing = {"after": "(all)", "step": "", "total": "", "weighted_step": "", "weighted_total": ""}
     return [
         {

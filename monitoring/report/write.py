@@ -1,4 +1,4 @@
-"""From a run directory to `report.json`, `.txt` and `.html`, `timing.json` and `plots/`."""
+"""Writes `report.json`, `.txt` and `.html`, `timing.json` and `plots/` of a run directory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from forkrun.rundir.start import check_no_link, remove_abandoned_reports
 
 
 def format_text(report: Mapping[str, Any], sections: Sequence[Section]) -> str:
-    """The whole report; lines of at most WIDTH characters but for names that are longer."""
+    """Text of the whole report, with lines of at most WIDTH characters except for longer names."""
     title = f"forkrun · {report['job']['name']}"
     head = [title + outcome_of(report).rjust(WIDTH - len(title)), "━" * WIDTH]
     lines = "\n".join([*head, *(f"  {line}" for line in problem_of(report))])
@@ -45,13 +45,13 @@ def write_report(
     plan: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Reads `run_dir` (finished, failed or partial) and writes the report's files next to its data,
-    `timing.json` and `trace.json` among them, if there is anything for them; `commits`, `plan`: if
-    they are known. To be called under the lock.
+    also `timing.json` and `trace.json` if there are records for them; `commits`, `plan`: if known.
+    Call it under the lock.
 
-    Returns what `report.json` holds (schema: docs/monitoring.md). The whole text is then in
-    `RUNDIR/report.txt`, ready to be printed. Raises InputError if `run_dir` is not a run directory
-    and OutputError if it cannot be written. `plots`: draws them; matplotlib is imported
-    for that, so call it in a process that will not fork any more."""
+    Returns the content of `report.json` (schema: docs/monitoring.md). The whole text is then in
+    `RUNDIR/report.txt`, ready for printing. Raises InputError if `run_dir` is not a run directory
+    and OutputError if it cannot be written. `plots`: draws them with matplotlib, so call it in a
+    process that will not fork afterwards."""
     folder = RunDirectory(run_dir)
     check_no_link(folder.plots)
     remove_abandoned_reports(folder)
@@ -63,7 +63,7 @@ def write_report(
     text = format_text(report, sections)
     write_text(folder.report_text, text)
     write_text(folder.report_page, report_page(folder, records, summary, sections, text))
-    write_text(folder.report_json, _as_text(report))  # the last: it says that there is a report
+    write_text(folder.report_json, _as_text(report))  # last: marks the report as complete
     if plots:
         from forkrun.monitoring.report.plots import write_plots
 
@@ -72,8 +72,8 @@ def write_report(
 
 
 def report_of_now(run_dir: Path) -> tuple[dict[str, Any], str]:
-    """What `report.json` and `report.txt` would hold of a run in which another process works;
-    nothing is written there. Raises InputError."""
+    """Content of `report.json` and `report.txt` for a run in which another process works; writes
+    nothing. Raises InputError."""
     nodes = read_node_reports(RunDirectory(run_dir))
     summary, sections = _compose(run_dir, read_records(run_dir), None, nodes)
     report = summary.to_json()
@@ -87,7 +87,7 @@ def _compose(
     nodes: NodeReports | None,
     problem: str = "",
 ) -> tuple[Summary, list[Section]]:
-    """`problem`: why there is no timing."""
+    """Composes summary and sections. `problem`: reason for missing timing."""
     try:
         summary = summarize(records, timing, nodes)
         summary = replace(summary, advice=advise(summary, timing))
@@ -101,7 +101,7 @@ def _compose(
 def _write_timing(
     run_dir: Path, records: RunRecords, nodes: NodeReports | None
 ) -> tuple[Timing | None, str]:
-    """Writes the times of modules; returns them, and why there are none if they are damaged."""
+    """Writes the times of modules; returns them, and an explanation if they are damaged."""
     timings = nodes.timings if nodes else ()
     try:
         return write_run_timing(run_dir, records.config.get("paths", {}), timings), ""
@@ -110,7 +110,7 @@ def _write_timing(
 
 
 def _as_text(report: Mapping[str, Any]) -> str:
-    """JSON with a line for each child: a job on many nodes has thousands."""
+    """JSON with a line for each list entry: a job on many nodes has thousands of children."""
     entries = (f" {json.dumps(name)}: {_indented(value)}" for name, value in report.items())
     return "{\n" + ",\n".join(entries) + "\n}\n"
 

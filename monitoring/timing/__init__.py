@@ -1,4 +1,4 @@
-"""When modules were called: what children leave, put together, as tables and traces."""
+"""Timing of modules: records of children, merged into tables and traces."""
 
 from forkrun.monitoring.timing.merge import read_timing, write_run_timing
 from forkrun.monitoring.timing.model import ModuleTiming, Stall, Timing

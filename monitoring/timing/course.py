@@ -1,4 +1,4 @@
-"""How threads spent their time, against time: in pieces of one length, so that it is bounded."""
+"""Time spent by threads, against time: in a bounded number of equal pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forkrun.monitoring.timing.model import SpentTime
 from forkrun.rundir.directory import RunDirectory
 
 KINDS = ("reading", "unpacking", "processing", "committing")
-"""All else is waiting."""
+"""The rest is waiting."""
 AHEAD = "reads ahead"
 _US = 1e-6
 
@@ -35,8 +35,8 @@ class ThreadCourse(Struct, frozen=True):
 
 
 class ChildCourses(Struct, frozen=True):
-    """Threads of a child's process. `start_s`: of the first piece, since the epoch; `clock_s`: of
-    zero of the clock that its calls have in a trace."""
+    """Threads of a child's process. `start_s`: of the first piece, since the epoch; `clock_s`: zero
+    of the clock of its calls in a trace, since the epoch."""
 
     child: int
     clock_s: float
@@ -46,15 +46,15 @@ class ChildCourses(Struct, frozen=True):
 
     @classmethod
     def of(cls, activity: Mapping[str, Any], child: int) -> ChildCourses:
-        """What the core has noted, whose clock is that of the machine."""
+        """Courses from the core's record, which uses the machine's monotonic clock."""
         clock_s = time.time() - time.monotonic()
         threads = tuple(ThreadCourse(**thread) for thread in activity["threads"])
         start_s = clock_s + activity["start_s"]
         return cls(child, clock_s, start_s, activity["piece_s"], threads)
 
     def spent(self, wall_s: float, n_threads: int) -> SpentTime:
-        """Sums over its threads, of `wall_s` each; what reads ahead is no thread that could
-        wait."""
+        """Sums over its threads, of `wall_s` each; the thread that reads ahead counts apart, since
+        its waiting means nothing."""
         own = [thread for thread in self.threads if thread.name != AHEAD]
         ahead = [thread for thread in self.threads if thread.name == AHEAD]
         reading_s, unpacking_s, processing_s, committing_s = (
@@ -71,7 +71,7 @@ class ChildCourses(Struct, frozen=True):
 
 
 def read_courses(folder: RunDirectory) -> Iterator[ChildCourses]:
-    """Yields those of all processes whose files can be read."""
+    """Yields the courses of all processes with readable files."""
     decode = Decoder(ChildCourses).decode
     for file in folder.child_courses():
         try:

@@ -1,4 +1,4 @@
-"""From what children left to `timing.json` and `trace.json` of the run."""
+"""Merges the children's timings into `timing.json` and `trace.json` of the run."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def write_run_timing(
     paths: Mapping[str, Sequence[str]],
     of_nodes: Sequence[Mapping[str, Any]] = (),
 ) -> Timing | None:
-    """Merges the timings of a run whose children have ended, and writes them; None where nothing
-    was recorded. `of_nodes`: contents of their timing.json."""
+    """Merges the timings of a run whose children have ended, and writes them; None without records.
+    `of_nodes`: contents of their timing.json."""
     files = RunDirectory(run).child_timings()
     own = [part for part in (json.loads(read_regular(file)) for file in files) if _is_whole(part)]
     parts = [*own, *map(as_part, of_nodes)]
@@ -50,12 +50,12 @@ def write_run_timing(
 
 
 def _is_whole(part: Mapping[str, Any]) -> bool:
-    """Whether it says of how many events it is; earlier versions did not."""
+    """Whether the number of events is recorded; earlier versions did not record it."""
     return "n_events" in part
 
 
 def as_part(timing: Mapping[str, Any]) -> dict[str, Any]:
-    """A timing.json in the form of what a child leaves, to be merged with others."""
+    """A timing.json in the form of a child's record, for merging."""
     costs = {cost["column"]: cost for cost in timing.get("input", {}).get("columns", ())}
     nothing = dict.fromkeys((*_INPUT, "total_s"), 0)
     modules = []
@@ -89,7 +89,7 @@ def merge_timing(
     parts: Sequence[Mapping[str, Any]],
     paths: Mapping[str, Sequence[str]],
 ) -> Timing:
-    """The sum over processes of children, which all have the same modules in the same order."""
+    """Sum over processes of children, which all have the same modules in the same order."""
     same_modules = zip(*(p["modules"] for p in parts), strict=True)
     modules = tuple(_module(same) for same in same_modules if not _is_counter(same[0]["label"]))
     n_events = sum(part["n_events"] for part in parts)
@@ -110,14 +110,14 @@ def merge_timing(
 
 
 def to_json(timing: Timing) -> dict[str, Any]:
-    """What `timing.json` holds (docs/monitoring.md)."""
+    """Content of `timing.json` (docs/monitoring.md)."""
     raw: dict[str, Any] = to_builtins(timing)
     raw["scheduler"] = {"overhead_s_per_event": raw.pop("overhead_s_per_event")}
     return raw
 
 
 def _is_counter(label: str) -> bool:
-    """Whether it is no module of the job's, but counts for its cutflow."""
+    """Whether the label belongs to the cutflow's counters and not to a module of the job."""
     return label.startswith(CUTFLOW_LABEL)
 
 
@@ -146,7 +146,7 @@ _INPUT = ("read_calls", "read_bytes", "read_s", "packed_bytes", "unpacked_bytes"
 
 
 def _input(parts: Sequence[Mapping[str, Any]]) -> InputCosts:
-    """Costs by column, of children that measured them: earlier versions did not."""
+    """Costs by column, from children that measured them: earlier versions did not."""
     columns: dict[str, list[Mapping[str, Any]]] = {}
     for part in parts:
         for module in part["modules"]:
@@ -177,7 +177,7 @@ def _not_read(
     costs: Mapping[str, ColumnCost],
     asked: Mapping[str, Set[str]],
 ) -> Iterator[str]:
-    """Columns that were read for modules in Python alone, none of which has asked for them."""
+    """Columns read only for modules in Python that never used them."""
     readers: dict[str, list[str]] = {}
     for module in modules:
         for column in module["inputs"]:
@@ -209,8 +209,8 @@ def _spent(parts: Sequence[Mapping[str, Any]]) -> SpentTime:
 
 
 def quantile(bins: Mapping[float, int], share: float) -> float:
-    """The middle of the bin that holds the quantile; bins are an eighth of a factor of two wide, so
-    it is within 6 % of the true one. 0 for no entries."""
+    """Middle of the bin with the quantile; bins are an eighth of a factor of two wide, so it is
+    accurate within 6 %. 0 without entries."""
     left = share * sum(bins.values())
     for start_s in sorted(bins):
         left -= bins[start_s]

@@ -1,4 +1,4 @@
-"""Times of modules as plain frozen values; docs/monitoring.md says how each is measured."""
+"""Times of modules as plain frozen values; docs/monitoring.md describes their measurement."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from msgspec import Struct, convert
 
 class ModuleTiming(Struct, frozen=True):
     """All calls of one module, or of the reading of one column. Times in s. `cpu_s` : of the thread
-    in those calls, from a sample of them. `wait_inputs_s` : asked for, but inputs not made yet;
-    `wait_queue_s` : inputs made, but not its turn. `inputs` : labels of what made its inputs."""
+    in those calls, from a sample of them. `wait_inputs_s` : requested, but inputs not made yet;
+    `wait_queue_s` : inputs made, but waiting for its turn. `inputs` : labels of the makers of its
+    inputs."""
 
     label: str
     kind: str
@@ -27,13 +28,13 @@ class ModuleTiming(Struct, frozen=True):
     wait_inputs_s: float
     wait_queue_s: float
     bins: tuple[tuple[float, int], ...] = ()
-    """Begin [s] and number of calls, of those that are not empty."""
+    """Begin [s] and number of calls of the bins with calls."""
 
 
 class ColumnCost(Struct, frozen=True):
-    """What reading one column took. `read_calls`, `read_bytes`: that it asked of files; `unpack_s`:
-    of uncompressing; `decode_s`: of all else. `column` is "" of what columns have in common: event
-    ids, and records that hold several columns; `n_blocks` are then those that were loaded."""
+    """Cost of reading one column. `read_calls`, `read_bytes`: reads of files for it; `unpack_s`:
+    uncompressing; `decode_s`: all else. `column` is "" for the common part of all columns: event
+    ids, and records that hold several columns; `n_blocks` then counts loaded blocks."""
 
     column: str
     n_blocks: int
@@ -48,9 +49,9 @@ class ColumnCost(Struct, frozen=True):
 
 
 class InputCosts(Struct, frozen=True):
-    """Costs of the input, summed over children, threads and nodes. `n_events`: those that it was
-    read for; `not_read`: columns that modules in Python say they read, so that they were read, and
-    never asked for; `asked`: by module."""
+    """Costs of the input, summed over children, threads and nodes. `n_events`: number of events
+    read; `not_read`: columns read because modules in Python declare them, but never used; `asked`:
+    columns used, by module."""
 
     n_events: int = 0
 
@@ -61,9 +62,9 @@ class InputCosts(Struct, frozen=True):
 
 
 class SpentTime(Struct, frozen=True):
-    """How threads spent their time [s]: `thread_s`, from when their process began to process to
-    the end of its work, times its threads; of what is left they waited. Threads that read ahead are
-    counted apart: `ahead_s`. `n_events`: that these processes have committed."""
+    """Time spent by threads [s]: `thread_s`, from the start of processing in their process to the
+    end of its work, times its threads; the rest is waiting. Threads that read ahead are counted
+    separately: `ahead_s`. `n_events`: committed by these processes."""
 
     reading_s: float = 0.0
     unpacking_s: float = 0.0
@@ -74,7 +75,7 @@ class SpentTime(Struct, frozen=True):
     n_events: int = 0
 
     def shares(self) -> dict[str, float]:
-        """Shares of `thread_s`, those of waiting last; empty where nothing was measured."""
+        """Shares of `thread_s`, waiting last; empty without measurements."""
         if not self.thread_s:
             return {}
         shares = {
@@ -87,7 +88,7 @@ class SpentTime(Struct, frozen=True):
 
 
 class Stall(Struct, frozen=True):
-    """How often and how long `module` waited for inputs of which `waited_for` came last."""
+    """Number and length of waits of `module` for inputs of which `waited_for` came last."""
 
     module: str
     waited_for: str
@@ -96,11 +97,11 @@ class Stall(Struct, frozen=True):
 
 
 class Timing(Struct, frozen=True):
-    """Timing of a whole run. A process that was killed leaves no times: `n_events`, `cpu_s` and
-    `wall_s` are of the processes that did, all from when they began to process to the end of their
-    work. `overhead_s_per_event` : CPU outside of modules, per event; None where calls of modules
-    contain others, so that they add up to more. `n_not_traced` : calls that are not in the trace,
-    for lack of space."""
+    """Timing of a whole run. A killed process leaves no times: `n_events`, `cpu_s` and `wall_s` are
+    sums over the others, each from the start of processing to the end of its work.
+    `overhead_s_per_event` : CPU outside of modules, per event; None if calls of modules contain
+    others, so that their sum is larger. `n_not_traced` : calls missing in the trace for lack of
+    space."""
 
     n_events: int
     cpu_s: float

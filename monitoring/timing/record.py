@@ -1,4 +1,4 @@
-"""What one child leaves of its calls."""
+"""Record of one child's calls."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def write_timing(
     n_threads: int,
 ) -> None:
     """Writes, at the end of a child's work, {"modules": [{label, kind, concurrency, inputs, count,
-    total_s, max_s, cpu_s, wait_inputs_s, wait_queue_s, bins: [[start_s, count], …], and of columns
+    total_s, max_s, cpu_s, wait_inputs_s, wait_queue_s, bins: [[start_s, count], …], and for columns
     input: {read_calls, …}}], "loading", "stalls": [[module, waited_for, count, total_s]],
-    "n_not_traced", "spent", "asked": {module: [column, …]} of modules in Python, "n_events" (that
-    this process has committed), "cpu_s", "wall_s" (of it, since it began to process)}; how its
-    threads spent their time in pieces of it; and the trace as (n,) records, as
-    `_core.Processor.trace` gives them."""
+    "n_not_traced", "spent", "asked": {module: [column, …]} of modules in Python, "n_events"
+    (committed by this process), "cpu_s", "wall_s" (of it, since it began to process)}; the time
+    spent by its threads, in pieces; and the trace as (n,) records, as from
+    `_core.Processor.trace`."""
     folder = RunDirectory(run)
     timing = processor.timing()
     activity = timing.pop("activity")

@@ -22,7 +22,7 @@ _FIELDS = ("thread", "node", "lane", "run", "lumi", "sequence", "start_ns", "end
 
 
 class Call(Struct, frozen=True):
-    """A call of a module on a thread of a child. Times in ns, all of one clock of the machine."""
+    """A call of a module on a thread of a child. Times in ns of the machine's clock."""
 
     child: int
     thread: int
@@ -36,7 +36,7 @@ class Call(Struct, frozen=True):
 
 
 def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
-    """`RUNDIR/trace.json` from what children left, piece by piece; None where no child left any.
+    """Writes `RUNDIR/trace.json` from the children's records, piece by piece; None without any.
     `labels` : of the modules, by number."""
     files = RunDirectory(run).child_traces()
     if not files:
@@ -54,12 +54,12 @@ def write_trace(run: Path, labels: Sequence[str]) -> Path | None:
 
 
 OTHERS = ("loading", "committing")
-"""What a child notes beside calls of modules; numbered after them."""
+"""Activities noted in addition to calls of modules; numbered after them."""
 
 
 def calls_of(file: Path, modules: Sequence[str], *, others: bool = False) -> Iterator[Call]:
-    """Calls of a child, in the order of their ends; not those that count for the cutflow. With
-    `others`, loading of blocks and commits as well. Raises InputError."""
+    """Calls of a child, in the order of their ends, without the cutflow's counters. With `others`,
+    also loading of blocks and commits. Raises InputError."""
     records, child = _records(file), _child(file)
     labels = (*modules, *OTHERS)
     if len(records) and int(records["node"].max()) >= len(labels):
@@ -77,7 +77,7 @@ def _child(file: Path) -> int:
 
 
 def first_call_ns(file: Path, modules: Sequence[str] | None = None) -> int:
-    """When the first call of a child began; of one that `calls_of` gives of these modules."""
+    """Begin of a child's first call; with `modules`, of the first one yielded by `calls_of`."""
     calls = _records(file)
     if modules is not None:
         shown = [n for n, label in enumerate(modules) if not label.startswith(CUTFLOW_LABEL)]
@@ -86,7 +86,7 @@ def first_call_ns(file: Path, modules: Sequence[str] | None = None) -> int:
 
 
 def _records(file: Path) -> npt.NDArray[np.void]:
-    """Calls of one child, mapped. Raises InputError: the file may come from another user."""
+    """Calls of one child, memory-mapped. Raises InputError: the file may come from another user."""
     try:
         records: npt.NDArray[np.void] = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

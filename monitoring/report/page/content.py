@@ -1,4 +1,4 @@
-"""The page of a job, and the values that it shows."""
+"""Page of a job, and its values."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def report_page(
     sections: Sequence[Section],
     text: str,
 ) -> str:
-    """The page of a job, of all its sessions. `text`: the report for those without scripts."""
+    """Page of a job with all its sessions. `text`: the report for browsers without scripts."""
     content = page_content(folder, records, summary, sections)
     return page_of(f"{summary.job.name} · forkrun", _SCRIPTS, content, text, draw_picture(content))
 
 
 def start_of(records: RunRecords, summary: Summary) -> float:
-    """Begin of the job's first session [s since the epoch]."""
+    """Start of the job's first session [s since the epoch]."""
     start_s = summary.phases.start_s
     return records.start_s if start_s is None else min(start_s, records.start_s)
 
@@ -52,7 +52,7 @@ def start_of(records: RunRecords, summary: Summary) -> float:
 def page_content(
     folder: RunDirectory, records: RunRecords, summary: Summary, sections: Sequence[Section]
 ) -> dict[str, Any]:
-    """All sessions of the job: times count from the beginning of the first one."""
+    """Content with all sessions of the job: times count from the start of the first one."""
     start_s = start_of(records, summary)
     report = summary.to_json()
     return {
@@ -85,8 +85,7 @@ def _head(report: Mapping[str, Any], start_s: float) -> dict[str, Any]:
 
 
 def _histograms(folder: RunDirectory) -> list[dict[str, Any]]:
-    """Pictures that the merge has left. None where nothing was merged, or the file is damaged: the
-    page does without."""
+    """Pictures made by the merge. Empty if nothing was merged or the file is damaged."""
     if not (folder.pictures.exists() and folder.histograms.exists()):
         return []
     try:

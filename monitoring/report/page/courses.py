@@ -1,4 +1,4 @@
-"""How the children's threads spent their time, in as many pieces as a screen can show."""
+"""Time spent by the children's threads, in as many pieces as a screen can show."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Course(Struct):
         self.piece_s *= 2
 
     def join_threads(self) -> None:
-        """Has the mean of all threads in place of each."""
+        """Replaces the threads by their mean."""
         total = np.zeros((len(KINDS), self.n_pieces))
         for pieces in self.threads.values():
             total[:, : pieces.shape[1]] += pieces
@@ -48,7 +48,7 @@ class _Course(Struct):
 
 
 def course_rows(courses: Iterable[ChildCourses], start_s: float) -> list[dict[str, Any]]:
-    """By process: `child`, `start_s` (since the job's start) and `piece_s` of its pieces, and
+    """Rows by process: `child`, `start_s` (since the job's start) and `piece_s` of its pieces, and
     `threads`: `name`, and for each of KINDS the share of each piece [%]."""
     found = [_course(each, start_s) for each in courses if each.threads]
     _thin(found)
@@ -75,7 +75,7 @@ def _course(of: ChildCourses, start_s: float) -> _Course:
 
 
 def _thin(courses: list[_Course]) -> None:
-    """Down to _MOST_VALUES: longer pieces first, then one thread for all of a child."""
+    """Reduces the values to _MOST_VALUES: longer pieces first, then one mean thread per child."""
     while sum(course.n_values for course in courses) > _MOST_VALUES:
         most = max(course.n_pieces for course in courses)
         if most <= _FEWEST_PIECES and any(len(course.threads) > 1 for course in courses):

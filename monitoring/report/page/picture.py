@@ -1,4 +1,4 @@
-"""A picture of the job that needs no script: what parent and children did, and their memory."""
+"""Picture of the job without scripts: activity of parent and children, and their memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _ROW, _MEMORY = 12.0, 140.0
 _MOST_ROWS = 64
 _MOST_POINTS = 400
 _LEAST = 0.4
-"""Width of a bar that can be seen."""
+"""Smallest visible width of a bar."""
 
 
 def draw_picture(content: Mapping[str, Any]) -> str:
-    """SVG; "" of a job that has not got so far. `content`: of the page."""
+    """SVG; "" if the job has not got so far. `content`: of the page."""
     rows, memory = content["activity"][:_MOST_ROWS], content["memory"]
     scale = (_WIDTH - _LEFT) / max(content["end_s"], 1e-3)
     parts = [
@@ -43,7 +43,7 @@ def _name(text: str, row: int) -> str:
 
 
 def _path(colour: str, stretches: Iterable[Sequence[float]], row: int, scale: float) -> str:
-    """Bars of a row; those that would touch are one."""
+    """Bars of a row; bars that would touch are joined."""
     y, height = row * _ROW + 1, _ROW - 2
     shapes = "".join(
         f"M{_LEFT + begin:.1f},{y:.0f}h{end - begin:.1f}v{height:.0f}h{begin - end:.1f}Z"
@@ -66,7 +66,7 @@ def _joined(bars: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]
 
 
 def _memory(memory: Mapping[str, Any], top: float, scale: float) -> Iterator[str]:
-    """Layers: what is shared, and what is private; a line: if nothing were shared [kB]."""
+    """Layers of shared and private memory; and a line: without sharing [kB]."""
     every = max(len(memory["time_s"]) // _MOST_POINTS, 1)
     private = [
         sum(values) for values in zip(*(each["values"] for each in memory["private"]), strict=True)

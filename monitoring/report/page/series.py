@@ -19,12 +19,12 @@ _MOST_POINTS = 1200
 _MOST_VALUES = 120_000
 _MOST_BARS = 40_000
 _MOST_JOINED = 8
-"""Length of a bar of several commits, in gaps that could not be seen."""
+"""Longest joined bar, in units of the smallest visible gap."""
 
 
 def memory_series(records: RunRecords, start_s: float) -> dict[str, Any] | None:
-    """Times since `start_s` [s]; memory of all in kB: shared, private by process, and the sum of
-    RSS, which is what the same processes would count if nothing were shared. None: no samples."""
+    """Times since `start_s` [s]; memory in kB: shared, private by process, and the sum of RSS, the
+    size without sharing. None: no samples."""
     if len(records.samples) < 2:
         return None
     n_processes = len({sample.child for sample in records.samples})
@@ -50,8 +50,8 @@ def _kilobytes(values: Curve) -> list[int]:
 
 
 class Bar(Struct, array_like=True):
-    """Work of a child without a gap that could be seen: times since the job's start [s]; the first
-    of its lumis; its dataset; `n` commits; 1 for every second lumi of the child in `shade`."""
+    """Work of a child without visible gaps: times since the job's start [s]; the first of its
+    lumis; its dataset; `n` commits; `shade`: 1 for every second lumi of the child."""
 
     start_s: float
     end_s: float
@@ -64,7 +64,7 @@ class Bar(Struct, array_like=True):
 
 
 def activity_rows(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
-    """Bars of each child that committed something, by its number."""
+    """Bars of each child with commits, by its number."""
     by_child: dict[int, list[Commit]] = {}
     for commit in records.ledger:
         by_child.setdefault(commit.child, []).append(commit)
@@ -77,7 +77,7 @@ def activity_rows(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
 
 
 def _visible_gap(n_bars: int, length_s: float) -> float:
-    """Gaps below this are not drawn; 0: all are [s]."""
+    """Length below which gaps are not drawn; 0: all are drawn [s]."""
     return 0.0 if n_bars <= _MOST_BARS else length_s * n_bars / _MOST_BARS / 4000
 
 
@@ -100,7 +100,7 @@ def _bars(commits: Sequence[Commit], start_s: float, gap_s: float) -> Iterator[B
 
 
 def parent_bars(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
-    """What the parent of each session does beside its children: `what`, `start_s`, `end_s`."""
+    """Work of the parent of each session outside its children: `what`, `start_s`, `end_s`."""
     return [
         {"what": what, "start_s": round(begin - start_s, 4), "end_s": round(end - start_s, 4)}
         for part in records.sessions()
@@ -109,5 +109,5 @@ def parent_bars(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
 
 
 def dataset_names(records: RunRecords) -> dict[str, str]:
-    """By number, of a job with several datasets."""
+    """Names by number, for a job with several datasets."""
     return {str(number): each.name for number, each in datasets_in(records.config).items()}

@@ -1,4 +1,4 @@
-"""Words of the page, each explained once; docs/monitoring.md says more."""
+"""Glossary of the page; docs/monitoring.md says more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page as one file: shell, style and scripts of this folder around the content."""
+"""Page in one file: shell, style and scripts of this folder around the content."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _READS_CONTENT = 'const CONTENT = JSON.parse(document.getElementById("content").
 def page_of(
     title: str, scripts: Sequence[str], content: Mapping[str, Any], text: str, picture: str = ""
 ) -> str:
-    """The whole page. Nothing in it is loaded from elsewhere. `scripts`: files of this folder;
-    `text`, `picture`: shown where scripts are switched off, the picture as SVG."""
+    """Whole page, which loads nothing from elsewhere. `scripts`: files of this folder; `text`,
+    `picture`: shown if scripts are disabled, the picture as SVG."""
     shell = _text("shell.html")
     parts = {
         "title": escape(title),
@@ -35,7 +35,8 @@ def page_of(
 
 
 def _as_script(content: Mapping[str, Any]) -> str:
-    """JSON that ends no element, whatever names are in it; NaN and infinities are null."""
+    """JSON that never closes its script element, with any names in it; NaN and infinities become
+    null."""
     try:
         text = _compact(content)
     except (TypeError, ValueError):
@@ -44,7 +45,8 @@ def _as_script(content: Mapping[str, Any]) -> str:
 
 
 def _compact(content: Any) -> str:
-    """Raises ValueError for NaN and infinities, TypeError for what is no JSON."""
+    """Compact JSON. Raises ValueError for NaN and infinities, TypeError for other invalid
+    values."""
     return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 

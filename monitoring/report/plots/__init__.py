@@ -1,4 +1,4 @@
-"""Plots of a job. Importing this package loads matplotlib: do it where nothing forks any more."""
+"""Plots of a job. This package loads matplotlib: import it only after the last fork."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.monitoring.report.summary import Summary
 
 
 def write_plots(folder: Path, records: RunRecords, summary: Summary) -> list[Path]:
-    """Writes `memory` and `activity` as PNG, SVG and PDF; leaves out what has no data."""
+    """Writes `memory` and `activity` as PNG, SVG and PDF; leaves out plots without data."""
     drawn = {"memory": draw_memory(records), "activity": draw_activity(records, summary)}
     figures = {name: figure for name, figure in drawn.items() if figure}
     return save_all(figures, folder, "png", "svg", "pdf")

@@ -28,7 +28,7 @@ MAX_RUNS_IN_LEGEND = 4
 
 
 def draw_activity(records: RunRecords, summary: Summary) -> Figure | None:
-    """One row per child. Colours distinguish runs, shades alternate from lumi to lumi."""
+    """Plot with one row per child. Colours distinguish runs, shades alternate from lumi to lumi."""
     if not records.ledger:
         return None
     children = summary.children

@@ -28,8 +28,8 @@ MAX_CHILDREN_IN_LEGEND = 8
 
 
 def draw_memory(records: RunRecords) -> Figure | None:
-    """The stack's height is the real memory of the job (PSS); the dashed line is what the same
-    processes would count if nothing were shared (RSS)."""
+    """Plot of the memory: the stack's height is the real memory of the job (PSS); the dashed line
+    is the size without sharing (RSS)."""
     memory = summarize_memory(records)
     if memory is None or len(records.samples) < 2:
         return None
@@ -89,7 +89,7 @@ def _legend(axes: Axes) -> None:
 
 
 def _shades(n: int) -> list[str]:
-    """Warm shades that alternate slightly, so that neighbours differ."""
+    """Warm shades that alternate slightly to distinguish neighbours."""
     ramp = colormaps["YlOrBr"]
     positions = 0.3 + 0.4 * np.arange(n) / max(n - 1, 1)
     return [_hex(ramp(x)) for x in positions]

@@ -30,7 +30,7 @@ DPI = 150
 
 
 def new_figure(width_in: float, height_in: float, title: str, subtitle: str) -> tuple[Figure, Axes]:
-    """An empty plot with a title at the left and a line of figures below it."""
+    """Empty plot with a title at the left and a line of figures below it."""
     figure = Figure(figsize=(width_in, height_in), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -46,7 +46,7 @@ def new_figure(width_in: float, height_in: float, title: str, subtitle: str) -> 
 
 
 def mark_phases(axes: Axes, records: RunRecords) -> None:
-    """Thin lines where the children were forked and where the merge began."""
+    """Draws thin lines at the fork of the children and at the begin of the merge."""
     start_s = records.start_s
     transform = axes.get_xaxis_transform()
     for event, word in (("fork", "fork"), ("merge_start", "merge")):
@@ -54,7 +54,7 @@ def mark_phases(axes: Axes, records: RunRecords) -> None:
         if times:
             x = times[0] - start_s
             axes.axvline(x, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
-            # Clipped: a merge long after the job must not push the layout aside.
+            # Clipped: a merge long after the job must not distort the layout.
             look: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top", "clip_on": True}
             axes.text(x, 0.995, f" {word}", transform=transform, **look)
 
@@ -64,7 +64,7 @@ def save_all(figures: Mapping[str, Figure], folder: Path, *endings: str) -> list
     files = [folder / f"{name}.{ending}" for name in figures for ending in endings]
     for file in files:
         save(figures[file.stem], file)
-        figures[file.stem].set_layout_engine("none")  # it is laid out now: half of the time
+        figures[file.stem].set_layout_engine("none")  # keep the layout: halves the time
     return files
 
 
