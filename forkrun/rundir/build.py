@@ -1,7 +1,7 @@
 """Identity of the installed forkrun: its version, and a digest of its Python files and libraries.
 
-The digest is of contents, so the same files give the same identity on any machine, in editable
-installs, too. It is kept in the user's cache until a file has another size or time.
+The digest covers contents, so the same files give the same identity on any machine and in editable
+installs. The user's cache keeps it until a file's size or time changes.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def build_identity() -> str:
 
 
 def release() -> str:
-    """The part of the version within which run directories are resumed: "0.1" of "0.1.7"."""
+    """Part of the version within which run directories are resumed: "0.1" of "0.1.7"."""
     return forkrun.__version__.rpartition(".")[0]
 
 
 def installed_digest(package: Path, cache: Path | None) -> str:
     """SHA-256 of the names and contents of a package's files. `cache`: folder that keeps it; None:
-    nothing is kept."""
+    do not keep it."""
     found = sorted(_files(str(package)))
     state = hashlib.sha256(json.dumps(found).encode()).hexdigest()
     name = hashlib.sha256(str(package).encode()).hexdigest()[:16]
@@ -53,7 +53,7 @@ def installed_digest(package: Path, cache: Path | None) -> str:
 
 
 def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of change of each file that is executed."""
+    """Path, size and modification time of each file that is executed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(_SUFFIXES):

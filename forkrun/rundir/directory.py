@@ -1,4 +1,4 @@
-"""Paths of everything that a run leaves. Their names are defined here and nowhere else."""
+"""Paths of all files of a run. Their names are defined here and nowhere else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RESULTS = (
 LUMIS = {
     "processed": "processedLumis", "failed": "failedLumis", "not_finished": "notFinishedLumis",
 }  # fmt: skip
-"""Names of the files of `LumiAccounting`, or of several datasets of the folders."""
+"""Names of the files of `LumiAccounting`; with several datasets, names of folders."""
 _FOLDERS = ("ledger", "units", "logs", "monitoring", "output")
 _BATCH_FOLDERS = ("parts", "ends", "logs", "merge", "code")
 _RECORD_FOLDERS = (*_FOLDERS, "results", "batch", "nodes", "sums", *LUMIS.values())
@@ -38,7 +38,7 @@ _ENTRIES = frozenset((
 
 
 def _is_beside_output(file: Path) -> bool:
-    """Whether a file among the merged ones is none, or the Parquet file of another."""
+    """Whether a file among the merged ones is not an output, or is the Parquet copy of one."""
     is_second = file.suffix == ".parquet" and file.with_suffix(".root").exists()
     return file.suffix in (".json", ".part") or is_second
 
@@ -54,7 +54,7 @@ class _Place:
 
 
 class RunDirectory(Struct, frozen=True):
-    """Names; `rundir.start` makes what they stand for."""
+    """Names of files and folders; `rundir.start` makes them."""
 
     path: Path
 
@@ -63,7 +63,7 @@ class RunDirectory(Struct, frozen=True):
         """The path, for hints that users paste into a shell."""
         return shlex.quote(str(self.path))
 
-    # --- what the job is --------------------------------------------------------------------------
+    # --- description of the job -------------------------------------------------------------------
 
     config = _Place("config.json")
     plan = _Place("plan.json")
@@ -71,37 +71,37 @@ class RunDirectory(Struct, frozen=True):
     fingerprint = _Place("fingerprint.json")
     input_lumis = _Place("lumis.json")
     datasets = _Place("datasets.json")
-    """What is known of several datasets: `sums_of_weights`, by name; `weights_are_normalised`:
-    whether those of the cutflow are."""
+    """Records of several datasets: `sums_of_weights`, by name; `weights_are_normalised`: whether
+    the weights of the cutflow are."""
     results_record = _Place("results.json")
-    """What results depend on, and which of them are kept of earlier runs."""
+    """Digests of the inputs of each result, and the list of results kept from earlier runs."""
     stored = _Place("results")
     """Folder of results that later runs may keep."""
     output_contents = _Place("outputs.json")
-    """What outputs hold."""
+    """Contents of the outputs."""
     lock = _Place("lock")
 
-    # --- what was done ----------------------------------------------------------------------------
+    # --- committed work ---------------------------------------------------------------------------
 
     ledger = _Place("ledger")
     """Folder of the ledgers."""
 
     def child_ledgers(self, child: int) -> list[Path]:
-        """Ledgers of all processes that were this child, in no order."""
+        """Ledgers of all processes of a child, in no order."""
         begin = f"child-{child:03d}."
         names = os.listdir(self.ledger) if self.ledger.is_dir() else ()
         return [self.ledger / name for name in names if name.startswith(begin)]
 
     merge_summary = _Place("ledger/merge.json")
-    """Summary of a merge of everything."""
+    """Summary of a complete merge."""
     partial_merge_summary = _Place("ledger/partial-merge.json")
-    """Summary of a merge of a job that was stopped."""
+    """Summary of a merge of a stopped job."""
     files_left_out = _Place("ledger/files-left-out.json")
-    """Files that could not be read, with the reason, and whether the plan has their events."""
+    """Unreadable files, with the reason, and whether the plan includes their events."""
     units = _Place("units")
     """Folder of the temporary outputs."""
     sums = _Place("sums")
-    """Folder of a node's histograms and accumulators, added up."""
+    """Folder of a node's summed histograms and accumulators."""
 
     def unit(self, number: int) -> str:
         """Folder of the temporary outputs of a unit."""
@@ -109,19 +109,19 @@ class RunDirectory(Struct, frozen=True):
 
     @property
     def lumi_folders(self) -> list[Path]:
-        """Folders of lumis of datasets, there or not."""
+        """Folders of the lumis of datasets, existing or not."""
         return [self.path / name for name in LUMIS.values()]
 
     def lumis(self, kind: str, dataset: str = "") -> Path:
-        """Lumis of a kind of `LumiAccounting`: of all events, or of a dataset of several."""
+        """Lumis of a kind of `LumiAccounting`: of all events, or of one of several datasets."""
         return self.path / (f"{LUMIS[kind]}/{dataset}.json" if dataset else f"{LUMIS[kind]}.json")
 
     # --- a job on many nodes ----------------------------------------------------------------------
 
     batch = _Place("batch")
-    """Folder of what was given to a batch system; only of a job on many nodes."""
+    """Folder of files for the batch system; only for a job on many nodes."""
     node_ranges = _Place("batch/nodes.json")
-    """Which units of the plan each node has."""
+    """Units of the plan, by node."""
 
     def node_part(self, number: int) -> Path:
         """A node's part of the plan."""
@@ -130,28 +130,28 @@ class RunDirectory(Struct, frozen=True):
     code = _Place("batch/code")
     """Copies of the job's code."""
     found_out = _Place("batch/found.json")
-    """What was found out of modules when the job was submitted."""
+    """Findings about modules, made when the job was submitted."""
     submissions = _Place("batch/submitted.jsonl")
-    """What was submitted, a line each."""
+    """Submissions, one per line."""
     kills = _Place("batch/killed.jsonl")
-    """Which nodes users have asked to end, a line each time."""
+    """Nodes that users have asked to stop, one line per request."""
 
     def node_ends(self, number: int) -> Path:
-        """How the processes of a node ended, a line each."""
+        """Ends of a node's processes, one per line."""
         return self.batch / "ends" / f"{number:04d}.jsonl"
 
     def batch_log(self, number: int) -> Path:
-        """What the processes of a node said."""
+        """Log of a node's processes."""
         return self.batch / "logs" / f"{number:04d}.log"
 
     packed_nodes = _Place("batch/nodes.tar")
-    """Parts, ends and logs of nodes of a job that was collected, in one file."""
+    """Parts, ends and logs of the nodes of a collected job, in one file."""
     merge_log = _Place("batch/logs/merge.log")
-    """What jobs said that merge the outputs."""
+    """Log of the jobs that merge the outputs."""
     staged_out = _Place("batch/staged-out.json")
-    """Which outputs were copied to storage."""
+    """Outputs that were copied to storage."""
     output_cuts = _Place("batch/merge/cuts.json")
-    """Where outputs are cut into parts that jobs of their own make."""
+    """Cuts that divide outputs into parts, each made by its own job."""
 
     def output_part(self, number: int) -> Path:
         """Folder of a part of the outputs."""
@@ -169,30 +169,30 @@ class RunDirectory(Struct, frozen=True):
         """The run directory of a node."""
         return RunDirectory(self.path / self.name_of_node(number))
 
-    # --- what comes out ---------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------
 
     output = _Place("output")
     """Folder of the merged files."""
     outputs_of_node = _Place("output/made.json")
-    """What a node has made of the outputs; only of nodes that make their parts."""
+    """Summary of the outputs made by a node; only for nodes that make their parts."""
 
     def merged(self, label: str, per_lumi: bool = False, suffix: str = ".root") -> Path:
-        """The merged file of an output, or the folder of its files by lumi."""
+        """Merged file of an output, or folder of its files by lumi."""
         return self.output / label if per_lumi else self.output / f"{label}{suffix}"
 
     @staticmethod
     def parquet_of(merged: Path) -> Path:
-        """The file in Parquet beside the merged one."""
+        """Parquet file next to a merged one."""
         return merged.with_name(f"{merged.name.removesuffix('.root')}.parquet")
 
     partial_output = _Place("partial")
-    """Folder of merged files of a job of which something is missing."""
+    """Folder of merged files of an incomplete job."""
     histograms = _Place("output/histograms.root")
-    """The merged histograms."""
+    """Merged histograms."""
     histograms_json = _Place("output/histograms.json")
-    """The same by the schema of UHI."""
+    """Merged histograms in the UHI schema."""
     accumulators = _Place("output/accumulators.json")
-    """The merged accumulators."""
+    """Merged accumulators."""
 
     def merged_files(self) -> list[Path]:
         """Merged files that exist, and folders of files by lumi."""
@@ -203,7 +203,7 @@ class RunDirectory(Struct, frozen=True):
         return sorted([*own, *by_lumi])
 
     pictures = _Place("monitoring/histograms.json")
-    """Histograms as the report's page draws them."""
+    """Histograms as drawn on the report's page."""
     report_page = _Place("report.html")
     report_json = _Place("report.json")
     report_text = _Place("report.txt")
@@ -213,44 +213,44 @@ class RunDirectory(Struct, frozen=True):
     """Times of modules."""
     trace = _Place("trace.json")
     records = _Place("records.tar")
-    """What a node that is done has noted of its work, in one file; only of nodes."""
+    """Logs, samples and reports of a finished node, in one file; only for nodes."""
     packed_units = _Place("units.tar")
-    """What the units of a node that is done have written, in one file; only of nodes."""
+    """Files written by the units of a finished node, in one file; only for nodes."""
     site = _Place("site")
-    """Folder of what sites and their tools read."""
+    """Folder of files for sites and their tools."""
 
-    # --- how it went ------------------------------------------------------------------------------
+    # --- monitoring -------------------------------------------------------------------------------
 
     monitoring = _Place("monitoring")
-    """Folder of what was observed."""
+    """Folder of monitoring data."""
     samples = _Place("monitoring/samples.jsonl")
     timeline = _Place("monitoring/events.jsonl")
     host = _Place("monitoring/host.json")
     sampler = _Place("monitoring/sampler.json")
-    """What sampling cost."""
+    """Cost of sampling."""
 
     def child_timing(self, child: int) -> Path:
-        """Times of modules in a process that is the first to be this child."""
+        """Times of modules in the first process of this child."""
         return self.monitoring / f"timing-{child:03d}.json"
 
     def child_timings(self) -> list[Path]:
-        """Timing files of all children's processes."""
+        """Timing files of all child processes."""
         return sorted(self.monitoring.glob("timing-*.json"))
 
     def child_course(self, child: int) -> Path:
-        """How threads of a process that is the first to be this child spent their time."""
+        """Time spent by each thread of the first process of this child, by activity."""
         return self.monitoring / f"course-{child:03d}.json"
 
     def child_courses(self) -> list[Path]:
-        """Files of all children's processes that say how their threads spent their time."""
+        """Thread-activity files of all child processes."""
         return sorted(self.monitoring.glob("course-*.json"))
 
     def child_trace(self, child: int) -> Path:
-        """Calls one by one of a process that is the first to be this child."""
+        """Individual calls in the first process of this child."""
         return self.monitoring / f"trace-{child:03d}.npy"
 
     def child_traces(self) -> list[Path]:
-        """Trace files of all children's processes."""
+        """Trace files of all child processes."""
         return sorted(self.monitoring.glob("trace-*.npy"))
 
     unshared_pages = _Place("monitoring/unshared-pages.npz")
@@ -259,14 +259,14 @@ class RunDirectory(Struct, frozen=True):
     unshared_names = _Place("monitoring/unshared-names.json")
     """Names of owners and types of objects, by number."""
     unshared_maps = _Place("monitoring/unshared-maps.txt")
-    """Mappings of the parent."""
+    """Memory mappings of the parent."""
 
     def unshared_imports(self, child: int) -> Path:
-        """What a child has imported, by label of the module that did so."""
+        """Imports of a child, by label of the importing module."""
         return self.monitoring / f"unshared-imports-{child:03d}.json"
 
     def all_unshared_imports(self) -> list[Path]:
-        """Those files of all children."""
+        """Import files of all children."""
         return sorted(self.monitoring.glob("unshared-imports-*.json"))
 
     logs = _Place("logs")
@@ -277,18 +277,19 @@ class RunDirectory(Struct, frozen=True):
         return self.logs / f"{parent_pid}-{name}.log"
 
     def existing_logs(self, child: int) -> list[Path]:
-        """Logs of all processes that were this child; the last one is the newest."""
+        """Logs of all processes of a child, newest last."""
         logs = self.logs.glob(f"*-child-{child:03d}.log")
         return sorted(logs, key=lambda log: log.stat().st_mtime)
 
-    # --- its state --------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------------------
 
     def is_finished(self) -> bool:
-        """Whether all of the run was merged."""
+        """Whether the whole run was merged."""
         return self.merge_summary.exists()
 
     def is_run_directory(self) -> bool:
-        """Whether a run of ours made it. Raises InputError if the disk does not tell."""
+        """Whether forkrun made this directory. Raises InputError if its configuration cannot be
+        read."""
         try:
             return {"job", "source", "forking"} <= json_object(self.config).keys()
         except OSError as error:
@@ -301,33 +302,33 @@ class RunDirectory(Struct, frozen=True):
 
     @property
     def entries(self) -> frozenset[str]:
-        """All names directly in it."""
+        """All names directly in the run directory."""
         return _ENTRIES
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of the folders that a run begins with."""
+        """Names of the folders made at the start of a run."""
         return _FOLDERS
 
     @property
     def record_folders(self) -> list[Path]:
-        """Folders that hold what was asked for and what was done."""
+        """Folders of the run's records."""
         batch = [self.batch / name for name in _BATCH_FOLDERS]
         return [self.path / name for name in _RECORD_FOLDERS] + batch
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Names of the files and folders that a merge and a report make."""
+        """Names of the files and folders made by a merge and a report."""
         return _RESULTS
 
 
 def unit_folder(units: str, number: int) -> str:
-    """Folder of the temporary outputs of a unit, in the folder `units` of all of them."""
+    """Folder of a unit's temporary outputs, in the folder `units` of all units."""
     return f"{units}/{number:06d}"
 
 
 def unused(path: Path) -> Path:
-    """The path, or with a number before its suffix the first one that does not exist: x.jsonl,
+    """First path that does not exist: `path` itself, or with a number before its suffix: x.jsonl,
     x.1.jsonl, …"""
     number, candidate = 0, path
     while candidate.exists():

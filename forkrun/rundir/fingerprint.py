@@ -1,4 +1,5 @@
-"""What the outputs of a job depend on. A run is resumed only with the same fingerprint."""
+"""Fingerprint of a job: everything its outputs depend on. A run is resumed only with the same
+one."""
 
 from __future__ import annotations
 
@@ -24,14 +25,14 @@ from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.shipped_code import shipped_digest
 
 FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
-"""Sections that may change: what of them matters is in the plan."""
+"""Sections that may change: the plan records the settings that matter."""
 OF_PROGRAM = {"code", "values", "place"}
-"""Keys of a module that a running program gives: their content counts as code."""
+"""Keys of a module filled by a running program: their content counts as code."""
 BUILD = "build"
-"""Key of the build of forkrun. Another build of the same release resumes a run, and says so."""
+"""Key of the forkrun build. Another build of the same release resumes a run, with a note."""
 
 Fingerprint = dict[str, Any]
-"""JSON-ready: by part, a digest, or digests by name."""
+"""JSON-ready: a digest, or digests by name, for each part."""
 
 
 def fingerprint(
@@ -43,11 +44,10 @@ def fingerprint(
     *,
     may_grow: bool = False,
 ) -> Fingerprint:
-    """Fingerprint of a job whose modules have been loaded. `input_digests`: by path of the input's
-    files; `units_digest`: of the plan's units; `plugins`: paths of libraries of modules;
-    `payloads`: files of conditions, also those named in index files; `may_grow`: files may be added
-    to the input, of which a part of the job knows nothing. Raises InputError for a file that cannot
-    be read."""
+    """Fingerprint of a job whose modules are loaded. `input_digests`: by path of the input file;
+    `units_digest`: of the plan's units; `plugins`: paths of module libraries; `payloads`: files of
+    conditions, also those named in index files; `may_grow`: files may be added to the input,
+    unknown to a part of the job. Raises InputError for an unreadable file."""
     described = config.model_dump(
         mode="json",
         exclude={**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}},
@@ -74,7 +74,7 @@ def fingerprint(
 
 
 def _leave_out_places(described: dict[str, Any]) -> None:
-    """Takes out where remote files are: what they hold is in the digests of the input."""
+    """Removes the locations of remote files: the digests of the input cover their content."""
     for key in ("cache", "cache_limit"):
         described.pop(key, None)
     if described.pop("prefixes", None):
@@ -96,7 +96,7 @@ _MORE: Mapping[str, Any] = {"shipped": dict[str, str], "mended": list[dict[str, 
 
 
 def read_fingerprint(path: Path) -> Fingerprint:
-    """That of a job that was begun; empty if there is none. Raises OutputError if it is damaged."""
+    """Fingerprint stored by a job; empty if missing. Raises OutputError if it is damaged."""
     if not is_regular(path):
         return {}
     try:
@@ -113,7 +113,7 @@ def read_fingerprint(path: Path) -> Fingerprint:
 
 
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
-    """What has changed, in words; another build is no change."""
+    """Describes the changes; another build is no change."""
     parts = (part for part in now if part != BUILD)
     return [text for part in parts for text in _differences(part, before.get(part), now[part])]
 
@@ -130,7 +130,7 @@ def _differences(part: str, before: Any, now: Any) -> Iterator[str]:
 
 
 def value_digest(value: Any) -> str:
-    """SHA-256 of what JSON can hold; of other values their text."""
+    """SHA-256 of a value as JSON; values that JSON lacks count by their text."""
     text = json.dumps(value, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -146,8 +146,7 @@ def _file_digest(path: Path) -> str:
 
 
 def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
-    """Libraries of C++ modules; the files of Python modules, and what was imported from their
-    folders."""
+    """Libraries of C++ modules; files of Python modules, and all imports from their folders."""
     yield from (Path(plugin).resolve() for plugin in plugins if Path(plugin).exists())
     types = [*(m.type for m in config.modules), *(c.type for c in config.conditions)]
     folders = {
@@ -167,8 +166,8 @@ def _code(config: JobConfig, plugins: Sequence[str]) -> Iterator[Path]:
 
 
 def _is_elsewhere(folders: Collection[str], package: str) -> bool:
-    """Whether no module of it is in one of the folders: so a thousand modules of libraries need not
-    be looked at."""
+    """Whether a package has no module in any of the folders: saves a check of a thousand library
+    modules."""
     module = sys.modules.get(package)
     file = getattr(module, "__file__", None)
     if not file or len(getattr(module, "__path__", ())) > 1:
@@ -178,25 +177,25 @@ def _is_elsewhere(folders: Collection[str], package: str) -> bool:
 
 
 def _folder_of(file: str) -> str:
-    """Where it is, whatever links lead there."""
+    """Folder of a file, with links resolved."""
     return _resolved(os.path.dirname(os.path.realpath(file) if os.path.islink(file) else file))
 
 
 @functools.cache
 def _resolved(folder: str) -> str:
-    """A hundred folders have a thousand modules."""
+    """Resolved path; cached, as a thousand modules share a hundred folders."""
     return os.path.realpath(folder)
 
 
 def _home(name: str) -> Path:
-    """`name`: FILE.py or package.module, imported already."""
+    """Resolved path of the source. `name`: FILE.py or package.module, imported already."""
     if name.endswith(".py"):
         return Path(name).resolve()
     return Path(str(sys.modules[name].__file__)).resolve()
 
 
 def _condition_files(described: Mapping[str, Any], payloads: Sequence[str]) -> Iterator[str]:
-    """Every local file that a condition names, wherever in its description."""
+    """Every local file named anywhere in the description of conditions."""
     values = leaves(described.get("conditions", []))
     seen = dict.fromkeys([*(value for value in values if isinstance(value, str)), *payloads])
     yield from (text for text in seen if not is_url(text) and Path(text).is_file())

@@ -1,7 +1,7 @@
-"""What children have committed: one JSON line per commit, in one file per process.
+"""Ledgers of commits by children: one JSON line per commit, in one file per process.
 
-A line ends with a checksum of itself. A line that is cut short or damaged is no commit: its units
-are done again.
+Each line ends with its own checksum. A truncated or damaged line is no commit: its units are
+processed again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _AS_JSON = json.JSONEncoder(separators=(",", ":"), default=asdict)
 _CHECK = ',"crc32":"{:08x}"}}'
 _N_CHECK = len(_CHECK.format(0))
 _MOST_UNITS = 100_000_000
-"""Units of a commit; more than any plan has."""
+"""Maximum number of units in a commit; more than any plan has."""
 
 
 class OutputPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """What units add to an output: a fragment. `file`: relative to the run directory; `digest`: of
-    the ids of its events."""
+    """Fragment that units add to an output. `file`: relative to the run directory; `digest`: of its
+    event ids."""
 
     file: str
     n_events: int
@@ -55,8 +55,8 @@ class AccumulatorPart(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SkippedEvent(Struct, frozen=True, forbid_unknown_fields=True):
-    """An event that was left out, because it crashes the child. `event`: its number;
-    `file`, `entry`: where it is in the input."""
+    """An event left out because it crashes the child. `event`: its number; `file`, `entry`: its
+    position in the input."""
 
     event: int
     file: str
@@ -68,15 +68,15 @@ CommittedFile = OutputPart | HistogramPart | AccumulatorPart
 """A file of a unit."""
 
 NO_EVENTS = "0" * 32
-"""Digest of no event."""
+"""Digest of no events."""
 CUTFLOW_LABEL = "cutflow "
-"""How labels begin of what counts for the cutflow."""
+"""Prefix of the labels of cutflow counters."""
 
 
 class CutCount(Struct, frozen=True, forbid_unknown_fields=True):
-    """Events of a path that are left behind the filter `after`; "": at its beginning. `weights`:
-    exact sums of their weights and of the squares, packed; None: no weight is named. `n_missing`:
-    events that the filter refused because its value is missing."""
+    """Events of a path that pass the filter `after`; "": at the start of the path. `weights`: exact
+    sums of their weights and of the squares, packed; None: no weight is named. `n_missing`: events
+    rejected by the filter because its value is missing."""
 
     after: str
     n_events: int
@@ -85,15 +85,15 @@ class CutCount(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a ledger is, seen from the run directory of a whole job: its `folder`, the units and
-    the children before its own."""
+    """Position of a ledger in the run directory of a whole job: its `folder`, and the numbers of
+    units and children before its own."""
 
     folder: str
     unit: int
     child: int
 
     def move(self, data: dict[str, Any]) -> None:
-        """Changes the fields of a line. Raises LookupError or TypeError if it has others."""
+        """Changes the fields of a line. Raises LookupError or TypeError for unexpected fields."""
         data["unit"] += self.unit
         data["child"] += self.child
         sums = (data["histograms"], data.get("accumulators"))
@@ -103,14 +103,13 @@ class Place(Struct, frozen=True):
 
 
 class Commit(Struct, frozen=True, forbid_unknown_fields=True):
-    """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first;
-    `n_events` and `digest`: what was read; `skipped`: events of it
-    that were left out, with their digest; times in seconds since the epoch; checksums are
-    CRC-32C; `block_size`: events that a block had at most, 0: as the source chose; `cutflow`: by
-    path what its filters left, None: not counted; `build`: of the forkrun that processed it;
-    `dataset`: number of the one that all events belong to; `nan_fills`: by histogram
-    (MODULE/NAME), values filled that are NaN; `computed_s`: of events that an earlier run has
-    processed, when that was; 0: this run did."""
+    """Units [unit, unit + n_units) of the plan, done together. `run`, `lumi`: of the first unit;
+    `n_events`, `digest`: of the events read; `skipped`: events left out, with their digest; times
+    in seconds since the epoch; checksums are CRC-32C; `block_size`: maximum events per block, 0:
+    chosen by the source; `cutflow`: by path, events after each filter, None: not counted; `build`:
+    of the forkrun that processed it; `dataset`: number of the dataset of all events; `nan_fills`:
+    NaN values filled, by histogram (MODULE/NAME); `computed_s`: when an earlier run processed the
+    events; 0: this run did."""
 
     unit: int
     child: int
@@ -146,21 +145,21 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def places(self) -> slice:
-        """Where the units are in the columns of a plan."""
+        """Slice of the units in the columns of a plan."""
         return slice(self.unit, self.unit + self.n_units)
 
     def to_line(self) -> str:
-        """One line of a ledger, with its end."""
+        """Line of a ledger, with its end."""
         text = _AS_JSON.encode(self)[:-1]
         return text + _CHECK.format(zlib.crc32(text.encode())) + "\n"
 
     @classmethod
     def from_line(cls, line: bytes, at: Place | None = None) -> Commit:
-        """Inverse of `to_line`, with or without the line's end; `at`: seen from there. Raises
-        ValueError."""
+        """Inverse of `to_line`, with or without the line end; `at`: moves the commit into a whole
+        job. Raises ValueError."""
         data: dict[str, Any] = json.loads(line.decode())
         try:
-            check = data.pop("crc32", None)  # None: of an earlier version, or written by hand
+            check = data.pop("crc32", None)  # None: from an earlier version, or written by hand
             if check not in (None, f"{zlib.crc32(line.rstrip()[:-_N_CHECK]):08x}"):
                 raise ValueError("its checksum differs")
             if at is not None:
@@ -180,12 +179,12 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def duration_s(self) -> float:
-        """Time from the begin of the first unit to the commit."""
+        """Time from the start of the first unit to the commit."""
         return self.end_s - self.start_s
 
 
 def ledger_files(folder: Path) -> list[Path]:
-    """Ledgers of all processes, in order of children."""
+    """Ledgers of all processes, sorted by child."""
     return [folder / name for name in _ledgers_among(_names(folder))]
 
 
@@ -202,8 +201,8 @@ def _ledgers_among(names: list[str]) -> list[str]:
 
 
 class StoredLedgers(Struct, frozen=True):
-    """What the ledgers of a folder hold. `name`: of the folder; `revoked`: (unit, end_s) of each
-    commit that does not hold any more."""
+    """Content of the ledgers in a folder. `name`: of the folder; `revoked`: (unit, end_s) of each
+    revoked commit."""
 
     name: str
     data: dict[str, bytes]
@@ -211,8 +210,8 @@ class StoredLedgers(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: Path, damaged: list[str]) -> StoredLedgers:
-        """What is written while this reads may be missing. `damaged` gets a text for each line of
-        revoked commits that is none."""
+        """Reads a folder; may miss concurrent writes. `damaged` gets a text for each invalid line
+        of revoked commits."""
         try:
             place = open_folder(folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -226,8 +225,8 @@ class StoredLedgers(Struct, frozen=True):
         return cls(folder.name, data, revoked)
 
     def commits(self, damaged: list[str], at: Place | None = None) -> list[Commit]:
-        """Every commit that holds, process by process; a line that is there twice counts once.
-        `damaged` gets a text for each line that is no commit. `at`: they are seen from there."""
+        """Every valid commit, process by process; repeated lines count once. `damaged` gets a text
+        for each invalid line. `at`: moves the commits into a whole job."""
         first: dict[int, Commit] = {}
         n_before = at.unit if at else 0
         commits = []
@@ -242,14 +241,14 @@ class StoredLedgers(Struct, frozen=True):
 
 
 def read_ledgers(folder: Path, damaged: list[str] | None = None) -> list[Commit]:
-    """Every commit that holds; what is written while this reads may be missing. `damaged` gets a
-    text for each line that is no commit."""
+    """Every valid commit; may miss concurrent writes. `damaged` gets a text for each invalid
+    line."""
     damaged = [] if damaged is None else damaged
     return StoredLedgers.read(folder, damaged).commits(damaged)
 
 
 def units_by_build(commits: Iterable[Commit]) -> dict[str, int]:
-    """Number of units that each build of forkrun has processed."""
+    """Number of units processed by each build of forkrun."""
     n_units: dict[str, int] = {}
     for commit in commits:
         build = commit.build or "an unknown build"
@@ -258,7 +257,8 @@ def units_by_build(commits: Iterable[Commit]) -> dict[str, int]:
 
 
 def read_on(file: Path, n_bytes_read: int) -> tuple[list[Commit], int]:
-    """Commits in a ledger behind a number of bytes, and the number of bytes read now."""
+    """Commits in a ledger after the first `n_bytes_read` bytes, and the new number of bytes
+    read."""
     with os.fdopen(open_regular(file), "rb") as stream:
         stream.seek(n_bytes_read)
         lines = complete_lines(stream.read())
@@ -276,10 +276,10 @@ def _commits(
             damaged.append(f"{file}: line {number} is damaged ({error})")
 
 
-# --- commits that do not hold any more ------------------------------------------------------------
+# --- revoked commits ------------------------------------------------------------------------------
 
 _REVOKED = "revoked.jsonl"
-"""In the folder of the ledgers: one line {"unit", "end_s", "why"} per commit."""
+"""File in the folder of the ledgers: one line {"unit", "end_s", "why"} per commit."""
 
 
 def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
@@ -295,7 +295,7 @@ def read_revoked(folder: Path, damaged: list[str]) -> set[tuple[int, float]]:
 
 
 def revoke(folder: Path, commits: Iterable[tuple[Commit, str]]) -> None:
-    """Revokes commits, each with the reason why; on disk when this returns."""
+    """Revokes commits, each with its reason, and syncs to disk."""
     records = [{"unit": c.unit, "end_s": c.end_s, "why": why} for c, why in commits]
     if not records:
         return

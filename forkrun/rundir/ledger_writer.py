@@ -1,4 +1,4 @@
-"""A ledger of one process: what is in it has been done."""
+"""Ledger of one process: a record of finished work."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from forkrun.rundir.ledger import Commit
 
 
 class Ledger:
-    """Appends to a file of this process alone: half a line left by a process that died is never
-    continued. Each line is on disk when `append` returns."""
+    """Appends to a file of this process alone: never continues a truncated line of a dead process.
+    Each line is on disk when `append` returns."""
 
     def __init__(self, folder: str, child: int) -> None:
         self._path = f"{folder}/child-{child:03d}"
@@ -21,7 +21,7 @@ class Ledger:
             self._fd = _open_new(self._path)
 
     def append(self, commit: Commit) -> None:
-        """Appends a line by one write: a reader sees all of it, or a line without its end."""
+        """Appends a line in one write: a reader sees all of it, or a line without its end."""
         line = commit.to_line().encode()
         with output_errors(self._path):
             write_all(self._fd, line)
@@ -33,13 +33,13 @@ class Ledger:
 
 
 def write_kept(folder: str, commits: Iterable[Commit]) -> None:
-    """Begins a ledger with events that earlier runs have processed."""
+    """Starts a ledger with events processed by earlier runs."""
     path = f"{folder}/child-kept.jsonl"
     write_bytes(Path(path), "".join(commit.to_line() for commit in commits).encode())
 
 
 def _open_new(stem: str) -> int:
-    """STEM.jsonl, or the first of STEM.1.jsonl, … that does not exist."""
+    """Opens STEM.jsonl, or the first unused of STEM.1.jsonl, …"""
     for number in itertools.count():
         try:
             return open_new_descriptor(f"{stem}.{number}.jsonl" if number else f"{stem}.jsonl")

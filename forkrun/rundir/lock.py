@@ -1,4 +1,4 @@
-"""One parent at a time works in a run directory, on whatever node."""
+"""Lock that lets one parent at a time work in a run directory, on any node."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _STALE_S = 120.0
 _ATTEMPTS = 3
 _ASK_EVERY_S = 0.2
 _N_BEGIN = len('{"host": "')
-"""Bytes with which each lock begins, as far as they were written."""
+"""Number of leading bytes common to all locks, for locks written in part."""
 _TOUCH_EVERY_S = 20.0
 _OF_A_MACHINE = ("host", "boot", "processes")
 
 
 class RunLock:
-    """A file next to the run's records, touched while its parent lives. No lock of the file system:
-    those of network file systems cannot be trusted.
+    """A file next to the run's records, touched while its parent lives. File-system locks are not
+    used: they are unreliable on network file systems.
 
-    On the holder's machine its process decides: process ids are used again, so its start counts as
+    On the holder's machine its process decides: process ids are reused, so the start time counts as
     well, and a zombie is dead. Elsewhere, also in another container, the time of the last touch
     decides."""
 
@@ -41,7 +41,7 @@ class RunLock:
     @classmethod
     @contextlib.contextmanager
     def held(cls, path: Path, wait_s: float = 0.0) -> Iterator[RunLock]:
-        """Holds the lock while the body runs. Raises OutputError if another parent is at work, for
+        """Holds the lock while the body runs. Raises OutputError if another parent works there for
         more than `wait_s`."""
         lock = cls(path)
         lock._acquire_within(wait_s)
@@ -51,8 +51,9 @@ class RunLock:
             lock._release()
 
     def keep(self) -> None:
-        """Touches the lock now and then; called often while the parent lives. Raises OutputError if
-        another parent took over, because this one did not touch the lock for too long."""
+        """Touches the lock from time to time; called often while the parent lives. Raises
+        OutputError if another parent took over because this one did not touch the lock for too
+        long."""
         now_s = time.monotonic()
         if now_s - self._touched_s < _TOUCH_EVERY_S:
             return
@@ -67,7 +68,7 @@ class RunLock:
 
     @contextlib.contextmanager
     def kept_by_thread(self) -> Iterator[None]:
-        """Keeps the lock by a thread, for a body that cannot call `keep` and does not fork."""
+        """Keeps the lock in a thread, for a body that cannot call `keep` and does not fork."""
         is_over = threading.Event()
         thread = threading.Thread(target=self._keep_until, args=(is_over,), daemon=True)
         thread.start()
@@ -84,7 +85,7 @@ class RunLock:
                     os.utime(self._path, follow_symlinks=False)
 
     def _is_mine(self) -> bool:
-        """Raises OSError if the lock cannot be read for another reason than that it is gone."""
+        """Whether this process holds the lock. Raises OSError if it exists but cannot be read."""
         try:
             return bool(json.loads(read_regular(self._path)) == self._holder)
         except (FileNotFoundError, ValueError):
@@ -109,8 +110,8 @@ class RunLock:
                     self._remove_if_dead()
 
     def _create(self) -> None:
-        """With its content at once, where the file system can: an empty lock, which a killed
-        process would leave, does not tell its holder. Raises FileExistsError."""
+        """Creates the lock with its content in one step where the file system allows: an empty lock
+        left by a killed process does not tell its holder. Raises FileExistsError."""
         try:
             self._create_whole()
         except FileExistsError:
@@ -123,7 +124,7 @@ class RunLock:
         with open(unnamed, "wb") as file:
             file.write(self._content)
             file.flush()
-            # Python follows the link to the file only if it is given the folder of one of the two.
+            # Python follows the link to the file only if given the folder of one of the two.
             os.link(f"/proc/self/fd/{unnamed}", self._path, src_dir_fd=unnamed)
 
     def _create_empty_first(self) -> None:
@@ -140,8 +141,8 @@ class RunLock:
         return json.dumps(self._holder).encode()
 
     def _release(self) -> None:
-        """Removes the lock, if a disk refuses that once by another attempt: on another host one has
-        to wait for a lock that was left behind."""
+        """Removes the lock, with several attempts: processes on other hosts would have to wait for
+        a leftover lock."""
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(OSError):
                 if self._is_mine():
@@ -150,7 +151,7 @@ class RunLock:
 
     def _remove_if_dead(self) -> None:
         """Removes the lock of a dead parent by a rename, which only one of several processes can
-        do. If it turns out to be another parent's lock, it is put back."""
+        do. Puts it back if it turns out to be another parent's lock."""
         holder = self._holder_of_it()
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
@@ -167,8 +168,8 @@ class RunLock:
             _unlink(dead)
 
     def _holder_of_it(self) -> dict[str, Any]:
-        """Who holds it; empty if its holder was killed while it wrote it. Raises OutputError for a
-        file of this name that is no lock, which is somebody's."""
+        """Record of the holder; empty if it was killed while writing. Raises OutputError for a
+        foreign file of this name."""
         try:
             data = read_regular(self._path)
         except FileNotFoundError:
@@ -190,7 +191,7 @@ class RunLock:
 
 
 def _unlink(path: Path) -> None:
-    """By several attempts, if a disk refuses that once. Raises OSError."""
+    """Removes a file, with several attempts. Raises OSError."""
     for is_last in (*[False] * (_ATTEMPTS - 1), True):
         try:
             path.unlink()
@@ -204,14 +205,14 @@ def _unlink(path: Path) -> None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether the holder of a lock lives; not if there is no lock."""
+    """Whether a lock exists and its holder lives."""
     holder = read_json(path)
     return bool(holder) and _is_alive(holder, path)
 
 
 def was_left_here(path: Path) -> bool:
-    """Whether the holder of a lock has worked on this machine and is dead, so that what it left is
-    nobody's. False if that is not known."""
+    """Whether the holder of a lock worked on this machine and is dead, so its leftovers belong to
+    nobody. False if unknown."""
     holder, here = read_json(path), _this_process()
     if "start_ticks" not in holder or holder.get("host") != here["host"]:
         return False
@@ -221,8 +222,8 @@ def was_left_here(path: Path) -> bool:
 
 
 def process_of(path: Path) -> int | None:
-    """Process id of the holder of a lock that lives on this machine, and belongs to the user who
-    wrote the lock; None if there is none, so that nobody else's process is signalled."""
+    """Process id of the holder if it lives on this machine and belongs to the user who wrote the
+    lock; else None, so no other user's process is signalled."""
     holder = read_json(path)
     pid, here = holder.get("pid"), _this_process()
     if not isinstance(pid, int) or any(holder.get(key) != here[key] for key in _OF_A_MACHINE):
@@ -264,8 +265,7 @@ def _process_namespace() -> str:
 
 
 def _start(pid: int) -> int | None:
-    """When a process started, in clock ticks since the machine did; None if it is dead, also if
-    it is a zombie."""
+    """Start time of a process, in clock ticks since boot; None if it is dead or a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -274,7 +274,8 @@ def _start(pid: int) -> int | None:
 
 
 def _is_alive(holder: dict[str, Any], path: Path) -> bool:
-    """Whether the holder lives: on this machine its process, elsewhere by the file's last touch."""
+    """Whether the holder lives: on this machine by its process, elsewhere by the file's last
+    touch."""
     here, pid = _this_process(), holder.get("pid")
     if isinstance(pid, int) and all(holder.get(k, here[k]) == here[k] for k in _OF_A_MACHINE):
         start = _start(pid)

@@ -1,5 +1,4 @@
-"""Lumi accounting: which lumis were processed. All of it follows from the ledgers, not from the
-plan."""
+"""Lumi accounting: the lumis processed, from the ledgers and not from the plan."""
 
 from __future__ import annotations
 
@@ -29,9 +28,9 @@ from forkrun.rundir.nodes import read_commits
 
 
 class LumiAccounting(Struct, frozen=True, eq=False):
-    """Disjoint sets of lumis, together all of the input that the mask accepts. `processed`: every
-    event that the input has of them; `failed`: events of them were left out, because they crash
-    the child; `not_finished`: the rest."""
+    """Disjoint sets of lumis, together all input accepted by the mask. `processed`: every event in
+    the input was processed; `failed`: some events were left out because they crash the child;
+    `not_finished`: the rest."""
 
     processed: Keys
     failed: Keys
@@ -52,8 +51,8 @@ class EventsOfUnits(Protocol):
 def account(
     in_input: LumiCounts, commits: Iterable[Commit], units: EventsOfUnits | None = None
 ) -> LumiAccounting:
-    """`in_input`: lumis of the input within the mask, each once; `units`: of the plan, for commits
-    of several. Pure."""
+    """Accounts for all lumis. `in_input`: lumis of the input within the mask, each once; `units`:
+    of the plan, for commits of several units. Pure."""
     keys = lumi_keys(in_input.run, in_input.lumi)
     order = np.argsort(keys)
     keys, n_wanted = keys[order], in_input.n_events[order]
@@ -73,8 +72,7 @@ def account(
 def _committed(
     commits: Iterable[Commit], units: EventsOfUnits | None
 ) -> tuple[Keys, Integers, Keys]:
-    """Lumis and numbers of events of all committed units, and the lumis of which events were left
-    out."""
+    """Lumis and numbers of events of all committed units, and lumis with events left out."""
     single: list[tuple[int, int, int]] = []
     failed: set[tuple[int, int]] = set()
     keys, n_events = [], []
@@ -96,7 +94,7 @@ def _committed(
 
 
 def golden_json(lumis: Keys) -> dict[str, list[list[int]]]:
-    """{"run": [[first lumi, last lumi], …], …}, both included, sorted."""
+    """Sorted, inclusive ranges: {"run": [[first lumi, last lumi], …], …}."""
     run, lumi = runs_and_lumis(distinct(lumis))
     joined = (run[1:] == run[:-1]) & (lumi[1:] == lumi[:-1] + np.uint64(1))
     begins = np.flatnonzero(np.concatenate([np.ones(min(len(run), 1), np.bool_), ~joined]))
@@ -114,9 +112,9 @@ def write_lumi_accounting(
     commits: Sequence[Commit] | None = None,
     in_input: LumiCounts | None = None,
 ) -> None:
-    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory,
-    or of several datasets a folder of each name with a file for each. `units`: of the job's plan;
-    `commits`, and lumis `in_input`: if they are known."""
+    """Writes processedLumis.json, failedLumis.json and notFinishedLumis.json of a run directory;
+    with several datasets, a folder of each name with one file per dataset. `units`: of the job's
+    plan; `commits`, and lumis `in_input`: if known."""
     if in_input is None:
         in_input = LumiCounts.of(json.loads(read_regular(folder.input_lumis)))
     commits = read_commits(folder) if commits is None else commits

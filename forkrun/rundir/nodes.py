@@ -1,8 +1,7 @@
-"""A job on many nodes: which units each has, and what all of them have committed as the commits of
-one run.
+"""A job on many nodes: the units of each node, and the commits of all nodes as those of one run.
 
-Each node has a run directory of its own, in which units are counted from 0. So no two nodes write
-the same file, and no lock is shared among them.
+Each node has its own run directory, with units counted from 0. So no two nodes write the same file
+or share a lock.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, Place, StoredLedgers, read_ledgers, revoke
 
 VERSION = 4
-"""Version of the records in batch/ and of how units are counted."""
+"""Version of the records in batch/ and of the numbering of units."""
 
 _READ_AT_ONCE = 100
-"""Nodes whose ledgers are read before they are decoded: with a decoding between any two files, both
-take longer by a third."""
+"""Number of nodes whose ledgers are read before decoding: alternating the two slows both by a
+third."""
 
 
 class NodeRanges(Struct, frozen=True):
-    """`first_unit` : (n_nodes + 1,) of the plan, the last is the number of units; `n_events`:
-    (n_nodes,); `children`: of each node, which are counted on from node to node."""
+    """`first_unit` : (n_nodes + 1,) in the plan, ending with the number of units; `n_events`:
+    (n_nodes,); `children`: per node, numbered consecutively across nodes."""
 
     first_unit: tuple[int, ...]
     n_events: tuple[int, ...]
@@ -43,20 +42,21 @@ class NodeRanges(Struct, frozen=True):
         return len(self.n_events)
 
     def n_units(self, number: int) -> int:
-        """Units of a node."""
+        """Number of units of a node."""
         return self.first_unit[number + 1] - self.first_unit[number]
 
     def node_of(self, unit: int) -> int:
-        """The node that has a unit of the plan."""
+        """Number of the node that has a unit of the plan."""
         return bisect_right(self.first_unit, unit) - 1
 
     def write(self, folder: RunDirectory) -> None:
-        """Writes them into the run directory."""
+        """Writes the ranges into the run directory."""
         write_json(folder.node_ranges, {"version": VERSION, **asdict(self)}, indent=None)
 
     @classmethod
     def read(cls, folder: RunDirectory) -> NodeRanges:
-        """Raises OutputError if the directory is of another version, or damaged."""
+        """Reads the ranges. Raises OutputError if the directory has another version, or is
+        damaged."""
         place = folder.node_ranges
         try:
             data: dict[str, Any] = json.loads(read_regular(place))
@@ -82,24 +82,24 @@ class NodeRanges(Struct, frozen=True):
 
 
 def is_on_nodes(folder: RunDirectory) -> bool:
-    """Whether the job was prepared for many nodes, wholly: the fingerprint is written last."""
+    """Whether the job was fully prepared for many nodes: the fingerprint is written last."""
     return folder.batch.exists() and folder.fingerprint.exists()
 
 
 def are_outputs_on_nodes(folder: RunDirectory) -> bool:
-    """Whether each node makes its part of the outputs. Reads no more of the configuration, which
-    may be of modules that are not there any more."""
+    """Whether each node makes its part of the outputs. Reads only this setting: modules of the
+    configuration may no longer exist."""
     return bool(read_json(folder.config).get("batch", {}).get("outputs") == OutputsMade.ON_NODES)
 
 
 def has_made_outputs(folder: RunDirectory, number: int) -> bool:
-    """Whether a node that makes its part of the outputs has done so, or all were collected."""
+    """Whether a node has made its part of the outputs, or all were collected."""
     return folder.node(number).outputs_of_node.exists() or folder.is_finished()
 
 
 def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list[Commit]:
-    """Every commit that holds of a run, of all nodes if it has some, with units as in the plan and
-    files relative to the run directory. `damaged` gets a text for each line that is no commit."""
+    """Every valid commit of a run, of all its nodes if any, with units numbered as in the plan and
+    files relative to the run directory. `damaged` gets a text for each invalid line."""
     if not is_on_nodes(folder):
         return read_ledgers(folder.ledger, damaged)
     ranges = NodeRanges.read(folder)
@@ -126,7 +126,7 @@ def _of_node(
 
 
 def revoke_commits(folder: RunDirectory, commits: Iterable[tuple[Commit, str]]) -> None:
-    """Revokes commits as `read_commits` gives them, each with the reason why."""
+    """Revokes commits given by `read_commits`, each with its reason."""
     if not is_on_nodes(folder):
         revoke(folder.ledger, commits)
         return

@@ -1,13 +1,13 @@
-"""The one way into a run directory: its lock is held before anything in it is believed or removed.
+"""The only way into a run directory: its lock is held before anything in it is trusted or removed.
 
-Before that, only what no process of ours changes is looked at: whose folder it is, whether names of
-somebody else are in it, and whether a run was ever begun there (`config.json` is written first and
-never removed). No folder in it is a symbolic link, and what describes the job is a file of the
+Before locking, only facts that no forkrun process changes are checked: the owner of the folder,
+names of foreign files, and whether a run was ever started there (`config.json` is written first and
+never removed). No folder in it is a symbolic link, and the job is described by files of the
 folder's owner.
 
-Without the lock of the whole job work its nodes, whose run directories have locks of their own,
-parts of its merge, and `kill`, which only adds an order; `status` and `logs` only look: they `find`
-a run directory.
+The lock of the whole job is not needed by its nodes, whose run directories have their own locks, by
+parts of its merge, or by `kill`, which only adds an order; `status` and `logs` only read: they
+`find` a run directory.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def opened(
     *,
     is_damaged: bool = False,
 ) -> Iterator[tuple[RunDirectory, RunLock]]:
-    """A run directory of this user in which a run was begun, under its lock while the body runs.
-    Another forkrun that works there is waited for so long. Raises ConfigError if it is not `what`
-    is needed, and OutputError if it may not be used. `is_damaged`: it may be, to be reported."""
+    """Opens a run directory of this user with a started run, and holds its lock while the body
+    runs. Waits `wait_s` for another forkrun there. Raises ConfigError if the folder is not `what`,
+    and OutputError if it may not be used. `is_damaged`: accepts a damaged one, to be reported."""
     folder = RunDirectory(path.absolute())
     if not os.path.lexists(folder.config):
         raise ConfigError(f"{command}: {path} is not {what}")
@@ -61,15 +61,15 @@ def opened(
 def opened_nodes(
     path: Path, command: str, wait_s: float = 0.0
 ) -> Iterator[tuple[RunDirectory, NodeRanges, RunLock]]:
-    """As `opened`, of a job that was submitted to many nodes."""
+    """Opens the run directory of a job submitted to many nodes, like `opened`."""
     with opened(path, command, _OF_NODES, wait_s) as (folder, lock):
         yield folder, _ranges(folder, path, command), lock
 
 
 @contextmanager
 def opened_to_begin(folder: RunDirectory) -> Iterator[RunLock]:
-    """Where a job begins or goes on, which is made if it is not there, under its lock while the
-    body runs. Raises OutputError if it belongs to somebody else, or holds something else."""
+    """Holds the lock of the folder where a job starts or continues, and makes the folder if
+    missing. Raises OutputError if it belongs to another user, or holds other files."""
     check_names(folder)
     with output_errors(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -78,8 +78,8 @@ def opened_to_begin(folder: RunDirectory) -> Iterator[RunLock]:
 
 
 def check_can_begin(folder: RunDirectory) -> None:
-    """Raises OutputError if no job may work there, before the time that it takes to prepare one;
-    a folder that is not there is not made."""
+    """Raises OutputError if no job may work there, before the time spent to prepare one; does not
+    make a missing folder."""
     check_names(folder)
     if folder.path.is_dir():
         with RunLock.held(folder.lock):
@@ -89,8 +89,8 @@ def check_can_begin(folder: RunDirectory) -> None:
 def find_nodes(
     path: Path, command: str, number: int | None = None
 ) -> tuple[RunDirectory, NodeRanges]:
-    """The run directory of a job that was submitted, to look at, or to work in that of a node, by
-    its number. Raises ConfigError if it is none, OutputError if it is of another version."""
+    """Finds the run directory of a submitted job, to read it, or to work in that of node `number`.
+    Raises ConfigError for another folder, OutputError for another version."""
     folder = RunDirectory(path.absolute())
     check_links(folder)
     _check_described(folder, path, command, _OF_NODES)

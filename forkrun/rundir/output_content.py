@@ -1,4 +1,4 @@
-"""What outputs hold, kept in the run directory: a merge at any later time makes them from it."""
+"""Contents of outputs, kept in the run directory so that a later merge can make them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from forkrun.rundir.directory import RunDirectory
 
 
 class OutputContent(Struct, frozen=True):
-    """The tree of an output. `branches`: of the input, with the counters that they need;
-    `products`: name and type of each new column; `trees`: by path, branches of those that go with
-    its events; `members`: columns within the branches, which files of plain columns have in their
-    place; `apart`: what the file of a dataset holds, by its number, if that differs: fragments have
-    the products of all."""
+    """The tree of an output. `branches`: of the input, with the counters they need; `products`:
+    name and type of each new column; `trees`: branches of the trees that accompany its events, by
+    path; `members`: columns within the branches, which replace them in files of plain columns;
+    `apart`: content of a dataset's file, by its number, where it differs: fragments have the
+    products of all."""
 
     branches: Sequence[str]
     products: Sequence[tuple[str, str]]
@@ -28,9 +28,9 @@ class OutputContent(Struct, frozen=True):
 
 
 class OutputContents(Struct, frozen=True):
-    """`by_label`: of each output; `clusters`: for each file of the input the first entry of each
-    cluster, then its number of entries; `with_events`: the same of trees that go with the events,
-    by path; `input_format`: name of the format that the input has."""
+    """`by_label`: content of each output; `clusters`: for each input file the first entry of each
+    cluster, then its number of entries; `with_events`: the same for trees that accompany the
+    events, by path; `input_format`: name of the input's format."""
 
     by_label: Mapping[str, OutputContent]
     clusters: Sequence[Sequence[int]]
@@ -38,13 +38,13 @@ class OutputContents(Struct, frozen=True):
     input_format: str = "ttree"
 
     def of(self, destination: Destination) -> OutputContent:
-        """What a file holds, of one dataset or of all."""
+        """Content of a file, of one dataset or of all."""
         whole = self.by_label[destination.label]
         return whole.apart.get(-1 if destination.dataset is None else destination.dataset, whole)
 
 
 def read_contents(folder: RunDirectory) -> OutputContents:
-    """What the outputs of a run hold. Raises InputError."""
+    """Contents of the outputs of a run. Raises InputError."""
     try:
         return msgspec.json.decode(read_regular(folder.output_contents), type=OutputContents)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

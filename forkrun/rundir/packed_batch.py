@@ -1,4 +1,4 @@
-"""Files of `batch/` about nodes, of which a collected job keeps one archive."""
+"""Files of `batch/` about nodes, kept in one archive after the job is collected."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OF_NODES = re.compile(r"(parts|ends|logs)/[^/]+")
 
 
 def pack_batch(folder: RunDirectory, files: Iterable[Path]) -> None:
-    """Moves these files of folders in `batch/` into `batch/nodes.tar`, beside what that has, under
-    the lock of the job. Raises OutputError; what is not packed then is as it was."""
+    """Moves files of folders in `batch/` into `batch/nodes.tar`, keeping its other members, under
+    the lock of the job. Raises OutputError and leaves files that are not packed unchanged."""
     found = {_name(file): file for file in files if is_regular(file)}
     if not found:
         return
@@ -39,8 +39,8 @@ def pack_batch(folder: RunDirectory, files: Iterable[Path]) -> None:
 
 
 def unpack_batch(folder: RunDirectory) -> None:
-    """Puts what `batch/nodes.tar` holds where it was, for nodes that work again, under the lock of
-    the job; what is there already stays. Raises OutputError."""
+    """Unpacks `batch/nodes.tar` into the original places, for nodes that work again, under the lock
+    of the job; existing files stay. Raises OutputError."""
     for name in _packed(folder.packed_nodes):
         place = folder.batch / name
         if not place.exists():
@@ -49,7 +49,7 @@ def unpack_batch(folder: RunDirectory) -> None:
 
 
 def read_batch(file: Path, last: int | None = None) -> bytes:
-    """Content of a file in a folder of `batch/`, or so many bytes at its end, where it is or in
+    """Content of a file in a folder of `batch/`, or its `last` bytes, unpacked or from
     `batch/nodes.tar`. Raises OSError."""
     with suppress(FileNotFoundError):
         if last is None:
@@ -68,7 +68,7 @@ def read_batch(file: Path, last: int | None = None) -> bytes:
 
 
 def find_in_batch(folder: Path, pattern: str) -> list[Path]:
-    """Files of this folder of `batch/` whose names match, the oldest first, or else packed ones."""
+    """Files in this folder of `batch/` whose names match, oldest first; packed ones if none."""
     if found := list(folder.glob(pattern)):
         return sorted(found, key=lambda file: file.stat().st_mtime)
     names = _packed(RunDirectory(folder.parents[1]).packed_nodes)
@@ -76,7 +76,7 @@ def find_in_batch(folder: Path, pattern: str) -> list[Path]:
 
 
 def _name(file: Path) -> str:
-    """In the archive: with the folder that it is in."""
+    """Name in the archive, with the file's folder."""
     return f"{file.parent.name}/{file.name}"
 
 
@@ -87,8 +87,8 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 def _packed(archive: Path) -> Mapping[str, tuple[int, int]]:
-    """Where content begins in it, and its size, by name; none if there is no archive, or what is
-    there is none."""
+    """Offset and size of each member's content, by name; empty if the archive is missing or
+    unreadable."""
     try:
         state = archive.lstat()
     except OSError:
@@ -98,7 +98,8 @@ def _packed(archive: Path) -> Mapping[str, tuple[int, int]]:
 
 @lru_cache(maxsize=1)
 def _places(archive: Path, inode: int, time_ns: int) -> Mapping[str, tuple[int, int]]:
-    """Read once, for thousands of nodes: `inode` and `time_ns` are of the archive."""
+    """Offset and size of each member, read once for thousands of nodes. `inode`, `time_ns`: of the
+    archive."""
     return {
         member.name: (member.offset_data, member.size)
         for member, _ in read_members(archive, _OF_NODES)

@@ -1,5 +1,5 @@
-"""Packs files of a node that is done: thousands of nodes have tens of files each, which file
-systems of sites limit."""
+"""Packs files of a finished node: thousands of nodes have tens of files each, and file systems of
+sites limit their number."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _PACKED = (
     "report.json", "report.txt", "report.html", "plots", "timing.json", "trace.json",
     *(f"{name}{suffix}" for name in LUMIS.values() for suffix in ("", ".json")),
 )  # fmt: skip
-"""Names of what a node that is asked to work again writes anew, or does without."""
+"""Names of files and folders that a node rewrites or does without when it works again."""
 _MOST_BYTES = 256 << 20
-"""Together, of files of units that are packed: larger ones are few for what they hold."""
+"""Maximum total size of the packed files of units: larger files are few for their volume."""
 _OF_UNITS = re.compile(r"\d+/[^/]+")
 
 
 def pack_records(node: RunDirectory) -> None:
-    """Moves logs, samples and reports into `records.tar`, under the lock, but not what a node has
-    made of the outputs. A symbolic link is packed as one. Raises OutputError; what is not packed
-    then is as it was."""
+    """Moves logs, samples and reports into `records.tar`, under the lock, but not a node's outputs.
+    Packs a symbolic link as one. Raises OutputError and leaves files that are not packed
+    unchanged."""
     found = [node.path / name for name in _PACKED if (node.path / name).exists()]
     if node.outputs_of_node.exists():
         found.remove(node.output)
@@ -45,8 +45,8 @@ def pack_records(node: RunDirectory) -> None:
 
 
 def pack_units(node: RunDirectory) -> None:
-    """Moves what units have written into `units.tar`, under the lock of the node; not what is
-    large. Raises OutputError; then all is as it was."""
+    """Moves the files of units into `units.tar`, under the lock of the node, unless they are large.
+    Raises OutputError and changes nothing."""
     files = [file for file in node.units.glob("*/*") if is_regular(file)]
     if len(files) < 2 or sum(file.stat().st_size for file in files) > _MOST_BYTES:
         return
@@ -57,9 +57,9 @@ def pack_units(node: RunDirectory) -> None:
 
 
 def unpack_units(node: RunDirectory) -> None:
-    """Puts what `units.tar` holds where the units wrote it; what is there already stays. The
-    archive stays as well, as what is unpacked is not synced. Several processes may do so at the
-    same time. What cannot be read of it is missing: who needs it finds that. Raises OutputError."""
+    """Unpacks `units.tar` into the original places; existing files stay. The archive stays as well,
+    as unpacked files are not synced. Several processes may do so at the same time. Unreadable
+    members are left missing, for their readers to notice. Raises OutputError."""
     if node.units.is_symlink():
         return
     with suppress(OSError, tarfile.TarError):
@@ -73,7 +73,7 @@ def unpack_units(node: RunDirectory) -> None:
 def read_members(
     archive: Path, names: re.Pattern[str]
 ) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
-    """Regular files in an archive whose names match, up to where it is damaged."""
+    """Regular files in an archive whose names match, up to its first damage."""
     with (
         suppress(OSError, tarfile.TarError),
         os.fdopen(open_regular(archive), "rb") as file,

@@ -1,5 +1,5 @@
-"""How far a run is, from its ledgers, quickly: a million lines in less than a second. A line that
-is complete counts; whether it is damaged, the merge and a resumed job find out by its checksum."""
+"""Fast progress of a run from its ledgers: a million lines in less than a second. Every complete
+line counts; the merge and a resumed job check its checksum."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from forkrun.rundir.ledger import Commit, ledger_files, read_revoked
 
 
 class RunProgress(Struct, frozen=True):
-    """`n_units`, `n_events`: committed; `n_skipped`: events that were left out; `n_events_since`:
-    in ledgers that were begun since the given time; `last_s`: of the last commit [s since the
-    epoch], 0 if there is none."""
+    """`n_units`, `n_events`: committed; `n_skipped`: events left out; `n_events_since`: in ledgers
+    started since the given time; `last_s`: time of the last commit [s since the epoch], 0 if
+    none."""
 
     n_units: int = 0
     n_events: int = 0
@@ -27,7 +27,7 @@ class RunProgress(Struct, frozen=True):
 
 
 def read_progress(folder: RunDirectory, since_s: float = 0.0) -> RunProgress:
-    """Adds up the ledgers of one run directory. What is there twice counts once."""
+    """Sums the ledgers of one run directory. Repeated commits count once."""
     counter = CommitCounter()
     n_since, last_s = 0, 0.0
     revoked = read_revoked(folder.ledger, [])
@@ -43,8 +43,8 @@ def read_progress(folder: RunDirectory, since_s: float = 0.0) -> RunProgress:
 
 
 def _read_whole(lines: list[bytes], revoked: set[tuple[int, float]], counter: CommitCounter) -> int:
-    """Counts the commits among lines, and returns their events. Slower, and seldom needed: events
-    were left out, commits revoked, or lines are damaged."""
+    """Counts the commits among lines, and returns their events. Slower, and rarely needed: for
+    skipped events, revoked commits or damaged lines."""
     n_events = 0
     for line in lines:
         with suppress(ValueError, RecursionError):

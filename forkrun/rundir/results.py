@@ -1,14 +1,14 @@
-"""Results of a run, each with the digest of all that it depends on, and those that are stored: the
-next run in the directory keeps what has the same digest.
+"""Results of a run, each with the digest of all its inputs, and stored results: the next run in the
+directory keeps those with the same digest.
 
-    results.json            of the run that is there: what its results depend on, and which it keeps
-    results/index.json      what is stored: of the last run, and `aside` what it asked for no more
+    results.json            the present run: the inputs of its results, and the results it keeps
+    results/index.json      stored results: of the last run, and `aside` those no longer requested
     results/…               sums of histograms and accumulators; outputs as hard links
 
-Sums and cutflows are stored in pieces, each of a part of the input: a run that has more input keeps
-the pieces of events that have not changed. What is stored is named by its digest, and believed only
-with size and checksum (sums), or with size and time (outputs). So it does not matter when a process
-was killed."""
+Sums and cutflows are stored in pieces, one for each part of the input: a run with more input keeps
+the pieces of unchanged events. Stored files are named by digest, and trusted only if size and
+checksum (sums), or size and time (outputs) agree. So a process may be killed at any time.
+"""
 
 from __future__ import annotations
 
@@ -32,39 +32,38 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, CutCount
 
 SUMS, OUTPUT, CUTFLOW = "sums", "output", "cutflow"
-"""Kinds of results: what an analyzer fills and accumulates; an output; what a path's filters leave.
-"""
+"""Kinds of results: an analyzer's histograms and accumulators; an output; a path's cutflow."""
 _WORDS = {SUMS: "histogram ", OUTPUT: "output ", CUTFLOW: "cutflow of "}
 _FORM = 2
 """Version of the two files."""
 FileRange = tuple[str, int, int]
-"""Key of a file, first entry and the one after the last."""
+"""Key of a file, first entry, and the entry after the last."""
 
 
 class ResultDigest(Struct, frozen=True):
-    """What a result depends on. `label`: of its module or output, or its path; `parts`: digests by
-    name of what it depends on; `reasons`: why these are not all, so it is always computed."""
+    """Inputs of a result. `label`: of its module or output, or its path; `parts`: digests of the
+    inputs, by name; `reasons`: why these are incomplete, so the result is always computed."""
 
     kind: str
     label: str
     parts: dict[str, str]
     reasons: tuple[str, ...] = ()
     title: str = ""
-    """Name of a histogram, for people."""
+    """Display name of a histogram."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """Which result of the job it is."""
+        """Kind and label, which identify the result in the job."""
         return self.kind, self.label
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Display name."""
         return f"{_WORDS[self.kind]}{self.title or self.label}"
 
     @property
     def digest(self) -> str:
-        """SHA-256; "" of what is always computed."""
+        """SHA-256; "" for a result that is always computed."""
         if self.reasons:
             return ""
         text = json.dumps([_FORM, self.kind, self.label, self.parts], sort_keys=True)
@@ -72,9 +71,9 @@ class ResultDigest(Struct, frozen=True):
 
 
 class RunResults(Struct, frozen=True):
-    """Content of `results.json`. `results`: of the run, in its order; `kept`: digests of those that
-    are taken from what is stored; `parts`: by digest, the parts of the input whose pieces are, in
-    the order of the plan; `files`: keys of the input's files."""
+    """Content of `results.json`. `results`: of the run, in its order; `kept`: digests of results
+    taken from the store; `parts`: by digest, the parts of the input with stored pieces, in the
+    order of the plan; `files`: keys of the input files."""
 
     results: tuple[ResultDigest, ...] = ()
     kept: tuple[str, ...] = ()
@@ -84,7 +83,7 @@ class RunResults(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: RunDirectory) -> RunResults:
-        """That of a run; empty where it keeps no record."""
+        """Results of a run; empty where it keeps no record."""
         try:
             found = msgspec.json.decode(read_regular(folder.results_record), type=cls)
         except (OSError, ValueError):
@@ -92,11 +91,11 @@ class RunResults(Struct, frozen=True):
         return found if found.form == _FORM else cls()
 
     def write(self, folder: RunDirectory) -> None:
-        """Writes it."""
+        """Writes the record."""
         write_json(folder.results_record, msgspec.to_builtins(self), indent=None)
 
     def keeps(self, kind: str, label: str) -> bool:
-        """Whether a result is taken from what is stored."""
+        """Whether a result is taken from the store."""
         return any(r.key == (kind, label) and r.digest in self.kept for r in self.results)
 
     @property
@@ -106,8 +105,8 @@ class RunResults(Struct, frozen=True):
 
 
 class StoredFile(Struct, frozen=True):
-    """`name`: in the folder of what is stored; `place`: of an output, in that of the outputs, with
-    the time of its last change; `checksum`: of sums."""
+    """`name`: in the folder of stored results; `place`: of an output, in the folder of outputs,
+    with its modification time; `checksum`: of sums."""
 
     name: str
     n_bytes: int
@@ -116,7 +115,7 @@ class StoredFile(Struct, frozen=True):
     mtime_ns: int = 0
 
     def is_as_written(self, folder: RunDirectory) -> bool:
-        """Whether it is there, unchanged."""
+        """Whether the file exists unchanged."""
         path = folder.stored / self.name
         try:
             found = path.stat(follow_symlinks=False)
@@ -130,7 +129,7 @@ class StoredFile(Struct, frozen=True):
 
 
 class WrittenEvents(Struct, frozen=True):
-    """What children have written of an output. `digest`: of the ids of its events."""
+    """Events of an output written by children. `digest`: of their ids."""
 
     n_events: int
     digest: str
@@ -138,9 +137,9 @@ class WrittenEvents(Struct, frozen=True):
 
 
 class InputPart(Struct, frozen=True):
-    """Consecutive events of one dataset that a run has processed. `ranges`: where they are, in its
-    order; `events`: digest of their ids; `computed_s`: when they were done, since the epoch;
-    `build`: of the forkrun that did it."""
+    """Consecutive events of one dataset processed by a run. `ranges`: their positions, in the run's
+    order; `events`: digest of their ids; `computed_s`: time of processing since the epoch; `build`:
+    of the forkrun that processed them."""
 
     ranges: tuple[FileRange, ...]
     n_events: int
@@ -150,14 +149,14 @@ class InputPart(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Digest of what it is."""
+        """Digest that identifies the part."""
         text = json.dumps([self.ranges, self.events, self.computed_s])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 class Piece(Struct, frozen=True):
     """Sums or the cutflow of a part of the input. `part`: its name; `cutflow`: by path;
-    `nan_fills`: of its histograms."""
+    `nan_fills`: by histogram."""
 
     part: str
     files: tuple[StoredFile, ...] = ()
@@ -166,8 +165,8 @@ class Piece(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A result that is stored. `files`: of an output; `merged`: summaries of them; `written`: by
-    dataset what they have to hold; `aside`: the last run did not ask for it."""
+    """A stored result. `files`: of an output; `merged`: their summaries; `written`: their expected
+    events, by dataset; `aside`: not requested by the last run."""
 
     result: ResultDigest
     pieces: tuple[Piece, ...] = ()
@@ -178,22 +177,22 @@ class Stored(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Digest of all that it depends on."""
+        """Digest of all inputs of the result."""
         return self.result.digest
 
     @property
     def all_files(self) -> list[StoredFile]:
-        """Files that it needs."""
+        """All files of the result."""
         return [*self.files, *(file for piece in self.pieces for file in piece.files)]
 
     def of(self, parts: Iterable[str]) -> list[Piece]:
-        """The pieces of these parts of the input. Raises KeyError."""
+        """Pieces for these parts of the input. Raises KeyError."""
         by_part = {piece.part: piece for piece in self.pieces}
         return [by_part[part] for part in parts]
 
 
 class Store(Struct, frozen=True):
-    """What is stored in a run directory. `inputs`: by name, the parts of the input."""
+    """Stored results of a run directory. `inputs`: parts of the input, by name."""
 
     results: tuple[Stored, ...] = ()
     inputs: dict[str, InputPart] = {}
@@ -201,7 +200,7 @@ class Store(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: RunDirectory) -> Store:
-        """Nothing where there is none, or where it is damaged."""
+        """Reads the index; empty if missing or damaged."""
         try:
             if folder.stored.is_symlink():
                 return cls()
@@ -211,7 +210,7 @@ class Store(Struct, frozen=True):
         return found if found.form == _FORM else cls()
 
     def good(self, folder: RunDirectory) -> dict[str, Stored]:
-        """By digest, what is there as it was written."""
+        """Stored results that are intact, by digest."""
         files = {file for stored in self.results for file in stored.all_files}
         is_good = {f: "/" not in f.name and f.is_as_written(folder) for f in files}
         found = {}
@@ -227,7 +226,7 @@ class Store(Struct, frozen=True):
         return found
 
     def write(self, folder: RunDirectory) -> None:
-        """Writes the index, then removes files that nothing in it names."""
+        """Writes the index, then removes files that it does not name."""
         write_json(folder.stored / _INDEX, msgspec.to_builtins(self), indent=None)
         named = {_INDEX, *(file.name for stored in self.results for file in stored.all_files)}
         for entry in os.listdir(folder.stored):
@@ -235,8 +234,8 @@ class Store(Struct, frozen=True):
                 remove(folder.stored / entry)
 
     def after(self, now: Sequence[Stored], parts: Iterable[InputPart]) -> Store:
-        """With the results of a run, of `parts` of the input, in place of those before: what it did
-        not ask for is aside once, then gone."""
+        """Store after a run over `parts` of the input: results `now` replace the old ones; results
+        it did not request are put aside once, then dropped."""
         wanted = {stored.digest for stored in now}
         others = (s for s in self.results if s.digest not in wanted and not s.aside)
         results = (*now, *(replace(stored, aside=True) for stored in others))
@@ -249,15 +248,14 @@ _INDEX = "index.json"
 
 
 def store_bytes(folder: RunDirectory, name: str, data: bytes) -> StoredFile:
-    """Stores sums; their checksum tells whether the disk has them."""
+    """Stores sums; their checksum reveals damage on disk."""
     folder.stored.mkdir(exist_ok=True)
     write_bytes(folder.stored / name, data, durable=False)
     return StoredFile(name, len(data), _core.crc32c(data, 0))
 
 
 def store_output(folder: RunDirectory, file: Path, digest: str) -> StoredFile | None:
-    """Stores a file of the outputs, as another name of it; None where the disk has no such
-    names."""
+    """Stores an output file as a hard link; None where the file system has none."""
     place = str(file.relative_to(folder.output))
     name = hashlib.sha256(f"{digest} {place}".encode()).hexdigest()[:24] + ".output"
     folder.stored.mkdir(exist_ok=True)
@@ -272,7 +270,7 @@ def store_output(folder: RunDirectory, file: Path, digest: str) -> StoredFile | 
 
 
 def take_output(folder: RunDirectory, file: StoredFile) -> None:
-    """Brings a stored file back to the outputs. Raises OSError."""
+    """Links a stored file back into the outputs. Raises OSError."""
     final = folder.output / file.place
     final.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
@@ -282,7 +280,7 @@ def take_output(folder: RunDirectory, file: StoredFile) -> None:
 
 
 def summed_cutflows(commits: Sequence[Commit]) -> dict[str, list[CutCount]] | None:
-    """By path, the exact sums over commits; None if not all have counted the same."""
+    """Exact sums over commits, by path; None if not all have counted the same."""
     found: dict[str, list[list[CutCount]]] = {}
     for commit in commits:
         for path, counts in (commit.cutflow or {}).items():
@@ -295,7 +293,7 @@ def summed_cutflows(commits: Sequence[Commit]) -> dict[str, list[CutCount]] | No
 
 
 def summed(counts: Sequence[CutCount]) -> CutCount:
-    """The exact sum of counts of one filter."""
+    """Exact sum of the counts of one filter."""
     weights = None
     if counts[0].weights is not None:
         total = _core.ExactSums(2, 1)
@@ -308,7 +306,7 @@ def summed(counts: Sequence[CutCount]) -> CutCount:
 
 
 class Counts(Struct, frozen=True):
-    """Cutflows of a commit, or kept of an earlier run."""
+    """Cutflows of a commit, or kept from an earlier run."""
 
     dataset: int
     cutflow: Mapping[str, list[CutCount]]
@@ -317,8 +315,8 @@ class Counts(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """What a run shows of earlier ones. `run`: what it has, empty if nothing is kept; `datasets`:
-    number of that of each part of the input."""
+    """Results kept from earlier runs. `run`: record of this run, empty if nothing is kept;
+    `datasets`: dataset number of each part of the input."""
 
     run: RunResults = RunResults()
     kept: tuple[Stored, ...] = ()
@@ -326,7 +324,8 @@ class Earlier(Struct, frozen=True):
 
     @classmethod
     def read(cls, folder: RunDirectory, datasets: Sequence[int] = ()) -> Earlier:
-        """That of a run. `datasets`: number of that of each file; none: the job has none."""
+        """Kept results of a run. `datasets`: dataset number of each file; empty: the job has
+        none."""
         run, store = RunResults.read(folder), Store.read(folder)
         if not (run.kept or run.parts):
             return cls()
@@ -347,8 +346,7 @@ class Earlier(Struct, frozen=True):
         return (piece for stored in self.kept for piece in stored.pieces)
 
     def counts(self, ledger: Sequence[Commit]) -> Sequence[Commit | Counts]:
-        """Cutflows of the run's paths: of commits, but for those that are kept, and of kept
-        pieces."""
+        """Cutflows of the run's paths: from commits, or from stored pieces for kept ones."""
         if not self.kept:
             return ledger
         wanted = [r.label for r in self.run.results if r.kind == CUTFLOW]
@@ -368,16 +366,16 @@ class Earlier(Struct, frozen=True):
                 (*own, *before)]  # fmt: skip
 
     def written(self, label: str) -> dict[int, WrittenEvents] | None:
-        """By dataset what a kept output has to hold; None of one that is not kept."""
+        """Expected events of a kept output, by dataset; None if it is not kept."""
         own = (s for s in self.kept if s.result.key == (OUTPUT, label))
         return next((stored.written for stored in own), None)
 
     def has_output(self, label: str) -> bool:
-        """Whether the run has an output that a ledger knows: it may be that of the run before."""
+        """Whether the run has an output named in a ledger: it may be from the run before."""
         return not self.kept or any(r.key == (OUTPUT, label) for r in self.run.results)
 
     def nan_fills(self, found: Mapping[str, int]) -> dict[str, int]:
-        """Values filled that are NaN, by histogram. `found`: in commits."""
+        """Number of NaN values filled, by histogram. `found`: in commits."""
         if not self.kept:
             return dict(found)
         own = {r.label for r in self.run.results if r.kind == SUMS and r.digest not in

@@ -1,4 +1,4 @@
-"""Resumes a job that did not come to its end: what it committed is verified, not trusted."""
+"""Resumes an unfinished job: its commits are verified, not trusted."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Integers = npt.NDArray[np.int64]
 
 
 def is_worth_keeping(folder: RunDirectory, now: Fingerprint) -> bool:
-    """Whether the job resumes what is there, or may not work here because it is another one. False:
-    nothing was committed, and something has been mended since."""
+    """Whether the job resumes the present run, or is refused as another job. False: nothing was
+    committed, and something was fixed since."""
     before = read_fingerprint(folder.fingerprint)
     if folder.is_finished() or any(f.stat().st_size for f in ledger_files(folder.ledger)):
         return True
@@ -31,7 +31,7 @@ def is_worth_keeping(folder: RunDirectory, now: Fingerprint) -> bool:
 def check_same_job(
     folder: RunDirectory, now: Fingerprint, whole: Fingerprint | None = None
 ) -> None:
-    """Raises OutputError that says what has changed since the run directory was begun. `whole`: of
+    """Raises OutputError, which lists the changes since the run directory was started. `whole`: of
     the job that this is a part of, whose code may have been replaced."""
     before = read_fingerprint(folder.fingerprint)
     if not before:
@@ -52,7 +52,7 @@ def check_same_job(
 
 
 def _with_new_code(before: Fingerprint, now: Fingerprint, whole: Fingerprint) -> Fingerprint:
-    """`before` with the code of now, where the code before was replaced on purpose."""
+    """`before` with the present code, where the old code was replaced on purpose."""
     replaced = [mended["code"] for mended in whole.get("mended", ())]
     if not replaced:
         return before
@@ -65,9 +65,9 @@ def _with_new_code(before: Fingerprint, now: Fingerprint, whole: Fingerprint) ->
 
 
 def check_part_of(whole: RunDirectory, before: Fingerprint, now: Fingerprint) -> None:
-    """Raises OutputError that says what has changed since a job on many nodes was submitted, with
-    the fingerprint `before`. A node knows its own files, lumis and code; of these none may be
-    another one."""
+    """Raises OutputError, which lists the changes since a job on many nodes was submitted, with the
+    fingerprint `before`. A node knows its own files, lumis and code; all of these must be
+    unchanged."""
     if not before:
         raise OutputError(f"{whole.fingerprint}: cannot be read: submit the job to another folder")
     if changed := _changed(before, now):
@@ -78,7 +78,7 @@ def check_part_of(whole: RunDirectory, before: Fingerprint, now: Fingerprint) ->
 
 
 def check_extends(before: Fingerprint, now: Fingerprint) -> None:
-    """Raises OutputError unless `now` is of the same job with more input."""
+    """Raises OutputError unless `now` is the same job with more input."""
     now = {**now, "configuration": {**now["configuration"], "source": None}}
     before = {**before, "configuration": {**before["configuration"], "source": None}}
     if changed := _changed(now, before):
@@ -89,7 +89,7 @@ def check_extends(before: Fingerprint, now: Fingerprint) -> None:
 
 
 def _changed(whole: Fingerprint, part: Fingerprint) -> str:
-    """Some of what differs between a job and a part of it; "" if nothing does."""
+    """First differences between a job and a part of it; "" if none."""
     changed = [
         text
         for name in part.keys() - {"units of work", "shipped", "mended", "program", BUILD}
@@ -112,9 +112,9 @@ def valid_commits(
     thorough: bool,
     tick: Callable[[], None] = lambda: None,
 ) -> tuple[list[Commit], list[str]]:
-    """The commits whose files are as they were written; what is wrong with others, which are
-    revoked. `n_events` : (n_units,) of the plan. `thorough`: checksums, not sizes only, and lines
-    that are damaged are reported as well. `tick` is called for each commit."""
+    """Commits whose files are unchanged, and the problems of the others, which are revoked.
+    `n_events` : (n_units,) of the plan. `thorough`: compares checksums as well as sizes, and
+    reports damaged lines. `tick` is called for each commit."""
     valid: list[Commit] = []
     is_done = np.zeros(len(n_events), dtype=np.bool_)
     damaged: list[str] = []

@@ -1,7 +1,7 @@
-"""Code of a submitted job: a node reads Python files and libraries of modules as they were then,
-from copies, where they have been changed since.
+"""Code of a submitted job: a node reads Python files and module libraries as submitted, from copies
+where they have changed since.
 
-Modules keep their names and their places (`__file__`), so that what lies beside them is found.
+Modules keep their names and locations (`__file__`), so that they find the files next to them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ _digests: dict[str, str] = {}
 
 
 def use_shipped(digests: Mapping[str, str], copies: Path) -> None:
-    """From now on, this process and those that it forks have the code with these SHA-256, by path.
-    `copies`: folder of files that are named so. Raises OSError, and ValueError for a copy that is
-    damaged."""
+    """Makes this process and its forks use the code with these SHA-256, by path. `copies`: folder
+    of files named by digest. Raises OSError, and ValueError for a damaged copy."""
     _digests.update(digests)
     for path, digest in digests.items():
         if digest_of(Path(path)) == digest:
@@ -44,17 +43,17 @@ def use_shipped(digests: Mapping[str, str], copies: Path) -> None:
 
 
 def shipped_digest(path: Path) -> str | None:
-    """SHA-256 of the code that this process has of a file; None: of the file itself."""
+    """SHA-256 of the code that this process uses for a file; None: the file itself."""
     return _digests.get(str(path))
 
 
 def library_of(path: str) -> str:
-    """Where a library is loaded from."""
+    """Path that a library is loaded from."""
     return _libraries.get(os.path.realpath(path), path)
 
 
 def digest_of(path: Path) -> str:
-    """SHA-256 of a file; "" if there is none that can be read."""
+    """SHA-256 of a file; "" if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -72,7 +71,7 @@ def _get_shipped(loader: SourceFileLoader, path: str) -> bytes:
 
 
 def _path_stats_of_shipped(loader: SourceFileLoader, path: str) -> Mapping[str, Any]:
-    """None of a file whose copy is taken: bytecode that is kept of it is of other code."""
+    """Raises OSError for a file read from its copy: cached bytecode is from other code."""
     if os.path.realpath(path) in _sources:
         raise OSError(f"{path}: its copy is taken")
     return _path_stats(loader, path)

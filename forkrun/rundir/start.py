@@ -1,8 +1,7 @@
-"""What a run directory holds before a job works in it, and how one is begun.
+"""Content of a run directory before a job works in it, and the start of one.
 
 `config.json` is written first and the fingerprint last: a directory without a fingerprint was not
-begun, and nothing of it is kept. To be called under the lock (`rundir.opening`), but for
-`check_names`.
+started, and nothing of it is kept. Called under the lock (`rundir.opening`), except `check_names`.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from forkrun.rundir.nodes import is_on_nodes
 _ABANDONED_S = 60.0
 _TRIES = 3
 _RECORDS = re.compile(r"records(\.\d+)?\.tar")
-"""What nodes have packed; kept when a node works again."""
+"""Archives packed by nodes; kept when a node works again."""
 
 
 def check_names(folder: RunDirectory) -> None:
-    """Raises OutputError unless this is a folder of this user in which no name is but those that
-    jobs make, or one that can be made. Others may be at work in it: it says nothing of files."""
+    """Raises OutputError unless this is a folder of this user with no names but those of job files,
+    or can be made. Does not look into files: others may be at work there."""
     path = folder.path
     refuse_remote(path)
     if any(not letter.isprintable() for letter in str(path)):
@@ -58,8 +57,8 @@ def check_names(folder: RunDirectory) -> None:
 
 
 def check_place(folder: RunDirectory) -> None:
-    """Raises OutputError unless a job may work here: nothing else is there than a run that is not
-    one on many nodes."""
+    """Raises OutputError unless a job may work here: the folder holds nothing but a run that is not
+    on many nodes."""
     path = folder.path
     check_names(folder)
     if is_on_nodes(folder):
@@ -80,8 +79,8 @@ def _no_run_directory(folder: RunDirectory, why: str) -> OutputError:
 
 
 def holds_run(folder: RunDirectory, force: bool) -> bool:
-    """Whether it holds the beginning of a run that is not to be replaced. Raises OutputError if a
-    folder of it is a symbolic link."""
+    """Whether the folder holds a started run that is not to be replaced. Raises OutputError if a
+    folder in it is a symbolic link."""
     if force or not folder.fingerprint.exists():
         return False
     check_links(folder, f", or start again with {option('--force')}")
@@ -89,14 +88,14 @@ def holds_run(folder: RunDirectory, force: bool) -> bool:
 
 
 def check_links(folder: RunDirectory, remedy: str = "") -> None:
-    """Raises OutputError if a folder of a run's records is a symbolic link, which nothing is read,
-    written or removed through."""
+    """Raises OutputError if a folder of a run's records is a symbolic link: nothing is read,
+    written or removed through one."""
     for place in folder.record_folders:
         check_no_link(place, remedy)
 
 
 def check_no_link(place: Path, remedy: str = "") -> None:
-    """Raises OutputError if this, which should be a folder, is a symbolic link."""
+    """Raises OutputError if this folder is a symbolic link."""
     if place.is_symlink():
         raise OutputError(
             f"{place}: a symbolic link is not followed here; put the folder in its place{remedy}"
@@ -104,8 +103,8 @@ def check_no_link(place: Path, remedy: str = "") -> None:
 
 
 def write_config(folder: RunDirectory, config: JobConfig) -> None:
-    """Writes the configuration; for its owner alone if commands of [batch] are in it, which may
-    hold secrets."""
+    """Writes the configuration; readable by its owner alone if it has commands of [batch], which
+    may hold secrets."""
     batch = config.batch
     commands = (batch.setup, batch.command, batch.stage_in, batch.stage_out, batch.directives)
     mode = 0o600 if any(commands) else 0o644
@@ -114,21 +113,20 @@ def write_config(folder: RunDirectory, config: JobConfig) -> None:
 
 def clear(folder: RunDirectory, *, stored: bool = True) -> None:
     """Removes an earlier run, its fingerprint first; its configuration is replaced later. Not
-    `stored`: the results that this one may keep stay."""
+    `stored`: keeps the stored results, for this run."""
     _remove(folder, [folder.fingerprint.name, folder.ledger.name])
     stays = {folder.lock.name, folder.config.name} | (set() if stored else {folder.stored.name})
     _remove(folder, folder.entries - stays)
 
 
 def remove_results(folder: RunDirectory) -> None:
-    """Removes what a resumed run makes anew, first the record that it was merged."""
+    """Removes the results that a resumed run makes again, first the record of its merge."""
     remove(folder.merge_summary)
     _remove(folder, folder.results)
 
 
 def remove_unfinished_results(folder: RunDirectory) -> None:
-    """Removes temporary files of merges that were killed; files of datasets are in folders of
-    `output`."""
+    """Removes temporary files of killed merges; files of datasets are in folders of `output`."""
     with output_errors(folder.output):
         by_dataset = () if folder.output.is_symlink() else folder.output.glob("*/")
         for place in (folder.output, *by_dataset, folder.ledger):
@@ -137,8 +135,8 @@ def remove_unfinished_results(folder: RunDirectory) -> None:
 
 
 def remove_left_over(folder: RunDirectory, *, temporary_outputs: bool) -> None:
-    """Removes what killed processes left of a run whose outputs are written, and with
-    `temporary_outputs` the units. A disk may fail some times."""
+    """Removes leftovers of killed processes in a run with complete outputs; with
+    `temporary_outputs` the units, too. Tolerates several disk errors."""
     has_units = temporary_outputs and not folder.units.is_symlink()
     for _ in range(_TRIES):
         with contextlib.suppress(OSError, OutputError):
@@ -147,8 +145,8 @@ def remove_left_over(folder: RunDirectory, *, temporary_outputs: bool) -> None:
 
 
 def remove_abandoned_reports(folder: RunDirectory) -> None:
-    """Removes temporary files of reports that were killed. No lock says who writes a report: what
-    is younger than `_ABANDONED_S` may be another's."""
+    """Removes temporary files of killed reports. Reports have no lock: files younger than
+    `_ABANDONED_S` may belong to another process."""
     now_s = time.time()
     with output_errors(folder.path):
         for place in (folder.path, folder.plots):
@@ -165,7 +163,7 @@ def _is_abandoned(path: Path, now_s: float) -> bool:
 
 
 def make_folders(folder: RunDirectory) -> None:
-    """Makes the folders that are missing."""
+    """Makes the missing folders."""
     with output_errors(folder.path):
         for name in folder.folders:
             (folder.path / name).mkdir(parents=True, exist_ok=True)
@@ -180,14 +178,14 @@ def _remove(folder: RunDirectory, names: Iterable[str]) -> None:
 
 
 def _remove_temporary(place: Path, lock: str) -> None:
-    """Removes temporary files of processes that died; a lock's may belong to one that lives."""
+    """Removes temporary files of dead processes; a lock's may belong to a live one."""
     for path in place.glob("*.part"):
         if final_name(path.name) != lock:
             remove(path)
 
 
 def check_owner(path: Path) -> None:
-    """Raises OutputError for another user's folder: its owner can put anything into it."""
+    """Raises OutputError for another user's folder: its owner can put any file into it."""
     owner = path.stat().st_uid
     if owner != os.geteuid() and os.geteuid() != 0:
         raise OutputError(
@@ -197,8 +195,8 @@ def check_owner(path: Path) -> None:
 
 
 def check_owner_of_file(path: Path) -> None:
-    """Raises OutputError for a file that neither the owner of its folder nor root has put there:
-    what a run directory describes is run."""
+    """Raises OutputError for a file owned neither by the owner of its folder nor by root: commands
+    in a run directory are executed."""
     with output_errors(path):
         owner, of_folder = path.lstat().st_uid, path.parent.stat().st_uid
     if owner not in (0, of_folder):
@@ -221,8 +219,8 @@ def _entries(folder: RunDirectory) -> set[str]:
 
 
 def _is_ours(folder: RunDirectory) -> bool:
-    """Whether a run began it, perhaps killed before it wrote its configuration: then nothing is
-    there but empty folders."""
+    """Whether a run started it, perhaps killed before it wrote its configuration: then it holds
+    only empty folders."""
     if folder.is_run_directory() or "units of work" in read_json(folder.fingerprint):
         return True
     others = [

@@ -1,4 +1,4 @@
-"""The files that a child writes for a unit of work: a temporary name, sync, rename."""
+"""Files written by a child for a unit of work: temporary name, sync, rename."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from forkrun.rundir.ledger import AccumulatorPart, HistogramPart, OutputPart
 
 
 class UnitFiles:
-    """Made in the parent. Paths are texts here: `pathlib` for every unit would cost each child time
-    and memory of its own. `run`: the run directory; `ledgers`: the folder of the ledgers."""
+    """Made in the parent. Paths are strings: `pathlib` for every unit would cost each child time
+    and private memory. `run`: the run directory; `ledgers`: the folder of the ledgers."""
 
     def __init__(self, run: RunDirectory, outputs: Sequence[OutputConfig]) -> None:
         self._place, self._units = f"{run.path}/", str(run.units)
@@ -29,11 +29,11 @@ class UnitFiles:
         return unit_folder(self._units, number)
 
     def probe_folder(self, number: int, child: int) -> str:
-        """Folder for what a probe of a unit writes; nothing of it is kept."""
+        """Folder for files written by a probe of a unit; none of them is kept."""
         return f"{self.folder(number)}-probe-{child:03d}"
 
     def places(self, folder: str) -> dict[str, str]:
-        """Paths to write outputs to, by label; makes the folder."""
+        """Temporary output paths, by label; makes the folder."""
         with output_errors(folder):
             _make_folder(folder)
         return {label: f"{folder}/{label}.fragment.part" for label in self._labels}
@@ -41,22 +41,22 @@ class UnitFiles:
     def write_histograms(
         self, folder: str, pieces: Sequence[bytes | memoryview]
     ) -> HistogramPart | None:
-        """Writes the unit's histograms, under their final name when this returns; None if none."""
+        """Writes the unit's histograms under their final name; None if there are none."""
         return HistogramPart(*self._write(f"{folder}/histograms.bin", pieces)) if pieces else None
 
     def write_accumulators(
         self, folder: str, pieces: Sequence[bytes | memoryview]
     ) -> AccumulatorPart | None:
-        """The same for its accumulators."""
+        """Writes the unit's accumulators under their final name; None if there are none."""
         name = f"{folder}/accumulators.json"
         return AccumulatorPart(*self._write(name, pieces)) if pieces else None
 
     def _write(self, name: str, pieces: Sequence[bytes | memoryview]) -> tuple[str, int, int]:
-        """Gives the relative name, size and checksum."""
+        """Writes a file; returns its relative name, size and checksum."""
         with output_errors(name):
             write_new(f"{name}.part", pieces)
         _publish(name)
-        n_bytes, checksum = 0, 0  # of what was to be written, whatever the disk made of it
+        n_bytes, checksum = 0, 0  # of the intended content, even if the disk changed it
         for piece in pieces:
             n_bytes += memoryview(piece).nbytes
             checksum = _core.crc32c(piece, checksum)
