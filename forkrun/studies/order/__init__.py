@@ -1,1 +1,1 @@
-"""What the order of a file costs whoever reads it lumi by lumi."""
+"""Cost of a file's event order for readers that go lumi by lumi."""

@@ -1,4 +1,4 @@
-"""Copies of the events of files: with lumis in one piece, and scattered as children left them."""
+"""Copies of the events of files: with lumis in one piece, and scattered as written by children."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from forkrun.formats.registry import format_named
 from forkrun.index import Branch, FileIndex
 
 _CLUSTER = 5000
-"""Events of a cluster of the copies, as `forkrun sample` has them."""
+"""Events per cluster of the copies, as in `forkrun sample`."""
 _COMPRESSION = "zstd:1"
 
 
 class Events:
-    """Columns of the first events of some files, in memory; without those that are lists of
-    lists."""
+    """Columns of the first events of some files, in memory; without lists of lists."""
 
     def __init__(self, index: Sequence[FileIndex], ids: IdBranches, n_events: int) -> None:
-        """At most `n_events`. Raises InputError."""
+        """Reads at most `n_events`. Raises InputError."""
         self.types = _columns_of_all(index)
         if not {*ids[1:]} <= {*self.types}:
             raise InputError(f"{index[0].path}: has no {', '.join(ids[1:])} to put in order")
@@ -55,13 +54,13 @@ class Events:
         return np.argsort(self.lumis, kind="stable")
 
     def scattered(self, n_children: int) -> npt.NDArray[np.int64]:
-        """Rows as children leave them that take one event each in turn: one child's behind the
+        """Rows as left by children that take one event each in turn: one child's after the
         other's."""
         rows = self.together()
         return np.concatenate([rows[child::n_children] for child in range(n_children)])
 
     def write(self, path: Path, rows: npt.NDArray[np.int64]) -> None:
-        """A file with these rows in this order. Raises OutputError."""
+        """Writes a file with these rows in this order. Raises OutputError."""
         counters = {counter_of(name) for name, kind in self.types.items() if "[" in kind}
         kinds = [(name, kind) for name, kind in self.types.items() if name not in counters]
         writer = _core.TreeWriter(str(path), "Events", kinds, _COMPRESSION)
@@ -72,7 +71,7 @@ class Events:
 
 
 def pieces_by_lumi(lumis: npt.NDArray[np.int64]) -> list[list[tuple[int, int]]]:
-    """For each lumi, as they first appear, its entries: maximal ranges."""
+    """Entries of each lumi as maximal ranges, in order of first appearance."""
     edges = [0, *(np.flatnonzero(np.diff(lumis)) + 1).tolist(), len(lumis)]
     pieces: dict[int, list[tuple[int, int]]] = {}
     for first, last in pairwise(edges):
@@ -81,7 +80,8 @@ def pieces_by_lumi(lumis: npt.NDArray[np.int64]) -> list[list[tuple[int, int]]]:
 
 
 def _columns_of_all(index: Sequence[FileIndex]) -> dict[str, str]:
-    """Types of columns that all files have: numbers, and lists of them with a counter of theirs."""
+    """Types of the columns common to all files: numbers, and lists of them with their own
+    counter."""
     of_files = [
         {branch.name: branch.type for branch in file.branches if _is_plain(branch)}
         for file in index

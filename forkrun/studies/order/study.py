@@ -1,4 +1,4 @@
-"""`forkrun measure order`: bytes and time of a framework that plays lumis one after the other."""
+"""`forkrun measure order`: bytes and time for reading in a framework that goes lumi by lumi."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COLUMNS = (
     Column("time_s", "time", "time"),
 )
 _KEPT_BYTES = 256 << 20
-"""Memory for baskets that stay unpacked, as children have it."""
+"""Memory for unpacked baskets, as in children."""
 
 
 def measure_order(
@@ -42,8 +42,8 @@ def measure_order(
     *,
     quiet: bool,
 ) -> Study:
-    """The first `n_events` of some files, copied twice into `folder`. `n_children`: that left the
-    scattered copy. Raises InputError."""
+    """Measures the first `n_events` of some files, copied twice into `folder`. `n_children`: number
+    of children for the scattered copy. Raises InputError."""
     events = Events(index_files(files, ids), ids, n_events)
     orders = {TOGETHER: events.together(), SCATTERED: events.scattered(n_children)}
     ways: dict[str, Way] = {}
@@ -75,8 +75,7 @@ def measure_order(
 def _play(
     index: FileIndex, ids: IdBranches, lumis: Sequence[Sequence[tuple[int, int]]]
 ) -> Mapping[str, float]:
-    """All columns of lumi after lumi, as whoever keeps the basket of each branch that was read
-    last."""
+    """Reads all columns lumi by lumi, keeping only the last basket of each branch."""
     opened = format_named(index.format).opened(index.path, ids.tree)
     names = [branch.name for branch in index.branches]
     before, begin_s = _core.byte_costs()["read"], time.perf_counter()
@@ -91,7 +90,7 @@ def _play(
 def _play_here(
     index: FileIndex, ids: IdBranches, lumis: Sequence[Sequence[tuple[int, int]]]
 ) -> Mapping[str, float]:
-    """The same by forkrun, as with source.order = "lumi"."""
+    """Reads the same with forkrun, as with source.order = "lumi"."""
     types = tuple((branch.name, branch.type) for branch in index.branches)
     file = OpenedFile(index, ids, types, _KEPT_BYTES)
     found: Pass = read_in_order(file, [piece for pieces in lumis for piece in pieces])
@@ -121,7 +120,7 @@ def _figures(rows: Sequence[Row]) -> list[Figure]:
 
 
 def _plot(rows: Sequence[Row], name: str) -> Plot:
-    """Bytes over those of lumis together."""
+    """Plot of bytes relative to lumis together."""
     by_name = {row.name: row for row in rows}
     curves = []
     for who in (OTHERS, OURS):

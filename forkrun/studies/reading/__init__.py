@@ -1,1 +1,1 @@
-"""What children really read, by how events are shared among them."""
+"""Reads of children, for different distributions of events."""

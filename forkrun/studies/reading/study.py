@@ -1,4 +1,4 @@
-"""`forkrun measure io`: read calls, their size, and bytes that are read more than once."""
+"""`forkrun measure io`: number and size of read calls, and bytes read more than once."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def measure_reading(
     *,
     quiet: bool = False,
 ) -> Study:
-    """The job with `config.forking.children` children. `consecutive`: events in a row that a child
-    takes, None: as many as there are for each (N = max); `caches`: "cold", "warm" or both;
-    `folder`: for the runs. Raises what the job raises."""
+    """Measures the job with `config.forking.children` children. `consecutive`: events in a row for
+    a child, None: an equal part for each (N = max); `caches`: "cold", "warm" or both; `folder`: for
+    the runs. Raises the job's errors."""
     files = [Path(file) for file in input_files(config.source) if not is_url(file)]
     stayed: list[float] = []
     numbers = count()
@@ -61,7 +61,7 @@ def measure_reading(
 
 
 def _settings(config: JobConfig, consecutive: Sequence[int | None]) -> dict[str, list[str]]:
-    """By name of a way, what it changes in the configuration."""
+    """Changes of the configuration, by name of a way."""
     children = f"forking.children={config.forking.children}"
     ways = {ONE_CHILD: ["forking.children=1", "forking.distribution=contiguous"]}
     for n_events in consecutive:
@@ -81,7 +81,7 @@ def name_of(n_events: int | None) -> str:
 def _with_cache(
     cache: str, files: Sequence[Path], run: Way, stayed: list[float]
 ) -> Mapping[str, float]:
-    """Runs with files in memory or not; `stayed` gets what could not be put out of it."""
+    """Runs with files in memory or not; appends to `stayed` the share that could not be dropped."""
     if cache == "warm":
         warm_cache(files)
         return run()
@@ -125,7 +125,7 @@ def _remarks(files: Sequence[Path], config: JobConfig, stayed: Sequence[float]) 
 
 
 def _conclusions(rows: Sequence[Row], cache: str) -> list[str]:
-    """What each way reads, against one child; the last cache counts: bytes are the same in all."""
+    """Reads of each way relative to one child, for the last cache: bytes are the same for all."""
     one = next(row for row in rows if row.name == f"{ONE_CHILD}, {cache}")
     return [
         f"{row.name}: {row['times']:.2f} times the bytes that are read once, in reads of"
@@ -149,7 +149,7 @@ def _figures(rows: Sequence[Row], cache: str) -> list[Figure]:
 def _plot(
     config: JobConfig, rows: Sequence[Row], consecutive: Sequence[int | None], cache: str
 ) -> Plot:
-    """Mean size of a read, by events in a row; the cache changes it little."""
+    """Plot of the mean size of a read by events in a row; the cache changes it little."""
     by_name = {row.name: row for row in rows}
     names = [*map(name_of, consecutive), GUIDED]
     ours = [

@@ -1,1 +1,1 @@
-"""Replay files: modules with times and dependencies, in the form of the public toy framework."""
+"""Replay files: modules with times and dependencies, in the public toy framework's format."""

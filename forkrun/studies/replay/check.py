@@ -1,4 +1,4 @@
-"""Names that lead nowhere, and modules that depend on themselves."""
+"""Checks for unknown names and circular dependencies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forkrun.studies.replay.model import Kind, Product, ReplayJob, ReplayModule
 
 
 def reference_problems(job: ReplayJob) -> Iterator[str]:
-    """One line each: where, what, and the remedy."""
+    """Yields a line per problem: place, problem and remedy."""
     yield from _duplicates(job)
     modules = {module.label: module for module in job.modules}
     for module in job.modules:
@@ -72,7 +72,7 @@ def _cycle(job: ReplayJob) -> Iterator[str]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        way = error.args[1]  # each is consumed by the next one; the last is the first
+        way = error.args[1]  # each is consumed by the next; the last equals the first
         chain = " → ".join(way)
         yield (
             f'process.producers (label "{way[-1]}").toGet: "{way[-1]}" waits for itself'

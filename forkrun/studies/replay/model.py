@@ -1,4 +1,4 @@
-"""What a replay file says, as plain frozen values."""
+"""Content of a replay file, as plain frozen values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import Struct
 
 
 class Kind(Enum):
-    """What a module does to the event."""
+    """Kind of a module."""
 
     PRODUCER = "producer"
     FILTER = "filter"
 
 
 class Concurrency(Enum):
-    """How often a module may run at the same time (docs/architecture.md)."""
+    """Number of simultaneous calls that a module allows (docs/architecture.md)."""
 
     REENTRANT = "reentrant"
     ONE = "one"
@@ -26,7 +26,7 @@ class Concurrency(Enum):
 
 
 class Work(Enum):
-    """How the module spends its time."""
+    """Kind of work in a module."""
 
     BUSY_WAIT = "busywait"
     SLEEP = "sleep"
@@ -35,7 +35,7 @@ class Work(Enum):
 
 
 class Product(NamedTuple):
-    """What a module asks for: the producer's label and the product's name, mostly empty."""
+    """Product requested by a module: the producer's label and the product's name, mostly empty."""
 
     label: str
     product: str
@@ -45,8 +45,8 @@ class ReplayModule(Struct, frozen=True, eq=False):
     """A module that takes its time and does nothing else.
 
     `event_times_s` : (n,) float64 [s], n >= 1, read-only; event i takes element i modulo n.
-    `consumes` : in the file's order, without repetition. `produces` : names of its products; none
-    of a filter. `blocking_get` : asks for its products while it runs, one after the other, not
+    `consumes` : in the file's order, without repetition. `produces` : names of its products; empty
+    for a filter. `blocking_get` : requests its products one by one while it runs, instead of
     before."""
 
     label: str
@@ -61,8 +61,8 @@ class ReplayModule(Struct, frozen=True, eq=False):
 
 
 class ReplayOptions(Struct, frozen=True):
-    """`n_threads` None: as many as there are cores. `busy_wait_scale_factor`: steps of the numeric
-    integration per second on the machine that the file was made for."""
+    """`n_threads` None: one per core. `busy_wait_scale_factor`: steps of the numeric integration
+    per second on the machine that the file was made for."""
 
     events_in_flight: int = 1
     n_threads: int | None = None
@@ -70,14 +70,14 @@ class ReplayOptions(Struct, frozen=True):
 
 
 class ReplaySource(Struct, frozen=True):
-    """Where events come from: here only their number matters."""
+    """Source of events: only their number matters here."""
 
     type: str
     n_events: int
 
 
 class ReplayPath(Struct, frozen=True):
-    """Labels of filters, which run one after the other."""
+    """Labels of filters in their order of execution."""
 
     name: str
     filters: tuple[str, ...]

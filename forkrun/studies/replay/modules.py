@@ -14,7 +14,7 @@ _UNKNOWN = {kind: ModuleType(kind, MODULE_TYPES["FastProducer"].work, Times.FIXE
 
 
 def read_module(table: Table, kind: Kind, options: ReplayOptions) -> ReplayModule:
-    """A producer or filter. What is wrong is noted in the table's problems."""
+    """Reads a producer or filter. Problems are noted in the table."""
     label = table.text("@label")
     table.name(f'{table.place} (label "{label}")' if label else table.place)
     name = table.text("@type")
@@ -73,7 +73,7 @@ def _event_times(table: Table) -> list[float]:
         if number is None or number < 0:
             what = f"a time in seconds, 0 or more, is needed, not {_shown(item)}"
             table.report(f"eventTimes[{i}]", what)
-            return [0.0]  # one problem of a list is enough
+            return [0.0]  # one problem per list is enough
     return [float(item) for item in items] or [0.0]
 
 

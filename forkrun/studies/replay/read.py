@@ -1,4 +1,4 @@
-"""Reads a replay file, or says everything that is wrong with it."""
+"""Reads replay files and reports all problems in them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MAX_PROBLEMS_SHOWN = 20
 
 
 def read_replay(file: Path | str) -> ReplayJob:
-    """The job in a file as the public toy framework reads it: JSON, plain or compressed with gzip.
-    Keys that the toy framework does not know are left alone, as it does. Raises ConfigError with
-    every problem found."""
+    """Reads a job from a file in the format of the public toy framework: JSON, plain or compressed
+    with gzip. Like the toy framework, ignores unknown keys. Raises ConfigError with every problem
+    found."""
     return parse_replay(load_json(Path(file)), str(file))
 
 
 def parse_replay(raw: Json, file: str) -> ReplayJob:
-    """The job in a JSON value; `file` names it in messages."""
+    """Reads a job from a JSON value; `file` names it in messages."""
     problems: list[str] = []
     process = Table(raw, "", problems).table("process")
     if not problems:
@@ -94,7 +94,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 
 def load_json(path: Path) -> Any:
-    """Raises ConfigError if file not found or its contents are not whole, valid JSON."""
+    """Raises ConfigError if the file is missing or is not complete, valid JSON."""
     text = _text(path, _bytes(path))
     try:
         return json.loads(text, object_pairs_hook=unique_keys)
@@ -108,7 +108,7 @@ def load_json(path: Path) -> Any:
         raise ConfigError(f"{path}: {place}: not valid JSON: {error.msg}") from None
     except DoubleKeyError as error:
         raise ConfigError(f"{path}: {error}") from None
-    except ValueError:  # Python reads no number of more than 4300 digits
+    except ValueError:  # Python's limit is 4300 digits per number
         raise ConfigError(f"{path}: holds a number that is too long to be read") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deeply to be a replay file") from None

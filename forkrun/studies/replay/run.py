@@ -24,10 +24,10 @@ from forkrun.studies.replay.settings import ReplaySettings, mode_of
 
 
 class ReplayResult(Struct, frozen=True):
-    """What a replay took. `wall_s` : from the first child's first event to the last child's last;
-    `cpu_s` : of all children in that time. `checksum` : the same for any executor, number of
-    threads, children, and size of blocks. `steps_per_s` : of fixed work, measured at start-up; 0
-    where there is none."""
+    """Result of a replay. `wall_s` : from the first child's first event to the last child's last;
+    `cpu_s` : of all children in that time. `checksum` : independent of executor, number of threads
+    and children, and block size. `steps_per_s` : of fixed work, measured at start-up; 0 without
+    fixed work."""
 
     settings: ReplaySettings
     n_modules: int
@@ -54,7 +54,7 @@ class ReplayResult(Struct, frozen=True):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, with the machine."""
+        """The whole result, with the machine."""
         return {
             **to_builtins(self),
             "events_per_s": self.events_per_s,
@@ -67,8 +67,8 @@ class ReplayResult(Struct, frozen=True):
 
 
 def run_replay(job: ReplayJob, settings: ReplaySettings, quiet: bool = True) -> ReplayResult:
-    """Processes the events of a replay file in `settings.n_children` forked children, which share
-    them in contiguous parts. Raises ConfigError and JobError."""
+    """Processes the events of a replay file in contiguous parts in `settings.n_children` forked
+    children. Raises ConfigError and JobError."""
     settings = settings.completed(job)
     core = _compile(job, settings)
     modes = {settings.mode or mode_of(module.work) for module in job.modules}

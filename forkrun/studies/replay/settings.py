@@ -1,4 +1,4 @@
-"""How a replay file is run."""
+"""Settings for running a replay file."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ _MODES: dict[Work, Mode] = {
 
 
 class ReplaySettings(Struct, frozen=True):
-    """Settings of a replay; what is None is in the file, or follows from the machine.
-    `time_scale` : factor of all times. `always_tasks` : no plain calls, also where they are
-    quicker."""
+    """Settings of a replay; None: from the file or the machine. `time_scale` : factor of all times.
+    `always_tasks` : never uses plain calls, even if faster."""
 
     n_events: int | None = None
     events_in_flight: int | None = None
@@ -70,8 +69,8 @@ class ReplaySettings(Struct, frozen=True):
             raise ConfigError(problems)
 
     def completed(self, job: ReplayJob) -> ReplaySettings:
-        """Settings completed by what the file or the machine says; `mode` and `get` stay None where
-        each module has its own."""
+        """Completes the settings from the file or the machine; `mode` and `get` stay None if each
+        module has its own."""
         is_serial = self.executor == "serial"
         n_threads = self.n_threads or job.options.n_threads or len(os.sched_getaffinity(0))
         in_flight = self.events_in_flight or job.options.events_in_flight
@@ -84,5 +83,5 @@ class ReplaySettings(Struct, frozen=True):
 
 
 def mode_of(work: Work) -> Mode:
-    """The name of a kind of work on the command line."""
+    """Name of a kind of work on the command line."""
     return _MODES[work]

@@ -1,4 +1,4 @@
-"""Typed access to JSON objects that notes what is wrong instead of stopping at it."""
+"""Typed access to JSON objects that notes problems instead of stopping at the first."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Table:
             self.report("", f"an object in braces is needed, not {say_type(values)}")
 
     def report(self, key: str, what: str) -> None:
-        """Notes a problem of a key, or of the object itself."""
+        """Notes a problem of a key or of the object itself."""
         self._problems.append(f"{self.at(key)}: {what}")
 
     def at(self, key: str) -> str:
-        """The place of a key."""
+        """Place of a key."""
         return f"{self.place}.{key}" if self.place and key else self.place or key
 
     def name(self, place: str) -> None:
@@ -47,7 +47,7 @@ class Table:
         return key in self._values
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text that is not empty."""
+        """Returns a non-empty text."""
         value = self._get(key, default)
         if isinstance(value, str) and (value or default is not None):
             return value
@@ -55,7 +55,7 @@ class Table:
         return ""
 
     def number(self, key: str, default: float | None = None, least: float = 0.0) -> float:
-        """A finite number. The toy framework also takes numbers that are written as texts."""
+        """Returns a finite number. Like the toy framework, accepts numbers in texts."""
         value = self._get(key, default)
         number = as_number(value)
         if number is not None and number >= least:
@@ -64,7 +64,7 @@ class Table:
         return least
 
     def count(self, key: str, default: int | None = None, least: int = 0) -> int:
-        """A whole number."""
+        """Returns a whole number."""
         value = self._get(key, default)
         number = as_number(value)
         if number is not None and number.is_integer() and number >= least:
@@ -73,7 +73,7 @@ class Table:
         return least
 
     def items(self, key: str) -> list[Json]:
-        """A list."""
+        """Returns a list."""
         value = self._get(key, None)
         if isinstance(value, list):
             return value
@@ -81,22 +81,22 @@ class Table:
         return []
 
     def is_empty_list(self, key: str) -> bool:
-        """Whether there is a list without elements."""
+        """Whether the key has a list without elements."""
         return self._values.get(key) == []
 
     def table(self, key: str, optional: bool = False) -> Table:
-        """An object."""
+        """Returns an object."""
         if key in self._values or optional:
             return Table(self._values.get(key, {}), self.at(key), self._problems)
         self._wrong(key, _MISSING, "an object in braces")
         return Table({}, self.at(key), [])
 
     def entry(self, key: str, value: Json) -> Table:
-        """An object within a list of this one."""
+        """Returns an object in a list of this one."""
         return Table(value, self.at(key), self._problems)
 
     def pairs(self) -> Iterator[tuple[str, Json]]:
-        """Every key with its value, in the file's order."""
+        """Yields every key with its value, in the file's order."""
         yield from self._values.items()
 
     def _get(self, key: str, default: Json) -> Json:
@@ -115,7 +115,7 @@ _MISSING: Json = object()
 
 
 def as_number(value: Json) -> float | None:
-    """A finite number, also when written as a text; None for all else."""
+    """A finite number, also from a text; None for all other values."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

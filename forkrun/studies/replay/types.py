@@ -1,4 +1,4 @@
-"""The toy framework's module types that can be replayed."""
+"""Module types of the toy framework that can be replayed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THREAD_TYPES: Final = {
 
 
 class Times(Enum):
-    """Which key says how long a module takes."""
+    """Key with the time of a module."""
 
     PER_EVENT = "eventTimes"
     AVERAGE = "averageTime"
@@ -28,9 +28,9 @@ class Times(Enum):
 
 
 class ModuleType(Struct, frozen=True):
-    """`concurrency` None: the key threadType says it. `consumes`: it has the key toGet.
-    `n_steps`: of a fixed time, in steps of the busy wait's integration. `names_product`: the key
-    productLabel says what it makes."""
+    """`concurrency` None: from the key threadType. `consumes`: has the key toGet. `n_steps`: a
+    fixed time, in steps of the busy wait's integration. `names_product`: has the key productLabel
+    with the name of its product."""
 
     kind: Kind
     work: Work

@@ -1,4 +1,4 @@
-"""NanoAOD-like samples of any size: something to try everything on, offline."""
+"""NanoAOD-like samples of any size, for trials without a network."""
 
 from forkrun.studies.sample.events import clusters, make_cluster
 from forkrun.studies.sample.settings import SampleSettings

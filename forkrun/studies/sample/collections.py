@@ -1,4 +1,4 @@
-"""Jagged collections: which event has which objects, ordered by transverse momentum."""
+"""Jagged collections: objects of each event, ordered by transverse momentum."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Momenta(NamedTuple):
 
 
 def z_masses(rng: np.random.Generator, n: int) -> F64:
-    """(n,) masses of a Breit-Wigner between 40 and 200 GeV, by its inverse distribution."""
+    """(n,) masses from a Breit-Wigner between 40 and 200 GeV, by its inverse distribution."""
     low, high = (np.arctan(2 * (m - Z_MASS_GEV) / Z_WIDTH_GEV) for m in (40.0, 200.0))
     return Z_MASS_GEV + 0.5 * Z_WIDTH_GEV * np.tan(rng.uniform(low, high, n))
 
@@ -46,7 +46,7 @@ def z_to_leptons(rng: np.random.Generator, n: int) -> tuple[Momenta, Momenta]:
 
 
 def _cos_theta(rng: np.random.Generator, n: int) -> F64:
-    """(n,) of density 3/8 (1 + x^2): a mixture of 3/4 flat and 1/4 of 3/2 x^2."""
+    """(n,) values of density 3/8 (1 + x^2): a mixture of 3/4 flat and 1/4 of 3/2 x^2."""
     flat = rng.uniform(-1.0, 1.0, n)
     return np.where(rng.random(n) < 0.75, flat, np.cbrt(flat))
 
@@ -75,7 +75,7 @@ def falling(
 
 
 def smeared(rng: np.random.Generator, momenta: Momenta, resolution: float) -> Momenta:
-    """Momenta as a detector sees them: relative resolution of pt, 1.5 × as large at |eta| 2.5."""
+    """Momenta after detector resolution: relative resolution of pt, 1.5 × as large at |eta| 2.5."""
     width = resolution * (1 + 0.2 * np.abs(momenta.eta))
     return momenta._replace(pt=momenta.pt * np.exp(width * rng.normal(size=momenta.pt.size)))
 
@@ -87,8 +87,8 @@ PRECISION_BITS = 10
 
 
 class Objects(Struct, frozen=True):
-    """Objects of a cluster of events. `offsets`: (n_events + 1,); `event`: (n,) index of each one's
-    event; within an event pt falls."""
+    """Objects of a cluster of events. `offsets`: (n_events + 1,); `event`: (n,) index of the event;
+    within an event, pt decreases."""
 
     offsets: npt.NDArray[np.int64]
     event: npt.NDArray[np.int64]
@@ -109,7 +109,7 @@ class Objects(Struct, frozen=True):
 def join(
     n_events: int, *parts: tuple[npt.NDArray[np.int64], Momenta, npt.NDArray[np.int32], bool]
 ) -> Objects:
-    """One collection of several sources; a part is (event, momenta, charge, prompt)."""
+    """Joins several sources into one collection; a part is (event, momenta, charge, prompt)."""
     event = np.concatenate([part[0] for part in parts])
     pt, eta, phi = (np.concatenate([part[1][i] for part in parts]) for i in range(3))
     charge = np.concatenate([part[2] for part in parts])
@@ -124,13 +124,13 @@ def join(
 def accepted(
     rng: np.random.Generator, momenta: Momenta, pt_min: float, eta_max: float, efficiency: float
 ) -> npt.NDArray[np.bool_]:
-    """(n,) which objects the detector finds."""
+    """(n,) whether the detector finds each object."""
     found = rng.random(momenta.pt.size) < efficiency
     return (momenta.pt > pt_min) & (np.abs(momenta.eta) < eta_max) & found
 
 
 def reduced(values: Array) -> npt.NDArray[np.float32]:
-    """float32 with PRECISION_BITS bits of mantissa, rounded: as NanoAOD stores most columns."""
+    """Rounds to float32 with PRECISION_BITS bits of mantissa, like most columns of NanoAOD."""
     drop = 23 - PRECISION_BITS
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     rounded = (bits + np.uint32(1 << (drop - 1))) & np.uint32(0xFFFFFFFF << drop & 0xFFFFFFFF)

@@ -1,4 +1,4 @@
-"""The Events tree, cluster by cluster, as a pure function of the settings."""
+"""Events tree, cluster by cluster, as a pure function of the settings."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PEAK_LENGTH = 0.05
 
 
 def clusters(settings: SampleSettings, first: int, last: int) -> Iterator[dict[str, Column]]:
-    """Clusters of the events [first, last) of the sample. A cluster is a function of the seed and
-    the number of its first event."""
+    """Yields clusters of the events [first, last) of the sample. A cluster is a function of the
+    seed and the number of its first event."""
     for start in range(first, last, settings.cluster):
         yield make_cluster(settings, start, min(start + settings.cluster, last))
 
@@ -57,7 +57,7 @@ def make_cluster(settings: SampleSettings, first: int, last: int) -> dict[str, C
 
 
 def ids(settings: SampleSettings, number: npt.NDArray[np.int64]) -> dict[str, Array]:
-    """Run, lumi and event of the events with these numbers in the sample."""
+    """Run, lumi and event of the events with these positions in the sample."""
     lumi = number * settings.n_lumis // max(settings.n_events, 1)
     return {
         "run": (FIRST_RUN + lumi // settings.lumis_per_run).astype(np.uint32),
@@ -68,14 +68,14 @@ def ids(settings: SampleSettings, number: npt.NDArray[np.int64]) -> dict[str, Ar
 
 
 def event_sizes(settings: SampleSettings, number: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """(n,) relative size: 1 without drift and peak."""
+    """(n,) relative sizes: 1 without drift and peak."""
     x = number / max(settings.n_events - 1, 1)
     return (1 + settings.drift * x) * (1 + (settings.peak - 1) * np.exp(-x / PEAK_LENGTH))
 
 
 def gen_weights(settings: SampleSettings, number: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """(n,) generator weights: +-w, 15 % negative, by a hash of the event's number, so that the Runs
-    tree can sum them without the events."""
+    """(n,) generator weights: +-w, 15 % negative, by a hash of the event's number: the Runs tree
+    can sum them without the events."""
     seed = settings.seed * 0x9E3779B97F4A7C15 % (1 << 64)
     x = (number.astype(np.uint64) + np.uint64(seed)) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
@@ -128,7 +128,7 @@ def _triggers(rng: np.random.Generator, muons: Objects, jets: Objects) -> dict[s
 
 
 def _largest_pt(objects: Objects, n: int) -> npt.NDArray[np.float64]:
-    """(n,) pt of the first object of each event, 0 if it has none."""
+    """(n,) pt of the first object of each event, 0 without objects."""
     lead = np.zeros(n)
     has = np.diff(objects.offsets) > 0
     lead[has] = objects.momenta.pt[objects.offsets[:-1][has]]

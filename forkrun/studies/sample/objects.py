@@ -1,4 +1,4 @@
-"""The physics objects of an event: muons, electrons, jets, photons, and their columns."""
+"""Physics objects of an event: muons, electrons, jets, photons, and their columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Z_FRACTION = {"Muon": 0.35, "Electron": 0.15}
 def make_leptons(
     rng: np.random.Generator, decays: npt.NDArray[np.int64], size: Array, kind: str
 ) -> Objects:
-    """Leptons of one kind: those of Z decays and a combinatorial background.
+    """Leptons of one kind: from Z decays and from a combinatorial background.
 
     decays: indices of the events with a Z of this kind; size: (n_events,) relative event size."""
     resolution, eta_max = {"Muon": (0.012, 2.4), "Electron": (0.02, 2.5)}[kind]

@@ -1,4 +1,4 @@
-"""Further branches, so that a sample is as wide as a real one: trigger bits, more columns of the
+"""Additional branches that make a sample as wide as a real one: trigger bits, more columns of the
 collections, more scalars."""
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import numpy as np
 from forkrun.errors import ConfigError
 from forkrun.studies.sample.collections import Array, Column, reduced
 
-# Mix as in a real file of 1500 branches: of ten, about five trigger bits, four jagged, one scalar.
+# Mix of a real file with 1500 branches: of ten, about five trigger bits, four jagged, one scalar.
 PATTERN = ("HLT", "Jet", "HLT", "Muon", "HLT", "Electron", "HLT", "scalar", "HLT", "FatJet")
 
 
 class Branch(NamedTuple):
-    """A further branch: its name and what it is like."""
+    """An additional branch: its name and its kind."""
 
     name: str
     kind: str
 
 
 def n_counters(columns: dict[str, Column]) -> int:
-    """Counter branches ("nMuon") that the writer makes for these columns."""
+    """Number of counter branches ("nMuon") that the writer makes for these columns."""
     return len(
         {name.partition("_")[0] for name, value in columns.items() if isinstance(value, tuple)}
     )
 
 
 def further_branches(n: int) -> list[Branch]:
-    """n names: `HLT_Path001`, `Jet_extra001`, `Extra_001`."""
+    """Names n branches: `HLT_Path001`, `Jet_extra001`, `Extra_001`."""
     branches, counts = [], dict.fromkeys(PATTERN, 0)
     for i in range(n):
         kind = PATTERN[i % len(PATTERN)]
@@ -41,7 +41,7 @@ def further_branches(n: int) -> list[Branch]:
 
 
 def pad(rng: np.random.Generator, columns: dict[str, Column], n_branches: int) -> dict[str, Column]:
-    """The columns with so many more that the tree has `n_branches`, counters included."""
+    """Adds columns until the tree has `n_branches`, counters included."""
     n_here = len(columns) + n_counters(columns)
     if n_branches < n_here:
         raise ConfigError(f"--branches {n_branches}: the sample has at least {n_here}")
@@ -53,7 +53,8 @@ def pad(rng: np.random.Generator, columns: dict[str, Column], n_branches: int) -
 
 
 def _column(rng: np.random.Generator, columns: dict[str, Column], branch: Branch) -> Column:
-    """Type, and for a trigger its rate, depend on the branch's name only."""
+    """Values of a branch; its type, and for a trigger its rate, depend on the branch's name
+    only."""
     n_events, key = len(columns["event"]), zlib.crc32(branch.name.encode()) / 2**32
     if branch.kind == "HLT":
         return rng.random(n_events, np.float32) < 0.5 * key**4
@@ -64,7 +65,7 @@ def _column(rng: np.random.Generator, columns: dict[str, Column], branch: Branch
 
 
 def _values(rng: np.random.Generator, n: int, key: float) -> Array:
-    """Mostly floats, some small integers and flags."""
+    """Values: mostly floats, some small integers and flags."""
     if key < 0.7:
         return reduced(rng.standard_exponential(n, np.float32))
     if key < 0.85:

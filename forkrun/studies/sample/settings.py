@@ -1,4 +1,4 @@
-"""What sample to make."""
+"""Settings of a sample."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ FIRST_RUN = 362_001
 
 
 class SampleSettings(Struct, frozen=True):
-    """A sample is a pure function of these.
+    """A sample is a pure function of these settings.
 
-    `n_events`: in all files together, dealt evenly to `n_files` and to `n_runs` x `lumis_per_run`
-    lumis, in order, so a lumi may be spread over two files. `n_branches`: of the Events tree, with
-    counters. `drift`: relative growth of the event size from the first event to the last (-0.9: the
-    last one has a tenth of the objects of the first). `peak`: how much larger the first events are;
-    it falls exponentially within 5 % of the sample. `cluster`: events per cluster."""
+    `n_events`: in all files, divided evenly over `n_files` and over `n_runs` x `lumis_per_run`
+    lumis, in order, so a lumi may span two files. `n_branches`: of the Events tree, with counters.
+    `drift`: relative growth of the event size from the first event to the last (-0.9: the last has
+    a tenth of the objects of the first). `peak`: factor on the size of the first events; it falls
+    exponentially within 5 % of the sample. `cluster`: events per cluster."""
 
     n_events: int = 10_000
     n_runs: int = 2

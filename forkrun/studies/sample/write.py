@@ -1,4 +1,4 @@
-"""Samples as ROOT files."""
+"""Writing of samples as ROOT files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_sample(
 ) -> list[Path]:
     """Writes the sample's files and returns their paths: `path`, or, for several files,
     `STEM_0.root`, `STEM_1.root`, … in the same folder. `progress` gets the number of events written
-    so far. One cluster is in memory at a time; a file has its name only when it is complete."""
+    so far. Only one cluster is in memory at a time; a file gets its name when complete."""
     columns = column_types(settings)
     parts = sample_parts(path, settings)
     for file, (first, last) in parts.items():
@@ -31,7 +31,7 @@ def write_sample(
 
 
 def sample_parts(path: Path, settings: SampleSettings) -> dict[Path, tuple[int, int]]:
-    """First event of each file and the one behind its last; names are padded so that they sort."""
+    """First event of each file and the one after its last; names are padded for sorting."""
     n_files, width = settings.n_files, len(str(settings.n_files - 1))
     names = [f"{path.stem}_{i:0{width}d}{path.suffix}" for i in range(n_files)]
     bounds = pairwise(settings.n_events * i // n_files for i in range(n_files + 1))
@@ -39,7 +39,7 @@ def sample_parts(path: Path, settings: SampleSettings) -> dict[Path, tuple[int, 
 
 
 def column_types(settings: SampleSettings) -> list[tuple[str, str]]:
-    """Name and type ("float32[]") of each column of the Events tree, counters left out."""
+    """Name and type ("float32[]") of each column of the Events tree, without counters."""
     return [(name, _type(column)) for name, column in make_cluster(settings, 0, 0).items()]
 
 
@@ -66,7 +66,8 @@ def _write_events(
 
 
 def _write_runs(path: Path, settings: SampleSettings, first: int, last: int) -> None:
-    """`Runs`, with the sums of generator weights of this file's events, and `LuminosityBlocks`."""
+    """Writes `Runs`, with the sums of generator weights of this file's events, and
+    `LuminosityBlocks`."""
     runs, lumis = run_sums(settings, first, last), lumis_of(settings, first, last)
     for tree, values in (("Runs", runs), ("LuminosityBlocks", lumis)):
         types = [(name, str(column.dtype)) for name, column in values.items()]
@@ -78,7 +79,7 @@ def _write_runs(path: Path, settings: SampleSettings, first: int, last: int) -> 
 
 
 def run_sums(settings: SampleSettings, first: int, last: int) -> dict[str, Array]:
-    """One row per run: number of events, sums of weights and of their squares."""
+    """Columns with one row per run: number of events, sums of weights and of their squares."""
     number = np.arange(first, last)
     weights = gen_weights(settings, number).astype(np.float64)
     runs, index = np.unique(ids(settings, number)["run"], return_inverse=True)
@@ -91,7 +92,7 @@ def run_sums(settings: SampleSettings, first: int, last: int) -> dict[str, Array
 
 
 def lumis_of(settings: SampleSettings, first: int, last: int) -> dict[str, Array]:
-    """One row per lumi that has an event in [first, last)."""
+    """Columns with one row per lumi with events in [first, last)."""
     found = ids(settings, np.arange(first, last))
     pairs = np.unique(np.stack([found["run"], found["luminosityBlock"]]), axis=1)
     return {"run": pairs[0], "luminosityBlock": pairs[1]}

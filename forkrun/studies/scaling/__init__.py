@@ -1,1 +1,1 @@
-"""How the rate of a job grows with children and threads, and what it stops at."""
+"""Growth of a job's rate with children and threads, and its limits."""

@@ -1,4 +1,4 @@
-"""Why more cores do less for each: a product of three ratios to one core, of which one is worst."""
+"""Losses per core with more cores: a product of three ratios to one core, of which one is worst."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from msgspec import Struct
 from forkrun.base.quantities import percent
 
 GOOD_SHARE = 0.9
-"""From here on each core counts as well used."""
+"""Efficiency above which cores count as well used."""
 
 
 class Use(Struct, frozen=True):
-    """How a way uses its cores. `cpu_s`: per event; `busy`: CPU time over the time of all threads;
-    `utilization`: mean over longest time of the children; `cached`: share of the input that is in
-    memory."""
+    """Use of cores in one way of running. `cpu_s`: per event; `busy`: CPU time divided by the time
+    of all threads; `utilization`: mean divided by longest time of the children; `cached`: share of
+    the input in memory."""
 
     n_cores: int
     cpu_s: float
@@ -23,13 +23,13 @@ class Use(Struct, frozen=True):
 
 
 def efficiency(use: Use, alone: Use) -> float:
-    """Events per second and core over those of one, with the wait for the last child."""
+    """Events per second and core relative to one core, including the wait for the last child."""
     computing, running, ending = _factors(use, alone)
     return computing * running * ending
 
 
 def reason(use: Use, alone: Use, n_cpus: int) -> str:
-    """What costs most, in words."""
+    """The largest loss, in words."""
     computing, running, ending = _factors(use, alone)
     worst = min(computing, running, ending)
     if worst == computing:
@@ -56,7 +56,7 @@ def reason(use: Use, alone: Use, n_cpus: int) -> str:
 
 
 def _factors(use: Use, alone: Use) -> tuple[float, float, float]:
-    """1 each where nothing is lost: computing, having work, ending together."""
+    """Factors for computing, having work and ending together: 1 without loss."""
     return (
         alone.cpu_s / use.cpu_s if use.cpu_s else 1.0,
         use.busy / alone.busy if alone.busy else 1.0,

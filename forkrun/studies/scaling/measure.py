@@ -1,4 +1,4 @@
-"""Runs a job with so many children, threads and work, and says how it used its cores."""
+"""Runs a job with given children, threads and work, and measures the use of cores."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from forkrun.studies.frame.page_cache import cached_share
 from forkrun.studies.scaling.points import Point
 
 LABEL = "measured_work"
-"""Label of the module that is added, and name of its path."""
+"""Label of the added module, and name of its path."""
 _FIRST_EVENTS = 1000
-"""That show how long an event takes."""
+"""Number of events for measuring the time per event."""
 _BLOCK_S = 0.05
-"""Work in a block: threads take turns often enough, and are asked rarely."""
+"""Work in a block: short enough for threads to take turns, and long enough to keep calls rare."""
 _PER_CORE = 4
-"""Events at least."""
+"""Minimum number of events."""
 
 
 class Runs:
-    """Runs of one job, each of which takes some seconds. `folder`: for their run directories."""
+    """Runs of one job, each of some seconds. `folder`: for their run directories."""
 
     def __init__(self, config: JobConfig, folder: Path, seconds: float) -> None:
         self._config, self._folder, self._seconds = config, folder, seconds
@@ -36,12 +36,12 @@ class Runs:
         self._event_s = self._measure_event()
 
     def _measure_event(self) -> float:
-        """How long the job as it is takes for an event, in one thread [s]."""
+        """Measures the time per event of the unchanged job in one thread [s]."""
         ran = self._run(Point(1, 1), _FIRST_EVENTS)
         return _processing_s(ran) / ran.n_events
 
     def __call__(self, point: Point) -> Mapping[str, float]:
-        """Its rates and shares. Raises the job's errors."""
+        """Runs a point; returns its rates and shares. Raises the job's errors."""
         event_s = self._event_s + 1e-3 * point.work_ms
         n_wanted = point.n_cores * max(_PER_CORE, math.ceil(self._seconds / event_s))
         ran = self._run(point, n_wanted)
@@ -80,7 +80,7 @@ class Runs:
 
 
 def with_work(config: JobConfig, work_ms: float) -> JobConfig:
-    """The job with a path on which each event takes so much CPU time more."""
+    """The job with an additional path that takes the given CPU time per event."""
     if not work_ms:
         return config
     changed = config.model_dump(mode="json")
@@ -91,5 +91,5 @@ def with_work(config: JobConfig, work_ms: float) -> JobConfig:
 
 
 def _processing_s(ran: Ran) -> float:
-    """Time of all children: from the begin of each stretch of events to its commit."""
+    """Time of all children, summed over ranges of events from begin to commit."""
     return math.fsum(child.processing_s for child in ran.children)

@@ -1,4 +1,4 @@
-"""What is measured: so many children of so many threads, with so much work for each event."""
+"""Points of the measurement: numbers of children and threads, and additional work per event."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forkrun.studies.frame.repeats import doubling
 
 
 class Point(Struct, frozen=True):
-    """One way to run the job. `work_ms`: CPU time that each event takes besides that of the job's
+    """One way of running the job. `work_ms`: CPU time per event in addition to the job's
     modules."""
 
     children: int
@@ -24,7 +24,7 @@ class Point(Struct, frozen=True):
 
     @property
     def setting(self) -> str:
-        """Name of all that is neither children nor threads; "" of the job as it is."""
+        """Name of the settings other than children and threads; "" for the unchanged job."""
         return f"{self.work_ms:g} ms more" if self.work_ms else ""
 
     @property
@@ -34,7 +34,7 @@ class Point(Struct, frozen=True):
 
     @property
     def alone(self) -> Point:
-        """The same with one child of one thread."""
+        """The point with one child of one thread."""
         return Point(1, 1, self.work_ms)
 
 
@@ -44,9 +44,9 @@ def points(
     work_ms: Sequence[float],
     n_cpus: int,
 ) -> list[Point]:
-    """All of them, and one child of one thread first. Where the user names numbers of children or
-    of threads alone, the others are one; names neither: children of one thread, then threads of one
-    child, as many as there are CPUs."""
+    """All points, with one child of one thread first. If the user gives numbers of children or of
+    threads only, the others are one; without either: children of one thread, then threads of one
+    child, up to the number of CPUs."""
     if children is None and threads is None:
         up_to = doubling(1, n_cpus)
         pairs = [(n, 1) for n in up_to] + [(1, n) for n in up_to]

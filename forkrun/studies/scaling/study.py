@@ -25,14 +25,15 @@ COLUMNS = (
     Column("events", "events", "count"),
 )
 SHORT_S = 0.5
-"""A loop that is over sooner says little."""
+"""Length below which an event loop is too short for conclusions."""
 Runner = Callable[[Point], Mapping[str, float]]
 
 
 def measure_scaling(
     name: str, points: Sequence[Point], run: Runner, n_repeats: int, *, quiet: bool = False
 ) -> Study:
-    """`run` gives the values of a point. For each there has to be its point of one core."""
+    """Measures all points. `run` returns the values of a point. Each point needs its point of one
+    core."""
     ways = {point.name: partial(run, point) for point in points}
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
     rows = _relative(dict(zip(points, rows, strict=True)))
@@ -44,7 +45,7 @@ def measure_scaling(
 
 
 def _relative(by_point: Mapping[Point, Row]) -> list[Row]:
-    """With events per second and core, each repeat relative to that of one core."""
+    """Adds events per second and core, each repeat relative to that of one core."""
     rows = []
     for point, row in by_point.items():
         relative = row.values["per_core"].over(by_point[point.alone].values["per_core"])
@@ -53,7 +54,7 @@ def _relative(by_point: Mapping[Point, Row]) -> list[Row]:
 
 
 def _conclusions(by_point: Mapping[Point, Row], n_cpus: int) -> list[str]:
-    """Where it stops and why, for each setting and kind of cores."""
+    """Limit of scaling and its reason, for each setting and kind of cores."""
     return [
         _where_it_stops(what, [curve[0].alone, *curve], by_point, n_cpus)
         for what, curve in _curves([*by_point]).items()
@@ -82,8 +83,8 @@ def _use(point: Point, row: Row) -> Use:
 
 
 def _curves(points: Sequence[Point]) -> dict[str, list[Point]]:
-    """Points of more than one core that differ in nothing but the number of children, or of
-    threads."""
+    """Points of more than one core, grouped by curves along which only the number of children, or
+    of threads, varies."""
     curves: dict[str, list[Point]] = {}
     for point in points:
         if point.n_cores > 1:
@@ -115,7 +116,7 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
 
 
 def _plot(name: str, by_point: Mapping[Point, Row]) -> Plot:
-    """As published: per core, against cores."""
+    """Plot in the published form: per core, against cores."""
     curves = []
     for what, of_curve in _curves([*by_point]).items():
         points = [of_curve[0].alone, *of_curve]

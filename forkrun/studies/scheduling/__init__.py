@@ -1,1 +1,1 @@
-"""What scheduling costs, and how much of a job's parallelism threads find."""
+"""Cost of scheduling, and share of a job's parallelism found by threads."""

@@ -1,4 +1,4 @@
-"""`forkrun measure scheduling`: ratios of ways to run the same modules."""
+"""`forkrun measure scheduling`: ratios between ways of running the same modules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 class Ratio(Struct, frozen=True):
-    """One way over another: `best` is what an ideal scheduler on idle cores would give."""
+    """Ratio of two ways: `best` is the value for an ideal scheduler on idle cores."""
 
     name: str
     value: float
@@ -46,13 +46,13 @@ _RATIOS: tuple[tuple[str, str, str, str, float], ...] = (
     ("ten sleeping: 20 threads", "10 ev.\n20 thr.", "ten sleeping: 20 threads",
      "ten sleeping: 80 threads", 1),
 )  # fmt: skip
-"""Name, the same in the plot (not there if empty), the way, the way that it is compared with, the
-best that can be."""
+"""Name, label in the plot (omitted if empty), the way, the way compared with, the best possible
+ratio."""
 _OF_PATH = "one sleeping: of the critical path"
 
 
 def ratios(rows: Sequence[Row]) -> dict[str, Ratio]:
-    """All that the study concludes, by name."""
+    """All ratios of the study, by name."""
     by_name = {row.name: row for row in rows}
     found = [
         Ratio(name, by_name[way]["rate"] / by_name[other]["rate"], best)
@@ -63,14 +63,15 @@ def ratios(rows: Sequence[Row]) -> dict[str, Ratio]:
 
 
 def idle_cpu(rows: Sequence[Row]) -> float:
-    """CPU time over wall time of eight threads with one sleeping event: all they do is wait."""
+    """CPU time divided by wall time of eight threads with one sleeping event: they only wait."""
     return next(row for row in rows if row.name == "one sleeping: 8 threads")["cpu"]
 
 
 def measure_scheduling(
     job: ReplayJob, sizes: Sizes, n_repeats: int, *, quiet: bool = False
 ) -> Study:
-    """`job`: gives graph and times of the modules. Raises ConfigError and JobError."""
+    """Measures all ways. `job`: provides graph and times of the modules. Raises ConfigError and
+    JobError."""
     rows, load = measure_ways(ways(job, sizes), n_repeats, quiet=quiet)
     by_name = {row.name: row for row in rows}
     found = ratios(rows)
@@ -106,7 +107,7 @@ def _figures(by_name: Mapping[str, Row], found: Mapping[str, Ratio]) -> list[Fig
 
 
 def _plot(job: ReplayJob, found: Mapping[str, Ratio]) -> Plot:
-    """Each ratio over the best."""
+    """Plot of each ratio relative to the best."""
     ticks = {name: tick for name, tick, *_ in _RATIOS if tick} | {_OF_PATH: "1 ev.\npath"}
     names = [*ticks]
     ours = [(float(x), found[name].value / found[name].best) for x, name in enumerate(names)]

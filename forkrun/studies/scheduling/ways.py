@@ -1,4 +1,4 @@
-"""Ways to run modules that only take their time, each with its rate and the CPU that it uses."""
+"""Ways of running modules that only take their time, each with its rate and CPU usage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from forkrun.studies.replay.settings import ReplaySettings
 
 
 class Sizes(Struct, frozen=True):
-    """Events of each part, and the factor of their times: how long it takes."""
+    """Events of each part, and the factors on their times, which set the duration."""
 
     n_empty: int = 300_000
     n_without_work: int = 20_000
@@ -41,11 +41,11 @@ class Sizes(Struct, frozen=True):
 
 
 THREADS = {"15 threads": 15, "20 threads": 20, "80 threads": 80}
-"""For ten sleeping events in flight; 80 are enough."""
+"""Numbers of threads for ten sleeping events in flight; 80 suffice."""
 
 
 def ways(job: ReplayJob, sizes: Sizes) -> dict[str, Way]:
-    """All of them, by name. `job`: gives graph and times of modules."""
+    """All ways, by name. `job`: provides graph and times of modules."""
     each = {
         **_pairs("empty", empty_job(), mode="none", n_events=sizes.n_empty),
         **_pairs("no work", job, mode="none", n_events=sizes.n_without_work),
@@ -62,7 +62,7 @@ def ways(job: ReplayJob, sizes: Sizes) -> dict[str, Way]:
 
 
 def _pairs(what: str, job: ReplayJob, **common: object) -> dict[str, Way]:
-    """`serial`, and tasks of threads × events in flight."""
+    """Ways `serial`, and tasks of threads × events in flight."""
     settings = ReplaySettings(**common)  # type: ignore[arg-type]
     each: dict[str, Way] = {
         f"{what}: serial": partial(_run, job, replace(settings, executor="serial"))
@@ -87,7 +87,7 @@ def _busy(job: ReplayJob, sizes: Sizes) -> dict[str, Way]:
 
 
 def _alone(job: ReplayJob, sizes: Sizes) -> dict[str, Way]:
-    """One event in flight, sleeping: only parallel modules help."""
+    """Ways with one sleeping event in flight: only parallel modules help."""
     serial = ReplaySettings(
         mode="sleep", executor="serial", n_events=sizes.n_alone, time_scale=sizes.alone_scale
     )
@@ -127,7 +127,7 @@ def of_concurrency(job: ReplayJob, concurrency: Concurrency) -> ReplayJob:
 
 
 def empty_job() -> ReplayJob:
-    """One filter that asks for the products of three producers; none of them does anything."""
+    """A filter that consumes the products of three producers, all without work."""
     names = ("a", "b", "c")
     modules = tuple(_empty(name, Kind.PRODUCER, ()) for name in names)
     consumed = tuple(Product(name, "") for name in names)

@@ -1,2 +1,2 @@
-"""How long children would take with each distribution: the planner's own units, with event costs
-that were measured or drawn, handed out as a job does it."""
+"""Simulation of the children's times with each distribution: the planner's own units, with measured
+or random event costs, handed out like in a job."""

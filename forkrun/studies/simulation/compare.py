@@ -1,4 +1,4 @@
-"""The same events, shared in every way."""
+"""Comparison of all distributions for the same events."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from forkrun.studies.simulation.hand_out import Overheads, hand_out, reads_of, u
 from forkrun.studies.simulation.layout import Layout, layout_of
 
 MAX_TURNS = 20_000_000
-"""Turns of more than this are not simulated: a plan of them would not fit in memory."""
+"""Number of turns above which a distribution is not simulated: its plan would not fit in memory."""
 
 
 class Settings(Struct, frozen=True):
-    """`children`: the numbers to try; `overhead_s`: what committing a stretch costs in addition to
-    its events, `call_s`: what a call of the modules does."""
+    """`children`: numbers to try; `overhead_s`: cost of committing a stretch in addition to its
+    events, `call_s`: cost of a call of the modules."""
 
     children: tuple[int, ...]
     overhead_s: float
@@ -31,10 +31,10 @@ class Settings(Struct, frozen=True):
 
 class Simulated(Struct, frozen=True):
     """One distribution with one number of children. `ideal_s`: all events' costs, shared evenly,
-    with no overhead. `utilization` and `relative_std`, the dispersion: of the times in which
-    children are busy, overhead included, as in a report. `mean_stretch_events`: events that a child
-    takes at a time; `mean_read_entries`, `mean_read_clusters`: what it reads at a time, in entries
-    and in clusters of the input; `cluster_reads`: how often a cluster is read."""
+    without overhead. `utilization` and `relative_std`, the dispersion: from the children's busy
+    times, overhead included, as in a report. `mean_stretch_events`: events taken by a child at a
+    time; `mean_read_entries`, `mean_read_clusters`: size of a read, in entries and in clusters of
+    the input; `cluster_reads`: number of reads per cluster."""
 
     distribution: str
     children: int
@@ -51,7 +51,7 @@ class Simulated(Struct, frozen=True):
 
     @property
     def efficiency(self) -> float:
-        """Ideal over wall time. Overhead is a loss here; to utilization it is not."""
+        """Ideal divided by wall time. Counts overhead as a loss, unlike utilization."""
         return self.ideal_s / self.wall_s if self.wall_s else 1.0
 
 
@@ -62,7 +62,7 @@ def compare(
     settings: Settings,
     mask: LumiMask | None = None,
 ) -> list[Simulated]:
-    """All distributions, each with all numbers of children."""
+    """Simulates all distributions with all numbers of children."""
     layout, clusters = layout_of(index), [file.clusters for file in index]
     overheads = Overheads(
         settings.overhead_s, settings.call_s, config.threads.block_size, costs.cpu_share
@@ -78,7 +78,7 @@ def compare(
 def _plans(
     config: JobConfig, selected: Selected, index: Sequence[FileIndex], children: Sequence[int]
 ) -> Iterator[Plan]:
-    """A plan for each number of children; units that any idle child takes are the same for all."""
+    """Yields a plan for each number of children; units for any idle child are the same for all."""
     plan: Plan | None = None
     for n in children:
         if plan is None or not plan.is_shared:
@@ -91,7 +91,7 @@ def _with(config: JobConfig, changes: dict[str, Any]) -> JobConfig:
 
 
 def _ways(forking: ForkingConfig, n_events: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Names, and what each changes in [forking]."""
+    """Yields names of distributions and their changes in [forking]."""
     for way in (Distribution.GUIDED, Distribution.LUMI, Distribution.CONTIGUOUS):
         yield way.value, {"distribution": way}
     for turn in sorted({1, forking.events_per_turn}, reverse=True):

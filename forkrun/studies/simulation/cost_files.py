@@ -19,9 +19,9 @@ from forkrun.studies.simulation.layout import Layout
 
 
 def read_costs(path: Path, layout: Layout, files: Sequence[str]) -> Costs:
-    """Reads costs from a .npy, .json or text file, one for each entry, or for each range of one
-    lumi, of the input `files` in their order [s]; or from the run directory of a job with this
-    input. Raises ConfigError."""
+    """Reads costs from a .npy, .json or text file, one per entry or per range of one lumi of the
+    input `files` in order [s]; or from the run directory of a job with this input. Raises
+    ConfigError."""
     return _of_run(path, layout, files) if path.is_dir() else _of_file(path, layout)
 
 
@@ -54,7 +54,8 @@ def _read(path: Path) -> Floats:
 
 
 def _of_run(path: Path, layout: Layout, files: Sequence[str]) -> Costs:
-    """The events of a unit cost the same; those of units that were not committed, the mean."""
+    """Costs from a run: the mean of the unit for each of its events; the overall mean for events of
+    uncommitted units."""
     folder = RunDirectory(path)
     try:
         plan = Plan.from_json(json.loads(folder.plan.read_bytes()))
@@ -77,7 +78,7 @@ def _of_run(path: Path, layout: Layout, files: Sequence[str]) -> Costs:
 def _rates(
     plan: Plan, layout: Layout, commits: Sequence[Commit], mean_s: float
 ) -> tuple[Integers, Floats]:
-    """Borders, and the cost of an event in between: (n + 1,), (n,) [s]."""
+    """Borders, and the cost of an event between them: (n + 1,), (n,) [s]."""
     of_unit = np.full(len(plan.units), mean_s)
     for commit in commits:
         if commit.n_events:

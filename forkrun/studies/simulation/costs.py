@@ -1,4 +1,4 @@
-"""What events cost: how long one thread of a child takes to process them."""
+"""Costs of events: processing times in one thread of a child."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from forkrun.studies.simulation.layout import Layout
 Floats = npt.NDArray[np.float64]
 
 MAX_CELLS = 1 << 22
-"""Costs of more events than this are drawn for some consecutive events together."""
+"""Number of events above which costs are drawn for groups of consecutive events."""
 
 
 class Costs(Struct, frozen=True, eq=False):
     """`entry` : (n_knots,) entries of all files in a row, rising; `before_s` : (n_knots,) time of
-    all entries before it [s]. In between, entries cost the same. `overhead_s`: of a stretch, where
-    it was measured too."""
+    all earlier entries [s]. Entries between two knots cost the same. `overhead_s`: of a stretch, if
+    measured too."""
 
     name: str
     entry: Integers
     before_s: Floats
     overhead_s: float | None = None
     cpu_share: float = 1.0
-    """CPU time over wall time, of events."""
+    """CPU time divided by wall time of events."""
 
     def of(self, first: Integers, last: Integers) -> Floats:
-        """(n,) time of the entries [first, last) [s]."""
+        """(n,) times of the entries [first, last) [s]."""
         at = (np.interp(border, self.entry, self.before_s) for border in (last, first))
         times: Floats = next(at) - next(at)
         return times
 
 
 class Shape(StrEnum):
-    """How costs vary from event to event."""
+    """Distribution of costs over events."""
 
     CONSTANT = "constant"
     EXPONENTIAL = "exponential"
@@ -97,7 +97,7 @@ def _with_first(model: CostModel, text: str) -> CostModel:
 
 
 def _numbers(text: str) -> list[float]:
-    """Numbers between colons; empty if one of them is no number, or negative."""
+    """Numbers between colons; empty if one of them is invalid or negative."""
     try:
         numbers = [float(word) for word in text.split(":")]
     except ValueError:
@@ -106,8 +106,8 @@ def _numbers(text: str) -> list[float]:
 
 
 def draw_costs(model: CostModel, layout: Layout, seed: int) -> Costs:
-    """Same arguments, same costs. Of many events: sums of consecutive ones, with the right mean and
-    standard deviation."""
+    """Draws costs; the same arguments give the same costs. For many events: sums of consecutive
+    ones, with the right mean and standard deviation."""
     width = max(1, -(-layout.n_entries // MAX_CELLS))
     entry = np.append(np.arange(0, layout.n_entries, width, dtype=np.int64), layout.n_entries)
     rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ def _range_of(entry: Integers, layout: Layout) -> Integers:
 
 
 def _lumi_factors(spread: float, layout: Layout, rng: np.random.Generator) -> Floats:
-    """(n_ranges,) of mean 1; ranges of the same lumi have the same."""
+    """(n_ranges,) factors with mean 1; ranges of the same lumi have the same factor."""
     keys, lumi = np.unique(layout.lumi_key, return_inverse=True)
     factors: Floats = _lognormal(np.ones(len(keys)), spread, rng)[lumi]
     return factors
@@ -134,7 +134,7 @@ def _lumi_factors(spread: float, layout: Layout, rng: np.random.Generator) -> Fl
 def _draw_sums(
     model: CostModel, mean_s: Floats, n_events: Integers, rng: np.random.Generator
 ) -> Floats:
-    """(n,) costs of so many events each."""
+    """(n,) costs for groups of `n_events` events."""
     spread = 1.0 if model.shape is Shape.EXPONENTIAL else model.spread
     if model.shape is Shape.CONSTANT or spread == 0:
         return mean_s * n_events
@@ -145,6 +145,6 @@ def _draw_sums(
 
 
 def _lognormal(mean: Floats, spread: float, rng: np.random.Generator) -> Floats:
-    """`spread`: standard deviation over mean."""
+    """Log-normal values. `spread`: standard deviation divided by mean."""
     variance = np.log1p(spread**2)
     return mean * rng.lognormal(-variance / 2, np.sqrt(variance), len(mean))

@@ -1,4 +1,4 @@
-"""Which child does which units, and how long that takes: units are handed out as a job does it."""
+"""Assignment of units to children, and the resulting times: units are handed out like in a job."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from forkrun.studies.simulation.costs import Costs, Floats
 from forkrun.studies.simulation.layout import Layout
 
 _FEW = 0.1
-"""Share of units that follow one of the same child: with fewer, each is taken by itself."""
+"""Share of units after one of the same child, below which each unit is taken by itself."""
 
 
 class Overheads(Struct, frozen=True):
-    """What is paid for a stretch (`stretch_s`: committing it) and for each call of the modules
-    (`call_s`), in addition to the events. `block_size`: as in the configuration. `cpu_share`: CPU
-    time over wall time; it is learnt from CPU time what calls cost."""
+    """Costs in addition to the events: `stretch_s` for committing a stretch, `call_s` for each call
+    of the modules. `block_size`: as in the configuration. `cpu_share`: CPU time divided by wall
+    time, since the pace learns the cost of calls from CPU time."""
 
     stretch_s: float = 0.0
     call_s: float = 0.0
@@ -31,15 +31,15 @@ class Overheads(Struct, frozen=True):
     cpu_share: float = 1.0
 
     def pace(self, n_children: int) -> Pace:
-        """Pace of a child. Only where calls cost something do blocks grow."""
+        """Pace of a child. Blocks only grow if calls have a cost."""
         grows = self.call_s and not self.block_size
         return Pace(n_children, None if grows else self.block_size)
 
 
 class HandedOut(Struct, frozen=True):
-    """`busy_s` : (children,) time that each spends on its stretches [s]; children begin together
-    and wait for nothing, so the longest is the wall time. `first_unit`, `child` : (n_stretches,) of
-    each stretch, in plan order."""
+    """`busy_s` : (children,) time of each child on its stretches [s]; children begin together and
+    never wait, so the longest is the wall time. `first_unit`, `child` : (n_stretches,) of each
+    stretch, in plan order."""
 
     busy_s: Floats
     first_unit: Integers
@@ -47,7 +47,7 @@ class HandedOut(Struct, frozen=True):
 
 
 def unit_times(plan: Plan, layout: Layout, costs: Costs) -> Floats:
-    """(n_units,) what the events of each cost [s]."""
+    """(n_units,) total cost of each unit's events [s]."""
     first, last = global_ranges(plan, layout)
     before_s = np.concatenate(([0.0], np.cumsum(costs.of(first, last))))
     times: Floats = np.diff(before_s[plan.units.first_range])
@@ -55,7 +55,7 @@ def unit_times(plan: Plan, layout: Layout, costs: Costs) -> Floats:
 
 
 def global_ranges(plan: Plan, layout: Layout) -> tuple[Integers, Integers]:
-    """(n_ranges,) first and last of each range, in entries of all files in a row."""
+    """(n_ranges,) first and last entry of each range, in entries of all files in a row."""
     shift = layout.file[plan.units.file]
     return plan.units.first + shift, plan.units.last + shift
 
@@ -63,8 +63,8 @@ def global_ranges(plan: Plan, layout: Layout) -> tuple[Integers, Integers]:
 def hand_out(
     plan: Plan, unit_s: Floats, overheads: Overheads, at_cluster: Flags | None = None
 ) -> HandedOut:
-    """Hands out all units: the next stretch goes to the child that is free first. Where units of a
-    child hardly ever follow each other, each is a stretch."""
+    """Hands out all units: the next stretch goes to the first free child. If units of one child are
+    rarely consecutive, each is a stretch."""
     if plan.is_shared or _are_together(plan):
         return _hand_out_stretches(plan, unit_s, overheads, at_cluster)
     weights = unit_s + overheads.stretch_s + overheads.call_s
@@ -92,7 +92,7 @@ def _hand_out_stretches(
     stretches: list[tuple[int, int]] = []  # first unit and child
 
     def take(child: int) -> float | None:
-        """Time that the next stretch of this child takes; None if there is none."""
+        """Time of this child's next stretch; None without one."""
         pace = paces[child]
         block = pace.block
         taken = queues.take_stretch(child, pace.n_wanted)
@@ -114,7 +114,7 @@ def _hand_out_stretches(
 def _in_order_of_time(
     children: Sequence[int], take: Callable[[int], float | None], busy_s: Floats
 ) -> None:
-    """Lets the child that is free first take something, until there is nothing left for any."""
+    """Lets the first free child take a stretch, until none are left."""
     free = [(0.0, child) for child in children]  # a heap
     while free:
         now_s, child = free[0]
@@ -127,8 +127,8 @@ def _in_order_of_time(
 
 
 class Reads(Struct, frozen=True):
-    """Consecutive entries that are read at a time, in entries of all files in a row: [first, last)
-    : (n_reads,), with the `child` that reads them."""
+    """Consecutive entries read at a time, in entries of all files in a row: [first, last) :
+    (n_reads,), with the `child` that reads them."""
 
     child: Integers
     first: Integers
@@ -136,15 +136,15 @@ class Reads(Struct, frozen=True):
 
     @property
     def mean_entries(self) -> float:
-        """Entries of a read, on average."""
+        """Mean number of entries per read."""
         return int((self.last - self.first).sum()) / max(len(self.first), 1)
 
     def mean_clusters(self, layout: Layout) -> float:
-        """Length of a read over that of a cluster, both on average."""
+        """Mean length of a read divided by the mean length of a cluster."""
         return self.mean_entries * len(layout.cluster) / max(layout.n_entries, 1)
 
     def per_cluster(self, layout: Layout) -> float:
-        """How many children read a cluster, and unzip it, on average over those that are read."""
+        """Mean number of children that read and unzip a cluster, over all clusters read."""
         if not len(self.first):
             return 0.0
         in_order = np.lexsort((self.first, self.child))
@@ -161,7 +161,7 @@ class Reads(Struct, frozen=True):
 
 
 def reads_of(plan: Plan, layout: Layout, handed_out: HandedOut) -> Reads:
-    """Reads of stretches. Ranges of one that follow each other in a file are read as one."""
+    """Reads of stretches. Ranges of a stretch that are adjacent in a file are one read."""
     units = plan.units
     first, last = global_ranges(plan, layout)
     n_ranges = np.diff(units.first_range[np.append(handed_out.first_unit, len(units))])

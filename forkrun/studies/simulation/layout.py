@@ -1,4 +1,4 @@
-"""Where files, lumis and clusters begin, with the entries of all files counted in a row."""
+"""Begins of files, lumis and clusters, with the entries of all files counted in a row."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from forkrun.index import FileIndex, LumiRanges
 
 
 class Layout(Struct, frozen=True, eq=False):
-    """Entries of all files in input order, counted from 0. `file` : (n_files + 1,) first of each
-    file, then their number; `lumi_range`, `cluster` : first entry of each range of one lumi and of
-    each cluster, rising; `lumi_key` : (n_ranges,) run and lumi of a range in one number."""
+    """Entries of all files in input order, counted from 0. `file` : (n_files + 1,) first entry of
+    each file, then their number; `lumi_range`, `cluster` : first entry of each range of one lumi
+    and of each cluster, rising; `lumi_key` : (n_ranges,) run and lumi of a range in one number."""
 
     file: Integers
     lumi_range: Integers
@@ -43,5 +43,5 @@ def layout_of(index: Sequence[FileIndex]) -> Layout:
 
 
 def _clusters(file: FileIndex) -> Iterator[int]:
-    """First entries of the file's clusters; a file that names none is one cluster."""
+    """First entries of the file's clusters; a file without a list of them is one cluster."""
     return (c for c in (file.clusters or (0,)) if c < file.n_entries)

@@ -1,4 +1,4 @@
-"""A simulation for people and for programs."""
+"""Report of a simulation for people and for programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Simulation(Struct, frozen=True):
     rows: tuple[Simulated, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Times in s."""
+        """JSON-ready content; times in s."""
         return {
             "input": self.input,
             "costs": self.costs,
@@ -47,7 +47,8 @@ class Simulation(Struct, frozen=True):
         }
 
     def plot(self) -> Plot:
-        """Utilization against the number of children, a line for each distribution."""
+        """Plot of the utilization against the number of children, with a line for each
+        distribution."""
         points: dict[str, list[tuple[float, ...]]] = {}
         for row in self.rows:
             points.setdefault(row.distribution, []).append((row.children, row.utilization or 0.0))
@@ -66,7 +67,7 @@ def describe_input(layout: Layout) -> str:
 
 
 def print_simulation(simulation: Simulation) -> None:
-    """A table, and what its words mean."""
+    """Prints a table and a legend."""
     print(simulation.input)
     overhead = f"{1e3 * simulation.overhead_s:.3g} ms per stretch"
     if simulation.call_s:
@@ -77,7 +78,7 @@ def print_simulation(simulation: Simulation) -> None:
 
 
 def _rows(simulation: Simulation) -> Iterator[tuple[Any, ...]]:
-    rows = sorted(simulation.rows, key=lambda row: row.children)  # stable
+    rows = sorted(simulation.rows, key=lambda row: row.children)  # sorted is stable
     for children, group in groupby(rows, key=lambda row: row.children):
         for n, row in enumerate(group):
             if n == 0:

@@ -1,4 +1,4 @@
-"""Input that exists only as an index: to plan a job before its files are there."""
+"""Synthetic input, an index without files: for planning a job in advance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.index import FileIndex, LumiRange
 
 _NO_DIGEST = "0" * 32
 MOST_LUMIS = 10_000_000
-"""Each is in memory, as in the index of real files."""
+"""Most lumis, all in memory, as in the index of real files."""
 
 
 class SyntheticInput(Struct, frozen=True):
@@ -51,7 +51,7 @@ def _is_count(text: str) -> bool:
 
 
 def synthetic_index(shape: SyntheticInput) -> list[FileIndex]:
-    """Lumis are numbered through all files of run 1."""
+    """Index of the synthetic files; lumis of run 1 are numbered through all files."""
     n_entries = shape.lumis * shape.events
     clusters = (*range(0, n_entries, shape.cluster), n_entries)
     borders = range(0, n_entries + 1, shape.events)

@@ -1,4 +1,4 @@
-"""From a replay file to its statistics."""
+"""Fit of statistics to a replay file."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SEEDS = (1, 2, 3)
 
 
 def fit(job: ReplayJob) -> Statistics:
-    """Fits the statistics to the modules that are called. The share of long times on the spine is
-    varied until the critical path allows the same speed-up."""
+    """Fits the statistics to the needed modules. Varies the share of long times on the spine until
+    the critical path allows the same speed-up."""
     graph = graph_of_replay(job)
     needed = graph.needed()
     filters = [i for i in needed if job.modules[i].kind is Kind.FILTER]
@@ -63,7 +63,8 @@ def _quantiles(values: npt.NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def _correlation(log_times: npt.NDArray[np.float64], means: npt.NDArray[np.float64]) -> float:
-    """Between modules of one event, weighted with their times: the variance that they share."""
+    """Time-weighted correlation between modules of one event: their common share of the
+    variance."""
     spread = log_times.std(axis=1)
     varying = spread > 0
     waves = (log_times[varying] - log_times[varying].mean(axis=1)[:, None]) / spread[varying, None]
@@ -72,7 +73,7 @@ def _correlation(log_times: npt.NDArray[np.float64], means: npt.NDArray[np.float
 
 
 def _with_spine(statistics: Statistics, speedup: float) -> Statistics:
-    low, high = 0.0, 1.0  # The more of the time is on the spine, the less runs at once.
+    low, high = 0.0, 1.0  # More time on the spine means less parallelism.
     for _ in range(_N_HALVINGS):
         middle = (low + high) / 2
         found = _mean_speedup(replace(statistics, spine_share=middle))

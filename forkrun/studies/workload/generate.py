@@ -1,4 +1,4 @@
-"""From statistics to a replay file."""
+"""Generation of a replay file from statistics."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _MOST_TIMES = 100_000_000
 
 
 class Wishes(Struct, frozen=True):
-    """What a file is to have; None: as many as the statistics have. `n_events` : with times of
-    their own. `concurrency` None: in the statistics' shares. `scale` : factor of all times."""
+    """Properties of the file; None: as in the statistics. `n_events` : with individual times.
+    `concurrency` None: in the statistics' shares. `scale` : factor of all times."""
 
     n_modules: int | None = None
     n_filters: int | None = None
@@ -51,8 +51,8 @@ class Wishes(Struct, frozen=True):
 
 
 def generate(statistics: Statistics, wishes: Wishes) -> dict[str, Any]:
-    """The content of a replay file; the same for the same wishes. Every producer is needed, by
-    another one or by a filter."""
+    """Content of a replay file; the same for the same wishes. Every producer is consumed by another
+    one or by a filter."""
     random = np.random.default_rng(wishes.seed)
     n_filters = wishes.n_filters or statistics.n_filters
     n_modules = wishes.n_modules or statistics.n_modules
@@ -85,12 +85,13 @@ def generate(statistics: Statistics, wishes: Wishes) -> dict[str, Any]:
 
 
 def synthetic_job(preset: str) -> ReplayJob:
-    """A job like one of PRESETS."""
+    """Generates a job from one of PRESETS."""
     return parse_replay(generate(PRESETS[preset], Wishes()), preset)
 
 
 def _levels(statistics: Statistics, n: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """(n,) level of each producer, ascending. The first on each level is part of the spine."""
+    """(n,) levels of the producers, ascending. The first producer on each level is part of the
+    spine."""
     n_levels = min(statistics.n_levels, n)
     drawn = np.rint(draw(statistics.level_quantiles, n - n_levels, random) * (n_levels - 1))
     return np.sort(np.concatenate([np.arange(n_levels), drawn.astype(np.int64)]))
@@ -103,8 +104,8 @@ def _spine(levels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def _inputs(
     statistics: Statistics, levels: npt.NDArray[np.int64], random: np.random.Generator
 ) -> list[list[int]]:
-    """Inputs of each producer: one on the level below, which puts it on its own, others anywhere
-    below; those of the spine: the spine."""
+    """Inputs of each producer: one from the level below, which defines its own level, others from
+    any lower level; for the spine: the spine."""
     spine = _spine(levels)
     n_inputs = np.rint(draw(statistics.input_quantiles, len(levels), random)).astype(int)
     inputs: list[list[int]] = []
@@ -130,7 +131,7 @@ def _times(
     wishes: Wishes,
     random: np.random.Generator,
 ) -> npt.NDArray[np.float64]:
-    """(n_modules, n_events) [s]."""
+    """Times: (n_modules, n_events) [s]."""
     n = len(levels) + n_filters
     means = np.sort(np.exp(draw(statistics.log_time_quantiles, n, random)))[::-1]
     placed = np.empty(n)
@@ -147,7 +148,7 @@ def _times(
 def _places(
     levels: npt.NDArray[np.int64], n: int, spine_share: float, random: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """(n,) module that gets the longest mean time, the second longest, …"""
+    """(n,) modules with the longest mean time, the second longest, …"""
     spine = random.permutation(_spine(levels)).tolist()
     others = random.permutation(np.setdiff1d(np.arange(n), spine)).tolist()
     places = []
@@ -163,7 +164,8 @@ def _filter_inputs(
     n_filters: int,
     random: np.random.Generator,
 ) -> list[list[int]]:
-    """Each takes its share; what no other module consumes is dealt among them."""
+    """Inputs of each filter: its share of producers; producers without consumers are dealt among
+    the filters."""
     n = len(inputs)
     consumed = {maker for makers in inputs for maker in makers}
     wanted = []

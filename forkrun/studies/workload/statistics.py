@@ -1,4 +1,4 @@
-"""The few numbers by which a graph of modules with times is described."""
+"""Statistics that describe a graph of modules with times."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from msgspec import Struct, json
 
 
 class Statistics(Struct, frozen=True):
-    """Quantiles are at equal steps from 0 to 1, and are interpolated.
+    """Statistics of a graph; quantiles are at equal steps from 0 to 1, with interpolation.
 
-    `n_levels` : modules on the longest chain of dependencies. `level_quantiles` : of the place of a
-    module between the first level (0) and the last (1). `input_quantiles` : number of products that
-    a producer consumes. `log_time_quantiles` : of the natural logarithm of a module's mean time
-    [s]. `spread_quantiles` : of the standard deviation of that logarithm from event to event.
-    `correlation` : of it between modules of the same event. `filter_inputs` : share of all
-    producers that a filter consumes directly. `spine_share` : how likely the longest times are on
-    the chain that goes through all levels: it makes the critical path. `one`, `unsafe` : shares of
-    modules."""
+    `n_levels` : modules on the longest chain of dependencies. `level_quantiles` : relative level of
+    a module between the first (0) and the last (1). `input_quantiles` : number of products consumed
+    by a producer. `log_time_quantiles` : natural logarithm of a module's mean time [s].
+    `spread_quantiles` : standard deviation of that logarithm over events. `correlation` : of the
+    logarithm between modules of the same event. `filter_inputs` : share of all producers that a
+    filter consumes directly. `spine_share` : probability of placing the longest times on the chain
+    through all levels, which becomes the critical path. `one`, `unsafe` : shares of modules."""
 
     n_modules: int
     n_filters: int
@@ -38,7 +37,7 @@ class Statistics(Struct, frozen=True):
 def draw(
     quantiles: tuple[float, ...], n: int, random: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    """(n,) values, one from each n-th part of the distribution, in random order."""
+    """Draws (n,) values, one from each n-th part of the distribution, in random order."""
     places = (np.arange(n) + random.uniform(size=n)) / n
     values = np.interp(places, np.linspace(0, 1, len(quantiles)), quantiles)
     return random.permutation(values)

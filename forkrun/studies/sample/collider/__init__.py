@@ -1,4 +1,4 @@
-"""Samples of a linear collider, e+e- → ZH and ZZ, as files of LCIO."""
+"""Samples of a linear collider, e+e- → ZH and ZZ, as LCIO files."""
 
 from forkrun.studies.sample.collider.write import write_collider_sample
 

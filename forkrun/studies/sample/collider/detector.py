@@ -1,4 +1,4 @@
-"""What a detector makes of particles: hits, tracks, clusters and reconstructed particles, as
+"""Detector response to particles: hits, tracks, clusters and reconstructed particles, as
 collections of LCIO's newest version."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RADII_MM = {"VXD": 15.0, "TPC": 400.0, "ECal": 1850.0, "HCal": 2100.0}
 
 
 class Collection(Struct, frozen=True):
-    """A collection of many events. `values`: its parameters."""
+    """A collection in many events. `values`: its parameters."""
 
     name: str
     kind: str
@@ -39,8 +39,8 @@ class Collection(Struct, frozen=True):
 
 
 class _Things(Struct, frozen=True):
-    """What a kind of objects was made of. `of`: (n,) number among all particles; `event`: (n,);
-    `tag`: (n,) what others point at them by."""
+    """Origin of the objects of a kind. `of`: (n,) number among all particles; `event`: (n,); `tag`:
+    (n,) number used by pointers to them."""
 
     of: Any
     event: Any
@@ -87,7 +87,7 @@ class _Detector:
         return made
 
     def _things(self, of: Any) -> _Things:
-        """Numbers new objects, made of these particles."""
+        """Numbers new objects made from these particles."""
         event = self.particles.event[of]
         counts = np.bincount(event, minlength=self.n_events)
         place = np.arange(len(of)) - (np.cumsum(counts) - counts)[event]
@@ -109,7 +109,7 @@ class _Detector:
         return objects.floats(0, 0, 0).ints(0, 0)
 
     def _near(self, of: Any, radius: float, spread: float) -> Any:
-        """(n, 3) places [mm] on the way of particles."""
+        """(n, 3) positions [mm] along the particles' paths."""
         way = self.particles.four[of, :3] / np.maximum(self.momentum[of], 1e-3)[:, None]
         radii = radius * self.random.uniform(1, 1.6, len(of))
         return way * radii[:, None] + self.random.normal(0, spread, (len(of), 3))
@@ -179,7 +179,7 @@ class _Detector:
         return Collection("TPCHits", "TrackerHit", 0, objects, _CELLS), hits
 
     def _owned(self, owners: _Things, hits: list[_Things]) -> tuple[Any, Any]:
-        """Which of the owners has which hits, and the numbers of these: those of one particle."""
+        """Owners and numbers of the hits: each owner has the hits of its particle."""
         place = np.full(len(self.particles.event), -1)
         place[owners.of] = np.arange(len(owners.of))
         owner = place[np.concatenate([each.of for each in hits])]

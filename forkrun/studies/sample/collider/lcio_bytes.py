@@ -1,4 +1,4 @@
-"""Records of LCIO as bytes, in the form of version 2.23."""
+"""Encoding of LCIO records, in the format of version 2.23."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _RECORD, _BLOCK = 0xABADCAFE, 0xDEADBEEF
 
 
 def block(name: str, content: bytes) -> bytes:
-    """A part of a record's data."""
+    """Encodes a block of a record's data."""
     own = _padded(name)
     head = struct.pack(">4I", 16 + len(own) + len(content), _BLOCK, _VERSION, len(name))
     return head + own + content
 
 
 def record(name: str, data: bytes, is_compressed: bool = False) -> bytes:
-    """A record with its head."""
+    """Encodes a record with its head."""
     own, stored = _padded(name), zlib.compress(data) if is_compressed else data
     sizes = len(stored), len(data), len(name)
     head = struct.pack(">6I", 24 + len(own), _RECORD, is_compressed, *sizes)
@@ -27,13 +27,13 @@ def record(name: str, data: bytes, is_compressed: bool = False) -> bytes:
 
 
 def text(value: str) -> bytes:
-    """A text behind its length."""
+    """Encodes a text after its length."""
     data = value.encode()
     return struct.pack(">i", len(data)) + data + bytes(-len(data) % 4)
 
 
 def parameters(values: Mapping[str, Sequence[Any]]) -> bytes:
-    """Those of an event, a run or a collection: integers, reals of 4 bytes, texts."""
+    """Encodes parameters of an event, a run or a collection: integers, reals of 4 bytes, texts."""
     parts = b""
     for kind, code in ((int, "i"), (float, "f"), (None, "d"), (str, "")):
         own = sorted((name, v) for name, v in values.items() if kind and isinstance(v[0], kind))

@@ -1,4 +1,4 @@
-"""Objects of collections as LCIO stores them: all that is stored takes a multiple of four bytes."""
+"""Objects of collections in LCIO's encoding: the size of every item is a multiple of four bytes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 Words = npt.NDArray[Any]
 NOBODY = 0xFFFFFFFF
-"""The number of an object at which nobody points."""
+"""Number of an object without pointers to it."""
 
 
 class Objects:
-    """Objects of a collection in many events. `event`: (n,) rising, of each. What they hold is
-    added in the order in which LCIO stores it."""
+    """Objects of a collection in many events. `event`: (n,) rising, event of each. Contents are
+    added in LCIO's order of storage."""
 
     def __init__(self, event: Any) -> None:
         self.event = np.asarray(event)
@@ -23,20 +23,20 @@ class Objects:
         self._is_there: list[npt.NDArray[np.bool_]] = []
 
     def ints(self, *values: Any) -> Objects:
-        """Integers of 4 bytes: (n,), (n, k) or one for all."""
+        """Adds integers of 4 bytes: (n,), (n, k) or one for all."""
         return self._add(">i8", values)
 
     def floats(self, *values: Any) -> Objects:
-        """Reals of 4 bytes."""
+        """Adds reals of 4 bytes."""
         return self._add(">f4", values)
 
     def doubles(self, *values: Any) -> Objects:
-        """Reals of 8 bytes."""
+        """Adds reals of 8 bytes."""
         return self._add(">f8", values)
 
     def lists(self, owner: Any, *fields: tuple[str, Any]) -> Objects:
-        """A list for each object, behind its length. `owner`: (m,) rising, number of the object
-        that has an item; `fields`: ">i4" or ">f4" and the values of items, (m,) or (m, k)."""
+        """Adds a list for each object, after its length. `owner`: (m,) rising, number of the object
+        with the item; `fields`: ">i4" or ">f4" and the values of items, (m,) or (m, k)."""
         n = len(self.event)
         counts = np.bincount(owner, minlength=n)
         items = np.concatenate([_words(kind, values, len(owner)) for kind, values in fields], 1)
@@ -51,7 +51,7 @@ class Objects:
         return self
 
     def of_events(self, n_events: int) -> list[tuple[int, bytes]]:
-        """Number of objects of each event, and their bytes."""
+        """Number of objects in each event, and their bytes."""
         words = np.concatenate(self._parts, axis=1)
         is_there = np.concatenate(self._is_there, axis=1)
         ends = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])

@@ -1,4 +1,4 @@
-"""e+e- → ZH and ZZ at 250 GeV, the first Z into two muons: particles as a generator gives them."""
+"""Particles at generator level: e+e- → ZH and ZZ at 250 GeV, the first Z into two muons."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SHARE_OF_SIGNAL = 0.7
 
 class Particles(Struct, frozen=True):
     """Particles of many events, one after the other. `event`, `place`: (n,) event of each, and its
-    place in it; `four`: (n, 4) px, py, pz, E [GeV]; `mother`: (n,) place of its mother, -1 for
-    none; `is_stable`: (n,)."""
+    position in it; `four`: (n, 4) px, py, pz, E [GeV]; `mother`: (n,) position of its mother, -1
+    for none; `is_stable`: (n,)."""
 
     event: Any
     place: Any
@@ -27,13 +27,13 @@ class Particles(Struct, frozen=True):
 
     @property
     def charge(self) -> Any:
-        """(n,) of each, in units of the positron's."""
+        """(n,) charges in units of the positron's."""
         charges = {11: -1, 13: -1, -13: 1, 211: 1, -211: -1, 5: -1 / 3, -5: 1 / 3, -11: 1}
         return np.array([charges.get(int(pdg), 0) for pdg in self.pdg], np.float32)
 
 
 def particles_of(n_events: int, random: np.random.Generator) -> Particles:
-    """Beams, Z, H (or Z), two muons, two quarks, and what these become."""
+    """Beams, Z, H (or Z), two muons, two quarks, and their decay products."""
     is_signal = random.random(n_events) < _SHARE_OF_SIGNAL
     mass_z = np.clip(MASS_Z + WIDTH_Z / 2 * random.standard_cauchy(n_events), 80, 100)
     mass_x = np.where(is_signal, MASS_H, np.clip(random.normal(MASS_Z, WIDTH_Z, n_events), 80, 100))
@@ -65,7 +65,7 @@ def particles_of(n_events: int, random: np.random.Generator) -> Particles:
 
 
 def _two_body(mass: Any, one: Any, other: Any, random: np.random.Generator) -> tuple[Any, Any]:
-    """Four-momenta of two particles that a third at rest decays to, in any direction."""
+    """Four-momenta of two particles from the isotropic decay of a third at rest."""
     n = len(mass)
     sums, differences = mass**2 - (one + other) ** 2, mass**2 - (one - other) ** 2
     momentum = np.sqrt(np.maximum(sums * differences, 0)) / (2 * mass)
@@ -84,7 +84,8 @@ def _directions(n: int, random: np.random.Generator) -> Any:
 
 
 def _boosted(four: Any, frame: Any) -> Any:
-    """`four` as seen from where `frame`, of a particle at rest there, was given."""
+    """`four` boosted from the rest frame of a particle to the frame in which the particle has the
+    momentum `frame`."""
     mass = np.sqrt(np.maximum(frame[:, 3] ** 2 - (frame[:, :3] ** 2).sum(1), 1e-9))
     along = (four[:, :3] * frame[:, :3]).sum(1)
     energy = (four[:, 3] * frame[:, 3] + along) / mass
@@ -93,7 +94,8 @@ def _boosted(four: Any, frame: Any) -> Any:
 
 
 def _hadrons(quarks: Any, random: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Momenta of what quarks, (n, 2, 4), become, the event of each, and which of the two quarks."""
+    """Momenta of the hadrons from quarks, (n, 2, 4), with the event of each, and which of the two
+    quarks."""
     n_events = len(quarks)
     counts = random.poisson(_N_HADRONS / 2, (n_events, 2)) + 1
     owner = np.repeat(np.arange(2 * n_events), counts.ravel())

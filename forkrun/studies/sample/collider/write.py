@@ -1,4 +1,4 @@
-"""Writes samples of a linear collider as files of LCIO."""
+"""Writes samples of a linear collider as LCIO files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_TREES = ("lumis_per_run", "n_branches", "drift", "peak", "cluster", "compres
 def write_collider_sample(
     path: Path, settings: SampleSettings, progress: Callable[[int], None] | None = None
 ) -> list[Path]:
-    """Writes the files and returns their paths, as `write_sample` does. Raises ConfigError."""
+    """Writes the files and returns their paths, like `write_sample`. Raises ConfigError."""
     _refuse_what_trees_have(settings)
     parts = sample_parts(path, settings)
     for file, (first, last) in parts.items():
@@ -74,7 +74,7 @@ def _write_run(
 def _events(
     settings: SampleSettings, run: int, numbers: npt.NDArray[np.int64]
 ) -> Iterator[tuple[int, bytes]]:
-    """Number and records of each event. Hundred at a time are made from a seed of their own."""
+    """Yields number and records of each event. Each hundred events have their own seed."""
     for hundred in np.unique(numbers // _AT_A_TIME).tolist():
         random = np.random.default_rng([settings.seed, hundred])
         particles = particles_of(_AT_A_TIME, random)
