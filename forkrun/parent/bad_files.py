@@ -1,4 +1,4 @@
-"""Files of the input that cannot be read: their units are left out, and the job goes on."""
+"""Unreadable input files: their units are left out, and the job continues."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from forkrun.rundir.ledger import read_ledgers, revoke
 
 
 class BadFiles:
-    """`left_out` : (n_units,) bool, in memory that children share. `why`: of each file that is left
-    out; at the beginning those that could not be indexed."""
+    """`left_out` : (n_units,) bool, in memory shared with children. `why`: reason for each file
+    left out; at first only files that could not be indexed."""
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class BadFiles:
             self._leave_out(file, why)
 
     def note(self, error: ForkrunError | None) -> str:
-        """Leaves out the file that an error names, if that is wanted and others are left; says so.
-        "": it is not."""
+        """Leaves out the file named by an error, if the job permits it and other files remain.
+        Returns a message, or "" if the file stays."""
         if not self._is_to_skip or not isinstance(error, InputError):
             return ""
         file = named_file(error, self._files)
@@ -59,12 +59,12 @@ class BadFiles:
         self.left_out |= np.diff(is_bad[units.first_range]) > 0
 
     def revoke(self, folder: RunDirectory) -> None:
-        """Revokes what was committed of such files: it cannot be merged."""
+        """Revokes commits with events of such files: they cannot be merged."""
         bad = [c for c in read_ledgers(folder.ledger) if self.left_out[c.places].any()]
         revoke(folder.ledger, [(commit, "a file of it cannot be read") for commit in bad])
 
     def raise_if_any(self, folder: RunDirectory) -> None:
-        """Raises FilesLeftOutError that names them, and keeps their names."""
+        """Raises FilesLeftOutError, which names the files, and records them."""
         if not self.why:
             return
         n_events = int(self._units.n_events[self.left_out].sum())
@@ -85,13 +85,13 @@ class BadFiles:
 
 
 def named_file(error: InputError, files: Iterable[str]) -> str | None:
-    """The file of the input that an error names."""
+    """Input file named by an error."""
     return next((file for file in files if f" {file}: " in f" {error}"), None)
 
 
 def files_that_came_back(folder: RunDirectory, unreadable: Iterable[str]) -> list[str]:
-    """Files that an earlier run left out without knowing their events, and that can be read now:
-    the plan is another one with them."""
+    """Files that an earlier run left out without knowing their events, and that are now readable:
+    they change the plan."""
     before = read_json(folder.files_left_out) or {}
     unplanned = (file for file, known in before.items() if not known["is_planned"])
     return sorted(set(unplanned) - set(unreadable))

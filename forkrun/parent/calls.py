@@ -1,5 +1,5 @@
-"""Calls of modules in Python that get few events each: the plan tells it before the job runs, and
-children measure what they cost."""
+"""Calls of Python modules with few events each: predicted by the plan before the job runs, and
+their cost measured by children."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from forkrun.plan.cuts import FEW, MANY_CALLS, Cuts, events_of
 from forkrun.schedule.job_modules import is_cpp
 
 _MUCH_S = 10.0
-"""CPU time of all calls from which it is worth a word what they cost."""
+"""Minimum CPU time of all calls for a warning on their cost."""
 _SOON_S = 3.0
-"""The same of each child, while the job runs: the first calls cost more than others."""
+"""The same per child, while the job runs: the first calls cost more than later ones."""
 
 
 def cuts_of_classes(config: JobConfig, plan: Plan) -> Cuts:
-    """Where blocks of a plan will end, as far as the classes of its modules say; conditions are not
-    looked at."""
+    """Block ends of a plan, as far as the classes of its modules determine them; ignores
+    conditions."""
     in_python = [entry for entry in config.modules if not is_cpp(entry)]
     cuts = Cuts.of(config, plan, None, [])
     if not in_python or not cuts.by_lumi.are_small:
@@ -34,8 +34,8 @@ def cuts_of_classes(config: JobConfig, plan: Plan) -> Cuts:
 
 
 def _wants_one_lumi(entry: ModuleConfig) -> bool | str:
-    """Whether it does, or wants it for the whole "job", as far as its class says, if that can be
-    imported."""
+    """Whether a module wants one lumi per block, or wants it for the whole "job", according to its
+    class, if that can be imported."""
     with contextlib.suppress(ForkrunError):
         if entry.type.startswith("python:") and entry.kind is None:
             from forkrun.modules.loading import find_class  # loads what the module needs
@@ -47,15 +47,15 @@ def _wants_one_lumi(entry: ModuleConfig) -> bool | str:
 
 
 def warnings_of(job: PreparedJob) -> list[str]:
-    """What is hardly meant, or slow, of a job that is prepared."""
+    """Warnings about a prepared job: probable mistakes and slow settings."""
     cuts = job.cuts
     of_calls = cuts.warning() if cuts else ""
     return [*job.schedule.warnings, *filter(None, [of_calls])]
 
 
 class Calls(NamedTuple):
-    """What calls of a job's modules in Python have taken so far, by `n_children`. `fixed_s`: of the
-    time, what they took whatever their events; 0 where it is not known."""
+    """Time taken so far by calls of a job's Python modules, in `n_children`. `fixed_s`: part of it
+    that does not depend on the events; 0 if unknown."""
 
     n_events: int
     n_calls: int
@@ -78,14 +78,14 @@ class Calls(NamedTuple):
 
     @property
     def are_dear(self) -> bool:
-        """Whether calls are mostly paid for whatever they get. Where all are of one size it is not
-        known: then few events say it."""
+        """Whether most of the time is the fixed cost of calls. Unknown where all calls have the
+        same size: then a low number of events per call decides."""
         if not self.fixed_s:
             return self.n_calls >= MANY_CALLS and self.n_events < FEW * self.n_calls
         return 2 * self.fixed_s > self.calls_s
 
     def text(self, cause: str) -> str:
-        """What they cost."""
+        """Warning on the cost of calls."""
         each = self.fixed_s or self.calls_s
         share = f"{100 * each / self.calls_s:.0f} % of" if self.fixed_s else "probably most of"
         remedy = cause or "; larger blocks need fewer calls (docs/modules.md, Blocks)"
@@ -97,8 +97,8 @@ class Calls(NamedTuple):
 
 
 class CallWatch:
-    """Says that calls get few events, or cost too much, each once: as soon as it is known while the
-    job runs. `cuts`: of its plan; `say`: takes the warning, and a few words of it."""
+    """Warns once that calls get few events, and once that they cost too much, as early as possible.
+    `cuts`: of the job's plan; `say`: takes the warning, and a short form of it."""
 
     def __init__(self, cuts: Cuts | None, say: Callable[[str, str], None]) -> None:
         self._cuts, self._say = cuts, say
@@ -106,7 +106,7 @@ class CallWatch:
         self._has_said = False
 
     def look(self, calls: Calls, is_end: bool = False) -> None:
-        """Looks at what calls have cost so far."""
+        """Checks the cost of calls so far."""
         if not calls.n_calls:
             return
         few = f"{events_of(calls.n_events, calls.n_calls)} a call"

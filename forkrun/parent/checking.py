@@ -1,5 +1,5 @@
-"""Everything that is wrong with a job, in one round: what cannot be known because of one error is
-left out, all else goes on."""
+"""Finds all errors of a job in one round: checks that depend on a failed one are skipped, the
+others continue."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from forkrun.schedule.trial.first_events import FirstEvents, first_events
 from forkrun.schedule.trial.rounds import parts_in_time
 
 _MOST_EVENTS = 2000
-"""Events that modules are called with: enough for most to see a selected one."""
+"""Maximum number of events for calling modules: enough for most to see a selected one."""
 
 
 class Findings(Struct):
-    """`job`: None if there are errors that keep it from being prepared; `not_called`: labels of
-    modules that the block's events did not come to."""
+    """`job`: None if errors prevent its preparation; `not_called`: labels of modules that no event
+    of the block reached."""
 
     errors: list[ForkrunError] = []
     warnings: list[str] = []
@@ -52,7 +52,7 @@ class Findings(Struct):
 
 
 def check_job(config: JobConfig) -> Findings:
-    """Checks input, conditions, modules and schedule, and calls the modules with first events."""
+    """Checks input, conditions, modules and schedule, and calls modules with the first events."""
     found = Findings()
     config, index = _index(config, found)
     if index is None:
@@ -75,8 +75,8 @@ def check_job(config: JobConfig) -> Findings:
 
 
 def _index(config: JobConfig, found: Findings) -> tuple[JobConfig, list[FileIndex] | None]:
-    """Index of the files that can be read; None without any. And the configuration with the id
-    columns that the files have."""
+    """The configuration with the id columns of the files, and the index of the readable files; None
+    without any."""
     try:
         files, problems = find_files(config.source)
     except InputError as error:
@@ -102,7 +102,7 @@ def _index(config: JobConfig, found: Findings) -> tuple[JobConfig, list[FileInde
 
 
 def _problems_without_input(config: JobConfig) -> list[ForkrunError]:
-    """Without input no payload is known to be needed; files of conditions may be missing."""
+    """Problems found without input: missing files of conditions; required payloads are unknown."""
     plan_less = [c for c in config.conditions if c.file and not Path(c.file).exists()]
     missing: list[ForkrunError] = [
         ConfigError(f'condition "{c.label}": file not found: {c.file}')
@@ -128,8 +128,8 @@ def _problems_of_classes(config: JobConfig) -> list[ForkrunError]:
 
 
 def _try(found: Findings, job: PreparedJob, index: Sequence[FileIndex]) -> None:
-    """Calls the modules of a job with its first events, as a job without children does; nothing of
-    it is kept."""
+    """Calls the modules of a job with its first events, like a job without children; keeps no
+    results."""
     hand_out = HandOut(job.plan, np.ones(len(job.plan.units), dtype=bool), job.joins_previous)
     children = job.plan.busy_children()
     taken = None
@@ -152,7 +152,7 @@ def _try(found: Findings, job: PreparedJob, index: Sequence[FileIndex]) -> None:
 def _process(
     found: Findings, job: PreparedJob, numbers: range, events: FirstEvents, folder: RunDirectory
 ) -> None:
-    """One event, then as many as the trial of modules takes. `numbers`: of the events' units."""
+    """Processes one event, then as many as the trial takes. `numbers`: of the events' units."""
     schedule = job.schedule
     make_folders(folder)
     files = UnitFiles(folder, job.config.outputs)
@@ -179,7 +179,7 @@ def _process(
 
 
 def _begun(found: Findings, job: PreparedJob) -> _core.Processor:
-    """A processor as a child has it, in this process."""
+    """Makes a processor like that of a child, in this process."""
     config, schedule = job.config, job.schedule
     threads = config.threads.model_copy(
         update={"executor": Executor.SERIAL, "block_size": _MOST_EVENTS}

@@ -1,4 +1,4 @@
-"""What has been committed, as the parent reads it in the children's ledgers."""
+"""Commits, as the parent reads them in the children's ledgers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from forkrun.rundir.ledger import Commit, ledger_files, read_on
 
 
 class Commits:
-    """`is_done` : (n_units,) bool; `making_outputs_s`: one thread makes all outputs in it.
-    `event_bytes`: compressed bytes of an event of the input; `before`: from an earlier run of the
-    same job."""
+    """`is_done` : (n_units,) bool; `making_outputs_s`: time for one thread to make all outputs.
+    `event_bytes`: compressed bytes per input event; `before`: from an earlier run of the same
+    job."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Commits:
             self._note(commit)
 
     def read_new(self, child: int) -> int:
-        """Number of units that a child has committed since this was last asked."""
+        """Number of units committed by a child since the last call."""
         commits = [c for file in self._folder.child_ledgers(child) for c in self._new_lines(file)]
         for commit in commits:
             self._note(commit)

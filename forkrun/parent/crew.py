@@ -1,10 +1,10 @@
-"""The children of a job: which ones are forked for which units, until every unit is committed or
-the job has to end.
+"""The children of a job: forked to process units until every unit is committed or the job has to
+end.
 
-What a child has done is read from its ledger, never believed: units that it took and did not commit
-are requeued, and the next child that is forked does them first. A child that ends with units left
-over, or before it says that it is done, has crashed, whatever its exit code. Before the job ends,
-units that no child committed are looked for once more.
+The ledger of a child is the only proof of its work: units that it took and did not commit are
+requeued, and the next forked child does them first. A child that ends with units left over, or
+before it reports the end of its work, has crashed, regardless of its exit code. Before the job
+ends, uncommitted units are searched for once more.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from forkrun.parent.recovery import Death, Dismissal, HopelessError, Recovery, w
 
 _READ_EVERY_S = 1.0
 _TOO_LARGE = 3
-"""Times that the last child is ended for its memory without a commit before it is hopeless."""
+"""Number of stops of the last child for its memory, without a commit, before the job fails."""
 _MOST = 0.5
-"""Part of what grows that a module keeps which is to blame."""
+"""Minimum fraction of the growth for which a module is blamed."""
 _IDLE_ENDS = 3
-"""Times that a child may end well without having done anything although there was work."""
+"""Number of times that a child may end normally without any work done although units were left."""
 
 
 def _together_with_first(lost: Sequence[int], assignment: Assignment) -> Sequence[int]:
@@ -46,13 +46,13 @@ def _together_with_first(lost: Sequence[int], assignment: Assignment) -> Sequenc
 
 
 def _n_events_done(status: _core.ChildStatus, n_before: int) -> int | None:
-    """Events done by the child that has just ended; None if it had not begun any."""
+    """Events done by a child that has just ended; None if it had not started any."""
     return status.n_events_done - n_before if status.heartbeat_ns else None
 
 
 class JobCrew:
-    """Made before the first fork, in the parent. `assignments`: by child, read by the one that is
-    forked."""
+    """Made before the first fork, in the parent. `assignments`: by child, read by the forked
+    child."""
 
     def __init__(
         self,
@@ -80,20 +80,20 @@ class JobCrew:
         self._is_settled = np.zeros_like(self._to_do)  # taken by a child that has ended
         self._n_done: Counter[int] = Counter()
         self._n_begin: dict[int, int] = {}
-        """Events of its number that were done when a child was forked."""
+        """Events done under each child number before its present fork."""
         self._n_idle_ends = 0
         self._n_too_large = 0
-        """Last children that were ended for their memory since the last commit."""
+        """Number of last children stopped for their memory since the last commit."""
 
     @property
     def interval_s(self) -> float:
-        """Shorter where memory is gained so fast that the limit would be passed."""
+        """Time until the next tick; shorter where memory grows fast enough to pass the limit."""
         return min(INTERVAL_S, self._guard.interval_s)
 
-    # --- which children are forked ----------------------------------------------------------------
+    # --- forking ----------------------------------------------------------------------------------
 
     def due(self) -> list[int]:
-        """Children to be forked now; their assignments are made."""
+        """Children to fork now; makes their assignments."""
         if words := self._ending.look_at_clock():
             self._observer.say(words)
         if not self._ending.may_fork:
@@ -108,7 +108,7 @@ class JobCrew:
         return due
 
     def _has_work(self, child: int, n_due: int) -> bool:
-        """Whether to fork it: of children that share a queue, at most as many as it has units."""
+        """Whether to fork a child: children that share a queue are at most as many as its units."""
         hand_out = self._shared.hand_out
         return hand_out.n_left_for(child) > (n_due if hand_out.is_shared else 0)
 
@@ -122,8 +122,8 @@ class JobCrew:
         self._at_work.add(child)
 
     def _look_for_lost_units(self) -> None:
-        """Requeues what is not done once no child works and none has work left: a unit that was
-        taken in the instant of a death may be in no list."""
+        """Requeues unfinished units once no child works and none has work left: a unit taken at the
+        instant of a death may be in no list."""
         if self._at_work or self._recovery.is_busy or self._shared.hand_out.n_left:
             return
         if not self._ending.signal_number:
@@ -133,7 +133,7 @@ class JobCrew:
         self._observer.started(child, pid, self._fork_s)
         self._hangs.started(child, time.monotonic())
 
-    # --- how they end -----------------------------------------------------------------------------
+    # --- ends of children -------------------------------------------------------------------------
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
         self._observer.ended(child, pid, exit_code)
@@ -155,15 +155,15 @@ class JobCrew:
             self._ending.give_up(error)
 
     def _leave_work(self, child: int, lost: list[int]) -> None:
-        """Requeues the units of a child that is not forked again, so that the others do them."""
+        """Requeues the units of a child that is not forked again, for the other children."""
         assignment = self.assignments[child]
         if assignment.purpose is Purpose.PROBE:
             self._recovery.repeat_probe(assignment.first[0])
         self._recovery.requeue([*lost, *self._shared.hand_out.take_left(child)])
 
     def _begin_again(self, child: int, lost: list[int]) -> None:
-        """The last child is forked again: what it had gathered is free, and units that it did
-        together are divided. One that cannot be done so cannot be done."""
+        """Forks the last child again: its memory is free now, and units that it processed together
+        are divided. Gives up if that fails repeatedly."""
         self._free.append(child)
         self._n_too_large += 1
         if self._n_too_large >= _TOO_LARGE:
@@ -184,7 +184,7 @@ class JobCrew:
             self._n_idle_ends = self._n_too_large = 0
 
     def _lost_units(self, child: int) -> list[int]:
-        """What it was to do or took since it was forked, and did not commit."""
+        """Units assigned to a child or taken since its fork, and not committed."""
         assignment = self.assignments[child]
         if assignment.purpose is Purpose.PROBE:
             return []
@@ -199,7 +199,7 @@ class JobCrew:
     def _death(
         self, child: int, exit_code: int, lost: list[int], dismissal: Dismissal | None
     ) -> Death | None:
-        """None if it came to the end of its work, or ended on the parent's order."""
+        """Describes a death; None if the child finished its work, or ended on order."""
         status, assignment = self._shared.board.read(child), self.assignments[child]
         is_done = status.state == "done" and not (lost and status.order == "proceed")
         if is_done and not exit_code and dismissal is None:
@@ -245,7 +245,7 @@ class JobCrew:
         what = f"child {child} died ({death.cause})" if death else f"child {child} tried"
         self._observer.recovered(child, death, f"{what}: {answer}")
 
-    # --- meanwhile --------------------------------------------------------------------------------
+    # --- while children run -----------------------------------------------------------------------
 
     def signalled(self, number: int) -> None:
         self._observer.say(self._ending.signalled(number))
@@ -258,7 +258,7 @@ class JobCrew:
         return {**self._end_hanging(running), **self._relieve_memory(running)}
 
     def _look_at_ledgers(self, running: Mapping[int, int]) -> None:
-        """Reads them for a job with a deadline, which depends on time and size of its units."""
+        """Reads the ledgers if there is a deadline, which depends on the units' time and size."""
         now_s, begin_s = time.monotonic(), time.thread_time()
         if self._ending.has_deadline and now_s > self._read_at_s:
             for child in running:
@@ -293,7 +293,7 @@ class JobCrew:
         return {}
 
     def _per_event(self, demand: Demand) -> str:
-        """What each event has left, if a child keeps what it has."""
+        """Memory left by each event, if a child keeps any."""
         n_done = self._shared.board.read(demand.child).n_events_done - self._n_begin[demand.child]
         if n_done <= 0:
             return ""
@@ -302,7 +302,7 @@ class JobCrew:
         return f"{each}{self._kept_by(demand.child, per_event)}"
 
     def _kept_by(self, child: int, per_event: float) -> str:
-        """Which module in Python keeps most of what each event leaves in a child."""
+        """Python module that keeps most of the memory left by each event in a child."""
         status = self._shared.board.read(child)
         if not status.kept_by:
             return ""

@@ -1,4 +1,4 @@
-"""How long a job may take, and when it has to begin to end."""
+"""Time limit of a job, and the time at which it has to start ending."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from msgspec import Struct
 from forkrun.base.quantities import parse_duration
 
 _SPARE_S = 10.0
-"""Reserve for the unforeseen."""
+"""Safety margin."""
 _COPIED_BYTES_PER_S = 100e6
 _READ_BYTES_PER_S = 60e6
 _WRITTEN_BYTES_PER_S = 6e6
-"""Compressed bytes that a thread of a merge copies, reads, and makes anew: on a slow machine."""
+"""Compressed bytes that a merging thread copies, reads, and rewrites: on a slow machine."""
 
 
 class Deadline(Struct, frozen=True):
-    """`at_s`: on the monotonic clock; `why`: what set it."""
+    """`at_s`: on the monotonic clock; `why`: source of the limit."""
 
     at_s: float
     why: str
 
 
 def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
-    """The earlier of the job's own limit, which counts from `start_s`, and that of the Slurm
-    allocation it runs in. Monotonic clock."""
+    """The earlier of the job's own limit, counted from `start_s`, and that of its Slurm allocation.
+    Monotonic clock."""
     deadlines = []
     if walltime_s is not None:
         deadlines.append(Deadline(start_s + walltime_s, f"limits.walltime = {walltime_s:g} s"))
@@ -40,7 +40,7 @@ def find_deadline(walltime_s: float | None, start_s: float) -> Deadline | None:
 
 
 def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
-    """Time left of this process's Slurm allocation; None outside, or if Slurm does not say."""
+    """Time left in this process's Slurm allocation; None outside, or if Slurm does not tell."""
     job = environment.get("SLURM_JOB_ID")
     if not job:
         return None
@@ -57,8 +57,8 @@ def slurm_time_left_s(environment: Mapping[str, str]) -> float | None:
 
 
 def time_to_make_outputs_s(n_read: int, n_selected: int, event_bytes: float) -> float:
-    """Time that one thread takes to put the selected of so many events into an output [s], a
-    cautious guess. `event_bytes`: compressed bytes that an event has in the input."""
+    """Conservative estimate of the time for one thread to write the selected events to an output
+    [s]. `event_bytes`: compressed bytes per input event."""
     if n_selected in (0, n_read):
         return n_selected * event_bytes / _COPIED_BYTES_PER_S
     read_s = n_read * event_bytes / _READ_BYTES_PER_S
@@ -66,7 +66,7 @@ def time_to_make_outputs_s(n_read: int, n_selected: int, event_bytes: float) -> 
 
 
 def time_to_merge_s(outputs_s: float) -> float:
-    """Time to make outputs that take this long [s], with some to spare."""
+    """Time to make outputs that take this long [s], with a safety margin."""
     return _SPARE_S + outputs_s
 
 

@@ -1,4 +1,4 @@
-"""How a job ends before everything is done: by a signal, out of time, or after a fatal error."""
+"""Early end of a job: by a signal, out of time, or after a fatal error."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from forkrun.parent.recovery import HopelessError
 
 
 class Ending:
-    """Children get orders through the status board: they end after their unit or, when it is
-    urgent, after their block; those still there `grace_s` later are killed."""
+    """Children get orders through the status board: they end after their unit or, if urgent, after
+    their block; those still running `grace_s` later are killed."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class Ending:
         return self._deadline is not None
 
     def give_up(self, error: HopelessError) -> None:
-        """Ends a job that cannot be done. Units in flight may still be finished."""
+        """Ends a job that cannot succeed. Units in flight may still finish."""
         self.hopeless = self.hopeless or error
         self._order("end_after_unit")
 
     def signalled(self, number: int) -> str:
-        """Acts on a signal; returns what is done, in words."""
+        """Acts on a signal; returns a message."""
         again = bool(self.signal_number) and self._kill_at_s is not None
         self.signal_number = self.signal_number or number
         if number in LUMI_SIGNALS:
@@ -69,7 +69,7 @@ class Ending:
         return dict.fromkeys(running, signal.SIGKILL) if late else {}
 
     def look_at_clock(self) -> str:
-        """Begins the end when the time has come; returns a message, or nothing."""
+        """Starts the end when the time has come; returns a message, or ""."""
         return self._compare(self._deadline, time.monotonic()) if self._deadline else ""
 
     def _compare(self, deadline: Deadline, now_s: float) -> str:

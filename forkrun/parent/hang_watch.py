@@ -1,4 +1,4 @@
-"""Notices children that make no progress: their stacks go to their logs, then they are ended."""
+"""Notices children without progress: writes their stacks to their logs, then stops them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from forkrun import _core
 from forkrun.fork.signals import PYTHON_STACKS
 
 _START_S = 1800.0
-"""Before its first event a child may load a model for so long, whatever an event may take."""
+"""Minimum time limit before a child's first event, in which it may load a model."""
 Progress = tuple[int, int, bool]
 """Last heartbeat, number of events done, and whether it is still starting."""
 
 
 class HangWatch:
-    """`timeout_s`: allowed time without progress, 0: any; `grace_s`: from SIGTERM to SIGKILL. What
-    comes before the first event may take half an hour, if that is more."""
+    """`timeout_s`: allowed time without progress, 0: unlimited; `grace_s`: from SIGTERM to SIGKILL.
+    The time before the first event may be half an hour, if that is more."""
 
     def __init__(self, board: _core.StatusBoard, timeout_s: float, grace_s: float) -> None:
         self._board = board
@@ -28,7 +28,7 @@ class HangWatch:
         self._asked_s: dict[int, float] = {}
 
     def started(self, child: int, now_s: float) -> None:
-        """Begins to watch a child; its time counts from here."""
+        """Starts watching a child; its time counts from here."""
         self._note(child, self._progress(child), now_s)
 
     def _note(self, child: int, progress: Progress, now_s: float) -> None:
@@ -38,7 +38,7 @@ class HangWatch:
 
     @property
     def words(self) -> str:
-        """Why a child was asked to end."""
+        """Reason for stopping a child."""
         return f"it made no progress for {self._timeout_s:.0f} s and was ended"
 
     def tick(self, running: Mapping[int, int], now_s: float) -> dict[int, int]:
@@ -59,7 +59,7 @@ class HangWatch:
         is_starting = progress[-1]
         if now_s - since_s < (max(self._timeout_s, _START_S) if is_starting else self._timeout_s):
             return 0
-        if child not in self._shown:  # both kinds at once would be written into each other
+        if child not in self._shown:  # both kinds at once would overlap in the log
             self._shown.add(child)
             return PYTHON_STACKS
         self._asked_s[child] = now_s
@@ -73,6 +73,6 @@ class HangWatch:
 
 
 def ask_for_stacks(pid: int) -> None:
-    """Has a child write the C++ stacks of all its threads to its log."""
+    """Makes a child write the C++ stacks of all its threads to its log."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         _core.ask_for_stack(pid, int(thread.name))

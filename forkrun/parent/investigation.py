@@ -1,5 +1,5 @@
-"""Finds the event that crashes the child: a unit that has done so twice is processed event by
-event, by a child that keeps nothing, until the event at which it dies again is known."""
+"""Finds the event that crashes the child: a unit that has crashed it twice is processed event by
+event, by a child that keeps no results, until it dies again at a known event."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from forkrun.child.assignment import entry_at
 from forkrun.plan import EntryRange
 
 _OTHERS = 3
-"""Events that are compared with one that crashes the child before it has done any."""
+"""Number of events compared with one that crashes the child before any is done."""
 
 
 class _Step(Enum):
@@ -30,7 +30,7 @@ class CrashingEvent(Struct, frozen=True):
 
 
 class AnyFirstEvent:
-    """Finding that the child crashes at whichever event comes first."""
+    """Finding that the child crashes at any event that comes first."""
 
 
 class OtherCause:
@@ -39,7 +39,7 @@ class OtherCause:
 
 class Investigation:
     """Search for the event that crashes the child, in a unit with these entries. Ask for the
-    `entries` of the next probe, then say how it ended."""
+    `entries` of the next probe, then report its end."""
 
     def __init__(self, ranges: tuple[EntryRange, ...]) -> None:
         self._ranges = ranges
@@ -50,7 +50,7 @@ class Investigation:
 
     @property
     def entries(self) -> tuple[EntryRange, ...]:
-        """What the next probe is to process."""
+        """Entries for the next probe."""
         if self._step is _Step.ALONE and self._suspect:
             return (self._suspect.entry,)
         if self._step is _Step.OTHER:
@@ -59,11 +59,11 @@ class Investigation:
 
     @property
     def compares(self) -> bool:
-        """Whether the next probe is of another event than that which is suspected."""
+        """Whether the next probe takes another event than the suspect."""
         return self._step is _Step.OTHER
 
     def survived(self) -> CrashingEvent | OtherCause | None:
-        """The probe ended well. None: another one is needed."""
+        """Handles a probe that ended normally. Returns None if another one is needed."""
         if self._step is _Step.ALONE:
             self._step = _Step.AGAIN
             return None
@@ -80,9 +80,9 @@ class Investigation:
         is_elsewhere: bool = False,
         has_raised: bool = False,
     ) -> CrashingEvent | OtherCause | AnyFirstEvent | None:
-        """The probe died while it processed this event, after so many others. `is_elsewhere`: in a
-        thread that calls no module; `has_raised`: by an exception of a module. None: another one is
-        needed."""
+        """Handles a probe that died in this event, after `n_events_done` others. `is_elsewhere`: in
+        a thread that calls no module; `has_raised`: by an exception of a module. Returns None if
+        another probe is needed."""
         if is_elsewhere:
             return OtherCause()
         entry = None if n_events_done is None else entry_at(self.entries, n_events_done)
@@ -104,8 +104,8 @@ class Investigation:
                 return found if same else OtherCause()
 
     def _compared(self, found: CrashingEvent) -> CrashingEvent | None:
-        """The event, unless it came first: then others may do the same, as where a module loads a
-        library that does not bear this process."""
+        """The event, unless it came first: then others may crash as well, for instance if a module
+        loads a library that this process cannot run."""
         self._suspect = found
         n = sum(each.last - each.first for each in self._ranges)
         others = [entry_at(self._ranges, place) for place in range(1, min(n, _OTHERS + 1))]

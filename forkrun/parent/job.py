@@ -1,5 +1,5 @@
-"""Runs a job from beginning to end in this process and the children it forks; resumes one that was
-interrupted."""
+"""Runs a job from start to end in this process and its forked children; resumes an interrupted
+one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ from forkrun.rundir.start import (
 from forkrun.schedule.found_out import FoundOut
 
 _ROUNDS = 3
-"""Times that units whose files turn out damaged are processed again."""
+"""Number of attempts to process units whose files turn out damaged."""
 _PROBLEMS_SHOWN = 10
 
 
@@ -81,12 +81,12 @@ def run_job(
     explain: bool = False,
     is_new: bool = True,
 ) -> Result:
-    """The whole job: check, process, merge, report; only what is left of it if the run directory
-    holds its beginning. `part`: only these units of the plan of a job on many nodes, whose run
-    directory is `whole`, and which had the fingerprint `submitted` when this node began. `logs`:
-    what modules print is shown as well. `explain`: says of each result why it is computed; not
-    `is_new`: what is always computed is not if it is there. Raises a ForkrunError that says what
-    went wrong; then nothing is under a final name that has not been verified."""
+    """Runs the whole job: check, process, merge, report; only the rest if the run directory holds a
+    started run. `part`: only these units of the plan of a job on many nodes, whose run directory is
+    `whole`, and which had the fingerprint `submitted` when this node started. `logs`: also shows
+    output printed by modules. `explain`: gives the reason for computing each result; not `is_new`:
+    keeps existing results that are otherwise always computed. Raises a ForkrunError that describes
+    the problem; files under final names are always verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_can_begin(folder)
@@ -141,13 +141,13 @@ def run_job(
 
 
 def _keeping(lock: RunLock, config: JobConfig) -> contextlib.AbstractContextManager[None]:
-    """Keeps the lock by a thread in a job without children, whose loop stands while it processes a
+    """Keeps the lock in a thread for a job without children, whose loop stops while it processes a
     unit. A parent that forks keeps it in its loop: it may have no other thread."""
     return contextlib.nullcontext() if config.forking.children else lock.kept_by_thread()
 
 
 def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
-    """Whether the outputs are there as merged; if not, the record of the merge is removed."""
+    """Whether the outputs are intact after their merge; if not, removes the record of the merge."""
     from forkrun.parent.merging import problem_of_merge
 
     problem = problem_of_merge(folder, config, lock.keep)
@@ -159,8 +159,8 @@ def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
 def _already_done(
     folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool, plots: bool
 ) -> Result:
-    """Ends a run that is merged, also one whose parent was killed just after the merge, or while it
-    removed temporary outputs."""
+    """Ends a merged run, also one whose parent was killed just after the merge, or while it removed
+    temporary outputs."""
     from forkrun.parent.merging import end_merge
 
     messages = Messages(folder, quiet)
@@ -178,7 +178,7 @@ def _already_done(
 
 
 def _say_kept(messages: Messages, keeping: Keeping | None, explain: bool) -> None:
-    """Says what is kept, or why nothing is, and with `explain` why each result is computed."""
+    """Reports kept results, or why there are none; with `explain`, why each result is computed."""
     if keeping is None:
         return
     if keeping.run.kept or keeping.before:
@@ -190,7 +190,7 @@ def _say_kept(messages: Messages, keeping: Keeping | None, explain: bool) -> Non
 def _join(
     folder: RunDirectory, keeping: Keeping, lock: RunLock, quiet: bool, plots: bool, explain: bool
 ) -> Result:
-    """Makes the outputs of what is stored alone: the events were processed before."""
+    """Makes the outputs from stored results alone: the events were processed before."""
     job = keeping.results.job
     job = replace(job, plan=replace(job.plan, units=read_plan(folder).units))
     remove_results(folder)
@@ -203,7 +203,7 @@ def _join(
 
 
 def _run_of(folder: RunDirectory, job: PreparedJob, lock: RunLock, quiet: bool) -> Run:
-    """A run without units to process."""
+    """Makes a run without units to process."""
     timeline, messages = Timeline(folder.path), Messages(folder, quiet)
     none = BadFiles(job.plan.units, job.plan.files, job.unreadable, is_to_skip=False)
     run = Run(folder, job, timeline, messages, None, lock.keep, none)
@@ -235,8 +235,8 @@ def _continue(
 
 
 def describe_job(folder: RunDirectory, job: PreparedJob, keeping: Keeping | None = None) -> None:
-    """Writes what describes the job, the fingerprint last: without it nothing was begun. `keeping`:
-    the job is what of this one is computed."""
+    """Writes the description of the job, the fingerprint last: without it no job was started.
+    `keeping`: `job` is only the computed part of its whole job."""
     whole = keeping.results.job if keeping else job
     write_config(folder, whole.config)
     make_folders(folder)
@@ -262,14 +262,14 @@ def describe_job(folder: RunDirectory, job: PreparedJob, keeping: Keeping | None
 
 
 def write_found(folder: RunDirectory, job: PreparedJob) -> None:
-    """Writes what was found out of modules and of the input, for the nodes of a job."""
+    """Writes the findings about modules and input, for the nodes of a job."""
     schedule = job.schedule
     found = {**msgspec.to_builtins(schedule.found), "histograms": schedule.histogram_forms()}
     write_json(folder.found_out, found, indent=None)
 
 
 def read_found(folder: RunDirectory) -> FoundOut:
-    """What was found out when the job was submitted. Raises OutputError."""
+    """Findings made when the job was submitted. Raises OutputError."""
     try:
         return msgspec.json.decode(read_regular(folder.found_out), type=FoundOut)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -349,7 +349,7 @@ def _end(
 def _report(
     folder: RunDirectory, job: PreparedJob, lock: RunLock, messages: Messages, plots: bool
 ) -> None:
-    """Writes the report; if that fails, the job does not. Nothing is forked any more."""
+    """Writes the report; its failure does not fail the job. Forks no more processes."""
     from forkrun.monitoring.report.write import write_report  # loaded while children process events
 
     try:
@@ -363,8 +363,8 @@ def _report(
 
 
 def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
-    """Processes and merges, again as long as the merge finds files that have changed, or that
-    cannot be read any more and are left out. Raises FilesLeftOutError if some are."""
+    """Processes and merges, repeatedly while the merge finds changed files, or unreadable ones,
+    which are left out. Raises FilesLeftOutError if there are any."""
     config, commits, n_damaged = run.job.config, list(before), 0
     while True:
         try:
@@ -406,7 +406,7 @@ def _merge(run: Run, *, is_whole: bool) -> None:
 
 
 def _merge_what_is_there(run: Run) -> None:
-    """Merges what is committed, without the units whose files turn out damaged."""
+    """Merges the committed units, except those whose files turn out damaged."""
     try:
         _merge(run, is_whole=False)
     except DamagedFilesError as error:
@@ -415,7 +415,7 @@ def _merge_what_is_there(run: Run) -> None:
 
 
 def _process(run: Run, commits: Sequence[Commit]) -> None:
-    """Processes what is left. Failures of the parent itself become errors of ours, too: in a
+    """Processes the remaining units. Failures of the parent become ForkrunErrors, too: in a
     module's pre_fork(), or for lack of shared memory."""
     try:
         process(run, commits)
@@ -427,7 +427,7 @@ def _process(run: Run, commits: Sequence[Commit]) -> None:
 
 
 def _process_until_whole(run: Run, before: Sequence[Commit]) -> None:
-    """Processes until the files of all units are there as they were written."""
+    """Processes until the files of all units are intact."""
     commits, problems = list(before), [""]
     for _ in range(_ROUNDS):
         _process(run, commits)

@@ -1,4 +1,4 @@
-"""What the input of a job holds, and which events of it count."""
+"""Content of a job's input, and the events of it that count."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from forkrun.plan.partners import Joined, check_partners, drop_without_partner
 
 
 class JobInput(Struct, frozen=True):
-    """What the input files of a job hold, and which lumis of it count (None: all). `counted`: of
-    what they hold, without events that have no partner in a friend; `ranges`: without `n_dropped`
-    events that are there before, too; `warnings`: what is hardly meant."""
+    """Content of a job's input files, and the lumi mask (None: all lumis count). `counted`: ranges
+    without events that lack a partner in a friend; `ranges`: also without `n_dropped` repeated
+    events; `warnings`: about probable mistakes."""
 
     index: Sequence[FileIndex]
     held: LumiRanges
@@ -32,15 +32,15 @@ class JobInput(Struct, frozen=True):
     mask: LumiMask | None
     warnings: tuple[str, ...] = ()
     counts: EventCounts | None = None
-    """Those of a plan; None if it is for certain events alone, which weigh as among all."""
+    """Counts for the plan; None if only certain events are read, weighted as among all."""
     n_dropped: int = 0
     n_without_partner: int = 0
     has_ids: bool = True
 
     @classmethod
     def of(cls, config: JobConfig, index: Sequence[FileIndex]) -> JobInput:
-        """The job's input, with its lumi mask. Raises ConfigError, and InputError for files or
-        events that are there twice where they may not."""
+        """The job's input, with its lumi mask. Raises ConfigError, and InputError for repeated
+        files or events where these are errors."""
         ranges, mask = LumiRanges.of(index), mask_of(config, index)
         warnings = (
             *_absent(config, index),
@@ -83,7 +83,7 @@ class JobInput(Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Files that add nothing, trees that go with the events, and events that are left out."""
+        """Notes on empty files, trees that accompany the events, and events left out."""
         empty = [file.name for file in self.index if file.path and not file.n_entries]
         said = {"no events in": empty, "trees that go with the events:": self._trees}
         notes = [f"{what} {_first_of(names)}" for what, names in said.items() if names]
@@ -97,18 +97,18 @@ class JobInput(Struct, frozen=True):
 
     @property
     def _trees(self) -> list[str]:
-        """Paths of those that go with the events."""
+        """Paths of the trees that accompany the events."""
         return [f.in_outputs for file in self.index[:1] for f in file.friends if f.own is not None]
 
 
 def _alike(config: JobConfig, index: Sequence[FileIndex]) -> list[int]:
-    """(n_files,) number of what its events may be in again: of its dataset, or one for all data."""
+    """(n_files,) group in which events may be repeated: one per dataset, one for all data."""
     numbers = [-1 if d.is_data else number for number, d in enumerate(config.datasets)]
     return [numbers[file.dataset] for file in index] if numbers else []
 
 
 def _text_of(found: Found, config: JobConfig, index: Sequence[FileIndex]) -> str:
-    """What is there twice, and in which datasets."""
+    """Describes the repeated events, and their datasets."""
     assert found.example is not None
     text = found.text()
     of = {file.name: file.dataset for file in index}
@@ -124,7 +124,7 @@ def _first_of(names: Sequence[str]) -> str:
 
 
 def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
-    """A warning, if files have no such tree: they may have another one."""
+    """Warning about files without the tree: they may have another one."""
     absent = [file.absent for file in index if file.absent]
     more = f" So it is with {len(absent) - 1:,} more files." if len(absent) > 1 else ""
     what = "; other files have it, and this one adds no events."
@@ -134,8 +134,8 @@ def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
 def _mask_of_no_data(
     config: JobConfig, index: Sequence[FileIndex], ranges: LumiRanges, mask: LumiMask | None
 ) -> Iterator[str]:
-    """Warnings, if nothing is data, or what counts as simulation has runs of the mask: all of
-    simulation is run 1, but for special samples."""
+    """Warnings if no dataset is data, or if supposed simulation has runs of the mask: all
+    simulation is run 1, except in special samples."""
     if mask is None or mask.files is None:
         return
     which = " and ".join(f"source.{key}" for key, _ in _given_masks(config))
@@ -160,7 +160,7 @@ def _given_masks(config: JobConfig) -> list[tuple[str, str]]:
 
 
 def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) -> tuple[str, ...]:
-    """A warning, if there are events for which the lumi mask holds, and it accepts none."""
+    """Warning if the lumi mask accepts none of the events that it applies to."""
     if mask is None:
         return ()
     held = ranges if mask.files is None else ranges.where(np.isin(ranges.file, mask.files))
@@ -175,7 +175,7 @@ def _nothing_left(config: JobConfig, ranges: LumiRanges, mask: LumiMask | None) 
 
 
 def plan_input(config: JobConfig, index: Sequence[FileIndex]) -> tuple[JobInput, Plan]:
-    """A job's input, and the plan of what the mask accepts of it, or of the events that the job is
+    """A job's input, and the plan of the events accepted by the mask, or of those the job is
     restricted to."""
     given = JobInput.of(config, index)
     plan = _plan_of(config, given)
@@ -218,7 +218,7 @@ def _joined_friends(config: JobConfig, index: Sequence[FileIndex]) -> list[Joine
 
 
 def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
-    """The job's lumi mask, and its runs; of datasets they hold for data."""
+    """The job's lumi mask with its runs; applied only to data if there are datasets."""
     source = config.source
     if not source.lumi_mask and not source.runs:
         return None
@@ -233,7 +233,7 @@ def mask_of(config: JobConfig, index: Sequence[FileIndex]) -> LumiMask | None:
 def _notes_on_weights(
     config: JobConfig, index: Sequence[FileIndex], counts: EventCounts
 ) -> Iterator[str]:
-    """Which sums of weights of simulation are of a part of its events."""
+    """Notes on simulation whose sums of weights cover only a part of its events."""
     of_file = np.array([file.dataset for file in index], dtype=np.int64)
     cuts = [f"source.{k}" for k in ("skip_events", "max_events") if getattr(config.source, k)]
     for number, dataset in enumerate(config.datasets):

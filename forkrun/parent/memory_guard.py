@@ -1,10 +1,11 @@
 """Watches the memory of a job before the kernel does.
 
-Each tick compares what all processes have, by what the kernel counts as they gain memory
-(`JobMemory`), with the limit. Memory that was shared and is written to does not show there, but
-each such page is a fault: where the faults since the last full reading could have brought the job
-to its limit, the processes with most of them are read in full again. Checks are paid in CPU time,
-so that a busy machine does not make them rarer."""
+Each tick compares the memory of all processes with the limit, by the kernel's counts of memory
+gained (`JobMemory`). Writes to shared memory do not show there, but each such page is a fault:
+where the faults since the last full reading could have brought the job to its limit, the processes
+with most of them are read in full again. The cost of checks is limited in CPU time, so a busy
+machine does not make them rarer.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +24,22 @@ from forkrun.monitoring.job_memory import JobMemory, total_bytes
 _TIGHT = 0.90
 _TOO_MUCH = 0.96
 _NEAR = 0.75
-_SHARE_OF_CPU = 0.01  # that checks may take
-_SHARE_WHEN_NEAR = 0.05  # the same where the job may be near its limit
+_SHARE_OF_CPU = 0.01  # maximum for checks
+_SHARE_WHEN_NEAR = 0.05  # the same for a job near its limit
 _LONGEST_S = 0.1  # between two checks
 _SHORTEST_S = 0.01
-_CHECKS_UNTIL_FULL = 4  # at the rate at which memory was last gained
+_CHECKS_UNTIL_FULL = 4  # at the latest rate of growth
 _TO_KILL_S = 0.02
-_LATE_S = 0.3  # as which the next check may be as late as the last one was
+_LATE_S = 0.3  # maximum assumed delay of the next check, taken from that of the last one
 _SLICE_S = 0.01  # of CPU time for full readings in one check
-_ANSWER_S = 15.0  # that a child which was asked to end has, before the next one is asked
-_STEP = 0.02  # of the limit: what memory has to gain to have grown
-_STEPS_SEEN = 3  # one after the other, from which growth is believed
-_OF_ONE_CHILD = 0.25  # of the limit of a cgroup: what the last child must have to be to blame
+_ANSWER_S = 15.0  # for a child to end when asked, before the next one is asked
+_STEP = 0.02  # of the limit: minimum gain that counts as growth
+_STEPS_SEEN = 3  # in succession, required to confirm growth
+_OF_ONE_CHILD = 0.25  # of a cgroup's limit: minimum memory for which the last child is blamed
 
 
 class MemoryLimit(Struct, frozen=True):
-    """`cgroup`: its folder; None for a limit of the job's own."""
+    """`cgroup`: its folder; None for the job's own limit."""
 
     n_bytes: int
     why: str
@@ -46,26 +47,26 @@ class MemoryLimit(Struct, frozen=True):
 
 
 class Relief(Enum):
-    """How memory is freed."""
+    """Ways to free memory."""
 
     RECYCLE = auto()
     KILL = auto()
     NONE = auto()
-    """By no child: the parent alone has too much."""
+    """Not by a child: the parent alone has too much."""
     LATER = auto()
     """Not yet: memory grows with events towards the limit."""
 
 
 class Demand(Struct, frozen=True):
-    """What is to be done about which child, and why."""
+    """The action needed, the child concerned, and the reason."""
 
     relief: Relief
     child: int
     words: str
     private_bytes: int
-    """Memory that ends with the child."""
+    """Memory freed at the end of the child."""
     per_event_bytes: float = 0.0
-    """What each event adds to the memory of the job, where that is why."""
+    """Memory added to the job by each event, for a warning about growth."""
 
 
 def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> MemoryLimit | None:
@@ -78,8 +79,8 @@ def find_limit(own: int | None, proc: Path = PROC, cgroups: Path = CGROUPS) -> M
 
 
 class Growth:
-    """Notes what was used after how many events, in steps of `step_bytes` up. Memory that is given
-    back, or was before, has not grown."""
+    """Records memory against events, in upward steps of `step_bytes`. Memory that is freed later,
+    or was used before, does not count as growth."""
 
     def __init__(self, step_bytes: float) -> None:
         self._step_bytes = step_bytes
@@ -88,20 +89,20 @@ class Growth:
         self._is_higher = False
 
     def note(self, used: int, n_done: Callable[[], int]) -> None:
-        """`used`: now [bytes]; `n_done`: gives the events that are done."""
+        """Records a step. `used`: current memory [bytes]; `n_done`: returns the events done."""
         self._is_higher = used >= self._highest + self._step_bytes
         self._highest = used if self._is_higher else self._highest
         while self._steps and self._steps[-1][1] > used:
             self._steps.pop()
         if not self._steps or used >= self._steps[-1][1] + self._step_bytes:
             n = n_done()
-            while self._steps and self._steps[-1][0] >= n:  # events of a killed child are left
+            while self._steps and self._steps[-1][0] >= n:  # events lost with a killed child
                 self._steps.pop()
             self._steps.append((n, used))
 
     @property
     def per_event(self) -> float:
-        """Bytes that each event adds; 0 where no growth was seen. The last step may be a peak."""
+        """Bytes added by each event; 0 without growth. Ignores the last step, a possible peak."""
         if not self._is_higher or len(self._steps) <= _STEPS_SEEN:
             return 0.0
         (first, least), (last, most) = self._steps[-1 - _STEPS_SEEN], self._steps[-2]
@@ -119,17 +120,17 @@ class MemoryGuard:
         """Time and memory of the last check."""
         self._answer_by_s: dict[int, float] = {}
         self._killed: dict[int, int] = {}
-        """Children and pids that have not ended yet."""
+        """Killed children that have not ended yet, with their pids."""
         self.interval_s = _LONGEST_S
-        """Time until the next check, if it is to be in time."""
+        """Time until the next check, in order not to miss the limit."""
         self._growth = Growth(_STEP * limit.n_bytes if limit else 0)
         self._has_warned = False
 
     def check(
         self, running: Mapping[int, int], n_done: Callable[[], int] = lambda: 0
     ) -> Demand | None:
-        """What has to be done now, if anything. `running`: pids by child; `n_done`: gives the
-        events that are done."""
+        """The action needed now, if any. `running`: pids by child; `n_done`: returns the number of
+        events done."""
         now_s = time.monotonic()
         if self._limit is None or now_s < self.check_at_s or not running:
             return None
@@ -148,14 +149,14 @@ class MemoryGuard:
         return self._judge(self._limit, running, now_s, n_done)
 
     def _most_bytes(self, limit: MemoryLimit) -> int:
-        """What counts against the limit at the most."""
+        """Upper limit of the memory that counts against the limit."""
         if limit.cgroup is not None:
             return held_bytes(limit.cgroup)
         return total_bytes(self._memory.estimate()) + sum(self._memory.doubts().values())
 
     def _read_doubtful(self, limit: MemoryLimit) -> None:
-        """Reads in full, as long as what is not certain could bring the job to its limit. What
-        children have copied, the parent may have alone then."""
+        """Reads processes in full while the uncertainty could bring the job to its limit. Pages
+        copied by children may then belong to the parent alone."""
         end_s, is_read = time.thread_time() + _SLICE_S, False
         while self._most_bytes(limit) >= _TIGHT * limit.n_bytes and time.thread_time() < end_s:
             doubts = self._memory.doubts()
@@ -183,7 +184,7 @@ class MemoryGuard:
             if (child, pid) in memory
         }
         used = total_bytes(memory) if limit.cgroup is None else held_bytes(limit.cgroup)
-        # The memory of those that were killed is about to be free.
+        # The memory of killed children is about to be free.
         used -= sum(private.pop(child, 0) for child in self._killed)
         self._growth.note(used, n_done)
         share, is_too_much = used / limit.n_bytes, self._is_too_much(limit, used, now_s)
@@ -203,7 +204,7 @@ class MemoryGuard:
         return Demand(relief, largest, words, private[largest])
 
     def _warning(self, limit: MemoryLimit, used: int, private: Mapping[int, int]) -> Demand | None:
-        """Says once that the limit is near, if memory grows with events."""
+        """Warns once that the limit is near, if memory grows with events."""
         grows = self._growth.per_event
         if self._has_warned or not private or not grows or used < _NEAR * limit.n_bytes:
             return None
@@ -217,8 +218,8 @@ class MemoryGuard:
         return Demand(Relief.LATER, largest, words, private[largest], grows)
 
     def _is_too_much(self, limit: MemoryLimit, used: int, now_s: float) -> bool:
-        """Whether the limit is reached, or will be before the next check at the rate of late, which
-        says when that is as well."""
+        """Whether the limit is reached, or will be before the next check at the recent rate, which
+        also sets the time of that check."""
         last_s, last = self._last
         self._last = now_s, used
         took_s = max(now_s - last_s, 1e-3)
@@ -230,7 +231,7 @@ class MemoryGuard:
         return used >= _TOO_MUCH * limit.n_bytes or (is_near and left_s < next_s)
 
     def _relief(self, limit: MemoryLimit, used: int, private: Mapping[int, int]) -> Relief:
-        """In a cgroup others may have it: the last child is not ended for that again and again."""
+        """Kill or restart. In a cgroup others may use memory: the last child must be to blame."""
         most = max(private.values())
         if limit.cgroup is not None:
             is_to_blame = len(private) > 1 or most >= _OF_ONE_CHILD * limit.n_bytes

@@ -1,5 +1,5 @@
-"""Merges a run in a short-lived process: what ROOT opens and keeps for it ends there, and the
-parent stays a clean template to fork from."""
+"""Merges a run in a short-lived process: ROOT's files and caches end with it, and the parent stays
+a clean template for forks."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def merge(
     tick_also: Callable[[], None] = lambda: None,
     part: Part | None = None,
 ) -> None:
-    """Merges and verifies; in this process if the job is one without children. Not `is_whole`: what
-    there is, and the temporary outputs stay; files `left_out`, by number, are not opened.
-    `commits`: if they were read already; `part`: the plan is a node's part of that of the job.
-    Raises what went wrong; DamagedFilesError: units are not committed any more. `tick_also` is
-    called several times per second, but not without children."""
+    """Merges and verifies; in this process for a job without children. Not `is_whole`: merges an
+    incomplete job and keeps its temporary outputs; files `left_out`, by number, are not opened.
+    `commits`: if already read; `part`: the plan is a node's part of the job's. Raises the error of
+    the merge; DamagedFilesError: units are no longer committed. `tick_also` is called several times
+    per second, but not without children."""
     timeline.record("merge_start", pid=os.getpid())
     progress = make_progress(len(plan.units) * len(config.outputs), "merged", quiet)
 
@@ -77,8 +77,8 @@ def merge_part(
     folder: RunDirectory, config: JobConfig, plan: Plan, commits: Sequence[Commit], number: int,
     n_parts: int, tick: Callable[[], None],
 ) -> None:  # fmt: skip
-    """Makes one of so many parts of the outputs, which a merge joins; like a merge, in a process of
-    its own. All units are committed. Raises what went wrong."""
+    """Makes one of `n_parts` parts of the outputs, to be joined by a merge; in its own process,
+    like a merge. All units are committed. Raises the error of the merge."""
 
     def work(say: Say) -> None:
         try:
@@ -96,8 +96,8 @@ def merge_part(
 def problem_of_merge(
     folder: RunDirectory, config: JobConfig, tick_also: Callable[[], None]
 ) -> str | None:
-    """What is wrong with what an earlier merge has left; None if nothing is. Like a merge, in a
-    process of its own."""
+    """Describes a defect in the results of an earlier merge; None if they are intact. Runs in its
+    own process, like a merge."""
 
     def work(_: Say) -> None:
         trees = read_plan(folder).trees if is_pattern(config.source.tree) else ()
@@ -114,7 +114,7 @@ def problem_of_merge(
 def end_merge(
     folder: RunDirectory, config: JobConfig, timeline: Timeline, *, is_whole: bool = True
 ) -> None:
-    """Finishes a merge that has written its summary; may be done twice."""
+    """Finishes a merge that has written its summary; may be repeated."""
     summary = json.loads(read_regular(_summary(folder, is_whole)))
     outputs = {output.pop("label"): output for output in summary["outputs"]}
     not_finite = summary.get("not_finite", {})
@@ -133,8 +133,8 @@ def _merge_here(
     commits: Sequence[Commit] | None,
     say: Say,
 ) -> None:
-    """Says the number of units that have been merged, summed over outputs, and the number of each
-    input file just before it is opened."""
+    """Reports the number of merged units, summed over outputs, and the number of each input file
+    just before it is opened."""
     done: dict[str, int] = {}
 
     def note(label: str, n_units: int) -> None:
@@ -178,8 +178,8 @@ def _do(
     plan: Plan | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Does it in a child, or here if the job is one without children. It says which file of the
-    plan it opens, and how many units are merged, which `progress` gets."""
+    """Runs `work` in a child, or here for a job without children. It reports the file of the plan
+    that it opens, and the number of merged units, for `progress`."""
     log, opened = folder.log("merge", os.getpid()), [""]
 
     def hear(said: Mapping[str, int]) -> None:
@@ -207,14 +207,14 @@ def _do(
 
 
 def _explained(error: Exception) -> ForkrunError:
-    """With what is known of the proxy or token, where a server refuses access."""
+    """Adds the state of the proxy or token to an error, if a server refuses access."""
     known = as_forkrun_error(error)
     about = about_access(str(known))
     return type(known)(f"{known}{about}") if about else known
 
 
 def crash_of_merge(exit_code: int, log: Path, file: str) -> ForkrunError:
-    """What to say of a process that was killed: by a file, if ROOT or the reader crashed."""
+    """Error for a killed process: names the file if ROOT or the reader crashed."""
     status = describe_status(exit_code)
     if file and -exit_code in _CRASHES:
         return InputError(

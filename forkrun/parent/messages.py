@@ -1,4 +1,4 @@
-"""Messages of the parent, on stderr and in its log; what modules print, in logs of children."""
+"""Messages of the parent, on stderr and in its log; output of modules, in logs of children."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from forkrun.base.streams import tell
 from forkrun.rundir.directory import RunDirectory
 
 _MOST_BYTES = 1 << 20
-"""That are shown of a log at a time; the rest at the next."""
+"""Bytes of a log shown at a time; the rest follows later."""
 
 
 class Messages:
-    """`quiet`: only in the log."""
+    """`quiet`: writes only to the log."""
 
     def __init__(self, folder: RunDirectory, quiet: bool) -> None:
         self._log = folder.parent_log
@@ -36,14 +36,14 @@ class Messages:
 
 
 class ChildLogs:
-    """Logs of the children of one parent. `shows`: each line on the terminal, with its child."""
+    """Logs of one parent's children. `shows`: prints each line on the terminal, with its child."""
 
     def __init__(self, folder: RunDirectory, parent_pid: int, shows: bool) -> None:
         self._folder, self._pid, self._shows = folder, parent_pid, shows
         self._shown: dict[Path, int] = {}
 
     def tick(self) -> None:
-        """Shows the whole lines that are new."""
+        """Shows new complete lines."""
         if not self._shows:
             return
         for log in self._files():
@@ -57,7 +57,7 @@ class ChildLogs:
                 print(f"child {child}: {line}", file=sys.stderr)
 
     def warning(self) -> str | None:
-        """Where to find what was printed, if anything was, and nobody was shown it."""
+        """Message that names the logs with output that was not shown; None if there is none."""
         logs = [log for log in self._files() if log.stat().st_size]
         if not logs or self._shows:
             return None

@@ -1,4 +1,4 @@
-"""What the parent does while it waits: samples, timeline, progress."""
+"""Monitoring by the parent while it waits: samples, timeline, progress."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from forkrun.rundir.directory import RunDirectory
 
 
 class RunObserver:
-    """Ticked by the supervisor's loop; has no thread. A failure to record the job's course is
-    reported at the end and does not end the job: only what children write decides."""
+    """Ticked by the supervisor's loop; has no thread. A failure of the monitoring is reported at
+    the end and does not end the job: only the children's output decides."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class RunObserver:
             folder.path, _sampler_settings(monitoring or MonitoringConfig())
         )
         self.memory = sampler.memory
-        """What is known of the memory of all processes."""
+        """Known memory of all processes."""
         self._trouble: OSError | None = None
         self._calls = CallWatch(cuts, self.warn)
 
@@ -60,13 +60,13 @@ class RunObserver:
             self._trouble = self._trouble or error
 
     def started(self, child: int, pid: int, fork_s: float) -> None:
-        """`fork_s`: when the fork began, in seconds since the epoch."""
+        """Records a fork. `fork_s`: its start, in seconds since the epoch."""
         with self._noting_trouble():
             self._timeline.record("fork", child=child, pid=pid, time_s=fork_s)
             self._sampler.add_child(child, pid)
 
     def ended(self, child: int, pid: int, exit_code: int) -> None:
-        """Notes a child's end. One that exits with 0 before its work is done has crashed, too."""
+        """Records a child's end. Exit code 0 before the end of its work is a crash, too."""
         state = self._board.read(child)
         crashed = exit_code == 0 and state.state != "done" and state.order == "proceed"
         status = words_of_end(0, has_said_why=False) if crashed else describe_status(exit_code)
@@ -83,7 +83,7 @@ class RunObserver:
             self._messages.say(text)
 
     def recovered(self, child: int, death: Death | None, text: str) -> None:
-        """Records what was done about a child that ended badly."""
+        """Records the response to a child that ended abnormally."""
         self.say(text)
         with self._noting_trouble():
             self._timeline.record(
@@ -95,7 +95,7 @@ class RunObserver:
             )
 
     def tick(self) -> None:
-        """Records, samples and shows how far children are."""
+        """Records, samples and shows the progress of children."""
         statuses = [self._board.read(child) for child in range(len(self._board))]
         done = {child: status.n_events_done for child, status in enumerate(statuses)}
         self._tick_also()
@@ -105,14 +105,14 @@ class RunObserver:
         self._progress.update(self._n_events_before + sum(done.values()))
 
     def warn(self, text: str, few: str) -> None:
-        """Says and records a warning. `few`: words for the progress bar."""
+        """Prints and records a warning. `few`: short form for the progress bar."""
         self._progress.note(few)
         self.say(f"warning: {text}")
         with self._noting_trouble():
             self._timeline.record("warning", pid=os.getpid(), text=text)
 
     def close(self) -> None:
-        """The children have ended."""
+        """Ends the monitoring after the children have ended."""
         statuses = map(self._board.read, range(len(self._board)))
         self._calls.look(Calls.of(statuses), is_end=True)
         self._progress.close()

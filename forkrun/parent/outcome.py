@@ -1,4 +1,4 @@
-"""Errors of jobs that ended badly: which child, the cause, where, and what is kept."""
+"""Errors of failed jobs: the child, the cause, the place, and the work that is kept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def raise_for(
     left_out: Flags,
 ) -> None:
     """Raises the error that ended the job, or that it was stopped with units left, other than those
-    that are `left_out` : (n_units,) bool."""
+    `left_out` : (n_units,) bool."""
     if ending.hopeless:
         raise _failed(ending.hopeless, folder, job, commits) from None
     is_settled = commits.is_done | left_out
@@ -61,8 +61,8 @@ def _failed(
 
 
 def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: int) -> ModuleError:
-    """A module raised: what it says, in its own words, is what counts. With its code mended the job
-    is another one than that of the units that are committed."""
+    """Error raised by a module, in the module's own words. With changed code the job differs from
+    that of the committed units."""
     lines = [str(death.error)]
     logs = folder.existing_logs(death.child)
     lines += [f"the whole traceback: {logs[-1]}"] if logs else []
@@ -79,7 +79,7 @@ def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: i
 
 
 def _repeating(death: Death, folder: RunDirectory, job: PreparedJob) -> str:
-    """What begins with the first event that was in flight, and takes one at a time."""
+    """Command that starts at the first event in flight, and takes one at a time."""
     source = job.config.source
     units = [*death.together, *([death.unit] if death.unit is not None else [])]
     n = source.skip_events + min(map(job.plan.events_before, units))
@@ -97,7 +97,7 @@ def _repeating(death: Death, folder: RunDirectory, job: PreparedJob) -> str:
 
 
 def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
-    """Words that say where an event is, and how to try it again."""
+    """Lines that locate an event, and tell how to repeat it."""
     where = f"the event {event.id} is entry {event.entry} of {plan.files[event.file]}"
     where += f", tree {plan.trees[event.file]}" if plan.trees else ""
     if is_built_in_python():
@@ -116,18 +116,18 @@ def about(event: BadEvent, plan: Plan, folder: RunDirectory) -> list[str]:
 
 
 def stopped(number: int, folder: RunDirectory) -> StoppedError:
-    """The error of a job that ended early because of a signal."""
+    """Error of a job stopped early by a signal."""
     name = signal.Signals(number).name
     return StoppedError(f"stopped by signal {number} ({name}); {_kept(folder)}", number)
 
 
 def out_of_time(deadline: Deadline, folder: RunDirectory) -> OutOfTimeError:
-    """The error of a job that ended early because of its deadline."""
+    """Error of a job stopped early by its deadline."""
     return OutOfTimeError(f"out of time ({deadline.why}); {_kept(folder)}")
 
 
 def last_events(status: _core.ChildStatus) -> str:
-    """Where a child was when it last updated the status board."""
+    """Last position of a child on the status board."""
     if not status.heartbeat_ns:
         return f"it had not begun an event (state: {status.state})"
     return (

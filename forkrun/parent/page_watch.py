@@ -1,10 +1,10 @@
-"""Watches which pages become private in children, and after what.
+"""Watches which pages become private in children, and at which calls.
 
-Before the children are forked, one process is forked that walks the Python objects and notes on
-which pages they lie, and another one that sleeps: it keeps the pages as they were at the fork, so
-that a page that only one process maps is certainly a copy of its own. Children look at their own
-page tables after every call of a module, as long as `N_WATCHED_CALLS` last, and between units of
-work."""
+Before the children, two processes are forked: one walks the Python objects and records their pages,
+the other sleeps and keeps the pages as at the fork, so that a page mapped by only one process is
+certainly its own copy. Children inspect their own page tables after every call of a module, for the
+first `N_WATCHED_CALLS`, and between units of work.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ INTERPRETER = "(Python itself)"
 
 @contextlib.contextmanager
 def watching(work: Work) -> Iterator[Work]:
-    """Work whose children are watched, if the configuration asks for it; then their pages are
-    written when they have ended. Raises JobError where the kernel does not show page tables."""
+    """Work with watched children, if the configuration requests it; writes their pages at the end.
+    Raises JobError where the kernel does not show page tables."""
     if not work.job.config.monitoring.unshared:
         yield work
         return
@@ -49,8 +49,8 @@ def watching(work: Work) -> Iterator[Work]:
 
 
 def check_page_tables() -> None:
-    """Raises JobError where /proc/PID/pagemap cannot be read, or says of no page of this process
-    that it is its own."""
+    """Raises JobError if /proc/PID/pagemap cannot be read, or marks no page of this process as
+    private."""
     try:
         counts = _core.count_pages()
     except OSError as error:
@@ -68,7 +68,7 @@ def check_page_tables() -> None:
 
 
 def _walk_in_child(work: Work, files: RunDirectory) -> None:
-    """Objects on pages, by a process whose own memory does not matter."""
+    """Records the objects on pages, in a process whose own memory does not matter."""
     log = work.files.run.log("walk", os.getpid())
     ended = ask_helper(lambda _: _walk(work, files), log=log)
     if ended.exit_code:
@@ -98,7 +98,7 @@ def _walk(work: Work, files: RunDirectory) -> None:
 
 @contextlib.contextmanager
 def _sleeping_process(folder: RunDirectory) -> Iterator[None]:
-    """Keeps the pages of this process as they are now."""
+    """Preserves the pages of this process in their present state."""
     (pid,) = fork_processes([Process(_sleep, folder.log("sleep", os.getpid()))])
     try:
         yield
@@ -121,6 +121,6 @@ def _write_pages(watch: _core.PageWatch, work: Work, files: RunDirectory) -> Non
 
 
 def read_names(files: RunDirectory) -> Mapping[str, Sequence[str]]:
-    """Owners and types by their numbers, and labels of the schedule's nodes."""
+    """Owners and types by number, and labels of the schedule's nodes."""
     names: Mapping[str, Sequence[str]] = json.loads(files.unshared_names.read_bytes())
     return names

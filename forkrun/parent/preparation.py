@@ -1,4 +1,4 @@
-"""All that comes before the fork: index, plan, conditions, modules, schedule."""
+"""All steps before the fork: index, plan, conditions, modules, schedule."""
 
 from __future__ import annotations
 
@@ -49,31 +49,31 @@ from forkrun.schedule.object_branches import check_object_branches
 from forkrun.schedule.plugins import plugin_path
 
 _WHOLE_LUMIS = "modules with callbacks of lumis or runs, or one_lumi"
-"""Need them."""
+"""Modules that need whole lumis, for messages."""
 
 
 class PreparedJob(Job, frozen=True):
-    """A job that has been checked and can start. Times in seconds since the epoch."""
+    """A checked job, ready to start. Times in seconds since the epoch."""
 
     fingerprint: Fingerprint
     input_lumis: LumiCounts
     clusters: Sequence[Sequence[int]]
-    """For each file of the input the first entry of each cluster."""
+    """First entry of each cluster, for each input file."""
     clusters_with_events: Mapping[str, Sequence[Sequence[int]]]
-    """The same of trees that go with the events, by path."""
+    """The same for trees that accompany the events, by path."""
     start_s: float
     index_done_s: float
     modules_built_s: float
     unreadable: Mapping[str, str] = {}
-    """Files that are left out, and why."""
+    """Files left out, with the reason."""
     part: Part | None = None
-    """The part of the plan, on a node of many."""
+    """Part of the plan, on one of many nodes."""
     planned: Any = None
-    """The `PlannedJob` that it was made of."""
+    """The `PlannedJob` that it was made from."""
 
     def prepared_with(self, config: JobConfig, plan: Plan) -> PreparedJob:
         """The job with another configuration of modules, paths and outputs, and a plan of the same
-        events: what was found out of modules is known."""
+        events; reuses the findings about modules."""
         planned = replace(self.planned, config=config, plan=plan, may_reorder=False)
         self.schedule.conditions.reorder(plan.units.lumi_key, plan.units.n_events)
         made: PreparedJob = planned.prepared(self.schedule.conditions, self.schedule.found)
@@ -81,7 +81,7 @@ class PreparedJob(Job, frozen=True):
 
     @property
     def cuts(self) -> Cuts | None:
-        """Where blocks end; None if there are no modules in Python."""
+        """Block ends; None without Python modules."""
         modules = self.schedule.modules
         if not modules:
             return None
@@ -91,8 +91,8 @@ class PreparedJob(Job, frozen=True):
 
     @property
     def joins_previous(self) -> Flags:
-        """(n_units,) whether a unit may be processed together with the one before: both in one
-        dataset, in one IOV and, if blocks have to be, in one lumi."""
+        """(n_units,) whether a unit may be processed together with the previous one: both in one
+        dataset, in one IOV and, if required for blocks, in one lumi."""
         iovs, one_lumi = self.schedule.conditions.table.of_unit, self.schedule.one_lumi
         joined = np.ones(len(self.plan.units), dtype=np.bool_)
         joined[:1] = False
@@ -102,7 +102,7 @@ class PreparedJob(Job, frozen=True):
 
     @property
     def event_bytes(self) -> float:
-        """Mean bytes of an event in the input's files."""
+        """Mean bytes per event in the input files."""
         n_bytes = sum(n for _, n, _ in self.plan.identities)
         return n_bytes / max(sum(of_file[-1] for of_file in self.clusters if of_file), 1)
 
@@ -116,23 +116,23 @@ def prepare(
     *,
     is_on_nodes: bool = False,
 ) -> PreparedJob:
-    """Prepares a job, or a part of its plan. `index`: of its input, `known`: of its modules, where
-    they are known; `is_on_nodes`: it is for many. Raises ConfigError or InputError with all
-    problems. Starts no thread."""
-    take_notes()  # of an earlier job of this process, which has failed
+    """Prepares a job, or a part of its plan. `index`: of its input, `known`: findings about its
+    modules, if available; `is_on_nodes`: the job is for many nodes. Raises ConfigError or
+    InputError with all problems. Starts no thread."""
+    take_notes()  # from an earlier, failed job of this process
     start_s = time.time()
     planned = PlannedJob.of(config, index, start_s, part, is_on_nodes=is_on_nodes)
     conditions = planned.conditions(quiet)
     while True:
         try:
             return planned.prepared(conditions, known)
-        except InputError as error:  # it looks at the first events
+        except InputError as error:  # raised when reading the first events
             planned = planned.without_file_of(error)
 
 
 class PlannedJob(Struct, frozen=True):
-    """A job whose input is known. `index`: of all files; `ranges`: of those that it reads itself.
-    `start_s`, `done_s`: when this began, and was done."""
+    """A job with known input. `index`: of all files; `ranges`: of the files that it reads itself.
+    `start_s`, `done_s`: start and end of planning."""
 
     config: JobConfig
     index: Sequence[FileIndex]
@@ -142,12 +142,12 @@ class PlannedJob(Struct, frozen=True):
     start_s: float
     done_s: float
     part: Part | None = None
-    """The part of the plan, on a node of many."""
+    """Part of the plan, on one of many nodes."""
     is_on_nodes: bool = False
     counts: EventCounts | None = None
-    """Events of each file; None if all of them count."""
+    """Events of each file; None if all count."""
     may_reorder: bool = False
-    """The plan is of the whole input, and not begun: modules may need another order of events."""
+    """Whether the plan is of the whole input and not started: modules may need another order."""
 
     @classmethod
     def of(
@@ -159,7 +159,7 @@ class PlannedJob(Struct, frozen=True):
         *,
         is_on_nodes: bool = False,
     ) -> PlannedJob:
-        """Indexes the input if its index is not given. Raises ConfigError or InputError."""
+        """Indexes the input unless `index` is given. Raises ConfigError or InputError."""
         if part is not None:
             return cls._of_part(config, part, start_s)
         if index is None:
@@ -197,8 +197,8 @@ class PlannedJob(Struct, frozen=True):
         return prefetch_conditions(*wanted, self.plan.units, n_iovs, quiet)
 
     def without_file_of(self, error: InputError) -> PlannedJob:
-        """The same where the file that an error names is left out. Raises the error if that is not
-        wanted, or no other is left."""
+        """The job without the file named by an error. Raises the error if the job does not permit
+        that, or no other file remains."""
         good = [file for file in self.index if file.path and not file.unreadable]
         bad = named_file(error, [file.path for file in good])
         is_last = len({file.path for file in good}) == 1
@@ -211,8 +211,8 @@ class PlannedJob(Struct, frozen=True):
         return self.part.index_as_read(self.index) if self.part else list(self.index)
 
     def prepared(self, conditions: Conditions, known: FoundOut | None = None) -> PreparedJob:
-        """Loads the modules and compiles the schedule. `known`: what was found out of modules.
-        Raises ConfigError or InputError."""
+        """Loads the modules and compiles the schedule. `known`: findings about modules. Raises
+        ConfigError or InputError."""
         config, index = self.config, self.index
         all_branches = known.branches if known else None
         source = config.source
@@ -249,7 +249,7 @@ class PlannedJob(Struct, frozen=True):
         )
 
     def _with_whole_lumis(self) -> Plan:
-        """The plan for modules that want each lumi in one piece."""
+        """Plan for modules that need each lumi in one piece."""
         if not self.may_reorder or self.plan.order != EventOrder.INPUT:
             return self.plan
         ordered = in_order(self.config, EventOrder.LUMI)
@@ -260,14 +260,14 @@ class PlannedJob(Struct, frozen=True):
 
 
 def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
-    """The configuration with this order of events."""
+    """Configuration with this order of events."""
     source = config.source.model_copy(update={"order": order})
     return config.model_copy(update={"source": source})
 
 
 def index_input(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
-    """Indexes all input files of a job, and finds out whether they can be joined; the configuration
-    with the id columns that the files have, if it names none."""
+    """Indexes all input files of a job, and checks that they can be joined; adds the id columns of
+    the files to the configuration if it names none."""
     find = input_files_or_gaps if config.recovery.leaves_files_out else input_files
     files = find(config.source)
     try:
@@ -283,7 +283,7 @@ def index_input(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
 
 
 def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) -> list[FileIndex]:
-    """`plan`: of these files, with their trees and datasets, where it is known."""
+    """Index of the files. `plan`: of these files, with their trees and datasets, if known."""
     trees = plan.trees if plan else ()
     all_files = [*files, *(f for each in config.source.friends for f in each.files)]
     use_remote_cache(all_files, config.source.cache, config.source.cache_limit)
@@ -297,7 +297,7 @@ def _indexed(files: Sequence[str], config: JobConfig, plan: Plan | None = None) 
 
 
 def _clusters_with_events(index: Sequence[FileIndex]) -> dict[str, list[tuple[int, ...]]]:
-    """By path of each tree that goes with the events, the clusters of each file."""
+    """Clusters of each file, by path of each tree that accompanies the events."""
     return {
         parts[0].in_outputs: [part.own.clusters for part in parts if part.own]
         for parts in zip(*(file.friends for file in index), strict=True)

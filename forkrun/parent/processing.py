@@ -1,4 +1,4 @@
-"""Processes the units of a job, in children that are forked from this process, or here."""
+"""Processes the units of a job, in children forked from this process, or in this process."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.job_schedule import processor_settings
 
 _FEW_CHILDREN = 2
-"""The warm-up job takes as long as what three children would load and fill each on their own."""
+"""Most children without a warm-up job, which costs as much as three children's own loading."""
 
 
 class Run(Struct, frozen=True):
-    """What the steps of a run share. `deadline`: None if time is not limited; `tick_also`:
-    done several times per second."""
+    """Objects shared by the steps of a run. `deadline`: None if time is unlimited; `tick_also`:
+    called several times per second."""
 
     folder: RunDirectory
     job: PreparedJob
@@ -63,7 +63,7 @@ class Run(Struct, frozen=True):
 
 
 def process(run: Run, before: Sequence[Commit]) -> None:
-    """Processes all units that are not committed yet. Raises the error that ended the job."""
+    """Processes all uncommitted units. Raises the error that ended the job."""
     plan, config = run.job.plan, run.job.config
     merged_bytes = run.job.event_bytes if config.merge.enabled else 0.0
     commits = Commits(run.folder, len(plan.units), merged_bytes, before)
@@ -128,7 +128,7 @@ def _process_in_children(run: Run, work: Work, commits: Commits, observer: RunOb
 
 
 def _get_ready_to_fork(run: Run, work: Work) -> None:
-    """Prepares the parent for the fork; its memory stays as it is from here on."""
+    """Prepares the parent for the fork; its memory stays unchanged from here on."""
     schedule, settings = work.job.schedule, work.job.config.memory
     _warm_up(work)
     _core.write_stacks_on_signal()
@@ -146,8 +146,8 @@ def _get_ready_to_fork(run: Run, work: Work) -> None:
 
 
 def _warm_up(work: Work) -> None:
-    """Starts ROOT's interpreter if it will be needed, which is most of what children would load;
-    runs the warm-up job, which takes a third of a second more, where it pays."""
+    """Starts ROOT's interpreter if needed, which is most of what children load; runs the warm-up
+    job, a third of a second more, where it pays."""
     if not work.job.config.memory.warm_up:
         return
     with step("libraries were warmed up"):
@@ -155,13 +155,13 @@ def _warm_up(work: Work) -> None:
             _core.warm_up()
         format_named(work.job.schedule.input_format).warm_up()
         if _does_warm_up_job_pay(work):
-            from forkrun.parent.warm_up import run_warm_up_job  # many jobs do without
+            from forkrun.parent.warm_up import run_warm_up_job  # not needed by many jobs
 
             run_warm_up_job(list(work.job.schedule.modules.values()))
 
 
 def _is_input_plain(work: Work) -> bool:
-    """Whether the job can do without ROOT, to judge by the first file with events."""
+    """Whether the job can do without ROOT, according to the first file with events."""
     config, plan = work.job.config, work.job.plan
     number = int(plan.units.file[0]) if len(plan.units.file) else 0
     first = plan.files[number]
@@ -174,13 +174,13 @@ def _is_input_plain(work: Work) -> bool:
 
 
 def _does_warm_up_job_pay(work: Work) -> bool:
-    """Not with few children. With conditions, memory is what counts: also that of a process without
-    children, which is compared with a parent and its children."""
+    """Whether the warm-up job pays: not with few children. With conditions, memory counts, also in
+    a process without children, for comparison with a parent and its children."""
     return work.job.plan.children > _FEW_CHILDREN or bool(work.job.config.conditions)
 
 
 def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
-    """children = 0: no fork, and no other process to take the place of one that dies."""
+    """Processes without a fork (children = 0): no other process replaces this one if it dies."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     stop = StopFlag(lambda: work.shared.board.give_order(0, "end_after_block"), *numbers)
     try:
@@ -189,7 +189,7 @@ def _process_here(run: Run, work: Work, observer: RunObserver) -> None:
         work.job.schedule.core.pre_fork()
         work.guard.check()
         _core.trim_heap()
-        observer.tick()  # What children would share is there now.
+        observer.tick()  # Memory that children would share is complete now.
         process_units(work, 0, Assignment(), lambda: _tick_here(run, work, observer, stop))
     except Exception as error:
         raise as_forkrun_error(error) from error

@@ -1,4 +1,4 @@
-"""Decides what is done about a child that ended badly. Nothing is started here."""
+"""Decides the response to a child that ended abnormally. Starts no process."""
 
 from __future__ import annotations
 
@@ -19,18 +19,17 @@ from forkrun.parent.investigation import AnyFirstEvent, CrashingEvent, Investiga
 from forkrun.plan import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
-"""Crashes of one unit after which it is investigated."""
+"""Number of crashes of a unit before it is investigated."""
 _PARTS = 64
-"""In how many parts units are processed again that were in flight together when a child crashed."""
+"""Number of parts into which units in flight together at a crash are divided for another try."""
 _HOPELESS = 3
-"""Failures of a kind that no event can be blamed for, one after the other, that end a job."""
+"""Number of consecutive failures without a suspect event that end a job."""
 
 
 class Death(Struct, frozen=True):
-    """How a child ended. `unit`: in flight, None if none was; `together`: others that may have been
-    in flight with it; `error`: the one that it left itself; `words`: of its end. `n_events_done`:
-    None if it had begun none; `event`: the last one begun; `status`: of the child when it had
-    ended."""
+    """End of a child. `unit`: in flight, None if none; `together`: others that may have been in
+    flight with it; `error`: left by the child; `words`: description. `n_events_done`: None if it
+    had not started any; `event`: the last one started; `status`: final status of the child."""
 
     child: int
     unit: int | None
@@ -42,7 +41,7 @@ class Death(Struct, frozen=True):
     status: _core.ChildStatus | None = None
     together: tuple[int, ...] = ()
     is_elsewhere: bool = False
-    """Whether a thread has crashed that calls no module: of a library's own."""
+    """Whether a thread crashed that calls no module: one of a library."""
 
     @property
     def raised(self) -> bool:
@@ -56,17 +55,17 @@ class Death(Struct, frozen=True):
 
 
 class Dismissal(Enum):
-    """Why the parent ended a child."""
+    """Reason for the parent to stop a child."""
 
     HANG = auto()
-    """The child made no progress: that counts as a death."""
+    """The child made no progress: counts as a death."""
     MEMORY = auto()
-    """The others needed its memory: no fault of what it processed."""
+    """The others needed its memory: the processed events are not at fault."""
 
 
 def words_of_end(exit_code: int, has_said_why: bool) -> str:
-    """How a child ended. One that did not come to the end of its work has crashed, whatever its
-    exit code says."""
+    """Describes the end of a child. One that did not finish its work has crashed, regardless of its
+    exit code."""
     if has_said_why or exit_code < 0:
         return describe_status(exit_code)
     return (
@@ -76,7 +75,7 @@ def words_of_end(exit_code: int, has_said_why: bool) -> str:
 
 
 class HopelessError(Exception):
-    """The job cannot go on. `death`: the last one; `bad_event`: if one is to blame."""
+    """The job cannot continue. `death`: the last one; `bad_event`: the event to blame, if any."""
 
     def __init__(self, why: str, death: Death, bad_event: BadEvent | None = None) -> None:
         super().__init__(why)
@@ -85,7 +84,7 @@ class HopelessError(Exception):
 
 
 class Recovery:
-    """Keeps the requeued units, which were begun and not committed, and the probes to be made."""
+    """Keeps the requeued units, started and not committed, and the pending probes."""
 
     def __init__(
         self, settings: RecoveryConfig, units: Units, bad_files: BadFiles | None = None
@@ -95,14 +94,14 @@ class Recovery:
         self._units = units
         self._requeued: set[int] = set()
         self._suspicion: Counter[int] = Counter()
-        """Crashes by unit since it was last investigated."""
+        """Crashes by unit since its last investigation."""
         self._n_crashes: Counter[int] = Counter()
         self._last_crash: dict[int, Death] = {}
         self._n_blameless: Counter[tuple[int | None, type]] = Counter()
-        """Number by unit and class of error; for the unit None, of all classes together."""
+        """Number by unit and class of error; for the unit None, over all classes."""
         self._innocent: Counter[int] = Counter()
         self._alone: set[int] = set()
-        """Units that a child does by themselves: one of them crashed it when it did several."""
+        """Units that a child does by themselves: one of them crashed it among several."""
         self._open: dict[int, Investigation] = {}
         self._probes: list[int] = []
         self._bad: dict[int, tuple[BadEvent, ...]] = {}
@@ -111,21 +110,21 @@ class Recovery:
 
     @property
     def bad_events(self) -> list[BadEvent]:
-        """All events that were found and left out."""
+        """All events found and left out."""
         return [event for events in self._bad.values() for event in events]
 
     @property
     def is_busy(self) -> bool:
-        """Whether a child is to be forked for it."""
+        """Whether to fork a child for recovery."""
         return bool(self._requeued or self._probes)
 
     def requeue(self, units: Iterable[int]) -> None:
-        """Notes units that have to be done again."""
+        """Requeues units."""
         left_out = self._bad_files.left_out
         self._requeued.update(u for u in units if u not in self._open and not left_out[u])
 
     def assignment(self) -> Assignment:
-        """What a child that is forked now does: a probe if one is due; else all requeued units."""
+        """Task of the next forked child: a probe if one is due; else all requeued units."""
         if self._probes:
             unit = self._probes.pop(0)
             return Assignment(Purpose.PROBE, (unit,), self._open[unit].entries)
@@ -136,12 +135,12 @@ class Recovery:
         return Assignment(Purpose.WORK, first, (), left_out, alone, n_together)
 
     def progressed(self) -> None:
-        """Notes that children can work: deaths outside of units are counted anew."""
+        """Notes that children can work: resets the count of deaths outside of units."""
         self._n_blameless[None, Death] = 0
         self._has_progressed = True
 
     def died(self, death: Death) -> str:
-        """Notes a death at work; returns what is done about it, in words. Raises HopelessError."""
+        """Records a death at work; returns a message on the response. Raises HopelessError."""
         if _is_at_end(death):
             raise HopelessError("at its end, when its units were committed", death)
         if death.raised and (death.unit is None or not self._is_to_skip):
@@ -157,8 +156,8 @@ class Recovery:
         return f"unit {death.unit} is processed again"
 
     def _divide(self, units: tuple[int, ...], death: Death) -> str:
-        """Units that crashed a child together are processed again in parts; those of a part that
-        does so as well, each alone."""
+        """Requeues units that crashed a child together, to be processed in parts; the units of a
+        part that crashes again are processed alone."""
         self.requeue(units)
         if len(units) <= _PARTS:
             self._alone.update(units)
@@ -172,7 +171,7 @@ class Recovery:
         self._last_crash[unit] = death
 
     def _try_again(self, death: Death) -> str:
-        """Notes a death that no event can be blamed for."""
+        """Records a death that no event can be blamed for."""
         if said := self._bad_files.note(death.error):
             self.requeue(() if death.unit is None else [death.unit])
             self._requeued -= set(np.flatnonzero(self._bad_files.left_out).tolist())
@@ -206,8 +205,8 @@ class Recovery:
         return self._units[unit]
 
     def probed(self, unit: int, death: Death | None) -> str:
-        """Notes the end of a probe; `death` None: it went well. Returns what was found, in words.
-        Raises HopelessError."""
+        """Records the end of a probe; `death` None: it ended normally. Returns a message on the
+        finding. Raises HopelessError."""
         if death and _is_blameless(death):
             del self._open[unit]
             return self._try_again(death)
@@ -276,8 +275,8 @@ class Recovery:
 
 
 def _is_at_end(death: Death) -> bool:
-    """Whether a module raised in end_job(), or a condition turns out to be changed: no other child
-    would repeat that, and a job must not succeed with it."""
+    """Whether a module raised in end_job(), or a condition turned out to be changed: another child
+    would not repeat that, and the job must not succeed."""
     is_finishing = death.status is not None and death.status.state == "finishing"
     return is_finishing and death.error is not None and not _is_blameless(death)
 

@@ -1,4 +1,4 @@
-"""What a job gives back."""
+"""Result of a job."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from forkrun.rundir.nodes import read_commits
 
 class Result(Struct, frozen=True, dict=True):
     """`outputs`: by label the merged file, or the folder of files by lumi or by dataset, of which
-    `output(label, dataset)` gives one; `histogram_file`: that of the booked ones, None if nothing
-    was booked; `report`: as in report.json, empty if there is none."""
+    `output(label, dataset)` returns one; `histogram_file`: of the booked histograms, None if
+    nothing was booked; `report`: content of report.json, empty if missing."""
 
     run_directory: Path
     outputs: dict[str, Path]
@@ -40,11 +40,11 @@ class Result(Struct, frozen=True, dict=True):
         return Histograms(self.histogram_file)
 
     def plot(self, name: str, **look: Any) -> Any:
-        """Draws a histogram of one or two axes: simulation stacked by dataset, its uncertainty with
-        all variations as a band, data as points and their ratio, where there are such. `look`:
-        stack, ratio, log, overflow, style ("cms", "atlas", "lhcb", "alice" or "root"), text,
-        labels, order: docs/histograms.md. Gives a matplotlib Figure, which notebooks show. Raises
-        ConfigError if mplhep is not installed, and for names and arguments that there are not."""
+        """Draws a histogram with one or two axes: simulation stacked by dataset, its uncertainty
+        with all variations as a band, data as points, and their ratio, as available. `look`: stack,
+        ratio, log, overflow, style ("cms", "atlas", "lhcb", "alice" or "root"), text, labels,
+        order: docs/histograms.md. Returns a matplotlib Figure, which notebooks show. Raises
+        ConfigError if mplhep is not installed, and for unknown names and arguments."""
         check_text("result.plot(…)", "name", name)
         if name not in self.histograms:
             raise ConfigError(
@@ -57,7 +57,7 @@ class Result(Struct, frozen=True, dict=True):
         given = {"luminosity": self._config.get("job", {}).get("luminosity"), **look}
         try:
             checked = Look(**given)
-        except TypeError as error:  # an argument that there is not
+        except TypeError as error:  # an unknown argument
             raise ConfigError(f"result.plot(…): {error}") from None
         return make_plot(self.histograms[name], name, self.names_of_data, checked)
 
@@ -72,7 +72,7 @@ class Result(Struct, frozen=True, dict=True):
 
     @property
     def n_events_left_out(self) -> int:
-        """Events that crash the child (recovery.on_bad_event = "skip")."""
+        """Events left out because they crash the child (recovery.on_bad_event = "skip")."""
         if "events" in self.report:
             return int(self.report["events"]["n_events_left_out"])
         commits = read_commits(RunDirectory(self.run_directory))
@@ -80,13 +80,13 @@ class Result(Struct, frozen=True, dict=True):
 
     @cached_property
     def _merged(self) -> dict[str, Path]:
-        """By name: LABEL, or LABEL/DATASET."""
+        """Existing merged files by name: LABEL, or LABEL/DATASET."""
         files = _files(RunDirectory(self.run_directory))
         return {each.name: file for each, file in files.items() if file.exists()}
 
     @property
     def files(self) -> list[Path]:
-        """All that the job has written for its user."""
+        """All files written by the job for its user."""
         accumulators = RunDirectory(self.run_directory).accumulators
         others = [self.histogram_file, accumulators if accumulators.exists() else None]
         merged = list(self._merged.values())
@@ -95,8 +95,8 @@ class Result(Struct, frozen=True, dict=True):
         return [*merged, *made, *filter(None, others)]
 
     def output(self, label: str, dataset: str | None = None) -> Path:
-        """The merged file of an output, or of one dataset of it, or the folder of its files by
-        lumi. Raises ConfigError with the names there are."""
+        """Merged file of an output, or of one dataset of it, or folder of its files by lumi. Raises
+        ConfigError, which lists the known names."""
         call = "result.output(…)"
         check_text(call, "label", label)
         check_texts(call, dataset=dataset)
@@ -110,8 +110,8 @@ class Result(Struct, frozen=True, dict=True):
         return found[name]
 
     def lumis(self, dataset: str | None = None) -> Path:
-        """The list of processed lumis, a JSON file as tools for luminosities take it; of a job with
-        several datasets that of one. Raises ConfigError with the names there are."""
+        """JSON file of the processed lumis, in the format of luminosity tools; of one dataset if
+        the job has several. Raises ConfigError, which lists the known names."""
         check_texts("result.lumis(…)", dataset=dataset)
         folder = RunDirectory(self.run_directory)
         names = [name for name, _ in datasets_in(self._config).values()]
@@ -125,31 +125,31 @@ class Result(Struct, frozen=True, dict=True):
 
     @property
     def accumulators(self) -> Accumulators:
-        """By label of the module and name, what analyzers have accumulated over the whole job;
-        sets are sorted lists, objects their `to_json()`. Of several datasets the sum, and in
+        """Values accumulated by analyzers over the whole job, by label of the module and name; sets
+        are sorted lists, objects their `to_json()`. With several datasets the sum, and in
         `datasets` each by name."""
         content = _read(RunDirectory(self.run_directory).accumulators)
         return Accumulators.of_file(content, is_by_dataset=bool(datasets_in(self._config)))
 
     @property
     def datasets(self) -> Datasets:
-        """What report.json has of each, by name, if the job has several: files, events, lumis, sum
-        of weights, events in each output; `print` and notebooks show a table."""
+        """Content of report.json for each dataset, by name, if the job has several: files, events,
+        lumis, sum of weights, events in each output; `print` and notebooks show a table."""
         return Datasets({each["name"]: each for each in self.report.get("datasets", ())})
 
     @property
     def cutflow(self) -> Cutflows:
-        """By path, what its filters left: for each of them, and for the beginning (`after` is ""),
-        as in report.json: `n_events`, efficiencies, sums of weights; `print` and notebooks show a
-        table, `records()` and `to_pandas()` give one; of several datasets the sum, where that means
-        something, and in `datasets` each by name. Empty if not counted."""
+        """Events after each filter, by path: for each filter, and for the start (`after` is ""), as
+        in report.json: `n_events`, efficiencies, sums of weights; `print` and notebooks show a
+        table, `records()` and `to_pandas()` return one; with several datasets the sum, if
+        meaningful, and in `datasets` each by name. Empty if not counted."""
         return Cutflows.of(self.report.get("cutflow", ()))
 
     def __repr__(self) -> str:
         return f"<Result of {self._summary}>"
 
     def _repr_html_(self) -> str:
-        """As notebooks show it."""
+        """HTML for notebooks."""
         listed = "".join(f"<li><code>{escape(str(file))}</code></li>" for file in self.files)
         page = RunDirectory(self.run_directory).report_page
         head = summary_html(self.report, self._summary, page)
@@ -157,7 +157,7 @@ class Result(Struct, frozen=True, dict=True):
 
     @property
     def _summary(self) -> str:
-        """One line."""
+        """One-line summary."""
         job, events = self.report.get("job", {}), self.report.get("events", {})
         if not job:
             return f"{self.run_directory}: without a report"
@@ -184,7 +184,7 @@ class Result(Struct, frozen=True, dict=True):
 
 
 def _files(folder: RunDirectory) -> dict[Destination, Path]:
-    """The merged file of each destination, or its folder of files by lumi; there or not."""
+    """Merged file of each destination, or its folder of files by lumi; existing or not."""
     config = _read(folder.config)
     described = {output["label"]: output for output in config.get("outputs", [])}
 
@@ -197,7 +197,7 @@ def _files(folder: RunDirectory) -> dict[Destination, Path]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty if there is none: the outputs are what a job is for."""
+    """Object in a JSON file; empty if the file is missing or damaged: the outputs matter more."""
     try:
         value = json.loads(read_regular(path))
     except (FileNotFoundError, ValueError):

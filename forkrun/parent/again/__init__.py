@@ -1,1 +1,1 @@
-"""Running again: which results are as they were, and a job that makes the others."""
+"""Running again: the unchanged results, and a job that makes the others."""

@@ -1,5 +1,5 @@
-"""Code of a job's modules: what of it is looked into, its libraries, and which modules share
-what one of them changes."""
+"""Code of a job's modules: the inspected part, its libraries, and modules that share state which
+one of them changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plugin_libraries(job: PreparedJob) -> tuple[str, list[str]]:
-    """Digest of the libraries of C++ modules, and why it is not all that results depend on."""
+    """Digest of the libraries of C++ modules, and reasons why results may depend on more."""
     digests, reasons = [], []
     for plugin in job.config.job.plugins:
         path = Path(plugin_path(plugin))
@@ -33,7 +33,7 @@ def plugin_libraries(job: PreparedJob) -> tuple[str, list[str]]:
 
 
 def together(code: Mapping[str, Dependence]) -> dict[str, set[str]]:
-    """By label, modules that share something which one of them may change: what one computes may
+    """Modules that share an object which one of them may change, by label: the results of one may
     depend on whether the other runs."""
     reach: dict[Any, list[str]] = {}
     for label, each in code.items():
@@ -60,7 +60,7 @@ def values_of(module: Any) -> list[Any]:
 
 
 def _text_of(value: Any) -> Any:
-    """An expression as its text."""
+    """Text of an expression; other values unchanged."""
     is_expression = type(value).__module__ == "forkrun.modules.expressions"
     return value.text if is_expression else value
 

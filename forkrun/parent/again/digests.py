@@ -1,4 +1,4 @@
-"""From a prepared job to the digests of its results: each of all that the result depends on."""
+"""Digests of the results of a prepared job: each covers everything that the result depends on."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ _PACKAGES = (
     "onnxruntime",
     "numba",
 )
-"""Those that compute values for expressions and functions, wherever they are used."""
+"""Packages that compute values for expressions and functions."""
 FORKRUN = "forkrun and Python"
 """Name of the digest of builds."""
 _OF_MERGE = {"carry", "keep_first"}
-"""Keys of [merge] that outputs depend on."""
+"""Keys of [merge] that affect outputs."""
 _NOT_OF_MODULES = {"place", "values", "code"}
 _CHOICE = {
     "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
     "max_events", "skip_events", "order", "datasets", "only",
 }  # fmt: skip
-"""Keys of [source] that say which events there are, and where."""
+"""Keys of [source] that select and locate events."""
 
 
 class _Module(Struct, frozen=True):
-    """`kind`: as the schedule has it; `needs`: labels of modules whose products it reads."""
+    """`kind`: in the schedule; `needs`: labels of modules whose products it reads."""
 
     entry: ModuleConfig
     kind: str
@@ -69,8 +69,8 @@ class _Module(Struct, frozen=True):
 
 
 class JobResults:
-    """The results of a job, and what each depends on. `modules`: by label, in their order; `paths`:
-    by name, labels."""
+    """The results of a job, and their dependences. `modules`: by label, in their order; `paths`:
+    labels by name."""
 
     def __init__(self, job: PreparedJob) -> None:
         self.job = job
@@ -96,10 +96,11 @@ class JobResults:
             if label in kinds
         }
 
-    # --- what needs what --------------------------------------------------------------------------
+    # --- dependences ------------------------------------------------------------------------------
 
     def closure(self, labels: Iterable[str]) -> set[str]:
-        """The modules with all whose products they read, and those that share what one changes."""
+        """The modules, producers of their inputs, and modules sharing state that one of them
+        changes."""
         found: set[str] = set()
         waiting = list(labels)
         while waiting:
@@ -110,7 +111,7 @@ class JobResults:
         return found
 
     def filters(self, path: str, before: str = "") -> list[str]:
-        """Modules of a path that may decide about events, up to one of it."""
+        """Modules of a path that may decide about events, up to `before`."""
         labels = self.paths[path]
         if before:
             last = max(place for place, label in enumerate(labels) if label == before)
@@ -122,7 +123,7 @@ class JobResults:
 
     @cached_property
     def analyzers(self) -> list[str]:
-        """Labels of modules that fill, or do something else with events, in the order in which
+        """Labels of modules that fill histograms or otherwise use events, in the order in which
         their histograms are written: those in C++ first."""
         in_cpp = [plain_name(h.module) for h in self.job.schedule.core.histograms()]
         in_cpp += [label for label, each in self.modules.items() if is_cpp(each.entry)]
@@ -130,11 +131,11 @@ class JobResults:
         return [label for label in labels if label in self.modules and self._fills(label)]
 
     def paths_of(self, analyzer: str) -> list[str]:
-        """Paths on which a module is."""
+        """Paths that contain a module."""
         return [path for path, labels in self.paths.items() if analyzer in labels]
 
     def needed_by_output(self, label: str) -> set[str]:
-        """Modules whose columns an output has, or that decide what it accepts."""
+        """Modules that make an output's columns or decide which events it accepts."""
         output = self.job.config.output_of[label]
         paths = self.paths if output.decisions else output.paths
         wanted = {label for path in paths for label in self.filters(path)}
@@ -167,7 +168,7 @@ class JobResults:
         return self.closure(self.filters(path)) | self.weight_makers
 
     def needed_by_sums(self, label: str) -> set[str]:
-        """An analyzer with all that it reads, and what decides before it."""
+        """An analyzer with all its inputs, and the filters before it."""
         before = {f for path in self.paths_of(label) for f in self.filters(path, label)}
         return self.closure({label, *before})
 
@@ -182,13 +183,13 @@ class JobResults:
 
     @property
     def are_counted(self) -> bool:
-        """Whether the job counts what filters leave."""
+        """Whether the job counts events after filters."""
         return any(label.startswith("cutflow ") for label in self.job.schedule.wiring)
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """Key of each file of the input: of its content and place, its dataset, and the weight of
-        that; "" of one that is there twice."""
+        """Key of each input file: of its content and location, its dataset, and the dataset's
+        weight; "" for a repeated file."""
         described, sums = self._described["datasets"], self.job.schedule.found.sums_of_weights
         of_datasets: list[Any] = [
             [{**each, "files": None}, sums.get(each["name"])] for each in described
@@ -209,15 +210,15 @@ class JobResults:
 
     @cached_property
     def is_additive(self) -> bool:
-        """Whether sums and cutflows of all events are the sums of those of parts: no module has
-        callbacks at transitions or wants a lumi in one piece, and no friend has columns."""
+        """Whether sums and cutflows of all events are the sums over parts: no module has callbacks
+        at transitions or needs a lumi in one piece, and no friend has columns."""
         schedule = self.job.schedule
         wants_lumis = schedule.core.wants_whole_lumis or schedule.one_lumi
         return not (wants_lumis or self.job.config.source.friends)
 
     @property
     def _of_sums(self) -> dict[str, str]:
-        """What all sums and cutflows depend on: not on the events that there are, where these are
+        """Digests common to all sums and cutflows: without the selected events, where parts can be
         added."""
         if not self.is_additive:
             return self._of_all
@@ -278,14 +279,14 @@ class JobResults:
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        """The configuration. It is described as a whole: each section by itself would first need a
-        validator of its own."""
+        """The configuration, described as a whole: each section by itself would first need its own
+        validator."""
         without = {"modules": {"__all__": _NOT_OF_MODULES}}
         return self.job.config.model_dump(mode="json", exclude=without)
 
     @cached_property
     def _of_all(self) -> dict[str, str]:
-        """What every result depends on."""
+        """Digests common to all results."""
         job = self.job
         known, units = job.fingerprint["configuration"], job.plan.units
         ranges = units.joined_ranges(np.arange(len(units)))
@@ -311,7 +312,7 @@ class JobResults:
 
     @cached_property
     def _doubtful_conditions(self) -> list[str]:
-        """Conditions whose values no digest knows: made by code, or on a server."""
+        """Conditions whose values no digest covers: made by code, or on a server."""
         conditions = self.job.config.conditions
         made = [f"condition {c.label} is made by code" for c in conditions if ":" in c.type]
         described = self._described["conditions"]
@@ -321,8 +322,8 @@ class JobResults:
 
     @cached_property
     def _behaviors(self) -> Dependence:
-        """What all code may use of the user's without naming it: behaviors of Awkward arrays, and
-        what the program has put into modules of libraries."""
+        """User code that any code may use without naming it: behaviors of Awkward arrays, and
+        objects that the program has put into modules of libraries."""
         from forkrun.modules.program.dependence import dependence_of
         from forkrun.modules.program.own_code import put_into_libraries
 
@@ -330,7 +331,7 @@ class JobResults:
 
     @cached_property
     def _of_module(self) -> dict[str, tuple[str, list[str]]]:
-        """By label, the digest of a module itself, and why it is not of all."""
+        """Digest of each module itself, by label, and reasons why it is incomplete."""
         return {label: self._own_digest(label, each.entry) for label, each in self.modules.items()}
 
     def _own_digest(self, label: str, entry: ModuleConfig) -> tuple[str, list[str]]:
@@ -354,7 +355,7 @@ class JobResults:
 
     @cached_property
     def _code(self) -> dict[str, Dependence]:
-        """By label, what the code of modules in Python depends on."""
+        """Dependences of the code of Python modules, by label."""
         if not self.job.schedule.modules:
             return {}
         from forkrun.modules.program.dependence import dependence_of
@@ -372,7 +373,7 @@ class JobResults:
 
 @functools.cache
 def _processor() -> str:
-    """Kind of processor: libraries may compute or compress otherwise on another."""
+    """Processor model: libraries may compute or compress differently on another."""
     with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
         return next((line for line in file if line.startswith("model name")), "")
     return ""

@@ -1,4 +1,4 @@
-"""What a run keeps of the earlier ones in its directory, and why it computes the rest."""
+"""Results that a run keeps from earlier ones in its directory; reasons for computing the others."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from forkrun.rundir.results import (
 
 _SHOWN = 4
 _MIXED = "the run was begun with other code, packages or builds"
-"""What a resumed run may have, and is not stored."""
+"""Reason why results of a resumed run are not stored."""
 
 
 class Keeping(Struct, frozen=True, dict=True):
-    """`run`: the results of the job, with those that are kept; `before`: what is stored, by kind
-    and label; `good`: digests of what is stored as it was written; `inputs`: parts of the input
-    that it has pieces of, by name."""
+    """`run`: the results of the job, including kept ones; `before`: stored results, by kind and
+    label; `good`: digests of intact stored results; `inputs`: parts of the input with stored
+    pieces, by name."""
 
     results: JobResults
     run: RunResults
@@ -46,11 +46,11 @@ class Keeping(Struct, frozen=True, dict=True):
     good: frozenset[str]
     inputs: dict[str, InputPart]
     known: frozenset[tuple[str, str]] = frozenset()
-    """Results that the run before has asked for, if it was finished, or that are stored."""
+    """Results requested by the previous run, if it was finished, or stored."""
 
     @classmethod
     def of(cls, folder: RunDirectory, job: PreparedJob, *, force: bool = False) -> Keeping:
-        """What a run that begins now may keep; with `force` nothing."""
+        """Results that a new run may keep; none with `force`."""
         results = JobResults(job)
         store = Store() if force else Store.read(folder)
         good = store.good(folder)
@@ -61,8 +61,8 @@ class Keeping(Struct, frozen=True, dict=True):
         return cls(results, run, before, frozenset(good), store.inputs, known)
 
     def resumed(self, begun: RunResults) -> Keeping | None:
-        """What the run that was `begun` keeps, perhaps of another build; None if that is not stored
-        any more, or depends on what has changed."""
+        """Results kept by the run that was `begun`, perhaps of another build; None if they are no
+        longer stored, or depend on changes."""
         before = {each.key: each for each in begun.results}
         results = tuple(_resumed(before.get(each.key), each, begun) for each in self.run.results)
         digests = {each.digest for each in results} & self.good
@@ -79,7 +79,7 @@ class Keeping(Struct, frozen=True, dict=True):
 
     @cached_property
     def parts(self) -> list[tuple[str, Stretch]]:
-        """Parts of the input whose events are not processed: name, and place among all events."""
+        """Parts of the input whose events are not processed: name, and range among all events."""
         mine = [self.run.parts.get(each.digest, ()) for each in self.computed]
         row = EventRow(self.results.job.plan.units)
         numbers = self.results.numbers
@@ -88,7 +88,7 @@ class Keeping(Struct, frozen=True, dict=True):
 
     @cached_property
     def whole_job(self) -> PreparedJob:
-        """The job, with units that end where the events end that are not processed."""
+        """The job, with units that end at the limits of unprocessed events."""
         job = self.results.job
         if not self.parts:
             return job
@@ -99,13 +99,13 @@ class Keeping(Struct, frozen=True, dict=True):
 
     @property
     def job(self) -> PreparedJob:
-        """The job of what is computed."""
+        """The job for the computed results."""
         if not self.run.kept:
             return self.whole_job
         return reduced_job(self.results, self.computed, self.whole_job.plan)
 
     def commits(self) -> list[Commit]:
-        """For the ledger, the events that are not processed, because earlier runs have done so."""
+        """Ledger entries for events that earlier runs have processed."""
         plan, now_s = self.whole_job.plan, time.time()
         before = np.concatenate(([0], np.cumsum(plan.units.n_events)))
         found = []
@@ -123,13 +123,13 @@ class Keeping(Struct, frozen=True, dict=True):
 
     @property
     def knows_job(self) -> bool:
-        """Whether the job asks for anything that the one before has asked for."""
+        """Whether the job requests any result that the previous one has requested."""
         keys = {each.key for each in self.run.results}
         keys = {key for key in keys if key[0] != CUTFLOW} or keys  # many jobs have a path "main"
         return bool(keys & self.known)
 
     def why(self, result: ResultDigest) -> str:
-        """Why a result is computed, or that it is kept."""
+        """Reason for computing a result, or "kept"."""
         if result.digest and result.digest in self.run.kept:
             return "kept"
         if result.reasons:
@@ -144,7 +144,7 @@ class Keeping(Struct, frozen=True, dict=True):
 
     @property
     def text(self) -> str:
-        """One line for people."""
+        """One-line summary for the user."""
         fills = [each for each in self.run.results if each.kind != CUTFLOW]
         counted = fills or list(self.run.results)
         n_kept = sum(each.digest in self.run.kept for each in counted)
@@ -172,7 +172,7 @@ class Keeping(Struct, frozen=True, dict=True):
         return self._n_all - sum(end - begin for _, (begin, end) in self.parts)
 
     def explained(self) -> Iterable[str]:
-        """A line for each result."""
+        """One line per result."""
         width = max((len(each.name) for each in self.run.results), default=0)
         return [f"{each.name:<{width}}  {self.why(each)}" for each in self.run.results]
 
@@ -180,10 +180,10 @@ class Keeping(Struct, frozen=True, dict=True):
 def decide(
     folder: RunDirectory, job: PreparedJob, is_begun: bool, *, force: bool, is_new: bool
 ) -> tuple[Keeping, bool]:
-    """What the run keeps, and whether it resumes what `is_begun` there. A changed job begins again
-    where the one before was finished, or has left results that are stored; `is_new`: so does one
-    with results that are always computed. What was begun and cannot be kept is not touched: that is
-    refused later."""
+    """Decides which results the run keeps, and whether it resumes the run that `is_begun`. A
+    changed job starts again if the previous one was finished, or has left stored results; `is_new`:
+    so does one with results that are always computed. A started run that cannot be kept is left
+    alone, and refused later."""
     found = Keeping.of(folder, job, force=force and not is_begun)
     if not is_begun:
         return found, False
@@ -198,7 +198,7 @@ def decide(
 
 
 def is_joined(folder: RunDirectory, keeping: Keeping) -> bool:
-    """Whether all results are there, and the events of the same plan have been processed."""
+    """Whether all results are stored, and the events of the same plan have been processed."""
     before, now = read_fingerprint(folder.fingerprint), keeping.results.job.fingerprint
     same = all(before.get(part) == now[part] for part in ("units of work", "input"))
     if not (keeping.run.are_all_kept and same and folder.is_finished()):
@@ -210,7 +210,7 @@ def is_joined(folder: RunDirectory, keeping: Keeping) -> bool:
 def _kept(
     results: JobResults, row: EventRow, good: Mapping[str, Stored], inputs: Mapping[str, InputPart]
 ) -> RunResults:
-    """What is kept: whole results, and of others pieces, whose events none of these computes."""
+    """Results to keep: whole ones, and for the others pieces, whose events none computes."""
     digests, numbers = results.digests(), results.numbers
     known = {name: place for name, part in inputs.items()
              if (place := row.place_of(part.ranges, numbers))}  # fmt: skip
@@ -237,7 +237,7 @@ def _kept(
 
 
 def _resumed(before: ResultDigest | None, now: ResultDigest, begun: RunResults) -> ResultDigest:
-    """A result of a run that is resumed: that of the run that was `begun`, where it keeps it."""
+    """Result of a resumed run: that of the run that was `begun`, if kept there."""
     if before is not None and before.digest == now.digest:
         return now
     if before and before.digest in begun.kept and _changed(before, now) == [FORKRUN]:

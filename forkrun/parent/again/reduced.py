@@ -1,4 +1,4 @@
-"""The job that makes what earlier runs have not: of the whole, the modules that this needs."""
+"""Job for results missing from earlier runs: the whole job, reduced to the modules it needs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 
 
 def reduced_job(results: JobResults, wanted: Collection[ResultDigest], plan: Plan) -> PreparedJob:
-    """The prepared job of these results alone. `plan`: that of the whole one, perhaps with more
-    units: the order of events is the same, whatever modules it has."""
+    """The prepared job for these results alone. `plan`: of the whole job, perhaps with more units:
+    the order of events does not depend on the modules."""
     job = results.job
     config = _reduced(results, wanted)
     made = job.prepared_with(config, plan)
@@ -61,7 +61,7 @@ def _together(results: JobResults, sums: Collection[str]) -> set[str]:
 def _filters(
     results: JobResults, path: str, is_decided: bool, sums: Collection[str]
 ) -> set[str] | None:
-    """Modules of a path that decide, as far as they are needed; None: the path is not."""
+    """Modules of a path that decide, if needed; None: the path is not needed."""
     on_path = [label for label in results.paths[path] if label in sums]
     if not on_path and not is_decided:
         return None

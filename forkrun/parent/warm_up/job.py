@@ -1,6 +1,6 @@
-"""The warm-up job: a small job that the parent runs with the code of children. What every child
-would load, look up and fill at its first units is then there, and shared. Python adapts the code
-that it runs, in place; after some repetitions it leaves it as it is."""
+"""The warm-up job: a small job that the parent runs with the code of children. Code, look-up tables
+and caches needed at a child's first units then exist already, and are shared. Python adapts running
+code in place, and stops after some repetitions."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ _N_EVENTS = 4  # in as many lumis
 _N_REPETITIONS = 3
 _MEMORY = Path("/dev/shm")  # where writing to disk costs nothing
 _PREFIX = "forkrun-warm-up-"
-_OLD_S = 10  # from then on its parent holds a lock, or has ended
+_OLD_S = 10  # by then its parent holds a lock, or has ended
 
 
 def run_warm_up_job(users: Sequence[PythonModule] = ()) -> None:
-    """Runs the warm-up job some times. If the job itself has modules in Python, `users`, so has it,
-    and they use the libraries that are imported by now, or that the code of those names. Starts no
-    thread and leaves nothing open. Where nothing can be written, nothing is run: children load and
-    fill all that themselves."""
+    """Runs the warm-up job several times, with Python modules if the job itself has some, `users`.
+    They use the libraries imported so far, or named by the code of `users`. Starts no thread and
+    leaves nothing open. Does nothing where no file can be written: children then load everything
+    themselves."""
     with contextlib.suppress(OSError, OutputError):
         place = _MEMORY if os.access(_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
         _remove_old(place)
@@ -80,15 +80,15 @@ def run_warm_up_job(users: Sequence[PythonModule] = ()) -> None:
 
 
 def _modules_like(users: Sequence[PythonModule]) -> list[str]:
-    """Names of modules that do what any module in Python does, and what those do that use the same
-    libraries."""
+    """Names of modules that do what any Python module does, and of those that use the same
+    libraries as `users`."""
     used = sys.modules.keys() | {name for user in users for name in user.names()}
     return ["Plain", *(m for library, its in _OF_LIBRARY.items() if library in used for m in its)]
 
 
 @contextlib.contextmanager
 def _locked(folder: str | Path) -> Iterator[None]:
-    """Locks a folder, at most while this process lives. Raises BlockingIOError if it is locked."""
+    """Locks a folder, at most while this process lives. Raises BlockingIOError if locked."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,9 +98,9 @@ def _locked(folder: str | Path) -> Iterator[None]:
 
 
 def _remove_old(place: Path) -> None:
-    """Removes what parents that were killed have left."""
+    """Removes files of killed parents."""
     for folder in place.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, or at work, or already gone
+        with contextlib.suppress(OSError):  # another user's, or in use, or already gone
             if time.time() - folder.stat().st_mtime > _OLD_S:
                 with _locked(folder):
                     shutil.rmtree(folder)

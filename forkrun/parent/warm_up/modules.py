@@ -1,4 +1,4 @@
-"""Modules that do a little of everything that users' modules do."""
+"""Modules that cover common operations of users' modules."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Fill(forkrun.Analyzer):
 
 
 class Plain(forkrun.Analyzer):
-    """What any module does, without Awkward Arrays."""
+    """Operations common to all modules, without Awkward Arrays."""
 
     consumes = ()
 
