@@ -1,7 +1,8 @@
 """Contents of the input files: entries, lumis, clusters and branches, read outside the parent.
 
-Names are imported when they are first used: the helper process that reads files needs few of them,
-and its start is a large part of a small job."""
+Names are imported on first use: the helper process that reads files needs few of them, and its
+start is a large part of a small job.
+"""
 
 from __future__ import annotations
 

@@ -28,28 +28,28 @@ class IndexCache(Struct, frozen=True):
     folder: Path | None
 
     def find(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """The index asked for, if the file is as it was then."""
+        """Cached index for a request, if the file is unchanged."""
         return _read(self._place(request))
 
     def keep(self, request: dict[str, Any], index: dict[str, Any]) -> None:
-        """Jobs at the same time see all of it or nothing. It is not synced: half an index after the
-        machine failed is none, and is made again. Not of a file that was replaced since it was
-        read."""
+        """Keeps an index, unless the file was replaced since it was read. Concurrent jobs see all
+        of it or nothing. It is not synced: an index left incomplete by a machine failure is ignored
+        and made again."""
         place = self._place(request)
         if place is not None and _is_of(index, request):
             _write(place, index)
 
     def find_result(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Kept result of a request, which names all that the result depends on."""
+        """Cached result of a request, which names all inputs of the result."""
         return _read(self._named(request))
 
     def keep_result(self, request: dict[str, Any], result: dict[str, Any]) -> None:
-        """Keeps it for the same request."""
+        """Keeps a result for the same request."""
         if (place := self._named(request)) is not None:
             _write(place, result)
 
     def _place(self, request: dict[str, Any]) -> str | None:
-        """None for a remote file whose server has not told its size and date, in `stat`."""
+        """Path of a cached index; None for a remote file without size and date, in `stat`."""
         if self.folder is None or (is_url(request["path"]) and "stat" not in request):
             return None
         key = dict(request)
@@ -60,7 +60,7 @@ class IndexCache(Struct, frozen=True):
                 return None
             key |= {"size": stat.st_size, "mtime": stat.st_mtime_ns, "inode": stat.st_ino}
         if request["lumi_branch"] and not request.get("optional_ids"):
-            del key["file_number"]  # only stands for a lumi that the file does not name
+            del key["file_number"]  # only stands in for a lumi that the file does not name
         return self._named(key)
 
     def _named(self, key: dict[str, Any]) -> str | None:
@@ -68,11 +68,11 @@ class IndexCache(Struct, frozen=True):
             return None
         asked = encode({**key, "version": _VERSION}, order="sorted")
         name = hashlib.sha256(asked).hexdigest()
-        return f"{self.folder}/{name[:2]}/{name}.msgpack"  # a Path takes as long as all else
+        return f"{self.folder}/{name[:2]}/{name}.msgpack"  # a Path takes as long as everything else
 
 
 def _read(place: str | None) -> dict[str, Any] | None:
-    """None if it is not there, or parts of it never came to the disk."""
+    """Cached value; None if it is missing or incomplete on disk."""
     if place is None:
         return None
     try:
@@ -94,12 +94,12 @@ _CHECK_BYTES = 4
 
 
 def _check(data: bytes | memoryview) -> bytes:
-    """Head that is written before it."""
+    """Checksum written before the data."""
     return _core.crc32c(data).to_bytes(_CHECK_BYTES)
 
 
 def _is_of(index: dict[str, Any], request: dict[str, Any]) -> bool:
-    """Whether the file is the one that the index was made of."""
+    """Whether the file is still the one that was indexed."""
     was = index["n_bytes"], index["modified_ns"]
     if is_url(request["path"]):
         return was == tuple(request["stat"])

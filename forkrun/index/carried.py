@@ -1,4 +1,4 @@
-"""Whether other trees and objects of the input can be carried to outputs: known before the first
+"""Checks that other trees and objects of the input can be carried to outputs: before the first
 event, not after the last."""
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from forkrun.index.read import ask_workers
 
 
 def check_carried(index: Sequence[FileIndex], config: JobConfig) -> None:
-    """Joins the first file of each kind, as the merge will do with all, in a helper process: of
-    each dataset, where an output has only these. Files that are alike, as most are, are not looked
-    at, unless their objects may refer to others. Raises InputError with what does not fit and what
-    to do."""
+    """Joins the first file of each kind, like the later merge of all, in a helper process: per
+    dataset, where an output has only one. Files of the same kind, as most are, are skipped unless
+    their objects may refer to others. Raises InputError, which names conflicts and the remedy."""
     for dataset in {d.dataset for d in config.destinations if d.label in config.carrying}:
         _check([file for file in index if dataset in (None, file.dataset)], config)
 

@@ -1,4 +1,4 @@
-"""Messages about names that are no columns."""
+"""Messages about names that are not columns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _NOT_MADE = re.compile(r'(?P<asked>.*\bconsumes) "(?P<name>[^"]+)", which no mod
 
 
 class ColumnNames(Struct, frozen=True):
-    """`others`: by branch of the input that is no column, its class and why; `reasons`: only why;
-    `holders`: names of those that have columns within them; `command`: lists what there is; ""
-    where no file is known."""
+    """`others`: class and reason for each input branch that is not a column, by name; `reasons`:
+    only the reason; `holders`: names of branches that contain columns; `command`: lists all
+    columns; "" if no file is known."""
 
     others: Mapping[str, str] = {}
     command: str = ""
@@ -32,8 +32,8 @@ class ColumnNames(Struct, frozen=True):
     def of(
         cls, branches: Mapping[str, Branch], form: Format, file: FileIndex | None, tree: str
     ) -> ColumnNames:
-        """`branches`: of the input, and columns within them, by name; `file`: one of those that
-        have them; `tree`: the job's."""
+        """Makes the names. `branches`: of the input, and columns within them, by name; `file`: one
+        that has them; `tree`: the job's."""
         within: dict[str, list[str]] = {}
         for branch in branches.values():
             if branch.top and branch.readable:
@@ -58,7 +58,7 @@ class ColumnNames(Struct, frozen=True):
         return cls(others, command, reasons, frozenset(within))
 
     def without(self, names: Iterable[str], dataset: str) -> ColumnNames:
-        """The same for events of a dataset that does not have these."""
+        """Names for events of a dataset that lacks these columns."""
         why = (
             f'but not in the dataset "{dataset}": ask for it where events.dataset says that it is'
             " there, or say what it is here: source.branches.fill"
@@ -66,7 +66,7 @@ class ColumnNames(Struct, frozen=True):
         return replace(self, others={**self.others, **dict.fromkeys(names, why)})
 
     def no_column(self, name: str) -> str:
-        """Why a name that the input has is no column; "" if the input does not have it."""
+        """Reason why a name in the input is not a column; "" if the input does not have it."""
         branch = name if name in self.others else name.partition(".")[0]
         if branch not in self.others or (branch != name and branch in self.holders):
             return ""
@@ -76,11 +76,11 @@ class ColumnNames(Struct, frozen=True):
     def missing(
         self, name: str, known: Iterable[str], who: str = "neither the input nor a module has"
     ) -> str:
-        """Message about a name that is none of the `known` columns and collections."""
+        """Message about a name that is not among the `known` columns and collections."""
         return self.no_column(name) or f'{who} "{name}"{self.hint(name, known)}'
 
     def hint(self, name: str, known: Iterable[str]) -> str:
-        """The name that is probably meant, and what lists all of them."""
+        """Most likely intended name, and the command that lists all."""
         names = list(dict.fromkeys([*known, *self.others]))
         if not self.command or (len(names) <= _MOST_LISTED and not close_to(name, names)):
             return suggestion(name, names)
@@ -89,7 +89,7 @@ class ColumnNames(Struct, frozen=True):
         return f"; all there are: {self.command}"
 
     def explained(self, problem: str) -> str:
-        """A problem of the core, with what the input has instead of a column."""
+        """A problem reported by the core, with the input's object in place of a column."""
         match = _NOT_MADE.match(problem)
         if match is None:
             return problem

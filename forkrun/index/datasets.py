@@ -1,4 +1,4 @@
-"""Which dataset each input file belongs to."""
+"""Dataset of each input file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from forkrun.index.model import FileIndex
 def with_datasets(
     index: Sequence[FileIndex], datasets: Sequence[DatasetConfig], prefixes: Sequence[str]
 ) -> list[FileIndex]:
-    """The index of files that know the number of their dataset; 0 for a file "", which another node
-    reads. Raises ConfigError for files that are of none."""
+    """Index with the dataset number of each file; 0 for a file "", which another node reads. Raises
+    ConfigError for files without a dataset."""
     if not datasets:
         return list(index)
     of = {f: n for n, dataset in enumerate(datasets) for f in expand(dataset.files, prefixes)}

@@ -1,4 +1,4 @@
-"""Digests that show whether the input of a job is the same as before."""
+"""Digests that show whether the input of a job is unchanged."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def input_digests(index: Sequence[FileIndex], ranges: LumiRanges) -> dict[str, s
 
 
 def input_name(file: FileIndex) -> str:
-    """Name of a file among digests. A remote file is the same on another server: its UUID and size
-    name it."""
+    """Name of a file among digests. A remote file is the same on any server: its UUID and size name
+    it."""
     if not is_url(file.path):
         return file.name
     return f"{file.uuid}, {file.n_bytes} bytes" + f": {file.tree}" * bool(file.tree)

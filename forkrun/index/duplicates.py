@@ -1,4 +1,4 @@
-"""Input that is there twice: files with the same bytes, and event ids that come again."""
+"""Repeated input: files with the same bytes, and repeated event ids."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from forkrun.index.ranges import Flags, LumiRanges, RangePart
 from forkrun.index.read import ask_workers
 
 _MOST_NAMED = 10
-"""Files that are the same as others."""
+"""Maximum number of repeated files named in an error."""
 _MOST_AT_ONCE = 1 << 22
-"""Events whose ids a helper sorts at once, in some 200 MB."""
+"""Maximum number of event ids sorted at once by a helper, in some 200 MB."""
 
 
 class Place(NamedTuple):
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 
 class Again(NamedTuple):
-    """An event that comes again: `run`, `lumi`, `event`, where it is first and where again."""
+    """A repeated event: `run`, `lumi`, `event`, its first and its repeated place."""
 
     run: int
     lumi: int
@@ -46,15 +46,15 @@ class Again(NamedTuple):
 
 
 class Duplicates(Struct, frozen=True):
-    """`n_events`: those that are in the input before; `example`: the first of them; `parts`: where
-    they are, in rising order."""
+    """`n_events`: number of repeated events; `example`: the first of them; `parts`: their places,
+    in ascending order."""
 
     n_events: int = 0
     example: Again | None = None
     parts: Sequence[RangePart] = ()
 
     def text(self) -> str:
-        """Events that are there twice."""
+        """Describes the repeated events."""
         assert self.example is not None
         run, lumi, event, first, again = self.example
         n = f"{self.n_events:,} events are" if self.n_events > 1 else "1 event is"
@@ -65,8 +65,8 @@ class Duplicates(Struct, frozen=True):
 
 
 def check_files_differ(index: Sequence[FileIndex]) -> None:
-    """Raises InputError with all files that are the same as one before, by a link, a copy or
-    another URL."""
+    """Raises InputError, which names all files identical to an earlier one, through a link, a copy
+    or another URL."""
     known: dict[tuple[str, int, int], list[FileIndex]] = {}
     problems = []
     for file in index:
@@ -89,8 +89,8 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
 
 
 def _is_same(a: FileIndex, b: FileIndex) -> bool:
-    """Whether files of one UUID and size are the same; remote ones are not compared further. Of
-    several trees of a file none is another."""
+    """Whether files of one UUID and size are the same; remote ones are not compared further.
+    Different trees of a file are not the same."""
     if a.path == b.path and a.tree != b.tree:
         return False
     return is_url(a.path) or is_url(b.path) or same_file(a.path, b.path)
@@ -99,9 +99,9 @@ def _is_same(a: FileIndex, b: FileIndex) -> bool:
 def find_duplicates(
     index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, cache: IndexCache | None = None
 ) -> Duplicates:
-    """Events of these ranges that are in one before, in input order. Only ids that may be there
-    twice are read, in helper processes: those of lumis that several files have, where numbers of
-    events overlap, and of files whose events are in no order. Raises InputError."""
+    """Events of these ranges that repeat earlier ones, in input order. Only ids that may be
+    repeated are read, in helper processes: in lumis shared by files with overlapping event numbers,
+    and in files whose events are unordered. Raises InputError."""
     if not ids.event_branch:
         return Duplicates()
     chosen = np.flatnonzero(_may_come_again(index, ranges))
@@ -124,9 +124,9 @@ def find_in_datasets(
     ids: IdBranches,
     datasets: Sequence[int] = (),
 ) -> Duplicates:
-    """The same, where events of different datasets are never the same: in simulation all have lumis
-    and events of the same numbers. `datasets` : (n_files,) number of each; none: all are one.
-    Raises InputError for a file that is there twice."""
+    """Repeated events within each dataset: in simulation all datasets have the same numbers of
+    lumis and events. `datasets` : (n_files,) number of each; empty: all are one. Raises InputError
+    for a repeated file."""
     check_files_differ(index)
     if not datasets:
         return find_duplicates(index, ranges, ids)
@@ -146,7 +146,7 @@ def find_in_datasets(
 
 
 def _may_come_again(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
-    """(n_ranges,) whether an event of it may be in another range or twice in this one."""
+    """(n_ranges,) whether an event of the range may be in another range or twice in this one."""
     rises = np.array([file.rises for file in index], dtype=bool)
     least, most = np.array([file.events for file in index], dtype=np.uint64).T
     firsts, number = number_keys(ranges.lumi_key)
@@ -160,8 +160,8 @@ def _may_come_again(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
 
 
 def _overlapping(lumi: Integers, least: Keys, most: Keys) -> list[int]:
-    """Numbers of lumis of which files have overlapping numbers of events. (n,) each, a row for a
-    lumi and file, in order of lumis and least numbers."""
+    """Numbers of lumis in which files have overlapping event numbers. (n,) each, one row per lumi
+    and file, sorted by lumi and least number."""
     found, highest, before = [], 0, -1
     (again,) = np.nonzero(lumi[1:] == lumi[:-1])
     for place in again.tolist():
@@ -173,8 +173,8 @@ def _overlapping(lumi: Integers, least: Keys, most: Keys) -> list[int]:
 
 
 def _groups(ranges: LumiRanges, chosen: Integers) -> Iterator[Integers]:
-    """Numbers of the chosen ranges, lumi by lumi: about `_MOST_AT_ONCE` events at a time, a lumi
-    together, and each time in input order."""
+    """Numbers of the chosen ranges in groups of about `_MOST_AT_ONCE` events: whole lumis, and each
+    group in input order."""
     by_lumi = chosen[np.argsort(ranges.lumi_key[chosen], kind="stable")]
     keys = ranges.lumi_key[by_lumi]
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
@@ -202,7 +202,7 @@ def _request(
 def _answers(
     index: Sequence[FileIndex], requests: Sequence[dict[str, Any]], cache: IndexCache
 ) -> list[dict[str, Any]]:
-    """Results of helpers, from now or from before."""
+    """Results of helpers, new or cached."""
     answers, todo, keys = [], [], {}
     for number, request in enumerate(requests):
         identities = [index[int(n)].identity for n in request["paths"]]

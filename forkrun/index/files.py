@@ -1,4 +1,4 @@
-"""Which files a job reads: globs, list files and URLs, in input order."""
+"""Input files of a job: globs, list files and URLs, in input order."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from forkrun.errors import InputError
 from forkrun.index.on_servers import files_of_pattern, is_remote_pattern
 
 _MOST_SIBLINGS = 10_000
-"""Files of a folder that are compared with a misspelt name."""
+"""Maximum number of files in a folder that are compared with a misspelt name."""
 _WHERE = "correct source.files, source.list, or the command line"
 
 
 def input_files(source: SourceConfig) -> list[str]:
-    """Paths and URLs of the input; the files of one glob are sorted by name. Raises InputError
-    with every file that is missing, unreadable or named twice."""
+    """Paths and URLs of the input; the files of one glob are sorted by name. Raises InputError,
+    which names every file that is missing, unreadable or named twice."""
     files, problems = find_files(source)
     if problems:
         raise InputError("\n".join(problems))
@@ -32,8 +32,8 @@ def input_files(source: SourceConfig) -> list[str]:
 
 
 def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], list[str]]:
-    """The same files, also those that are missing, and what is wrong with any. Raises InputError if
-    none is named."""
+    """Paths and URLs of the input, including missing files, and all problems. Raises InputError if
+    no file is named."""
     patterns = [*source.files, *(_listed(Path(source.list)) if source.list else ())]
     if not patterns:
         raise InputError(
@@ -47,8 +47,8 @@ def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], l
 
 
 def input_files_or_gaps(source: SourceConfig) -> list[str]:
-    """The same where files that cannot be read are left out: also those that are named and not
-    there. Raises InputError for patterns that nothing matches, and files named twice."""
+    """Input files for a job that leaves out unreadable ones, including named ones that are missing.
+    Raises InputError for patterns without a match, and files named twice."""
     files, problems = find_files(source)
     gaps = {file for file in files if not is_url(file) and not os.access(file, os.R_OK)}
     if left := [text for text in problems if text.partition(": ")[0] not in gaps]:
@@ -57,8 +57,8 @@ def input_files_or_gaps(source: SourceConfig) -> list[str]:
 
 
 def expand(patterns: Iterable[str], prefixes: Sequence[str]) -> list[str]:
-    """Paths and URLs of the files that are there; on servers of those that were listed before, if
-    they were."""
+    """Paths and URLs of the existing files; for patterns on servers, from an earlier listing if
+    available."""
     return [f for pattern in patterns for f in _expand(pattern, [], "", prefixes, again=False)]
 
 
@@ -96,7 +96,7 @@ def _expand(
 
 
 def _on_servers(url: str, problems: list[str], remedy: str, again: bool) -> list[str]:
-    """A URL, or those that a pattern stands for."""
+    """A URL, or the matches of a pattern."""
     if not is_remote_pattern(url):
         return [url]
     try:
@@ -110,7 +110,7 @@ def _on_servers(url: str, problems: list[str], remedy: str, again: bool) -> list
 
 
 def _is_sound(path: str, problems: list[str]) -> bool:
-    """Whether records can hold its name."""
+    """Whether records can hold the file's name."""
     problem = text_problem(path)
     if problem:
         problems.append(problem)
@@ -126,7 +126,7 @@ def _unreadable(path: str, remedy: str) -> str:
 
 
 def _sibling(path: str) -> str:
-    """Similar name in its folder, or ""."""
+    """Similar name in the same folder, or ""."""
     folder, name = os.path.split(path)
     try:
         close = close_to(name, islice(os.listdir(folder or "."), _MOST_SIBLINGS))

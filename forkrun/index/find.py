@@ -1,4 +1,4 @@
-"""Where events are, by their ids: read in helper processes, like the index."""
+"""Finds events by their ids: read in helper processes, like the index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forkrun.index.read import ask_workers
 
 
 class EventId(NamedTuple):
-    """Ids of an event of the input."""
+    """Ids of an input event."""
 
     run: int
     lumi: int
@@ -28,7 +28,7 @@ class EventId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> EventId:
-        """The event of a text RUN:LUMI:EVENT. Raises ConfigError."""
+        """Parses RUN:LUMI:EVENT. Raises ConfigError."""
         parts = text.split(":")
         if len(parts) != 3 or not all(map(_is_id, parts)):
             raise ConfigError(f"source.only: {short(text)} is not of the form RUN:LUMI:EVENT")
@@ -46,8 +46,8 @@ def _is_id(text: str) -> bool:
 def only_events(
     index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId], once: bool = False
 ) -> list[FileIndex]:
-    """The index of the same files as if these events were all they hold; `once`: the first of each
-    in input order. Raises InputError with those that are nowhere."""
+    """Index of the files, restricted to these events; `once`: the first of each in input order.
+    Raises InputError, which names missing events."""
     found: dict[str, list[LumiRange]] = {file.name: [] for file in index}
     missing = set(events)
     number = {file.name: n for n, file in enumerate(index)}
@@ -72,7 +72,7 @@ def _first(r: LumiRange) -> int:
 def _find(
     index: Sequence[FileIndex], ids: IdBranches, events: Sequence[EventId]
 ) -> list[tuple[str, EventId, int]]:
-    """Name of the file, event and entry of each that is found."""
+    """File name, event and entry of each event found."""
     requests = [request for file in index for request in _requests(file, ids, events)]
     if not ids.event_branch:  # the number of an event is that of its entry
         return [
@@ -91,7 +91,7 @@ def _find(
 
 
 def _requests(file: FileIndex, ids: IdBranches, events: Sequence[EventId]) -> list[dict[str, Any]]:
-    """One for each range of entries that may hold some of the events."""
+    """Requests, one for each range of entries that may hold some of the events."""
     requests = []
     for r in file.ranges:
         wanted = [e.event for e in events if (e.run, e.lumi) == (r.run, r.lumi)]

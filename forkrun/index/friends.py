@@ -1,4 +1,4 @@
-"""Friend trees: found, indexed, and compared with the trees that they are friends of."""
+"""Friend trees: finds and indexes them, and compares them with the trees that they accompany."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _REMEDY = (
 )
 _KEY_TYPES = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 _SHOWN = 5
-"""Trees that an error names."""
+"""Maximum number of trees named in an error."""
 
 
 class _Friend(NamedTuple):
     """`ids`: the tree, and names of the branches of event ids, if it `has_ids`; `columns`: its
-    branches by the names of their columns; `prefix`: before these names; `in_outputs`: the path of
-    a tree that goes with the events there; `config`, `key`: of one that is found by keys."""
+    branches by the names of their columns; `prefix`: of these names; `in_outputs`: path in outputs
+    of a tree that accompanies the events; `config`, `key`: of a friend joined by keys."""
 
     tree: str
     files: Sequence[FileIndex]
@@ -51,16 +51,16 @@ class _Friend(NamedTuple):
 
     @property
     def goes_with_events(self) -> bool:
-        """Whether outputs have it as a tree of its own."""
+        """Whether outputs have it as a separate tree."""
         return bool(self.in_outputs)
 
 
 def with_friends(
     index: Sequence[FileIndex], source: SourceConfig, *, finds_partners: bool = True
 ) -> list[FileIndex]:
-    """The index with the friends of each file, which `source.friends` names, and the trees that go
-    with the events. Not `finds_partners`: of friends by keys the columns alone. Raises ConfigError
-    for names that clash, InputError for one that cannot be read or is of other events."""
+    """Index with the friends of each file, named by `source.friends`, and the trees that accompany
+    the events. Not `finds_partners`: only the columns of friends joined by keys. Raises ConfigError
+    for name clashes, InputError for a friend that cannot be read or has other events."""
     files = list(index)
     taken = {branch.name: "the input" for file in index for branch in file.all_branches}
     for friend in _friends(index, source):
@@ -106,7 +106,7 @@ def _trees_with_events(index: Sequence[FileIndex], source: SourceConfig) -> Iter
 def _check_trees(
     of_name: Mapping[str, Sequence[FileIndex]], index: Sequence[FileIndex], source: SourceConfig
 ) -> None:
-    """Raises InputError with the trees that have other entries than that of the events."""
+    """Raises InputError, which names the trees with other entries than the tree of events."""
     remedy = f"{KEY} takes trees with an entry for each event; leave this one out of it"
     problems = [
         f'{file.path}: tree "{own.tree}" has {own.n_entries:,} entries, but the tree of events'
@@ -159,15 +159,15 @@ def _index_friend(
 def index_friend_files(
     paths: Sequence[str], source: SourceConfig, tree: str, key: str, trees: Sequence[str] = ()
 ) -> tuple[list[FileIndex], IdBranches]:
-    """Indexes files of a friend, with ids where they have them; also the names of these.
-    `key`: names the friend in the configuration; `trees`: that of each file, if they differ. Raises
+    """Indexes files of a friend, with ids where present; returns the names of the id branches, too.
+    `key`: name of the friend in the configuration; `trees`: of each file, if they differ. Raises
     InputError."""
     ids = source.ids._replace(tree=tree)
     return index_files(paths, ids, key=key, optional_ids=True, trees=trees), ids
 
 
 def as_columns(file: FileIndex, prefix: str) -> FileIndex:
-    """The index of a tree with the names that its branches have as columns."""
+    """Index of a tree with its branches renamed to their columns."""
     return replace(
         file,
         branches=tuple(
@@ -183,7 +183,7 @@ def as_columns(file: FileIndex, prefix: str) -> FileIndex:
 
 
 def with_events(files: Sequence[FileIndex]) -> Sequence[FileIndex]:
-    """Files that say which branches there are; the first if none has events."""
+    """Files that determine the branches; the first if none has events."""
     return [file for file in files if file.n_entries] or files[:1]
 
 
@@ -194,12 +194,12 @@ def _has_ids(file: FileIndex, ids: IdBranches) -> bool:
 def _columns(
     files: Sequence[FileIndex], ids: set[str], prefix: str, index: Sequence[FileIndex]
 ) -> dict[str, Branch]:
-    """Branches that can be read, without ids. A counter that the input has as well is left out: the
-    columns that it counts are read without it."""
+    """Readable branches, without ids. Omits a counter that the input has as well: the columns that
+    it counts are read without it."""
     known = {branch.name for file in index for branch in file.all_branches}
     branches: dict[str, Branch] = {}
     for branch in (b for file in with_events(files) for b in file.all_branches):
-        branches.setdefault(branch.name, branch)  # of several with one name the first
+        branches.setdefault(branch.name, branch)  # the first of several with one name
     counters = {branch.counter for branch in branches.values()}
     return {
         prefix + name: branch
@@ -224,8 +224,8 @@ def _check_names(friend: _Friend, taken: Mapping[str, str]) -> None:
 
 
 def _aligned(index: Sequence[FileIndex], friend: _Friend) -> Iterator[FriendPart]:
-    """Where the entries of each file are in the friend. Raises InputError if they are nowhere, or
-    are other events there."""
+    """Positions of each file's entries in the friend. Raises InputError if they are missing, or
+    differ in their events."""
     _check_entries(index, friend)
     if friend.has_ids:
         _check_events(index, friend)
@@ -261,7 +261,7 @@ def _part(own: FileIndex, friend: _Friend, first_entry: int, n_entries: int) -> 
 def _joined(
     index: Sequence[FileIndex], friend: _Friend, source: SourceConfig, finds_partners: bool
 ) -> Iterator[FriendPart]:
-    """Where the partners of each file's entries are. Raises ConfigError or InputError."""
+    """Positions of the partners of each file's entries. Raises ConfigError or InputError."""
     assert friend.config is not None
     _check_keys(index, friend, friend.config.keys)
     by_file = friend.config.is_by_file
@@ -283,9 +283,9 @@ def joined_parts(
     columns: Mapping[str, Branch],
     config: FriendConfig,
 ) -> Iterator[FriendPart]:
-    """The part of each file of the input: of the friend's files only those that have partners.
-    `looked_in`: by number of a file those that may have some; of others, which other nodes read,
-    parts of no files."""
+    """Friend part of each input file, reduced to the friend's files with partners. `looked_in`:
+    files to search, by number of the input file; for others, read by other nodes, parts without
+    files."""
     keys = Keys(config.keys, config.duplicates is Partner.FIRST)
     inputs = {n: tables[n] for n in looked_in}
     lists = {id(files): [_table(file, ids.tree) for file in files] for files in looked_in.values()}
@@ -309,7 +309,7 @@ def _table(file: FileIndex, tree: str) -> Table:
 
 
 def _check_keys(index: Sequence[FileIndex], friend: _Friend, keys: Mapping[str, str]) -> None:
-    """Raises ConfigError if the input, or the friend, has no such columns of integers."""
+    """Raises ConfigError if the input or the friend lacks these columns of integers."""
     problems = [
         *_key_problems(index, keys, "the input", friend.key),
         *_key_problems(friend.files, keys.values(), f'the friend "{friend.tree}"', friend.key),
@@ -321,7 +321,7 @@ def _check_keys(index: Sequence[FileIndex], friend: _Friend, keys: Mapping[str, 
 def _key_problems(
     files: Sequence[FileIndex], names: Iterable[str], what: str, key: str
 ) -> Iterator[str]:
-    """Looks at the first file with events: what differs in others is found when they are read."""
+    """Checks the first file with events: differences in others are found when they are read."""
     for file in with_events(files)[:1]:
         types = {branch.name: branch.type for branch in file.all_branches}
         for name in names:
@@ -337,7 +337,7 @@ def _key_problems(
 
 
 def friend_file(own: FileIndex, ids: IdBranches) -> FriendFile:
-    """A file of a friend, with the digest that shows whether it is the same as before."""
+    """File of a friend, with the digest that shows whether it is unchanged."""
     return FriendFile(own.path, own.tree or ids.tree, own.identity, _digest(own, ids))
 
 
@@ -362,7 +362,7 @@ def _named(files: Sequence[FileIndex]) -> str:
 
 
 def _check_events(index: Sequence[FileIndex], friend: _Friend) -> None:
-    """Compares lumis, and digests of their events. In which order events of a lumi are is compared
+    """Compares lumis, and digests of their events. The order of events within a lumi is compared
     when they are read."""
     own, wanted = list(_in_a_row(friend.files)), list(_in_a_row(index))
     if own == wanted:
@@ -381,8 +381,8 @@ def _check_events(index: Sequence[FileIndex], friend: _Friend) -> None:
 
 
 def _in_a_row(files: Sequence[FileIndex]) -> Iterator[tuple[int, int, int, int, str]]:
-    """Run, lumi, first entry and last, and digest of each stretch of one lumi, as if all files were
-    one."""
+    """Run, lumi, first and last entry, and digest of each sequence in one lumi, as if all files
+    were one."""
     last: tuple[int, int, int, int, str] | None = None
     begin = 0
     for file in files:

@@ -1,4 +1,4 @@
-"""Sums of the weights of generated events, which NanoAOD has in the tree `Runs` of each file."""
+"""Sums of weights of generated events, which NanoAOD stores in the tree `Runs` of each file."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from forkrun.errors import InputError
 from forkrun.index.read import ask_workers
 
 COLUMNS = ("genEventSumw", "genEventSumw_")
-"""One of these, of NanoAOD's versions."""
+"""Alternative names, by version of NanoAOD."""
 StoredSums = Mapping[str, Sequence[tuple[str, float]]]
-"""By file, what `sums_of_weights` gives."""
+"""Result of `sums_of_weights`, by file."""
 WEIGHT = "genWeight"
-"""The weight of each event, in the tree of events."""
+"""Weight of each event, in the tree of events."""
 _SAME = 1e-5
-"""Runs adds what was rounded to 24 bits in the events."""
+"""Tolerance: Runs adds values that are rounded to 24 bits in the events."""
 
 
 def sums_of_weights(files: Iterable[str]) -> StoredSums:
-    """By file, the sums of the files that its rows came from: names of these, "" for itself, and
-    numbers. Those without such a tree are left out. Read in helper processes. Raises
-    InputError."""
+    """Sums for each file, by the file of origin of its rows: (name, sum), with "" for itself. Omits
+    files without such a tree. Read in helper processes. Raises InputError."""
     requests: list[dict[str, Any]] = [
         {"path": file, "tree": "Runs", "sum_of": COLUMNS} for file in dict.fromkeys(files) if file
     ]
@@ -36,8 +35,8 @@ def sums_of_weights(files: Iterable[str]) -> StoredSums:
 
 
 class Share(NamedTuple):
-    """How much of a file is read: `n_read` of `n_counted` events; `of_weights`: the same of the sum
-    of weights, where Runs is of the very events of the file."""
+    """Part of a file that is read: `n_read` of `n_counted` events; `of_weights`: fraction of the
+    sum of weights, if Runs covers exactly the events of the file."""
 
     n_read: int
     n_counted: int
@@ -45,7 +44,7 @@ class Share(NamedTuple):
 
 
 class WantedWeights(NamedTuple):
-    """The entries [first, last) of a file that are read."""
+    """Entries [first, last) of a file that are read."""
 
     path: str
     tree: str
@@ -54,9 +53,9 @@ class WantedWeights(NamedTuple):
 
 
 def shares_of_weights(wanted: Iterable[WantedWeights], sums: StoredSums) -> dict[str, float]:
-    """By file, how much of the sum of its weights the entries that are read have. Without those
-    whose events do not have the sum that Runs tells, as they are a skim, or have no weights. Read
-    in helper processes. Raises InputError."""
+    """Fraction of each file's sum of weights in the entries read. Omits files whose events have
+    another sum than Runs, being a skim, or have no weights. Read in helper processes. Raises
+    InputError."""
     requests: list[dict[str, Any]] = [
         {**each._asdict(), "weights": WEIGHT, "pieces": [list(p) for p in each.pieces]}
         for each in wanted
@@ -73,9 +72,9 @@ def shares_of_weights(wanted: Iterable[WantedWeights], sums: StoredSums) -> dict
 
 
 def total_of(sums: StoredSums, shares: Mapping[str, Share] | None = None) -> float:
-    """Sum over files of what `sums_of_weights` gives, as far as their events are read (no
-    shares: all are): what was carried to several of them counts once. Files without events count as
-    the others do on average."""
+    """Total of `sums_of_weights` over files, scaled to the events read (no shares: all are): sums
+    carried to several files count once. Files without events count like the average of the
+    others."""
     values: dict[str, float] = {}
     held: dict[str, list[Share]] = {}
     for file, of_origins in sums.items():

@@ -1,4 +1,4 @@
-"""The format of a job's input."""
+"""Format of a job's input."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Keys = list[npt.NDArray[np.uint64]]
 
 
 def find_partners(request: dict[str, Any]) -> dict[str, Any]:
-    """`files`: for each file of the input the columns of its `Partners`, as bytes."""
+    """`files`: the columns of the `Partners` of each input file, as bytes."""
     by = request["by"]
     index = KeyIndex(len(by))
     ends = []
@@ -37,8 +37,8 @@ def find_partners(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(path: str, tree: str, n_entries: int, names: Sequence[str]) -> Iterator[tuple[int, Keys]]:
-    """The first entry of each part that is read, and its keys; numbers below 0 as ROOT's branches
-    of another sign have them."""
+    """First entry and keys of each part; negative numbers have the bits of ROOT's branches with
+    another sign."""
     if not n_entries:
         return
     opened = format_of(path).opened(path, tree)
@@ -51,8 +51,8 @@ def _read(path: str, tree: str, n_entries: int, names: Sequence[str]) -> Iterato
 def _partners(
     index: KeyIndex, keys: Keys, begin: int, ends: Sequence[int], *, takes_first: bool
 ) -> tuple[npt.NDArray[Any], ...]:
-    """First entry, number of the friend's file, entry there and whether it repeats, of each
-    stretch; one ends where a file of the friend does."""
+    """First entry, number of the friend's file, entry there and repeat flag of each sequence, which
+    never crosses a file of the friend."""
     first, entry, repeats = index.partners(keys, takes_first)
     n = len(keys[0])
     last = np.append(first[1:], n)

@@ -1,5 +1,5 @@
-"""Friends whose entries are found by keys: which of them go with those of the input is found out in
-helper processes, before anything runs."""
+"""Friends joined by keys: helper processes find the partners of the input's entries before the job
+runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forkrun.index.read import ask_workers
 
 
 class Table(NamedTuple):
-    """A tree in a file, as it was indexed."""
+    """A tree in an indexed file."""
 
     path: str
     tree: str
@@ -26,8 +26,8 @@ class Table(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """`names`: in the friend, by those in the input; `takes_first`: of several entries with the
-    same ones the first counts."""
+    """`names`: in the friend, by those in the input; `takes_first`: the first of several entries
+    with the same keys counts."""
 
     names: Mapping[str, str]
     takes_first: bool
@@ -39,9 +39,8 @@ def find_partners(
     keys: Keys,
     cache: IndexCache | None = None,
 ) -> dict[int, Partners]:
-    """Partners of the files of the input, by number. `friends`: the files of the friend in which
-    those of each are looked for; files of the input with the same are asked for together. Raises
-    InputError."""
+    """Partners of the input files, by number. `friends`: files of the friend to search for each;
+    input files with the same ones share a request. Raises InputError."""
     cache = cache or IndexCache(cache_folder("index"))
     groups: dict[int, list[int]] = {}
     for number, files in friends.items():
@@ -92,7 +91,7 @@ def _partners(request: dict[str, Any], answer: Mapping[str, Any]) -> dict[int, P
 
 
 def only_files_with_partners(partners: Partners) -> tuple[list[int], Partners]:
-    """Numbers of the friend's files that have some, and the same with numbers among these."""
+    """Numbers of the friend's files with partners, and the partners renumbered for these."""
     used = np.unique(partners.file[partners.file > NONE])
     numbers = np.where(
         partners.file > NONE, np.searchsorted(used, partners.file), partners.file

@@ -1,5 +1,5 @@
-"""Friend trees as the plan of the job has them: a node knows where the entries of its files are in
-them, without the files of other nodes."""
+"""Friend trees as in the job's plan: a node knows the positions of its files' entries in them,
+without the files of other nodes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ from forkrun.index.partners import Partners
 
 class KnownFriend(Struct, frozen=True):
     """`ids`: names of its branches of event ids, or ""; `columns`: its branches, by the names of
-    their columns; `files`: by path of its files, their bytes; `places`: by number of a file of the
-    input, the friend's file, and the first of its entries there; `prefix`: of the columns of a tree
-    that goes with the events to outputs, and its path `in_outputs`; `trees`: by number, where not
-    all files have one of the same path; `by_keys`: by number of a file of the input, files and
-    trees of the friend that have its partners, which are found by keys; `is_filled`: some event of
-    the whole input has none."""
+    their columns; `files`: size in bytes by path; `places`: the friend's file and first entry
+    there, by number of the input file; `prefix`: of the columns of a tree that accompanies the
+    events to outputs, and its path `in_outputs`; `trees`: by number, where paths of trees differ
+    between files; `by_keys`: for partners found by keys, the friend's files and trees with them, by
+    number of the input file; `is_filled`: some event of the whole input has no partner."""
 
     tree: str
     ids: Sequence[str]
@@ -43,7 +42,7 @@ class KnownFriend(Struct, frozen=True):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KnownFriend:
-        """Friend of its fields, by name. Raises LookupError, TypeError or ValueError."""
+        """Makes a friend from its fields, by name. Raises LookupError, TypeError or ValueError."""
         columns = {name: Branch(*branch) for name, branch in data["columns"].items()}
         places = {int(n): (str(path), int(first)) for n, (path, first) in data["places"].items()}
         trees = {int(n): tree for n, tree in data.get("trees", {}).items()}
@@ -58,13 +57,13 @@ class KnownFriend(Struct, frozen=True):
 
 
 def known_friends(index: Sequence[FileIndex], numbers: Collection[int]) -> tuple[KnownFriend, ...]:
-    """The friends of a whole input, with the places of the files of these numbers."""
+    """Friends of a whole input, with the positions of the files of these numbers."""
     n_friends = len(index[0].friends) if index else 0
     return tuple(_known({n: index[n].friends[k] for n in numbers}) for k in range(n_friends))
 
 
 def _known(parts: Mapping[int, FriendPart]) -> KnownFriend:
-    """`parts` : by number of a file of the input."""
+    """Makes a friend from its `parts`, by number of the input file."""
     any_part = next(iter(parts.values()))
     files = {n: part.files for n, part in parts.items()}
     aligned = {} if any_part.by_keys else {n: each[0] for n, each in files.items()}
@@ -88,8 +87,8 @@ def _known(parts: Mapping[int, FriendPart]) -> KnownFriend:
 def with_known_friends(
     index: Sequence[FileIndex], friends: Sequence[KnownFriend], source: SourceConfig
 ) -> list[FileIndex]:
-    """The index of a part of the input with its friends, whose files are indexed as they are now.
-    Raises InputError for a friend that cannot be read."""
+    """Index of a part of the input with its friends, whose files are indexed in their present
+    state. Raises InputError for a friend that cannot be read."""
     parts = [list(_parts(known, source, n, index)) for n, known in enumerate(friends)]
     return [
         replace(file, friends=tuple(of_friend[n] for of_friend in parts))
@@ -100,7 +99,7 @@ def with_known_friends(
 def _parts(
     known: KnownFriend, source: SourceConfig, number: int, index: Sequence[FileIndex]
 ) -> Iterator[FriendPart]:
-    """One for each file of the input; of those that other nodes read, one of no file."""
+    """Friend part of each input file; for files read by other nodes, a part without files."""
     places: dict[int, Sequence[tuple[str, str]]]
     places = {n: [(path, known.trees.get(n, known.tree))] for n, (path, _) in known.places.items()}
     places |= known.by_keys

@@ -13,15 +13,15 @@ _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (16, 32, 64)}
 
 
 class IdColumns(NamedTuple):
-    """Columns of one integer for each event, or of lists of one; "" for what a format lacks: its
-    run is 1, its lumis are files, its events are numbered by their entries."""
+    """Columns of one integer per event, or of lists of one; "" if a format lacks it: then the run
+    is 1, lumis are files, and events are numbered by entry."""
 
     run: str
     lumi: str
     event: str
 
     def are_in(self, types: Mapping[str, str]) -> bool:
-        """Whether columns of these types, by name, have them all."""
+        """Whether columns of these types, by name, include all of them."""
         return all(types.get(name, "").removesuffix("[]") in _INTEGERS for name in self if name)
 
 
@@ -44,14 +44,14 @@ KNOWN_IDS = {
     "ntuples of Belle II": IdColumns("__run__", "", "__event__"),
     "files without ids": IdColumns("", "", ""),
 }  # fmt: skip
-"""In order: the first whose columns a file has."""
+"""In order of preference: the first whose columns a file has."""
 _NONE = "files without ids"
 
 
 def with_known_ids(config: JobConfig, files: Sequence[str]) -> JobConfig | None:
-    """The configuration with the id columns that the first readable one of its files has. None if
-    the configuration names some itself, if the file has NanoAOD's or only some of these, or if it
-    has none and the job needs ids."""
+    """Configuration with the id columns of the first readable file. None if the configuration names
+    some itself, if the file has NanoAOD's or only some of these, or if it has none and the job
+    needs ids."""
     source = config.source
     if source.ids[1:] != _NANO:
         return None
@@ -69,12 +69,12 @@ def with_known_ids(config: JobConfig, files: Sequence[str]) -> JobConfig | None:
 
 
 def without_ids(config: JobConfig) -> JobConfig:
-    """The configuration for files whose events have no ids."""
+    """Configuration for files whose events have no ids."""
     return _with_ids(config, KNOWN_IDS[_NONE])
 
 
 def with_ids_of(given: JobConfig, planned: JobConfig) -> JobConfig:
-    """`given` with the id columns that were found when the same job was planned."""
+    """`given` with the id columns found when the same job was planned."""
     if given.source.ids[1:] != _NANO:
         return given
     return _with_ids(given, IdColumns(*planned.source.ids[1:]))

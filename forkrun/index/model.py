@@ -1,4 +1,4 @@
-"""The index of one input file."""
+"""Index of one input file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Words = npt.NDArray[np.uint32]
 
 
 class LumiRange(NamedTuple):
-    """Entries [first, last) of a file, all of one lumi; `digest` is that of their event ids."""
+    """Entries [first, last) of a file, all in one lumi; `digest`: of their event ids."""
 
     run: int
     lumi: int
@@ -28,8 +28,8 @@ class LumiRange(NamedTuple):
 
 
 class RangeColumns(Sequence[LumiRange]):
-    """Lumi ranges of a file as columns: a million of them are made in some milliseconds. `run`,
-    `lumi`, `first`, `last` : (n,); `digest` : (n, 4) from the highest 32 bits to the lowest."""
+    """Lumi ranges of a file as columns, for speed: a million in some milliseconds. `run`, `lumi`,
+    `first`, `last` : (n,); `digest` : (n, 4) from the highest 32 bits to the lowest."""
 
     def __init__(
         self, run: Integers, lumi: Integers, first: Integers, last: Integers, digest: Words
@@ -39,7 +39,7 @@ class RangeColumns(Sequence[LumiRange]):
 
     @classmethod
     def of(cls, ranges: Sequence[LumiRange]) -> RangeColumns:
-        """The same ranges as columns."""
+        """Converts ranges to columns."""
         if isinstance(ranges, cls):
             return ranges
         numbers = np.array([r[:-1] for r in ranges], np.int64).reshape(-1, len(_NUMBERS))
@@ -50,7 +50,7 @@ class RangeColumns(Sequence[LumiRange]):
 
     @classmethod
     def from_bytes(cls, data: Mapping[str, bytes]) -> RangeColumns:
-        """The ranges of what a format's `index` gives: one begins where another one ends."""
+        """Ranges in the result of a format's `index`: each starts where the previous one ends."""
         run, lumi = (np.frombuffer(data[name], np.uint32).astype(np.int64) for name in _LUMI)
         last = np.frombuffer(data["last"], np.int64)
         first = np.concatenate(([0], last))[:-1]
@@ -85,13 +85,13 @@ class RangeColumns(Sequence[LumiRange]):
 _LUMI = ("run", "lumi")
 _NUMBERS = (*_LUMI, "first", "last")
 _DIGITS = 32
-"""Digits of the digest of a range."""
+"""Number of digits in the digest of a range."""
 
 
 class Branch(NamedTuple):
-    """`type` is a column type such as "float32[]", or "other:TYPE" for a branch that can only be
-    passed through; `counter` is its counting branch or ""; `top`: of a column within another
-    branch, the branch of the tree, else ""."""
+    """`type`: a column type such as "float32[]", or "other:TYPE" for a branch that can only be
+    passed through; `counter`: its counting branch or ""; `top`: of a column within another branch,
+    the branch of the tree, else ""."""
 
     name: str
     type: str
@@ -106,9 +106,9 @@ class Branch(NamedTuple):
 
 class OtherObjects(NamedTuple):
     """Trees and objects of a file other than its tree of events. `forms`: digest of names, classes,
-    structures of trees and axes of histograms; `contents`: of these and of what cannot be merged;
-    `problems`: lines on what cannot be carried to an output; `may_refer`: objects may refer to
-    others by numbers of the file, so that ROOT has to know their classes; `trees`: paths of other
+    structures of trees and axes of histograms; `contents`: also of objects that cannot be merged;
+    `problems`: lines on objects that cannot be carried to an output; `may_refer`: objects may refer
+    to others by numbers of the file, so that ROOT needs their classes; `trees`: paths of other
     trees, in the order of the file's keys."""
 
     forms: str = ""
@@ -119,12 +119,12 @@ class OtherObjects(NamedTuple):
 
 
 class FriendPart(NamedTuple):
-    """Where the partners of a file's entries are in a friend. `files`: that have some of them;
-    `ids`: names of its branches of event ids, which are compared, or ""; `columns`: its branches,
-    by the names of their columns; `own`: of a tree that goes with the events to outputs, its index,
-    with the names of columns, which begin with `prefix`, and its path `in_outputs`; `fills`: by
-    pattern of columns, their values where an event has no partner; `is_filled`: some event of the
-    input has none; `by_keys`: partners are found by keys."""
+    """Partners of a file's entries in a friend. `files`: with some of them; `ids`: names of its
+    branches of event ids, to be compared, or ""; `columns`: its branches, by the names of their
+    columns; `own`: index of a tree that accompanies the events to outputs, with column names, which
+    have the `prefix`, and its path `in_outputs`; `fills`: values for events without a partner, by
+    pattern of columns; `is_filled`: some event of the input has none; `by_keys`: partners are found
+    by keys."""
 
     files: Sequence[FriendFile]
     partners: Partners
@@ -140,7 +140,7 @@ class FriendPart(NamedTuple):
 
 class FileIndex(Struct, frozen=True):
     """`clusters`: first entry of each cluster of the tree, then n_entries; `ranges`: in entry
-    order, the maximal runs of entries of one lumi."""
+    order, the longest sequences of entries of one lumi."""
 
     path: str
     uuid: str
@@ -150,53 +150,52 @@ class FileIndex(Struct, frozen=True):
     branches: tuple[Branch, ...]
     n_bytes: int = 0
     modified_ns: int = 0
-    """When a local file was last written, since 1970; 0 for a remote one."""
+    """Modification time of a local file, since 1970; 0 for a remote one."""
     friends: tuple[FriendPart, ...] = ()
     """One for each of source.friends."""
     events: tuple[int, int] = (0, 0)
-    """Least and largest number of an event."""
+    """Least and largest event number."""
     rises: bool = True
-    """Whether the numbers of events rise in each lumi, so that none is there twice."""
+    """Whether event numbers rise in each lumi, so that none is repeated."""
     absent: str = ""
-    """Why it has no such tree, and so no events and no branches; "" if it has one."""
+    """Reason why the tree is missing, and with it events and branches; "" if it exists."""
     forms: tuple[tuple[str, int], ...] = ()
-    """Digest of the branches within split branches, by name, if it is known without ROOT."""
+    """Digest of the branches within split branches, by name, if known without ROOT."""
     short_branches: tuple[str, ...] = ()
-    """Names of those that have fewer entries than the tree."""
+    """Names of branches with fewer entries than the tree."""
     stored_friends: tuple[str, ...] = ()
-    """Tree and file of the friends that the file itself names."""
+    """Tree and file of the friends named in the file itself."""
     other_objects: OtherObjects = OtherObjects()
     format: str = "ttree"
-    """Name of its format."""
+    """Name of the file's format."""
     dataset: int = 0
-    """Number of its dataset, of a job that has some."""
+    """Number of the file's dataset, in a job with datasets."""
     members: tuple[Branch, ...] = ()
-    """Columns of members of objects, within branches that are no columns; and members that are none
-    either."""
+    """Columns of members of objects, within branches that are not columns; also members that are
+    not columns."""
     unreadable: str = ""
-    """Why it cannot be read now, and is left out; what else is known of it is from before."""
+    """Reason why the file is unreadable and left out; other fields are from an earlier index."""
     tree: str = ""
     """Its tree of events, if not all files have the one of source.tree."""
 
     @property
     def all_branches(self) -> tuple[Branch, ...]:
-        """Its branches, and columns within them."""
+        """Branches of the file, and columns within them."""
         return self.branches + self.members
 
     @property
     def name(self) -> str:
-        """Name that tells it from others of the input: its path, and the tree if there are
-        several."""
+        """Unique name in the input: the path, and the tree if there are several."""
         return f"{self.path}: {self.tree}" if self.tree else self.path
 
     @property
     def identity(self) -> Identity:
-        """Identity of a file, to check that it is still the one that was indexed."""
+        """Identity of a file, to check that it is unchanged since it was indexed."""
         return self.uuid, self.n_bytes, self.modified_ns
 
     @classmethod
     def from_json(cls, path: str, data: dict[str, Any]) -> FileIndex:
-        """Makes the index of a file from what a format's `index` gives."""
+        """Makes the index of a file from the result of a format's `index`."""
         return cls(
             path=path,
             uuid=data["uuid"],
@@ -219,7 +218,7 @@ class FileIndex(Struct, frozen=True):
 
 
 _last: list[Any] = [[], ()]
-"""Branches of the file before, as data and as made of them: most files have the same."""
+"""Branches of the previous file, as data and as objects: most files have the same."""
 
 
 def _branches(data: list[list[str]]) -> tuple[Branch, ...]:
@@ -230,4 +229,4 @@ def _branches(data: list[list[str]]) -> tuple[Branch, ...]:
 
 
 NO_FILE = FileIndex("", "", 0, (0,), (), ())
-"""In the place of a file that this job does not open."""
+"""Placeholder for a file that this job does not open."""

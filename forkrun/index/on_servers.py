@@ -1,4 +1,4 @@
-"""Files on servers whose names a pattern describes; listed in a helper process."""
+"""Files on servers that match a pattern; listed in a helper process."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from forkrun.errors import InputError
 from forkrun.index.read import ask_workers, told_by_lists
 
 _PLACES = re.compile(r"^([a-z][a-z0-9+.-]*://[^/]*/)([^?]*)(.*)$")
-"""Server, path and query of a URL; a question mark is no magic."""
+"""Server, path and query of a URL; a question mark is not a wildcard."""
 _MAGIC = re.compile(r"[*\[]")
 
 
 def is_remote_pattern(url: str) -> bool:
-    """Whether its path has * or [...]."""
+    """Whether the path has * or [...]."""
     match = _PLACES.match(url)
     return bool(match and _MAGIC.search(match[2]))
 
 
 _listed: dict[str, list[str]] = {}
-"""Last matches of patterns, as whole URLs: a command lists the files of a server once."""
+"""Latest matches of patterns, as whole URLs: a command lists the files of a server once."""
 
 
 def files_of_pattern(url: str, *, again: bool) -> list[str]:
-    """URLs that a pattern matches, sorted; if not `again`, those that it has matched before. Raises
-    InputError if its folders cannot be listed."""
+    """URLs that match a pattern, sorted; if not `again`, from an earlier listing. Raises InputError
+    if its folders cannot be listed."""
     asked = whole_url(url)
     if again or asked not in _listed:
         ((_, answer),) = ask_workers([{"path": url, "pattern": url}])
@@ -41,7 +41,7 @@ def files_of_pattern(url: str, *, again: bool) -> list[str]:
 
 
 def matches(url: str) -> list[tuple[str, int, int]]:
-    """The same, in this process, folder by folder; with bytes, -1: not known, and date in ns."""
+    """Matches of a pattern, found here folder by folder: URL, bytes (-1: unknown), date in ns."""
     match = _PLACES.match(url)
     assert match is not None
     server, path, query = match.groups()

@@ -1,4 +1,4 @@
-"""Which entries of a friend go with those of a file."""
+"""Entries of a friend that belong to those of a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.base.lumis import Integers
 from forkrun.formats.events import Identity
 
 NONE, SEVERAL = -1, -2
-"""In place of the number of a file: no partner, or several without a rule which counts."""
+"""Special file numbers: no partner, or several without a rule to choose one."""
 
 
 class FriendFile(NamedTuple):
@@ -25,9 +25,9 @@ class FriendFile(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Consecutive entries [`first`, `last`) of a file of the input. `file`: of the friend, by
-    number, or `NONE`, or `SEVERAL`; `entry`: the first one's partner there, each further one having
-    the next, or the same one if it `repeats`."""
+    """Consecutive entries [`first`, `last`) of an input file. `file`: number of the friend's file,
+    or `NONE`, or `SEVERAL`; `entry`: partner of the first entry; each further entry has the next
+    one, or the same one if it `repeats`."""
 
     first: int
     last: int
@@ -37,8 +37,8 @@ class Entries(NamedTuple):
 
 
 class Partners(Struct, frozen=True, eq=False):
-    """Stretches of consecutive entries. `first` : (n,) the first of each; `file`, `entry`,
-    `repeats` : (n,) as `Entries` has them; `n_entries`: of the file of the input."""
+    """Sequences of consecutive entries. `first` : (n,) the first of each; `file`, `entry`,
+    `repeats` : (n,) as in `Entries`; `n_entries`: of the input file."""
 
     first: Integers
     file: npt.NDArray[np.int32]
@@ -48,7 +48,7 @@ class Partners(Struct, frozen=True, eq=False):
 
     @classmethod
     def in_a_row(cls, entry: int, n_entries: int) -> Partners:
-        """All in the friend's first file, one after the other from this entry on."""
+        """Consecutive partners in the friend's first file, starting from this entry."""
         n = min(n_entries, 1)
         return cls(
             np.zeros(n, np.int64), np.zeros(n, np.int32), np.full(n, entry, np.int64),
@@ -62,12 +62,12 @@ class Partners(Struct, frozen=True, eq=False):
 
     @property
     def last(self) -> Integers:
-        """(n,) the entry after each stretch."""
+        """(n,) the entry after each sequence."""
         return np.append(self.first[1:], self.n_entries)[: len(self.first)]
 
     @property
     def goes_back(self) -> bool:
-        """Whether partners are in another order than the entries."""
+        """Whether the order of partners differs from that of the entries."""
         has_some = self.file >= 0
         file, entry = self.file[has_some], self.entry[has_some]
         same = file[1:] == file[:-1]

@@ -1,4 +1,4 @@
-"""The ranges of all input files as columns."""
+"""Ranges of all input files as columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forkrun.index.model import FileIndex, RangeColumns, Words
 
 Flags = npt.NDArray[np.bool_]
 RangePart = tuple[int, int, int, str]
-"""Entries of a range: its number, the first and last of them, and the digest of their events."""
+"""Entries of a range: its number, the first and the end, and the digest of their events."""
 
 
 class LumiRanges(Struct, frozen=True, eq=False):
@@ -45,13 +45,13 @@ class LumiRanges(Struct, frozen=True, eq=False):
         return len(self.run)
 
     def where(self, chosen: Flags) -> LumiRanges:
-        """The ranges that are `chosen` : (n_ranges,)."""
+        """The `chosen` ranges : (n_ranges,)."""
         if chosen.all():
             return self
         return LumiRanges(*(values[chosen] for values in asdict(self).values()))
 
     def without(self, parts: Sequence[RangePart]) -> LumiRanges:
-        """Without these entries, which are in rising order."""
+        """Ranges without these entries, given in ascending order."""
         pieces: list[tuple[int, int, int, int]] = []
         for number, cut in groupby(parts, key=itemgetter(0)):
             pieces += self._left(number, list(cut))
@@ -74,8 +74,8 @@ class LumiRanges(Struct, frozen=True, eq=False):
         )
 
     def _left(self, number: int, parts: Sequence[RangePart]) -> Iterator[tuple[int, int, int, int]]:
-        """Number, first, last and digest of what is left of a range; the first piece has the digest
-        of all of it."""
+        """Number, first, last and digest of the remaining pieces of a range; the first piece has
+        the digest of all of them."""
         digest = int.from_bytes(self.digest[number].astype(">u4").tobytes())
         digest = (digest - sum(int(part[3], 16) for part in parts)) % (1 << 128)
         at = int(self.first[number])
@@ -87,7 +87,7 @@ class LumiRanges(Struct, frozen=True, eq=False):
 
     @property
     def n_events(self) -> Integers:
-        """(n_ranges,) events of each."""
+        """(n_ranges,) events per range."""
         return self.last - self.first
 
     @property
@@ -107,7 +107,7 @@ class LumiRanges(Struct, frozen=True, eq=False):
         return total % (1 << 128)
 
     def bytes_by_file(self, n_files: int) -> Iterator[memoryview]:
-        """All that is known of the ranges of each file, without copies."""
+        """Data of the ranges of each file, without copies."""
         entries = (self.run, self.lumi, self.first, self.last)
         table = np.column_stack((*entries, self.digest.view(np.int64)))
         borders = np.searchsorted(self.file, np.arange(n_files + 1))

@@ -37,8 +37,8 @@ _NOTHING: dict[str, Any] = {
     "other_objects": [],
     "members": [],
 }
-"""Index of a file of which nothing is known."""
-_MOST_WALL_S = 1200.0  # for a local file, which has a limit of CPU time as well
+"""Index of an unknown file."""
+_MOST_WALL_S = 1200.0  # for a local file, which also has a limit of CPU time
 
 
 def index_files(
@@ -51,12 +51,11 @@ def index_files(
     *,
     leaves_out: bool = False,
 ) -> list[FileIndex]:
-    """One index per file, in the same order; of a file "", which another node reads, an empty one.
-    `key`: of the configuration, which names the tree; `optional_ids`: files that lack the branches
-    of event ids are indexed without; `trees`: that of each file, if it is not the same for all;
-    `leaves_out`: of a file that cannot be read, what was known of it before, or one without events.
-    Raises InputError with every file that cannot be indexed and why, with `leaves_out` if that is
-    all of them."""
+    """One index per file, in the same order; an empty one for a file "", which another node reads.
+    `key`: of the configuration, which names the tree; `optional_ids`: files without the branches of
+    event ids are indexed without ids; `trees`: of each file, if they differ; `leaves_out`: for an
+    unreadable file, returns its earlier index, or one without events. Raises InputError with every
+    file that cannot be indexed and the reason; with `leaves_out` only if all fail."""
     index, problems = try_index(files, ids, cache, key, optional_ids, trees, leaves_out=leaves_out)
     if problems:
         raise InputError("\n".join(problems))
@@ -73,8 +72,8 @@ def try_index(
     *,
     leaves_out: bool = False,
 ) -> tuple[list[FileIndex], list[str]]:
-    """One index for each file that can be indexed, in the same order, and why others cannot. A file
-    may lack the tree if another one has it."""
+    """Indexes of all readable files, in the same order, and the problems of the others. A file may
+    lack the tree if another one has it."""
     cache = cache or IndexCache(cache_folder("index"))
     asked = {**ids._asdict(), **({"optional_ids": True} if optional_ids else {})}
     if is_pattern(ids.tree) and not trees:
@@ -89,7 +88,7 @@ def try_index(
         if each[0] and "error" in (a := answers[each])
     ]
     absent = [a["index"]["absent"] for a in answers.values() if "index" in a]
-    if absent and all(absent):  # not even one has it: the name is wrong
+    if absent and all(absent):  # no file has it: the name is wrong
         named = [file for file, tree in wanted if file and "index" in answers[file, tree]]
         return [], [
             *problems,
@@ -138,13 +137,12 @@ def _answers(
 
 
 told_by_lists: dict[str, tuple[int, int]] = {}
-"""Bytes and time of the last change, in ns, of files that servers have just listed; it is taken
-once."""
+"""Bytes and modification time, in ns, of files just listed by servers; each is used once."""
 
 
 def _stats(urls: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Bytes and time of the last change of the remote files whose server tells them: all are asked
-    for at once."""
+    """Bytes and modification time of the remote files, if their server tells: one request for
+    all."""
     known = {url: told_by_lists.pop(url) for url in urls if url in told_by_lists}
     if asked := [url for url in urls if url not in known]:
         ((_, answer),) = ask_workers([{"path": asked[0], "stats": asked}])
@@ -156,7 +154,7 @@ def _stats(urls: Sequence[str]) -> dict[str, tuple[int, int]]:
 def _known_before(
     answer: Answer, wanted: _Wanted, asked: dict[str, Any], cache: IndexCache
 ) -> Answer:
-    """In the place of an error what the file held when it was last read, else nothing."""
+    """The file's earlier index instead of an error, or an empty one."""
     file, tree = wanted
     request = {**asked, "path": file, "tree": tree, "when": "last"}
     if "index" in answer:
@@ -169,8 +167,8 @@ def _known_before(
 def _trees_by_pattern(
     files: Sequence[str], asked: dict[str, Any], cache: IndexCache
 ) -> tuple[list[str], list[str]]:
-    """Each file as often as it has such trees, and these in the order of its keys; a file without
-    any, or that cannot be read, once, with the pattern. No trees if that is the name of one."""
+    """Each file once per matching tree, and these trees in the order of its keys; a file without
+    any, or an unreadable one, once with the pattern. No trees if the pattern is the name of one."""
     pattern = asked["tree"]
     answers = _answers([(file, pattern) for file in files], asked, cache)
     if any(a["index"]["absent"] == "" for a in answers.values() if "index" in a):
@@ -184,7 +182,7 @@ def _trees_by_pattern(
 
 
 def _matching(pattern: str, answer: Answer) -> list[str]:
-    """Trees whose folders and name are described by those of the pattern."""
+    """Trees whose folders and name match those of the pattern."""
     parts = pattern.split("/")
     if "index" not in answer:
         return []
@@ -225,7 +223,7 @@ def _explain(message: str, file: str, ids: IdBranches, key: str) -> str:
 
 
 def ask_workers(requests: list[Request]) -> list[tuple[Request, Answer]]:
-    """Answers in any order, of processes that read the files."""
+    """Answers of file-reading processes, in any order."""
     return helper.ask_workers("forkrun.index.worker", requests, _most_s)
 
 

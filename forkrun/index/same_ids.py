@@ -1,4 +1,4 @@
-"""Search for events that come again, in a helper process."""
+"""Search for repeated events, in a helper process."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Events = npt.NDArray[np.uint64]
 
 
 def find_again(request: dict[str, Any]) -> dict[str, Any]:
-    """`parts`: [number of the range, first, last, digest] of each stretch of entries whose events
-    were in the ranges before; `example`: [run, lumi, event, [file, entry], [file, entry]] of the
-    first of them. Of the events whose numbers have the residue that is asked for."""
+    """`parts`: [number of the range, first, last, digest] of each sequence of entries that repeat
+    events of earlier ranges; `example`: [run, lumi, event, [file, entry], [file, entry]] of the
+    first. Covers only events whose numbers have the requested residue."""
     ranges = {name: np.frombuffer(column, np.int64) for name, column in request["ranges"].items()}
     events, of_range, entry = _read(request, ranges)
     lumi = (ranges["run"] << 32 | ranges["lumi"])[of_range]
@@ -42,7 +42,7 @@ def find_again(request: dict[str, Any]) -> dict[str, Any]:
 def _read(
     request: dict[str, Any], ranges: dict[str, Integers]
 ) -> tuple[Events, Integers, Integers]:
-    """Numbers of events, and of each its range and entry."""
+    """Event numbers, with the range and entry of each."""
     branch, residue, n_residues = (
         request[key] for key in ("event_branch", "residue", "n_residues")
     )
@@ -72,7 +72,7 @@ def _parts(
     entry: Integers,
     events: Events,
 ) -> Iterator[tuple[int, int, int, str]]:
-    """Consecutive entries of one range together."""
+    """Joins consecutive entries of one range."""
     breaks = np.flatnonzero((np.diff(of_range) != 0) | (np.diff(entry) != 1)) + 1
     for places in np.split(np.arange(len(entry)), breaks):
         own = int(of_range[places[0]])

@@ -1,4 +1,4 @@
-"""Names of trees that go with the events, and what patterns say of them. Pure."""
+"""Names of trees that accompany the events, and their patterns. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ KEY = "source.trees_with_events"
 
 
 def trees_named(patterns: Sequence[str], there: Iterable[str]) -> list[str]:
-    """Trees that patterns name, in the order of these, and each in the order of `there`, names of
-    all in the folders of events. Raises ConfigError for patterns without a tree."""
+    """Trees that match, in the order of the patterns, and for each in the order of `there`, names
+    of all trees in the folders of events. Raises ConfigError for patterns without a tree."""
     names = dict.fromkeys(there)
     named = {p: [name for name in names if fnmatchcase(name, p)] for p in patterns}
     problems = [
@@ -27,6 +27,6 @@ def trees_named(patterns: Sequence[str], there: Iterable[str]) -> list[str]:
 
 
 def says_of_tree(pattern: str, name: str) -> bool:
-    """Whether a pattern of `keep` or `drop` names a tree: what is before one of its dots does."""
+    """Whether a pattern of `keep` or `drop` names a tree: by the part before one of its dots."""
     ends = (at for at, letter in enumerate(pattern) if letter == ".")
     return any(fnmatchcase(name, pattern[:end]) for end in ends)

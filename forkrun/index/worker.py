@@ -1,4 +1,4 @@
-"""A helper process that reads indexes. What ROOT opens, loads or starts here ends with this
+"""A helper process that reads indexes. ROOT's files, libraries and threads end with this
 process."""
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ from forkrun.formats import format_of
 _IDS = ("run_branch", "lumi_branch", "event_branch")
 _LEAST_HEAP_BYTES = 1 << 30  # ROOT itself takes 0.3 GB
 _LARGE = {"carried", "by"}
-"""Arguments of requests that hold something of all files, or of all entries."""
+"""Arguments of requests with data on all files, or on all entries."""
 _READ_AT_ONCE = 1 << 20
-_S_PER_MB = 1.0  # a hundred times what the id branches take
+_S_PER_MB = 1.0  # a hundred times the cost of the id branches
 
 
 def answer(request: Request) -> Answer:
-    """`{"index": …}`, of a request for events `{"found": [[event, entry], …]}`, of one for sums
-    `{"sums": [[origin, number], …]}`, of files to carry `{"carried": number}`, of one for events
-    that come again `{"again": …}`, of one for partners in a friend `{"partners": …}`, of one for
-    values `{"values": …}`, of one for branches `{"described": …}`, of one for files of a server
-    `{"matches": …}` or `{"stats": …}`, of one for weights `{"weights": …}`, or `{"error":
-    message}`."""
+    """`{"index": …}`, for a request for events `{"found": [[event, entry], …]}`, for sums `{"sums":
+    [[origin, number], …]}`, for files to carry `{"carried": number}`, for repeated events
+    `{"again": …}`, for partners in a friend `{"partners": …}`, for values `{"values": …}`, for
+    branches `{"described": …}`, for files of a server `{"matches": …}` or `{"stats": …}`, for
+    weights `{"weights": …}`, or `{"error": message}`."""
     files = _paths(request)
     limit_cpu(cpu_limit_s(files, _S_PER_MB))
     limit_heap(files, MOST_HEAP_BYTES if request.keys() & _LARGE else _LEAST_HEAP_BYTES)
@@ -69,7 +68,7 @@ def answer(request: Request) -> Answer:
 
 
 def index_of(request: dict[str, Any]) -> dict[str, Any]:
-    """The index of a tree; without ids where these are optional and it lacks their branches."""
+    """Index of a tree; without ids if these are optional and it lacks their branches."""
     path, tree, number = request["path"], request["tree"], request.get("file_number", 0)
     ids = tuple(request[name] for name in _IDS)
     read = format_of(path).index
@@ -82,8 +81,8 @@ def index_of(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def sums(request: dict[str, Any]) -> list[tuple[str, float]] | None:
-    """Sums of a column of a tree, by the file that its rows came from ("": this one), in their
-    order; None if there is no such tree or column."""
+    """Sums of a column of a tree, by the file of origin of its rows ("": this one), in their order;
+    None if there is no such tree or column."""
     import numpy as np
 
     path, tree = request["path"], request["tree"]
@@ -109,7 +108,7 @@ def _index(path: str, tree: str) -> dict[str, Any] | None:
 
 
 def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:
-    """Names of the files that consecutive rows came from, and numbers of rows."""
+    """File of origin and number of rows, for each sequence of rows."""
     origins = format_of(path).origins(path)
     if origins is None:
         return [("", n_rows)]
@@ -120,22 +119,22 @@ def _origins(path: str, tree: str, n_rows: int) -> list[tuple[str, int]]:
 
 
 def find(request: dict[str, Any]) -> list[list[int]]:
-    """[event, entry] of those of the wanted events that are in a range of entries."""
-    import numpy as np  # an index needs none of it
+    """[event, entry] of the requested events that are in a range of entries."""
+    import numpy as np  # not needed for an index
 
     from forkrun.formats.plain import ids_of
 
     first, branch = request["first"], request["event_branch"]
     path, tree = request["path"], request["tree"]
     columns = format_of(path).read(path, tree, [branch], first, request["last"])
-    numbers = ids_of(columns[branch])  # the index has seen none below 0
+    numbers = ids_of(columns[branch])  # the index has seen no negative ones
     wanted = np.array(request["events"], dtype=np.uint64)  # of a list, NumPy would make floats
     places = np.flatnonzero(np.isin(numbers, wanted))
     return [[int(numbers[place]), int(place) + first] for place in places]
 
 
 def values_of(request: dict[str, Any]) -> dict[str, bytes]:
-    """Values of columns of integers, as uint64 in bytes, of the entries [first, last) of each
+    """Values of columns of integers, as uint64 in bytes, for the entries [first, last) of each
     piece."""
     import numpy as np
 
@@ -149,8 +148,8 @@ def values_of(request: dict[str, Any]) -> dict[str, bytes]:
 
 
 def weights_of(request: dict[str, Any]) -> tuple[float, float, float]:
-    """Sums of a column of weights over the entries [first, last) of the pieces and over all, and
-    that of their magnitudes."""
+    """Sums of a column of weights over the entries [first, last) of the pieces and over all
+    entries, and of their magnitudes."""
     import numpy as np
 
     path, name, n_entries = request["path"], request["weights"], request["n_entries"]
@@ -168,7 +167,7 @@ def weights_of(request: dict[str, Any]) -> tuple[float, float, float]:
 
 
 def check_carried(request: dict[str, Any]) -> int:
-    """Joins the other trees and objects of files, as a job will; nothing of it is kept."""
+    """Joins the other trees and objects of files, like a later job; keeps no output."""
     files: list[str] = request["carried"]
     with tempfile.TemporaryDirectory(prefix="forkrun-carried-") as folder:
         scratch = os.path.join(folder, "carried.root")
@@ -179,11 +178,11 @@ def check_carried(request: dict[str, Any]) -> int:
 
 
 def _paths(request: dict[str, Any]) -> list[str]:
-    """The files that it reads."""
+    """Files read for a request."""
     paths = request.get("paths", {"": request["path"]})
     return list(request.get("carried", paths.values()))
 
 
 if __name__ == "__main__":
     serve(answer)
-    os._exit(0)  # there is nothing to be tidied up, and ROOT takes 50 ms for it
+    os._exit(0)  # nothing to clean up, and ROOT would take 50 ms for it
