@@ -1,4 +1,4 @@
-"""From a configuration and an index to a compiled schedule, or everything that is wrong with it."""
+"""Compiles a schedule from a configuration and an index, or reports every problem with them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 _MOST_KEPT_BYTES = 256 << 20
-"""What a child keeps unpacked of an input whose entries it reads in another order."""
+"""Limit on unpacked input per child, for entries that are read out of order."""
 
 
 def build_schedule(given: ScheduleInput) -> JobSchedule:
-    """Constructs all modules and checks them against each other and against the input. Raises
-    ConfigError with every problem; InputError if files disagree about branches that are used."""
+    """Constructs all modules and checks them against each other and the input. Raises ConfigError
+    with every problem; InputError if files disagree about branches in use."""
     try:
         return _built(given)
     except ConfigError as error:
@@ -89,8 +89,8 @@ def _built(given: ScheduleInput) -> JobSchedule:
 
 
 def _wants_one_lumi(core: _core.Schedule, config: JobConfig, job: JobModules) -> bool:
-    """Whether blocks are of one lumi. A module that runs again is the same object, whose callbacks
-    are for all its calls."""
+    """Whether each block must hold one lumi only. A module that runs again is one object, whose
+    callbacks serve all its calls."""
     _, n_blocks, *_ = config.threads.in_flight
     wanted = any(module.module.one_lumi == "job" for module in job.modules.values())
     again = any(module.has_transitions for module in job.again.values())
@@ -104,7 +104,7 @@ def _add_paths(
     branches: InputBranches,
     problems: list[str],
 ) -> Cutflow:
-    """Adds the paths, those of variations behind them."""
+    """Adds the paths; paths of variations come last."""
     failed = {entry.label for entry in config.modules if not is_cpp(entry)} - job.modules.keys()
     weight = config.monitoring.cutflow_weight
     wrong_weight = weight_problems(weight, columns, branches.names)
@@ -129,8 +129,8 @@ def _check_histograms(
     modules: Mapping[str, PythonModule],
     varied: Mapping[str, Sequence[str]],
 ) -> None:
-    """Checks what the core does not of C++ modules' histograms; `book` checks those in Python. Then
-    whether those that vary have room for it."""
+    """Checks of C++ modules' histograms that the core leaves out (`book` checks those in Python),
+    and that varied histograms have a free axis."""
     names: defaultdict[str, HistogramNames] = defaultdict(HistogramNames)
     n_axes = {
         (label, name): len(booked.histogram.axes)
@@ -152,7 +152,7 @@ def _check_histograms(
 def _describe_columns(
     job: JobModules, types: Mapping[str, str], source: SourceConfig, branches: InputBranches
 ) -> None:
-    """Tells modules in Python which columns there are, and which of them they read."""
+    """Tells Python modules the known columns, and which of them they read."""
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.modules.objects.reading import ModuleColumns
 
@@ -168,7 +168,8 @@ def _describe_columns(
 def _excused(
     job: JobModules, branches: InputBranches, config: JobConfig
 ) -> dict[int, frozenset[str]]:
-    """By number of a dataset, columns that its files lack and that no module always reads."""
+    """Columns that the files of a dataset lack and that no module always reads, by dataset
+    number."""
     return {
         number: lacked - _always_read(job, config.datasets[number].is_data)
         for number, lacked in branches.lacked.items()
@@ -176,8 +177,8 @@ def _excused(
 
 
 def _always_read(job: JobModules, is_data: bool) -> set[str]:
-    """Columns of the input that are read in all events of data, or of simulation: modules that know
-    the dataset ask for the others where it has them."""
+    """Input columns read in every event of data, or of simulation. Modules that know the dataset
+    request the others only where present."""
     of_input = {*job.builder.consumed_source_columns()}
     read: set[str] = set()
     for label, (_, reads, _) in job.builder.products_by_module().items():
@@ -190,8 +191,8 @@ def _always_read(job: JobModules, is_data: bool) -> set[str]:
 def _with_unasked(
     branches: InputBranches, excused: Mapping[int, frozenset[str]]
 ) -> dict[str, Fill]:
-    """Values of columns that files lack. The core makes all columns of a module before it calls it:
-    those that it does not ask for in some dataset are anything there."""
+    """Fill values of columns that files lack. The core makes all columns of a module before calling
+    it; columns not requested in a dataset may have any value there."""
     names = frozenset[str]().union(*excused.values())
     unasked = {name: (0.0, branches.readable[name].counter) for name in names}
     return {**unasked, **branches.fills}
@@ -226,7 +227,7 @@ def _source(
 
 
 def _friends(index: Sequence[FileIndex]) -> list[Any]:
-    """Branches of ids and parts of each friend, and memory for what stays unpacked."""
+    """For each friend: its id branches, its parts and the memory for unpacked data."""
     return [
         (
             list(parts[0].ids),

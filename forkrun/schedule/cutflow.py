@@ -1,4 +1,4 @@
-"""Counts what the filters of each path leave: events and, where a weight is named, exact sums."""
+"""Counts events after each filter of a path and, given a weight, their exact sums of weights."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 class MissingCounter:
-    """Counts the events for which the value of a filter is missing, of those that come to it on a
-    path. Which come, an analyzer before it knows; of a block it is called before or after the
+    """Counts events that reach a filter on a path and have no value for its decision. An analyzer
+    before the filter knows which events reach it; that analyzer is called before or after the
     filter, on any thread. Each lane has one block at a time."""
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class MissingCounter:
         self._lock = Lock()
 
     def come(self, place: Place, mask: Flags) -> None:
-        """`mask`: (n_events,) events of the block that come to the filter."""
+        """`mask`: (n_events,) events of the block that reach the filter."""
         self._meet(place, True, mask)
 
     def decide(self, place: Place, missing: Flags | None) -> None:
-        """`missing`: (n_events,) events of the block that have no value; None: of none."""
+        """`missing`: (n_events,) events of the block without a value; None: no such events."""
         if missing is not None:
             self._meet(place, False, missing)
 
@@ -47,13 +47,13 @@ class MissingCounter:
             other = self._waiting.pop(place[0], None)
             if other is None or other[:2] != (place, not is_mask):
                 self._waiting[place[0]] = (place, is_mask, flags)
-            elif len(other[2]) == len(flags):  # else the filter is called for each lumi
+            elif len(other[2]) == len(flags):  # otherwise the filter is called per lumi
                 self.n_events += int(np.count_nonzero(other[2] & flags))
 
 
 class CutCounter:
-    """An analyzer of our own on a path. `after`: the filter whose survivors it counts, with
-    `missing` of this filter; "": none, all events. `next`: of the filter after it."""
+    """Internal analyzer on a path. `after`: filter whose survivors it counts, with the `missing`
+    values of that filter; "": counts all events. `next`: missing values of the next filter."""
 
     def __init__(self, path: str, after: str, weight: str, missing: MissingCounter) -> None:
         self.path, self.after, self.weight, self.missing = path, after, weight, missing
@@ -73,7 +73,7 @@ class CutCounter:
             self._sums.add(np.zeros(n_events, dtype=np.uint32), np.stack([weights, weights**2]))
 
     def take(self) -> CutCount:
-        """What was counted since this was last asked."""
+        """Returns the counts since the last call."""
         taken = CutCount(self.after, self._n_events, self._packed(), self.missing.n_events)
         self.clear()
         return taken
@@ -88,13 +88,13 @@ class CutCounter:
 
 
 class Cutflow:
-    """The counters of all paths, in their order."""
+    """Counters of all paths, in path order."""
 
     def __init__(self, counters: Sequence[CutCounter] = ()) -> None:
         self._counters = counters
 
     def take(self) -> dict[str, list[CutCount]] | None:
-        """By path; None where nothing is counted."""
+        """Returns the counts by path; None without counters."""
         taken: dict[str, list[CutCount]] = {}
         for counter in self._counters:
             taken.setdefault(counter.path, []).append(counter.take())
@@ -106,7 +106,7 @@ class Cutflow:
 
 
 def weight_problems(weight: str, columns: Mapping[str, str], names: ColumnNames) -> list[str]:
-    """Why a column cannot be the weight. `columns`: types by name, of the input and produced."""
+    """Reasons against a weight column. `columns`: types by name, of input and produced."""
     where = "monitoring.cutflow_weight"
     if not weight:
         return []
@@ -125,9 +125,9 @@ def add_paths(
     failed: set[str],
     weight: str,
 ) -> Cutflow:
-    """Adds the paths, those of variations behind them, with a counter at the beginning and behind
-    each filter of those that have any. `failed`: labels of modules that could not be constructed;
-    `weight`: the column of weights, if any."""
+    """Adds the paths, then those of variations; a path with filters gets a counter at its start and
+    one after each filter. `failed`: labels of modules that could not be constructed; `weight`: the
+    column of weights, if any."""
     counters = _Counters(builder, config, modules, weight)
     for path, given in config.paths.items():
         labels = counters.among(path, [label for label in given if label not in failed])
@@ -149,7 +149,7 @@ def add_paths(
 def _whole_paths(
     config: JobConfig, variations: Variations, is_counted: bool, weight: str
 ) -> set[tuple[str, str]]:
-    """Paths, with variations, of which all filters are called: for cutflows, or for outputs."""
+    """Paths, with variations, that must call all their filters: for cutflows or outputs."""
     weighted = {v for v in variations.names if weight in variations.columns[v]}
     wanted = {
         (path, output.variation)
@@ -164,7 +164,7 @@ def _whole_paths(
 
 
 class _Counters:
-    """Adds counters to paths. `weight`: the column of weights, ""."""
+    """Adds counters to paths. `weight`: the column of weights, or ""."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _Counters:
         self.added: list[CutCounter] = []
 
     def among(self, path: str, labels: Sequence[str], product: str = "") -> list[str]:
-        """The labels with those of counters among them. `product`: that is the weight there."""
+        """Inserts labels of counters into the labels. `product`: the weight's product there."""
         if not self.is_counted or not any(map(self._is_filter, labels)):
             return list(labels)
         last = CutCounter(path, "", self._weight, MissingCounter())
@@ -195,14 +195,14 @@ class _Counters:
         return counted
 
     def _is_filter(self, label: str) -> bool:
-        """Whether a module may be a filter; each in C++ may: one that is not leaves all events."""
+        """Whether a module may be a filter; any C++ module may: others pass all events."""
         name = label.partition("@")[0]
         if name in self._modules:
             return self._modules[name].kind == "filter"
         return any(m.label == name and m.type.startswith("cpp:") for m in self._config.modules)
 
     def _add(self, counter: CutCounter, product: str) -> str:
-        """Adds a counter to the modules; gives its label."""
+        """Adds a counter to the modules; returns its label."""
         self.added.append(counter)
         label = f"{CUTFLOW_LABEL}{len(self.added)}"
         consumes = [counter.weight] if counter.weight else []
@@ -214,7 +214,7 @@ class _Counters:
 
 
 def _is_counted(config: JobConfig, modules: Mapping[str, PythonModule]) -> bool:
-    """Not asked for, only where a call of a Python module more is nothing new."""
+    """By default, only if a Python filter is on a path: another Python call then costs little."""
     if config.monitoring.cutflow is not None:
         return config.monitoring.cutflow
     on_paths = {label for labels in config.paths.values() for label in labels}

@@ -1,4 +1,4 @@
-"""The datasets of a job: which file is of which, and what their events weigh."""
+"""Datasets of a job: their files and the weights of their events."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def find_datasets(
     counts: EventCounts | None,
     known_sums: Mapping[str, float] | None,
 ) -> Datasets | None:
-    """None if the job has none. `counts`: None if all events of the files count; `known_sums`: sums
-    of weights of the events that are read, by dataset, if they are known. Raises ConfigError with
-    all that is missing for weights, and InputError."""
+    """Returns the job's datasets, or None without any. `counts`: None if all events of the files
+    count; `known_sums`: sums of weights of the events read, by dataset, if known. Raises
+    ConfigError listing everything that weights lack, and InputError."""
     if not config.datasets:
         return None
     of_file = [file.dataset for file in files]
@@ -59,7 +59,7 @@ def _dataset(config: JobConfig, given: DatasetConfig, sums: Mapping[str, float])
 def _given_sums(
     config: JobConfig, files: Sequence[FileIndex], counts: EventCounts | None
 ) -> dict[str, float]:
-    """Those that datasets say themselves, of all their events, as far as these are read."""
+    """Sums of weights given in the configuration, scaled to the share of events read."""
     return {
         dataset.name: dataset.sum_of_weights * _share_of(counts, _files_of(files, number))
         for number, dataset in _simulated(config)
@@ -68,7 +68,7 @@ def _given_sums(
 
 
 def _share_of(counts: EventCounts | None, files: Sequence[int]) -> float:
-    """How much of what is there once skip_events and max_events leave."""
+    """Fraction of the events that remain after skip_events and max_events."""
     n_read = int(counts.read[files].sum()) if counts else 0
     return n_read / int(counts.left[files].sum()) if counts and n_read else 1.0
 
@@ -76,7 +76,7 @@ def _share_of(counts: EventCounts | None, files: Sequence[int]) -> float:
 def _stored_sums(
     config: JobConfig, files: Sequence[FileIndex], units: Units, counts: EventCounts | None
 ) -> dict[str, float]:
-    """Those of all files that are read, once each, as far as their events are read."""
+    """Sums of weights stored in the files read, each counted once, scaled to the share read."""
     of = {
         dataset.name: [n for n in _files_of(files, number) if not files[n].unreadable]
         for number, dataset in _simulated(config)
@@ -108,7 +108,7 @@ def _stored_sums(
 
 
 class _Part(NamedTuple):
-    """What is read of a file. `wanted`: what says it by weights, where that can be known."""
+    """Part of a file that is read. `wanted`: request for its share by weight, where available."""
 
     n_read: int
     n_counted: int
@@ -122,8 +122,8 @@ def _parts(
     units: Units,
     counts: EventCounts | None,
 ) -> dict[str, _Part]:
-    """By path of the files of a dataset; all of them where nothing is read: nobody asks for the
-    weight then. A file has several numbers if several of its trees are read."""
+    """Parts by path of a dataset's files; whole files if no events are read, since the weight is
+    then unused. A file has several numbers if several of its trees are read."""
     found: dict[str, _Part] = {}
     is_read = counts is not None and counts.read[list(numbers)].any()
     for n in numbers:
@@ -157,7 +157,7 @@ def _pieces(units: Units, file: int) -> list[tuple[int, int]]:
 
 
 def _simulated(config: JobConfig) -> list[tuple[int, DatasetConfig]]:
-    """Numbers of those that are read, and they."""
+    """Simulated datasets that are read, with their numbers."""
     chosen = config.source.datasets
     return [
         (number, dataset)
@@ -184,8 +184,8 @@ def _check(config: JobConfig, datasets: Datasets) -> None:
 def is_made_with(
     wanted: str, column: str, products: Mapping[str, tuple[str, Sequence[str], Sequence[str]]]
 ) -> bool:
-    """Whether a column is the wanted one, or some module makes it of what is. `products`: kind,
-    names consumed and names made of each module."""
+    """Whether a column is the wanted one, or made from it by modules. `products`: kind, names
+    consumed and names made of each module."""
     makers = {made: reads for _, reads, makes in products.values() for made in makes}
     seen: set[str] = set()
     left = [column]

@@ -1,5 +1,5 @@
-"""What was found out when a job was submitted, for its nodes: of modules by calling them, so that
-nodes need not call them again with other events, which might say something else; and of the whole
+"""Findings at submission, passed to the nodes of a job: reads and products of modules, found by
+calling them, since other events on a node might give other answers; and facts about the whole
 input, of which each node opens a part."""
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class Tried(Struct, frozen=True):
-    """Number of events that modules were called with, None if nothing had to be found out; and the
-    modules of Python that this imported."""
+    """Number of events used in the trial, None without a trial; and the Python modules imported
+    during it."""
 
     n_events: int | None = None
     imports: Sequence[str] = ()
 
 
 class FoundOut(Struct, frozen=True):
-    """`modules`: by label of each module that does not declare both, the columns that it reads and
-    the types of those that it makes; `n_tried`: events that it took, None if nothing had to be
-    tried; `branches`: of all files; `sums_of_weights`: by dataset, of its files; `imports`: what
-    modules import when they are called."""
+    """`modules`: by label of each module that does not declare both, columns that it reads and
+    types of columns that it makes; `n_tried`: events of the trial, None without a trial;
+    `branches`: of all files; `sums_of_weights`: by dataset, from its files; `imports`: Python
+    modules imported by calls."""
 
     modules: Mapping[str, tuple[list[str], dict[str, str]]]
     n_tried: int | None = None
@@ -44,7 +44,7 @@ class FoundOut(Struct, frozen=True):
         branches: KnownBranches,
         sums_of_weights: Mapping[str, float],
     ) -> FoundOut:
-        """Record of what modules declare now that they are complete."""
+        """Record of the modules' declarations, once complete."""
         found = {
             label: (list(modules[label].consumes), dict(modules[label].produces))
             for label in undeclared
@@ -53,7 +53,7 @@ class FoundOut(Struct, frozen=True):
         return cls(found, tried.n_events, branches, sums_of_weights, tried.imports)
 
     def tell(self, modules: Mapping[str, PythonModule]) -> None:
-        """Completes those that were found out. What they declare stays."""
+        """Completes the undeclared modules with these findings. Declarations stay."""
         for label, (reads, produces) in self.modules.items():
             if label in modules and not modules[label].is_declared:
                 modules[label].found_out(reads, produces)

@@ -1,5 +1,5 @@
-"""Imports before the fork what modules import when they are called: each child would do it for
-itself, in memory of its own."""
+"""Does the modules' late imports before the fork; otherwise each child would repeat them in its own
+memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import PythonModule
 
 _BY_NUMBER = {"getattr", "objects"}
-"""Ways to collections whose names are computed."""
+"""Ways to access collections by computed names."""
 _LIMIT_S = 60.0
 
 
 def import_ahead(modules: Sequence[PythonModule], seen: Sequence[str]) -> None:
-    """Imports what modules need, and `seen`, which was imported when they were tried. What might
-    start threads is imported by a helper process first, and left to children if it does."""
+    """Imports the modules' needs, and `seen`: imports noticed during the trial. Imports that might
+    start threads are tried in a helper process first, and left to children if they do."""
     with step("modules were imported ahead"), collector_paused():
         for module in modules:
             _load_arrays(module)
@@ -39,8 +39,8 @@ def import_ahead(modules: Sequence[PythonModule], seen: Sequence[str]) -> None:
 
 
 def import_named(modules: Iterable[PythonModule], known: Columns) -> None:
-    """Imports what code of modules names that are not declared, before they are tried: else it
-    would be imported twice, and taken for the time of an event."""
+    """Imports the libraries named in code of undeclared modules, before the trial: otherwise they
+    would be imported twice, and the time attributed to an event."""
     with step("modules were imported ahead"), collector_paused():
         for module in modules:
             names = module.names()
@@ -59,24 +59,24 @@ def import_named(modules: Iterable[PythonModule], known: Columns) -> None:
 
 
 def _load_arrays(module: PythonModule) -> None:
-    """Imports Awkward, and what makes objects."""
+    """Imports Awkward and the object classes."""
     columns, names = module.columns, module.names()
     assert isinstance(columns, ModuleColumns)
     if _has_lists(module, columns.known.types) or not names.isdisjoint(OF_AWKWARD):
         load_awkward()
-        if module.module.consumes is not None:  # not tried: what is None may become masked
+        if module.module.consumes is not None:  # not tried: None may become masked
             import numpy.ma  # noqa: F401
     columns.load_objects(names, any_name=not names.isdisjoint(_BY_NUMBER))
 
 
 def _has_lists(module: PythonModule, types: Mapping[str, str]) -> bool:
-    """Whether it reads or makes columns that are Awkward Arrays."""
+    """Whether the module reads or makes Awkward columns."""
     read = (types[name] for name in module.consumes if name in types)
     return any(ColumnType.of(kind).n_levels > 0 for kind in (*read, *module.produces.values()))
 
 
 def _safe(wanted: Sequence[Import]) -> list[Import]:
-    """Those after which a process may be forked, as one that has tried says."""
+    """Imports after which forking is safe, according to a process that has tried them."""
     said: list[int] = []
 
     def try_all(say: Say) -> None:

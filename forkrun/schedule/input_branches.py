@@ -1,5 +1,5 @@
-"""Branches of the input as the job sees them, where files differ in them: eras have different
-trigger menus; and whether all files have those that it uses. Pure."""
+"""Input branches as seen by the job when files differ (eras have different trigger menus), and
+checks that all files have the branches in use. Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from forkrun.index import Branch, ColumnNames, FileIndex, format_of_input
 from forkrun.index.model import FriendPart
 
 _EXACT = 2**53
-"""Whole numbers up to this one are exact as fills."""
+"""Largest whole number that is exact as a fill."""
 Fill = tuple[float, str]
-"""A value, and the branch that counts the values of a jagged column, or ""."""
+"""A value, and the counter branch of a jagged column, or ""."""
 
 
 class KnownBranches(Struct, frozen=True):
-    """Branches of a whole input, for nodes, each of which opens a part of its files: as
-    `InputBranches` has them. `filled`: names of those that some file lacks; `apart`: of datasets
-    that have others, by number."""
+    """Branches of a whole input, for nodes that each open a part of its files: fields as in
+    `InputBranches`. `filled`: names that some file lacks; `apart`: by number, datasets with other
+    branches."""
 
     branches: tuple[Branch, ...]
     filled: tuple[str, ...] = ()
@@ -38,10 +38,10 @@ class KnownBranches(Struct, frozen=True):
 
 
 class InputBranches(Struct, frozen=True, dict=True):
-    """`files`: of the input; `branches`: by name, in order of first appearance; `fills`: of those
-    that some file lacks; `left_out`: names of those that are not common to all files; `friends`: by
-    column, number of the friend that has it, and its branch there; `is_checked`: whoever knew all
-    files has seen that they agree."""
+    """`files`: of the input; `branches`: by name, in order of first appearance; `fills`: values of
+    branches that some file lacks; `left_out`: names not common to all files; `friends`: by column,
+    the friend's number and its branch there; `is_checked`: agreement of all files has been checked
+    already."""
 
     files: Sequence[FileIndex]
     branches: dict[str, Branch]
@@ -50,17 +50,17 @@ class InputBranches(Struct, frozen=True, dict=True):
     friends: Mapping[str, tuple[int, Branch]] = {}
     is_checked: bool = False
     tree: str = ""
-    """That of the events, as messages name it."""
+    """Name of the event tree in messages."""
     with_events: Sequence[InputBranches] = ()
-    """Trees that go with the events, with the names that their branches have as columns."""
+    """Trees that accompany the events, with their branches by column name."""
     prefix: str = ""
-    """Before the names of columns; "": the tree is that of the events."""
+    """Prefix of the column names; "" for the event tree."""
     members: Mapping[str, Branch] = {}
-    """Columns within branches, by name; outputs keep these branches as they are."""
+    """Columns within branches, by name; outputs keep these branches unchanged."""
     fills_of_friends: Mapping[str, float] = {}
-    """By column of a friend, its value where an event has no partner."""
+    """By column of a friend, its value for events without a partner."""
     apart: Mapping[int, InputBranches] = {}
-    """By number of a dataset, what its own files have, if that differs from the whole input."""
+    """By dataset number, branches of its own files where they differ from the whole input."""
 
     @classmethod
     def of(
@@ -70,8 +70,8 @@ class InputBranches(Struct, frozen=True, dict=True):
         known: KnownBranches | None = None,
         tree: str = "",
     ) -> InputBranches:
-        """`rule`: source.branches; `known`: of the whole input, if `index` is of a part. Raises
-        ConfigError for values that columns cannot hold."""
+        """`rule`: source.branches; `known`: branches of the whole input, if `index` is a part.
+        Raises ConfigError for values that columns cannot hold."""
         whole = cls._of_files(index, rule, known, tree)
         return replace(whole, apart=cls._apart(whole, rule, known))
 
@@ -79,8 +79,8 @@ class InputBranches(Struct, frozen=True, dict=True):
     def _apart(
         cls, whole: InputBranches, rule: FilledBranches | str, known: KnownBranches | None
     ) -> dict[int, InputBranches]:
-        """Datasets that differ from the whole input. One without events is taken for one of the
-        first file that has some, whose structure its outputs have."""
+        """Datasets that differ from the whole input. A dataset without events is treated like that
+        of the first file with events, whose structure its outputs take."""
         files_of: dict[int, list[FileIndex]] = {}
         for file in whole.files:
             files_of.setdefault(file.dataset, []).append(file)
@@ -102,7 +102,7 @@ class InputBranches(Struct, frozen=True, dict=True):
         return {n: each for n, each in found.items() if not each._is_like(whole)}
 
     def _is_like(self, other: InputBranches) -> bool:
-        """Whether outputs have the same of both."""
+        """Whether both give outputs the same contents."""
         trees = [[each.branches for each in of.with_events] for of in (self, other)]
         mine, its = ((of.branches, of.members, of.fills) for of in (self, other))
         return mine == its and trees[0] == trees[1]
@@ -124,7 +124,7 @@ class InputBranches(Struct, frozen=True, dict=True):
     def _with_events(
         cls, index: Sequence[FileIndex], rule: FilledBranches | str
     ) -> Iterator[InputBranches]:
-        """What is filled is so in the tree of events alone."""
+        """Accompanying trees; only branches of the event tree are filled."""
         for parts in zip(*(file.friends for file in index), strict=True):
             files = [part.own for part in parts if part.own is not None]
             if files:
@@ -167,7 +167,7 @@ class InputBranches(Struct, frozen=True, dict=True):
 
     @property
     def known(self) -> KnownBranches:
-        """What nodes have to know of files that they do not open."""
+        """Facts that nodes need about files that they do not open."""
         filled, left_out = tuple(self.fills), tuple(self.left_out)
         members = tuple(self.members.values())
         apart = {number: each.known for number, each in self.apart.items()}
@@ -175,31 +175,31 @@ class InputBranches(Struct, frozen=True, dict=True):
 
     @cached_property
     def lacked(self) -> Mapping[int, frozenset[str]]:
-        """By number of a dataset, columns that none of its files has, and others have; not those
-        that are filled."""
+        """By dataset number, columns absent from all its files but present in others, except filled
+        ones."""
         all_of = self.readable.keys() - self.fills.keys()
         lacked = {n: all_of - each.readable.keys() for n, each in self.apart.items()}
         return {n: frozenset(names) for n, names in lacked.items() if names}
 
     @property
     def format(self) -> Format:
-        """The one format of all files. Raises InputError if there are several."""
+        """The common format of all files. Raises InputError if there are several."""
         return format_of_input(self.files)
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Name and type of those that can be read, and of those of friends."""
+        """Name and type of readable columns, friends included."""
         own = [(name, branch.type) for name, branch in self.readable.items()]
         return own + [(name, branch.type) for name, (_, branch) in self.friends.items()]
 
     @property
     def names_of_trees(self) -> list[str]:
-        """Names of the trees that go with the events, without their folder."""
+        """Names of the trees that accompany the events, without their folder."""
         return [tree.prefix.removesuffix(".") for tree in self.with_events]
 
     @property
     def types_of_friends(self) -> dict[str, str]:
-        """Type of each column of a friend that does not go with the events to outputs."""
+        """Type of each friend column that does not accompany the events to outputs."""
         with_events = {name for tree in self.with_events for name in tree.branches}
         return {n: b.type for n, (_, b) in self.friends.items() if n not in with_events}
 
@@ -211,13 +211,13 @@ class InputBranches(Struct, frozen=True, dict=True):
 
     @cached_property
     def names(self) -> ColumnNames:
-        """What messages say of other names."""
+        """Explanations of unknown names, for messages."""
         file = next((file for file in self.files if file.path and file.n_entries), None)
         held = self.branches | dict(self.members)
         return ColumnNames.of(held, self.format, file, self.tree)
 
     def explained(self, problems: Iterable[str]) -> list[str]:
-        """Problems, with the reason where one is about a branch that is left out."""
+        """Adds the reason to problems about branches that are left out."""
         return [
             _explained(problem)
             if any(f'"{name}"' in problem for name in self.left_out)
@@ -233,7 +233,7 @@ def _explained(problem: str) -> str:
 
 
 def _common(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> dict[str, Branch]:
-    """Those that all files have, of one type."""
+    """Branches that all files have, with one type."""
     held = [types_of(file) for file in files]
     first = {name: kind for each in reversed(held) for name, kind in each.items()}
     return {
@@ -254,8 +254,8 @@ def _lacking(files: Sequence[FileIndex], branches: Mapping[str, Branch]) -> list
 
 
 def _fills_of_friends(parts: Sequence[FriendPart]) -> dict[str, float]:
-    """Values of events without a partner, by column that a pattern matches. A list is empty there,
-    and what counts its values is 0."""
+    """Values for events without a partner, by column that a pattern matches. Lists are empty there,
+    and their counters 0."""
     fills: dict[str, float] = {}
     for number, part in enumerate(parts):
         key = f"source.friends[{number}].missing.fill"
@@ -274,7 +274,7 @@ def _fills(
     values: Mapping[str, bool | float],
     key: str = "source.branches.fill",
 ) -> dict[str, Fill]:
-    """By column that some file lacks, what the first pattern says that it matches. `key`: names the
+    """By column that some file lacks, the value of the first matching pattern. `key`: names the
     patterns in the configuration."""
     fills = {}
     problems: list[str] = []
@@ -310,9 +310,9 @@ def _holds(kind: str, value: bool | float) -> bool:
 
 
 def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
-    """Every branch of the input by name, and the columns within them, in order of first appearance;
-    of files with events, or of the first whose tree has branches if none has any. Of several
-    branches with one name the first."""
+    """Every input branch and inner column by name, in order of first appearance, from files with
+    events, or else from the first whose tree has branches. Among branches of one name, the first
+    counts."""
     files = [file for file in index if file.n_entries] or [f for f in index if f.clusters][:1]
     branches: dict[str, Branch] = {}
     different: dict[tuple[int, int], FileIndex] = {}
@@ -325,8 +325,8 @@ def all_branches(index: Sequence[FileIndex]) -> dict[str, Branch]:
 
 
 def types_of(file: FileIndex) -> dict[str, str]:
-    """Type of each branch of a file by name, and of columns within them; of several with one name
-    all of them, in order."""
+    """Type of each branch and inner column of a file by name; for repeated names all types, in
+    order."""
     types = {branch.name: branch.type for branch in file.all_branches}
     if len(types) < len(file.all_branches):
         for name in types:

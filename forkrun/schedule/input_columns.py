@@ -1,4 +1,4 @@
-"""The columns of a job's input, and the branches that are none: a table for people."""
+"""Table of a job's input columns, and of branches that cannot be columns."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _COLUMNS = (
 
 
 class InputColumn(Struct, frozen=True):
-    """A branch. `type`: of the column, or its class; `why_none`: why it is no column, "" if it is
-    one; `id`: "run", "lumi" or "event" of the columns that jobs know events by; `n_within`: number
-    of columns within it; `held_by`: files, datasets or the friend that have it, "" for all;
-    `n_bytes`, `n_stored`: unpacked and in the file, None where that is not known."""
+    """A branch. `type`: of the column, or its class; `why_none`: why it cannot be a column, "" if
+    it can; `id`: "run", "lumi" or "event" for columns that identify events; `n_within`: number of
+    columns within it; `held_by`: files, datasets or the friend that have it, "" for all; `n_bytes`,
+    `n_stored`: unpacked and in the file, None if unknown."""
 
     name: str
     type: str
@@ -50,7 +50,7 @@ class InputColumn(Struct, frozen=True):
     id: str = ""
 
     def as_row(self) -> dict[str, Any]:
-        """As the table has it."""
+        """Returns the row of the table."""
         how = f"not a column: {self.why_none}" if self.why_none else self.compression
         if self.n_within:
             how = f"objects: {plural(self.n_within, 'column')} of their members"
@@ -63,10 +63,10 @@ class InputColumn(Struct, frozen=True):
 
 
 class InputColumns(Sequence[InputColumn]):
-    """What a job can read, in the order of its files; `print` shows a table, a notebook too."""
+    """Columns that a job can read, in file order; shown as a table by `print` and notebooks."""
 
     def __init__(self, columns: Iterable[InputColumn], measured: str = "") -> None:
-        """`measured`: of which files the sizes are."""
+        """`measured`: text about the files whose sizes are shown."""
         self._columns = list(columns)
         self._measured = measured
 
@@ -75,7 +75,7 @@ class InputColumns(Sequence[InputColumn]):
     @overload
     def __getitem__(self, which: slice) -> Sequence[InputColumn]: ...
     def __getitem__(self, which: int | str | slice) -> InputColumn | Sequence[InputColumn]:
-        """By number or by name. Raises KeyError with the nearest name."""
+        """Returns a column by number or name. Raises KeyError with the nearest name."""
         if not isinstance(which, str):
             return self._columns[which]
         found = [column for column in self._columns if column.name == which]
@@ -88,8 +88,8 @@ class InputColumns(Sequence[InputColumn]):
         return len(self._columns)
 
     def matching(self, patterns: Sequence[str]) -> InputColumns:
-        """Those whose names one of the patterns describes: "Muon_*", or a part of a name in letters
-        of any size; all without a pattern. Raises ConfigError if one matches nothing."""
+        """Columns whose names match a pattern: "Muon_*", or a part of a name, ignoring case; all
+        columns without patterns. Raises ConfigError for a pattern without matches."""
         names = [column.name for column in self._columns]
         for pattern in patterns:
             if not any(_is_like(name, pattern) for name in names):
@@ -98,7 +98,7 @@ class InputColumns(Sequence[InputColumn]):
         return InputColumns(kept, self._measured)
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """For JSON."""
+        """Returns the columns for JSON."""
         return [asdict(column) for column in self._columns]
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class InputColumns(Sequence[InputColumn]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """As notebooks show it."""
+        """HTML for notebooks."""
         return f"{self._table.html()}<p>{escape(self._last_line)}</p>"
 
     @property
@@ -129,8 +129,8 @@ def _is_like(name: str, pattern: str) -> bool:
 
 
 def columns_of_input(config: JobConfig) -> InputColumns:
-    """Looks into all files of a job, in processes of their own; the sizes are those of the first
-    file that has events, of each dataset. Raises InputError."""
+    """Inspects all files of a job in separate processes; sizes are those of the first file with
+    events of each dataset. Raises InputError."""
     config, index = _indexed(config)
     source = config.source
     index = with_datasets(index, config.datasets, source.prefixes)
@@ -167,7 +167,7 @@ def _measured(files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> 
 
 
 def _indexed(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:
-    """With the ids of the job or of its files; without, if there are no such branches."""
+    """Index with the ids of the job or of its files; without ids if those branches are missing."""
     files = input_files(config.source)
     use_remote_cache(files, config.source.cache, config.source.cache_limit)
     index, problems = try_index(files, config.source.ids)
@@ -198,7 +198,7 @@ def _column(
 
 
 def _in_order(of_input: InputBranches) -> Iterator[tuple[str, Branch, int]]:
-    """Each branch, before the columns within it, of which it has so many."""
+    """Yields each branch with its number of inner columns, followed by these columns."""
     within: dict[str, list[Branch]] = {}
     for branch in of_input.members.values():
         within.setdefault(branch.top, []).append(branch)
@@ -209,13 +209,13 @@ def _in_order(of_input: InputBranches) -> Iterator[tuple[str, Branch, int]]:
 
 
 def _total(numbers: Iterable[int | None]) -> int | None:
-    """None if some are not known, or there are none."""
+    """Sum, or None if a number is unknown or there are no numbers."""
     known = list(numbers)
     return sum(n or 0 for n in known) if known and None not in known else None
 
 
 def _collections(of_input: InputBranches, rule: NamingRule) -> dict[str, str]:
-    """By column, the collection whose field it is."""
+    """Collection of each column that is a field."""
     known = Columns(dict(of_input.columns), rule)
     found = ((name, known.collection(name)) for name in known.names)
     return {
@@ -227,7 +227,7 @@ def _collections(of_input: InputBranches, rule: NamingRule) -> dict[str, str]:
 
 
 def _held_by(index: Sequence[FileIndex], datasets: Sequence[DatasetConfig]) -> dict[str, str]:
-    """By branch that not all files have, those that do: datasets, or how many files."""
+    """Holders of each branch that some files lack: datasets, or the number of files."""
     files = [file for file in index if file.n_entries]
     holders: dict[str, list[FileIndex]] = {}
     for file in files:

@@ -1,4 +1,4 @@
-"""A job that can be processed."""
+"""A job, ready for processing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from forkrun.schedule.job_schedule import JobSchedule
 
 
 class Job(Struct, frozen=True):
-    """What is asked for, which events in which units, and the modules that process them."""
+    """The configuration, the plan of units, and the schedule of modules."""
 
     config: JobConfig
     plan: Plan

@@ -1,5 +1,5 @@
-"""Modules of a job: each is constructed once, and once more for each systematic variation that it
-depends on. What they read and make says which versions of columns there are."""
+"""Modules of a job: each is constructed once, and again for each systematic variation that affects
+it. Their inputs and products determine the versions of columns."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class ScheduleInput(Struct, frozen=True):
-    """What a schedule is built of. `branches`: of the input; `units`: of the plan, with the first
-    of which it is found out what modules read that do not declare it, if it is not `known`;
-    `counts`: events of each file, None if all of them count."""
+    """Input for building a schedule. `branches`: of the input; `units`: of the plan, the first of
+    which serve to find the reads of undeclared modules unless `known`; `counts`: events of each
+    file, None if all of them count."""
 
     config: JobConfig
     branches: InputBranches
@@ -44,10 +44,10 @@ class ScheduleInput(Struct, frozen=True):
 
 
 class JobModules(Struct, frozen=True):
-    """The modules of a job, in its `builder`. `modules`: those in Python that could be constructed,
-    by label; `added`: the same and analyzers as they run again for variations; `again`: producers
-    and filters that do, by label; `columns_of`: by label, columns that a module makes, by their
-    plain names; `found`: what modules did not declare; `problems`: of modules."""
+    """Modules of a job, in its `builder`. `modules`: Python modules that could be constructed, by
+    label; `added`: the same, with analyzers repeated for variations; `again`: repeated producers
+    and filters, by label; `columns_of`: by label, plain names of columns that a module makes;
+    `found`: what modules left undeclared; `problems`: of modules."""
 
     builder: _core.ScheduleBuilder
     modules: Mapping[str, PythonModule]
@@ -61,8 +61,8 @@ class JobModules(Struct, frozen=True):
 
 
 def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
-    """`can_call`: modules may be called to find out what they read. Raises ConfigError for columns
-    that are replaced and not there."""
+    """Constructs the modules. `can_call`: they may be called to find their reads. Raises
+    ConfigError for replaced columns that do not exist."""
     config, types = given.config, dict(given.branches.columns)
     modules, problems = _load_modules(config, given.conditions)
     undeclared = [label for label, module in modules.items() if not module.is_declared]
@@ -111,7 +111,7 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
 def _load_modules(
     config: JobConfig, conditions: Conditions
 ) -> tuple[dict[str, PythonModule], list[str]]:
-    """Modules that are none in C++, by label, and what is wrong with others."""
+    """Returns Python modules by label, and problems with those that failed to load."""
     modules: dict[str, PythonModule] = {}
     problems: list[str] = []
     for entry in config.modules:
@@ -133,7 +133,7 @@ def _load(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
 
 
 def is_cpp(entry: ModuleConfig) -> bool:
-    """Whether a module is in C++."""
+    """Whether the module is written in C++."""
     return entry.type.startswith("cpp:")
 
 
@@ -149,8 +149,8 @@ def _construct_cpp(
     modules: Mapping[str, PythonModule],
     versions: Versions,
 ) -> tuple[dict[str, Wiring], list[str]]:
-    """Constructs the modules in C++, with places between them for those in Python, which are added
-    when it is known what they read. Gives what could be constructed, and what is wrong with
+    """Constructs the C++ modules, reserving places between them for Python modules, which are added
+    once their reads are known. Returns the wirings of constructed modules, and problems with
     parameters."""
     problems: list[str] = []
     names: dict[str, dict[str, str]] = {}
@@ -182,7 +182,7 @@ def _find_reads(
     versions: Versions,
     cpp: CppModules,
 ) -> Tried | None:
-    """Completes modules that do not declare what they read; see `find_reads`."""
+    """Completes modules with undeclared reads; see `find_reads`."""
     if all(module.is_declared for module in modules.values()):
         return None
     from forkrun.modules.objects.collections import Columns, NamingRule
@@ -205,8 +205,7 @@ def _find_reads(
 
 
 def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:
-    """IOV and numbers of the first units of each kind of datasets, as far as these are of one
-    IOV."""
+    """IOV and numbers of the first units of each kind of dataset, up to the first change of IOV."""
     datasets = given.config.datasets
     kinds = [_kind(given, number) for number in range(len(datasets))] or [0]
     kind_of = given.units.of_file([kinds[file.dataset] for file in given.branches.files])
@@ -218,8 +217,8 @@ def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]
 
 
 def _kind(given: ScheduleInput, dataset: int) -> int:
-    """Number of the first dataset that is data, or simulation, as this one is, and lacks the same
-    columns: modules may read others of each kind."""
+    """Number of the first dataset that is data or simulation like this one and lacks the same
+    columns: modules may read different columns in each kind."""
     datasets, lacked = given.config.datasets, given.branches.lacked
 
     def of(number: int) -> tuple[bool, frozenset[str]]:
@@ -234,8 +233,8 @@ def _complete_replaced(
     modules: Mapping[str, PythonModule],
     names: ColumnNames,
 ) -> list[str]:
-    """A column that is replaced keeps its type, unless its module says another, and is read to see
-    that its lists stay as long. `types`: of the input's columns. Gives what is wrong."""
+    """Completes replaced columns: each keeps its type, unless its module declares another, and is
+    read to check that list lengths are unchanged. `types`: of input columns. Returns problems."""
     problems = []
     made = {
         name: kind
@@ -258,7 +257,7 @@ def _complete_replaced(
 def _wirings(
     config: JobConfig, modules: Mapping[str, PythonModule], in_cpp: Mapping[str, Wiring]
 ) -> dict[str, Wiring]:
-    """Those of all modules, in the order of the configuration."""
+    """Wirings of all modules, in configuration order."""
     in_python = {
         label: Wiring(module.kind, module.consumes, list(module.produces))
         for label, module in modules.items()
@@ -273,8 +272,8 @@ def _add_modules(
     modules: Mapping[str, PythonModule],
     variations: Variations,
 ) -> tuple[dict[str, PythonModule], dict[str, PythonModule], list[str]]:
-    """Adds modules in Python, and behind all others those that run again. Gives those in Python by
-    label, with analyzers as they run again; producers and filters that do; and problems."""
+    """Adds Python modules, then repeated calls of all modules. Returns Python modules by label,
+    with repeated analyzers; repeated producers and filters; and problems."""
     entries = {entry.label: entry for entry in given.config.modules}
     added, again = dict(modules), {}
     problems: list[str] = []
@@ -298,8 +297,8 @@ def _add_modules(
 def _for_call(
     call: Call, module: PythonModule, entry: ModuleConfig, conditions: Conditions
 ) -> PythonModule:
-    """The module itself, or as it runs again: an analyzer as an object of its own, since it has
-    histograms and sums."""
+    """The module itself for its first call, or a repeated one: analyzers become separate objects,
+    since they own histograms and sums."""
     if call.label == call.module:
         return module
     from forkrun.modules.varied import VariedModule
@@ -343,7 +342,7 @@ def _add_cpp_module(builder: _core.ScheduleBuilder, entry: ModuleConfig, call: C
 
 
 def _columns_of(builder: _core.ScheduleBuilder, config: JobConfig) -> dict[str, list[str]]:
-    """Columns that each module of the configuration makes, by their plain names."""
+    """Plain names of columns that each configured module makes."""
     by_module = builder.columns_by_module()
     return {
         entry.label: list(dict.fromkeys(map(plain_name, by_module[entry.label])))

@@ -1,4 +1,4 @@
-"""The compiled job, as children run it."""
+"""The compiled job, in the form run by children."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class JobSchedule(Struct, frozen=True):
-    """The compiled job with what a child needs to run it. `modules`: those in Python, by label.
-    `columns_of`: by label of the module, the columns that it makes, if any; `outputs`: what each
-    holds; `varied`: variations of analyzers that run again for them; `reads_ahead`: each child, on
-    a thread more; `warnings`: what is hardly meant; `each_output`: as configured, those of
-    variations with them; `found`: what modules do not declare; `watch`: finds out which pages
-    become private in children; `weights_are_normalised`: those of the cutflow are made of
-    `lumi_weight`; `one_lumi`: blocks are of one lumi, as a module that wants it cannot have them
-    cut for itself; `input_format`: name of the format that all input has."""
+    """The compiled job with everything that a child needs. `modules`: Python modules, by label.
+    `columns_of`: by module label, the columns that it makes, if any; `outputs`: contents of each;
+    `varied`: variations of repeated analyzers; `reads_ahead`: each child reads ahead on an extra
+    thread; `warnings`: likely mistakes; `each_output`: configured outputs, including those of
+    variations; `found`: facts that modules leave undeclared; `watch`: finds pages that become
+    private in children; `weights_are_normalised`: cutflow weights are made from `lumi_weight`;
+    `one_lumi`: blocks must hold one lumi, because a module that wants this cannot split them
+    itself; `input_format`: common format of the input."""
 
     core: _core.Schedule
     source: _core.Source
@@ -52,18 +52,18 @@ class JobSchedule(Struct, frozen=True):
     input_format: str = "ttree"
     watch: _core.PageWatch | None = None
     wiring: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {}
-    """By label of each call of a module: its kind, the products that it reads and that it makes."""
+    """By label of each module call: kind, products read and products made."""
 
     def make_processor(
         self, settings: _core.ProcessorSettings, board: _core.StatusBoard, child: int
     ) -> _core.Processor:
-        """Starts threads: call it in the child."""
+        """Starts threads; call in the child."""
         if self.watch is not None:
             return WatchedProcessor(self.core, self.source, settings, board, child, self.watch)
         return _core.Processor(self.core, self.source, settings, board, child)
 
     def take_histograms(self) -> list[Named]:
-        """(module, name, histogram) of all analyzers as filled so far; then they are empty."""
+        """Returns (module, name, histogram) of all analyzers so far, and empties the histograms."""
         taken = histograms_of_core(self.core)
         for label, module in self.modules.items():
             taken += [(label, name, sums) for name, sums in module.take_histograms(label)]
@@ -71,8 +71,8 @@ class JobSchedule(Struct, frozen=True):
         return with_variations(taken, self.varied)
 
     def shared_histograms(self) -> list[dict[str, str | int]]:
-        """Histograms that several threads of a child fill at the same time, and where their sums
-        are; `bytes`: of one table of them."""
+        """Histograms that several threads of a child fill concurrently, and the location of their
+        sums; `bytes`: size of one table."""
         return [
             {"name": f"{h.module}/{h.name}", "memory": h.memory, "bytes": h.n_bytes}
             for h in self.core.histograms()
@@ -90,7 +90,7 @@ class JobSchedule(Struct, frozen=True):
         return {**in_python, **in_cpp}
 
     def take_accumulated(self) -> dict[str, dict[str, Total]]:
-        """What analyzers have accumulated, by label and name; then nothing is."""
+        """Returns accumulated values of analyzers, by label and name, and clears them."""
         taken = {label: module.take_accumulated() for label, module in self.modules.items()}
         for label, name, kind, value in self.core.accumulated():
             taken.setdefault(label, {})[name] = total_of_core(kind, value)
@@ -98,7 +98,7 @@ class JobSchedule(Struct, frozen=True):
         return taken
 
     def take_nan_fills(self) -> dict[str, int]:
-        """Values filled since this was last asked that are NaN, by MODULE/NAME of the histogram."""
+        """Number of NaN values filled since the last call, by MODULE/NAME of the histogram."""
         found = {
             f"{label}/{name}": booked.fills.take_nan()
             for label, module in self.modules.items()
@@ -107,7 +107,7 @@ class JobSchedule(Struct, frozen=True):
         return {name: n for name, n in found.items() if n}
 
     def clear_histograms(self) -> None:
-        """Empties all histograms, and whatever else is summed."""
+        """Empties all histograms and all other sums."""
         self.core.clear_histograms()
         self.core.clear_accumulators()
         self.cutflow.clear()
@@ -117,7 +117,7 @@ class JobSchedule(Struct, frozen=True):
 
 
 def processor_settings(config: JobConfig, reads_ahead: bool = False) -> _core.ProcessorSettings:
-    """Threads of a child, and what they have in flight. `reads_ahead`: as of the schedule."""
+    """Threads of a child, and their blocks in flight. `reads_ahead`: as in the schedule."""
     threads, monitoring = config.threads, config.monitoring
     n_threads, lanes, units, iovs = threads.in_flight
     return _core.ProcessorSettings(
@@ -134,15 +134,15 @@ def processor_settings(config: JobConfig, reads_ahead: bool = False) -> _core.Pr
 
 
 def may_fork(n_children: int) -> bool:
-    """Whether helper processes may be forked: not from a program with threads that runs a job
+    """Whether helper processes may be forked: false for a program with threads that runs a job
     without children in its own process."""
     return n_children > 0 or len(os.listdir("/proc/self/task")) == 1
 
 
 def may_read_ahead(config: JobConfig) -> bool:
-    """Whether a child with Python modules reads the columns of the next block on a thread more,
-    while they work on this one. Where nothing is said: if there is a CPU for it; not where each
-    call of a thread is traced, one after the other."""
+    """Whether a child with Python modules reads the next block's columns on an extra thread while
+    they process this block. By default: if a CPU is free for it, and calls are not traced, which
+    needs them in sequence."""
     threads, n_children = config.threads, config.forking.children
     n_threads, n_blocks, *_ = threads.in_flight
     if threads.executor is Executor.SERIAL or not n_children or n_threads * n_blocks > 1:

@@ -1,5 +1,5 @@
-"""Branches of objects that outputs cannot hold: found before the first event, in a process that may
-die of them. ROOT writes some objects anew, and needs to know their classes for that."""
+"""Finds branches of objects that outputs cannot hold, before the first event and in a process that
+may crash. ROOT rewrites some objects, and needs their classes for that."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _S_PER_MB = 1.0
 
 
 def check_object_branches(config: JobConfig, index: Sequence[FileIndex]) -> None:
-    """Tries to copy the objects that outputs keep and that are not copied as bytes, with the first
-    file that has events, also of trees that go with these. Raises InputError naming the branches
-    that cannot be written."""
+    """Tries to copy kept objects that are not copied as bytes, using the first file with events,
+    accompanying trees included. Raises InputError naming the branches that cannot be written."""
     of_input = InputBranches.of(index, tree=config.source.tree)
     for tree in (of_input, *of_input.with_events):
         _check_tree(tree, _kept_objects(config, tree))
@@ -49,8 +48,8 @@ def _check_tree(of_tree: InputBranches, wanted: set[str]) -> None:
 
 
 def _check_forms(index: Sequence[FileIndex], names: Sequence[str]) -> None:
-    """Raises InputError if objects that are copied as bytes, one file behind the other, have other
-    members in some file."""
+    """Raises InputError if objects that are copied as bytes, file after file, have other members in
+    some file."""
     first: dict[str, tuple[str, list[int]]] = {}
     for file in index:
         for name in names:
@@ -75,8 +74,8 @@ def _kept_objects(config: JobConfig, tree: InputBranches) -> set[str]:
 
 
 def _bad_ones(form: Format, file: str, tree: str, names: Sequence[str]) -> list[str]:
-    """Those that cannot be copied alone. A process tries one after the other; where it dies, a new
-    one goes on, and the branch is bad if that one dies at once."""
+    """Branches that cannot be copied on their own. A process tries them in order; if it dies, a new
+    one continues, and a branch is bad if the new process dies at once."""
     bad = []
     while names:
         good = _tried(form, file, tree, [[name] for name in names]) or [False]
@@ -86,7 +85,7 @@ def _bad_ones(form: Format, file: str, tree: str, names: Sequence[str]) -> list[
 
 
 def _tried(form: Format, file: str, tree: str, groups: Sequence[Sequence[str]]) -> list[bool]:
-    """Whether each group of branches can be copied; of as many groups as the process outlives."""
+    """Whether each group of branches can be copied, for groups tried before a crash."""
     with tempfile.TemporaryDirectory() as folder:
         notes, scratch = Path(folder) / "notes", str(Path(folder) / "trial.root")
 

@@ -1,5 +1,5 @@
-"""What an output holds: branches of the input, and new columns. One of a systematic variation has
-the events that this selects, with its columns."""
+"""Contents of outputs: input branches and new columns. The output of a systematic variation has the
+events that the variation selects, with its columns."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from forkrun.schedule.variations import Variations
 from forkrun.schedule.versions import is_plain, plain_name
 
 _DECISION = "forkrun_paths_"
-"""Before the name of a path, in the name of the column of its decisions."""
+"""Prefix of a path's name in the name of its decision column."""
 
 
 def add_outputs(
     config: JobConfig, job: JobModules, of_input: InputBranches, problems: list[str]
 ) -> dict[str, OutputContent]:
-    """Adds the outputs to the schedule, and what is wrong with them to `problems`. Gives what each
-    holds: a column that is replaced is a new one."""
+    """Adds the outputs to the schedule, and their problems to `problems`. Returns the contents of
+    each; a replaced column counts as new."""
     outputs = {}
     together, more = _add_dataset_column(config, job.builder, of_input)
     problems += more
@@ -64,8 +64,8 @@ def _contents_apart(
     columns: Mapping[str, tuple[str, str]],
     of_input: InputBranches,
 ) -> tuple[OutputContent, list[str]]:
-    """What an output holds whose datasets have files of their own: each what it has itself. The
-    whole has what any of them has. Gives what is wrong with one of them as well."""
+    """Contents of an output with separate files per dataset: own contents for each dataset, their
+    union for the whole. Also returns problems of single datasets."""
     apart: dict[int, OutputContent] = {}
     problems: list[str] = []
     for number, dataset in enumerate(config.datasets):
@@ -98,8 +98,8 @@ def _content(
     together: bool,
     of_others: Iterable[str] = (),
 ) -> tuple[OutputContent, list[str]]:
-    """What an output holds of such input, and what is wrong with it. `of_others`: names that
-    patterns may have as well."""
+    """Contents of an output for this input, and problems. `of_others`: further names that patterns
+    may match."""
     varied = job.variations.columns.get(output.variation, {})
     twins = _twins(of_input)
     apart = _with_twins({*job.versions.replaced, *varied}, twins)
@@ -131,8 +131,8 @@ def _content(
 def _add_dataset_column(
     config: JobConfig, builder: _core.ScheduleBuilder, of_input: InputBranches
 ) -> tuple[bool, list[str]]:
-    """Adds the column that says in outputs of all datasets which one an event is of. Gives whether
-    some have it, and what is wrong."""
+    """Adds the column that names the dataset of an event, for outputs of all datasets together.
+    Returns whether any output has it, and problems."""
     labels = [output.label for output in config.outputs if output.datasets == TOGETHER]
     if not labels:
         return False, []
@@ -149,8 +149,8 @@ def _add_dataset_column(
 def _columns_of(
     builder: _core.ScheduleBuilder, varied: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Products and types of columns of modules, in the order of the schedule. `varied`: those of a
-    variation that are other products in it."""
+    """Products and types of modules' columns, in schedule order. `varied`: columns with another
+    product in a variation."""
     products = set(varied.values())
     return {
         plain_name(product): (product, kind)
@@ -175,8 +175,8 @@ def _with_twins(names: Iterable[str], twins: Mapping[str, str]) -> set[str]:
 def _of_input(
     output: OutputConfig, ids: IdBranches, branches: dict[str, Branch], fills: Mapping[str, Fill]
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """Branches that an output keeps, and those of them that files may lack: these are new columns,
-    with counters of their own."""
+    """Branches that an output keeps, and those of them that files may lack: the latter become new
+    columns, with their own counters."""
     if output.mode is OutputMode.FRIEND:
         return [name for name in ids[1:] if name in branches], []
     wanted = with_counters(kept(branches, output), branches)
@@ -189,8 +189,8 @@ def _of_input(
 
 
 def _named(output: OutputConfig, columns: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Columns of friends, or members of objects, that patterns other than "*" name: an output has
-    them as new columns."""
+    """Columns of friends, or members of objects, named by patterns other than "*": new columns of
+    an output."""
     wanted = [pattern for pattern in output.keep if pattern != "*"]
     return [
         (name, kind)
@@ -200,7 +200,7 @@ def _named(output: OutputConfig, columns: Mapping[str, str]) -> list[tuple[str, 
 
 
 def _with_events(output: OutputConfig, of_input: InputBranches) -> dict[str, list[str]]:
-    """Branches of the trees that go with the events of an output, by path of the tree."""
+    """Branches of the trees that accompany the events of an output, by path of the tree."""
     if output.mode is OutputMode.FRIEND or output.format != TTREE.name:
         return {}
     found = {
@@ -211,8 +211,8 @@ def _with_events(output: OutputConfig, of_input: InputBranches) -> dict[str, lis
 
 
 def kept_with_events(output: OutputConfig, prefix: str, columns: Mapping[str, Branch]) -> list[str]:
-    """Branches that an output keeps of such a tree, by their names there: all, but for what
-    patterns with the name of the tree say. `columns`: those of the tree, with its `prefix`."""
+    """Branches that an output keeps of such a tree, by their names there: all, subject to patterns
+    with the tree's name. `columns`: those of the tree, with its `prefix`."""
     name = prefix.removesuffix(".")
     keep, drop = ([p for p in ps if says_of_tree(p, name)] for ps in (output.keep, output.drop))
     wanted = kept(columns, output.model_copy(update={"keep": keep or ["*"], "drop": drop}))
@@ -225,8 +225,8 @@ def _within(
     names: Sequence[str],
     named: Collection[str],
 ) -> list[str]:
-    """Members of objects that Parquet files and RNTuples have in place of these. `named`: those
-    that are new columns anyway."""
+    """Members that replace their objects in Parquet files and RNTuples. `named`: members that are
+    new columns anyway."""
     if not output.parquet and output.format not in ("parquet", RNTUPLE.name):
         return []
     return [n for n in kept(members, output) if members[n].top in names and n not in named]
@@ -250,12 +250,12 @@ def pattern_problems(
     of_input: InputBranches,
     of_others: Iterable[str] = (),
 ) -> list[str]:
-    """Names in keep and drop that do not exist, patterns without a match, and outputs of which
-    nothing is left. `of_others`: names that exist elsewhere."""
+    """Problems: unknown names in keep and drop, patterns without a match, and outputs left empty.
+    `of_others`: names that exist elsewhere."""
     where = f'outputs "{output.label}"'
     known = [*names, *(name for tree in of_input.with_events for name in tree.branches), *of_others]
     problems = []
-    all_of = [*known, *of_input.branches]  # also what an output has as another column, or not
+    all_of = [*known, *of_input.branches]  # including replaced and absent ones
     for key, patterns, there in (("keep", output.keep, known), ("drop", output.drop, all_of)):
         for name in patterns:
             if set(name) & set("*?["):
@@ -271,7 +271,7 @@ def pattern_problems(
 
 
 def _without_match(pattern: str, known: Sequence[str]) -> str:
-    """What is said of a pattern that no name matches, "" if one does."""
+    """Message about a pattern without matches; "" if a name matches."""
     if any(fnmatchcase(name, pattern) for name in known):
         return ""
     patterns = [re.sub(r"[^_.]*$", "*", name, count=1) for name in known]
@@ -303,15 +303,15 @@ def with_counters(names: Iterable[str], branches: Mapping[str, Branch]) -> list[
 
 
 def with_format(output: OutputConfig, of_input: Format) -> OutputConfig:
-    """With the format of the input, if the job names none."""
+    """The output, with the input format if the job names none."""
     return output if output.format else output.model_copy(update={"format": of_input.name})
 
 
 def with_variations(
     outputs: Sequence[OutputConfig], variations: Variations, modules: Collection[str]
 ) -> tuple[list[OutputConfig], list[str]]:
-    """Each output, and behind it one for each of its variations; and what is wrong with them.
-    `modules`: their labels."""
+    """Returns each output followed by one for each of its variations, and problems. `modules`:
+    labels of modules."""
     made: list[OutputConfig] = []
     problems: list[str] = []
     for output in outputs:
@@ -345,7 +345,7 @@ def with_variations(
 
 
 def varied_of(output: OutputConfig, variations: Variations) -> list[str]:
-    """Its paths, as they are in its variation."""
+    """Its paths, in the form that they have in its variation."""
     return [
         varied_label(path, output.variation)
         if output.variation in variations.of_path[path]
@@ -361,7 +361,7 @@ def _names(output: OutputConfig, variations: Variations) -> list[str]:
 
 
 def _differs(output: OutputConfig, name: str, variations: Variations) -> bool:
-    """Whether it has other events or other columns in a variation."""
+    """Whether the output has other events or columns in a variation."""
     return any(name in variations.of_path[path] for path in output.paths) or bool(
         kept(variations.columns[name], output)
     )

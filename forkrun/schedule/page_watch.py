@@ -1,4 +1,4 @@
-"""A processor that notes, in its child, which pages become private after what."""
+"""A processor that records, in its child, when memory pages become private."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ N_WATCHED_CALLS = 300
 
 
 class Border(IntEnum):
-    """What a page became private after; CORE: between calls of modules;
-    FIRST_NODE + n: a call of node n of the schedule."""
+    """Event that preceded a page becoming private; CORE: between calls of modules; FIRST_NODE + n:
+    a call of node n of the schedule."""
 
     START = 1
     BETWEEN_UNITS = 2
@@ -23,7 +23,7 @@ class Border(IntEnum):
 
 
 class WatchedProcessor(_core.Processor):
-    """A processor of a child that looks for private pages between units of work, too."""
+    """A processor of a child that also checks for private pages between units of work."""
 
     def __init__(
         self,

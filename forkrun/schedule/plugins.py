@@ -13,7 +13,7 @@ from forkrun.rundir.shipped_code import library_of
 
 
 def load_plugins(plugins: Sequence[str]) -> list[str]:
-    """Loads them. Gives what is wrong."""
+    """Loads the plugins. Returns problems."""
     problems = []
     for plugin in plugins:
         try:
@@ -25,8 +25,8 @@ def load_plugins(plugins: Sequence[str]) -> list[str]:
 
 
 def kind_of_cpp(name: str, params: Mapping[str, Any], plugins: Sequence[str]) -> str:
-    """What a class is: "producer", "filter" or "analyzer"; "unknown" if it cannot be constructed by
-    itself, which is said when the job is checked."""
+    """Kind of a class: "producer", "filter" or "analyzer"; "unknown" if it cannot be constructed on
+    its own, which is reported when the job is checked."""
     if load_plugins(plugins):
         return "unknown"
     builder = _core.ScheduleBuilder([])
@@ -38,6 +38,6 @@ def kind_of_cpp(name: str, params: Mapping[str, Any], plugins: Sequence[str]) ->
 
 
 def plugin_path(plugin: str) -> str:
-    """Path of a library; a bare name is that of one that comes with forkrun, if there is one."""
+    """Path of a library; a bare name means one shipped with forkrun, if it exists."""
     shipped = Path(__file__).parents[1] / "lib" / f"lib{plugin}.so"
     return str(shipped) if "/" not in plugin and shipped.exists() else plugin

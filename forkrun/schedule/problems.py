@@ -1,5 +1,5 @@
-"""What is wrong with the branches of the input and with the formats of outputs, in words: which
-file, and what to do. Pure."""
+"""Messages about problems with input branches and output formats, naming the file and a remedy.
+Pure."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from forkrun.schedule.input_branches import InputBranches, all_branches, types_o
 
 _SHOWN = 5
 _MOST_NAMED = 20
-"""Branches that a person would name in a list."""
+"""Longest list of branches that a user would write out."""
 
 
 def disagreements(
     given: InputBranches, used: Iterable[str], excused: Mapping[int, Collection[str]] = {}
 ) -> list[str]:
-    """Used branches that some file lacks or has with another type, one line per file, with what to
-    do. Files without events are not looked at, nor branches that are filled. `excused`: by number
-    of a dataset, columns that its files may lack."""
+    """Used branches that some file lacks or has with another type, one line per file, with a
+    remedy. Files without events and filled branches are ignored. `excused`: by dataset number,
+    columns that its files may lack."""
     if given.is_checked:
         return []
     wanted = set(used)
@@ -56,7 +56,7 @@ def disagreements(
 
 
 def _without_value(given: InputBranches, used: set[str]) -> Iterator[str]:
-    """Columns of a friend for which no pattern has a value where an event has no partner."""
+    """Friend columns without a fill pattern for events that have no partner."""
     parts = given.files[0].friends if given.files else ()
     for number, part in enumerate(parts):
         names = [n for n in part.columns if n in used and n not in given.fills_of_friends]
@@ -109,7 +109,7 @@ def _of_file(
 
 
 def missing_branches(file: FileIndex, names: Sequence[str], branches: dict[str, Branch]) -> str:
-    """What is said of branches that a file lacks, and others have."""
+    """Message about branches that a file lacks and others have."""
     return (
         f"{file.path}: this file lacks {_shown(names)}, which other files have and the job reads or"
         f" keeps; say what {'they are' if len(names) > 1 else 'it is'} there: source.branches ="
@@ -122,7 +122,7 @@ def missing_branches(file: FileIndex, names: Sequence[str], branches: dict[str, 
 def _remedy_of_other(
     other: Sequence[str], names: Sequence[str], branches: dict[str, Branch]
 ) -> str:
-    """A counter is kept as long as lists that it counts are."""
+    """Remedy for types that differ; a counter is kept with the lists that it counts."""
     if set(other) & {branches[name].counter for name in names}:
         return (
             "it counts the values of others, which are read and kept with either, if this is left"
@@ -156,7 +156,7 @@ def _filled(names: Sequence[str], branches: dict[str, Branch]) -> str:
 
 
 def _neutral(branch: Branch) -> str:
-    """Weights are multiplied with others, and an index must not point to an object."""
+    """Neutral value: 1 for factors such as weights; an index must not point to an object."""
     kind = ColumnType.of(branch.type).element if branch.readable else ""
     if kind == "bool":
         return "false"
@@ -166,7 +166,7 @@ def _neutral(branch: Branch) -> str:
 
 
 def is_index(name: str) -> bool:
-    """Whether a column has the name of an index of other objects, as "Muon_genPartIdx" has."""
+    """Whether a column is named like an index of other objects, for example "Muon_genPartIdx"."""
     return name.endswith(("Idx", "IdxG"))
 
 
@@ -176,9 +176,9 @@ def file_problems(
     consumed: Sequence[str],
     excused: Mapping[int, frozenset[str]],
 ) -> list[str]:
-    """Files that lack what is read or kept of them, a line each. Files of a dataset need
-    what is kept of this, and what modules always read. `excused`: by number of a dataset, what none
-    asks for there."""
+    """One line for each file that lacks branches read or kept. Files of a dataset need branches
+    kept for it, and those that modules always read. `excused`: by dataset number, columns not
+    requested there."""
     shared = [content for content in outputs.values() if not content.apart]
     kept = {name for content in shared for name in _names_in(content, branches)}
     may_lack = {number: names - kept for number, names in excused.items()}
@@ -194,7 +194,7 @@ def file_problems(
 
 
 def _names_in(content: OutputContent, of_input: InputBranches) -> set[str]:
-    """Branches of the input, and of trees that go with the events, by the names of columns."""
+    """Branches of the input and of its accompanying trees, by column name."""
     of_trees = {
         tree.prefix + name
         for tree in of_input.with_events
@@ -212,8 +212,8 @@ def format_problems(
     within: Sequence[str],
     new: Sequence[tuple[str, str]],
 ) -> list[str]:
-    """What the format of an output cannot hold. `names`, `within`: what it keeps of the `branches`
-    of the input; `new`: its new columns."""
+    """Contents that an output's format cannot hold. `names`, `within`: kept input branches, out of
+    `branches`, and their members; `new`: new columns."""
     return [
         *_parquet_problems(output, has_columns),
         *_format_problems(output, of_input, has_columns),
@@ -237,7 +237,7 @@ def _parquet_problems(output: OutputConfig, has_columns: bool) -> Iterator[str]:
 
 
 def _format_problems(output: OutputConfig, of_input: Format, has_columns: bool) -> Iterator[str]:
-    """An output in a format that cannot be made of such input, or of objects."""
+    """Formats that cannot be written from this input, or cannot hold objects."""
     of_root, wanted = (TTREE.name, RNTUPLE.name), of_input.name
     is_other = output.format in of_root and wanted not in of_root and not of_input.becomes_root
     if is_other or (output.format == LCIO.name and of_input is not LCIO):
@@ -258,7 +258,7 @@ def _lcio_problems(
     branches: Iterable[str],
     new: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
-    """What files of LCIO cannot hold: parts of collections, and columns of other types."""
+    """Contents that LCIO files cannot hold: parts of collections, and columns of other types."""
     if output.format != LCIO.name:
         return
     where = f'outputs.{output.label}: format "lcio"'
@@ -281,7 +281,7 @@ def _lcio_problems(
 
 
 def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]:
-    """Names that fields of an RNTuple cannot have."""
+    """Names that are invalid for fields of an RNTuple."""
     if output.format != RNTUPLE.name:
         return
     for name in names:

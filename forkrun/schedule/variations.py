@@ -1,8 +1,8 @@
-"""Which modules run again for systematic variations, and with which products: those that make the
-varied columns, and whatever depends on them. Pure: the schedule has a call more for each.
+"""Module calls repeated for systematic variations, and their products: modules that make varied
+columns and all that depend on them. Pure: the schedule has an extra call for each.
 
-A filter that is called again gives a path of its own for the variation, on which analyzers run
-again; what does not depend on the variation is made once for all."""
+A repeated filter creates a path for the variation, on which analyzers run again; products that do
+not depend on the variation are made once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from forkrun.schedule.versions import Version, Versions, plain_name
 
 
 class Wiring(Struct, frozen=True):
-    """A module as the schedule sees it. `kind`: producer, filter or analyzer; `reads` and `makes`:
-    names of columns and other products, as the module says them."""
+    """A module from the schedule's view. `kind`: producer, filter or analyzer; `reads` and `makes`:
+    columns and other products, by the module's names."""
 
     kind: str
     reads: Sequence[str]
@@ -25,8 +25,8 @@ class Wiring(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A module with the products that it sees and makes by its names, where these are others.
-    `label`: of its own; `module`: that of the configuration."""
+    """A call of a module, with the products that its names stand for, where these differ. `label`:
+    of the call; `module`: label in the configuration."""
 
     label: str
     module: str
@@ -36,9 +36,9 @@ class Call(Struct, frozen=True):
 
 
 class Variations:
-    """Who varies with what. `wirings`: by label; `paths`: labels by path, in their order.
+    """Dependence of modules on variations. `wirings`: by label; `paths`: labels by path, in order.
 
-    Attributes: `names`: all variations of the job; what follows is found when it is first asked."""
+    Attributes: `names`: all variations of the job; the others are computed on first use."""
 
     def __init__(
         self,
@@ -55,13 +55,12 @@ class Variations:
 
     @cached_property
     def calls(self) -> list[Call]:
-        """Each module, then again for each variation that changes what it gets or makes."""
+        """Each module, then again for each variation that changes its input or products."""
         return [call for label in self._wirings for call in self._calls_of(label)]
 
     def varied_paths(self, whole: Container[tuple[str, str]] = ()) -> dict[str, list[str]]:
-        """Labels of calls by path and variation: filters as far as these have others behind them,
-        and the analyzers that run again. `whole`: paths, with variations, of which all filters are
-        needed."""
+        """Labels of calls by path and variation: the repeated analyzers, and the filters before the
+        last call needed. `whole`: paths, with variations, that need all filters."""
         paths = {}
         for variation in self._versions.variations:
             for path, labels in self._paths.items():
@@ -71,13 +70,13 @@ class Variations:
 
     @cached_property
     def of_path(self) -> dict[str, list[str]]:
-        """By path, variations in which one of its filters may decide otherwise."""
+        """By path, variations that may change a decision of one of its filters."""
         return {path: self._of_filters(labels) for path, labels in self._paths.items()}
 
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
-        """By variation, what is another product in it than in the nominal case, by the name of the
-        column, as modules behind all others see it."""
+        """By variation and column name, products that differ from the nominal case, as seen by a
+        module after all others."""
         if not self.names:
             return {}
         names = dict.fromkeys(name for wiring in self._wirings.values() for name in wiring.makes)
@@ -86,8 +85,8 @@ class Variations:
 
     @cached_property
     def of_analyzers(self) -> dict[str, list[str]]:
-        """By label, the nominal case and the variations in which an analyzer runs again; of those
-        that do."""
+        """By label, the nominal case and the variations for which an analyzer is repeated; only
+        repeated analyzers."""
         analyzers = [label for label, w in self._wirings.items() if w.kind == "analyzer"]
         again = {label: [v for v in self.names if self._is_called(label, v)] for label in analyzers}
         return {label: [NOMINAL, *names] for label, names in again.items() if names}
@@ -104,7 +103,7 @@ class Variations:
         }
 
     def product(self, version: Version, variation: str) -> str:
-        """What a version of a column is in a variation."""
+        """Product of a column's version in a variation."""
         if version.only:
             assert version.before is not None
             return (
@@ -117,12 +116,12 @@ class Variations:
         return varied_label(version.product, variation) if varies else version.product
 
     def _varies(self, label: str, variation: str) -> bool:
-        """Whether a module gets or makes something else in a variation."""
+        """Whether a variation changes a module's input or products."""
         module = self._versions.modules[label]
         if variation in module.variations or module.only:
             return not module.only or module.only == variation
         if (label, variation) in self._under_way:
-            return False  # a circle, which the schedule refuses
+            return False  # a cycle; the schedule refuses it
         self._under_way.add((label, variation))
         try:
             seen = (self._versions.seen(label, name) for name in self._wirings[label].reads)
@@ -175,5 +174,5 @@ class Variations:
 
 
 def _others(products: Mapping[str, str]) -> dict[str, str]:
-    """A version is named also where it has that very name, which would mean the column itself."""
+    """Products that differ from their names, and all with "@": the bare name is the column."""
     return {name: product for name, product in products.items() if name != product or "@" in name}

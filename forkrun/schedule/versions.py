@@ -1,8 +1,8 @@
-"""Versions of columns: which product a module means by the name of a column that others replace, in
-general or in a systematic variation. Pure.
+"""Versions of columns: the product that a module means by the name of a column that others replace,
+in general or in a systematic variation. Pure.
 
-The order of [[modules]] says who sees what: a module sees the column as the last module before it
-has made it. `NAME@input` is the column as it was before any of them."""
+The order of [[modules]] determines visibility: a module sees the column made by the last module
+before it. `NAME@input` is the column before any replacement."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ AT_INPUT = "@input"
 
 
 def plain_name(product: str) -> str:
-    """The column's name that users know: of "Jet_pt@jes_up", "Jet_pt"."""
+    """The column's name known to users: "Jet_pt" for "Jet_pt@jes_up"."""
     return product.partition("@")[0]
 
 
 def is_plain(product: str) -> bool:
-    """Whether it is what a column means at the end of a job, not an earlier or varied version."""
+    """Whether a product is a column's final nominal version, not an earlier or varied one."""
     return "@" not in product
 
 
 class Declared(Struct, frozen=True):
-    """What a module says. `replaces`: columns; `variations`: those in which it makes other values;
-    `only`: the one in which alone it runs, "" if it runs in any case."""
+    """Declarations of a module. `replaces`: columns; `variations`: those in which it makes other
+    values; `only`: the only variation in which it runs, "" if it always runs."""
 
     label: str
     replaces: Sequence[str] = ()
@@ -34,9 +34,9 @@ class Declared(Struct, frozen=True):
 
 
 class Version(Struct, frozen=True):
-    """One of a column. `product`: in the nominal case; `maker`: label of the module that replaces
-    the column by it, "" of the first version; `before`: what that module replaces; `only`: the
-    variation in which alone it differs from that."""
+    """Version of a column. `product`: in the nominal case; `maker`: label of the module that made
+    it by replacing the column, "" for the first version; `before`: the version replaced; `only`:
+    the only variation in which the two differ."""
 
     product: str
     maker: str = ""
@@ -45,16 +45,16 @@ class Version(Struct, frozen=True):
 
     @property
     def nominal(self) -> Version:
-        """The one that holds without variations."""
+        """The version that holds without variations."""
         return self.before.nominal if self.only and self.before else self
 
 
 class Versions:
     """All versions of the columns of a job. `modules`: in the order of [[modules]].
 
-    Attributes: `first`: what a column is as it was first, by the names of those with several;
-    `variations`: all of the job, in the order in which they are declared; found once,
-    since each path asks for them and there may be ten thousand modules."""
+    Attributes: `first`: first product of each column with several versions, by name; `variations`:
+    all of the job, in order of declaration; computed once, since each path uses them and there may
+    be ten thousand modules."""
 
     def __init__(self, modules: Iterable[Declared]) -> None:
         self.modules = {module.label: module for module in modules}
@@ -68,11 +68,11 @@ class Versions:
 
     @property
     def replaced(self) -> list[str]:
-        """Columns that have another version than the first in the nominal case."""
+        """Columns with a later version than the first in the nominal case."""
         return [name for name, chain in self._chains.items() if chain[-1].nominal.maker]
 
     def seen(self, label: str, name: str) -> Version:
-        """What a module means by a name; `label`: "" of one behind all others."""
+        """Version that a module means by a name; `label`: "" for a module after all others."""
         column, is_first = name.removesuffix(AT_INPUT), name.endswith(AT_INPUT)
         chain = self._chains.get(column, [Version(column)])
         place = self._place.get(label, len(self._place))
@@ -80,31 +80,31 @@ class Versions:
         return before[-1] if before and not is_first else chain[0]
 
     def of_input(self, label: str, columns: Iterable[str]) -> frozenset[str]:
-        """Names by which a module means these columns as the input has them."""
+        """Names by which a module means these columns in their input versions."""
         names = (each for name in columns for each in (name, f"{name}{AT_INPUT}"))
         return frozenset(name for name in names if not self.seen(label, name).nominal.maker)
 
     def made(self, label: str, name: str) -> str:
-        """The product that a module makes under a name."""
+        """Product that a module makes under a name."""
         for version in self._chains.get(name, ()):
             if version.maker == label and label:
                 return version.product
         return self.first.get(name, name)
 
     def nominal_names(self, label: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Products that a module sees, and makes, in the nominal case by the names of columns that
-        have several versions."""
+        """Products that a module sees, and makes, in the nominal case, by name of columns with
+        several versions."""
         names = [each for name in self._chains for each in (name, f"{name}{AT_INPUT}")]
         sees = {name: self.seen(label, name).nominal.product for name in names}
         return sees, {name: self.made(label, name) for name in self._chains}
 
     def maker(self, product: str) -> str:
-        """Label of the module that replaces a column by it; "" of another."""
+        """Label of the module that makes this product of a replaced column; "" for others."""
         chain = self._chains.get(plain_name(product), ())
         return next((v.maker for v in chain if v.product == product), "")
 
     def _chain(self, name: str) -> list[Version]:
-        """From the first version to the last. That of the nominal case has the plain name."""
+        """Versions of a column, first to last. The nominal one has the plain name."""
         makers = [m for m in self.modules.values() if name in m.replaces]
         last = next((m.label for m in reversed(makers) if not m.only), "")
         chain = [Version(f"{name}{AT_INPUT}" if last else name)]

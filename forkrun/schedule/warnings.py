@@ -1,4 +1,4 @@
-"""What of a job is no error, and yet hardly meant: said once, before it runs."""
+"""Warnings about valid but probably unintended settings, printed once before the job runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 
 class Described(Struct, frozen=True):
-    """A job whose modules have been constructed. `modules`: those in Python, by label;
-    `columns_of`: by label of the module, the columns that it makes; `outputs`: what each holds;
-    `branches`: of the input."""
+    """A job with constructed modules. `modules`: Python modules, by label; `columns_of`: by module
+    label, the columns that it makes; `outputs`: contents of each; `branches`: of the input."""
 
     config: JobConfig
     modules: Mapping[str, PythonModule]
@@ -32,7 +31,7 @@ class Described(Struct, frozen=True):
 
 
 def find_warnings(job: Described) -> list[str]:
-    """One line each, with the remedy."""
+    """One line per warning, with the remedy."""
     return [
         *_idle_producers(job),
         *_idle_filters(job),
@@ -54,7 +53,7 @@ def _stored_friends(job: Described) -> Iterator[str]:
 
 
 def _pointing_fills(job: Described) -> Iterator[str]:
-    """Patterns that give an index a value with which it points to an object that is not meant."""
+    """Fill patterns that make an index point to an unintended object."""
     rule = job.config.source.branches
     for pattern, value in rule.fill.items() if isinstance(rule, FilledBranches) else ():
         names = [
@@ -80,7 +79,7 @@ def _older_forms(outputs: Sequence[OutputConfig]) -> Iterator[str]:
 
 
 def _idle_producers(job: Described) -> Iterator[str]:
-    """Producers that nobody asks. What modules in C++ ask for is not known here."""
+    """Producers whose columns are unused. Reads of C++ modules are unknown here."""
     kinds = {module.label: module.type for module in job.config.modules}
     if any(kind.startswith("cpp:") for label, kind in kinds.items() if label not in job.columns_of):
         return
@@ -106,7 +105,7 @@ def _idle_filters(job: Described) -> Iterator[str]:
 
 
 def _not_booked(label: str, module: PythonModule) -> Iterator[str]:
-    """Histograms that a module keeps, and that nobody will ever see."""
+    """Histograms that a module keeps but never books."""
     if "boost_histogram" not in sys.modules:
         return
     import boost_histogram as bh
@@ -129,7 +128,7 @@ def _not_booked(label: str, module: PythonModule) -> Iterator[str]:
 
 
 def _values(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):  # no other mapping: to ask one may load what it stands for
+    if isinstance(value, dict):  # only dict: other mappings may load values on access
         yield from value.values()
     elif isinstance(value, list | tuple):
         yield from value

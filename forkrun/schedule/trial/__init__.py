@@ -1,1 +1,1 @@
-"""Tries modules with the first events of a job, to find out what they read and make."""
+"""Tries modules with the first events of a job, to find their reads and products."""

@@ -1,4 +1,4 @@
-"""What can be said against a job before its modules are called, which may take long."""
+"""Problems of a job that are found without calling its modules, which may take long."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def problems_before_trial(
     in_cpp: Mapping[str, Wiring],
     types: Mapping[str, str],
 ) -> list[str]:
-    """Problems of paths, and of columns that modules declare, if it is known which there will be:
-    the schedule finds them, made of stand-ins for the modules. `labels`: of all modules; `paths`:
-    those on each path; `types`: of the input's columns."""
+    """Problems of paths, and of declared columns if all columns are known in advance, found by
+    compiling a schedule of stand-ins. `labels`: of all modules; `paths`: labels on each path;
+    `types`: of input columns."""
     is_known = all(m.produces for m in modules.values() if m.kind == "producer")
     is_known = is_known and not any(m.replaces for m in modules.values())
     builder = _core.ScheduleBuilder(list(types.items()), 0, None)
@@ -32,7 +32,7 @@ def problems_before_trial(
             reads = [name.removesuffix(AT_INPUT) for name in module.consumes]
         elif wiring := in_cpp.get(label):
             kind, reads = wiring.kind, []
-            makes = dict.fromkeys(wiring.makes, "float64")  # whichever: existence counts
+            makes = dict.fromkeys(wiring.makes, "float64")  # any type: existence counts
         else:
             continue
         reads, makes = (reads, makes) if is_known else ([], {})

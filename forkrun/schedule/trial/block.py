@@ -1,4 +1,4 @@
-"""An event block that notes which columns a module asks for."""
+"""An event block that records the columns requested by a module."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from forkrun.schedule.trial.first_events import FirstEvents
 
 
 class TrialBlock:
-    """What EventBlock takes for the core's block. `column_of` gives any column of the job, of all
-    events; `left`: (n_events,) bool, those of the block; `touched`: columns that were asked for."""
+    """Stand-in for the core's block in an EventBlock. `column_of` returns any column of the job,
+    for all events; `left`: (n_events,) bool, events of the block; `touched`: requested columns."""
 
     iov = 0
 
@@ -50,12 +50,12 @@ class TrialBlock:
         return self._events.events[self._left]
 
     def lumi_spans(self) -> npt.NDArray[np.int64]:
-        """(n_lumis, 4), as the core's."""
+        """(n_lumis, 4), in the core's form."""
         spans = np.array(self._events.lumis, dtype=np.int64).reshape(-1, 4)
         return spans_left(spans, self._left)
 
     def random(self) -> _core.BlockRandom:
-        """Any random numbers: what is read does not depend on them."""
+        """Arbitrary random numbers: reads do not depend on them."""
         return _core.BlockRandom(0, "", self.run, self.lumi, self.events)
 
     def column(self, name: str) -> Plain:
@@ -64,14 +64,14 @@ class TrialBlock:
         return plain
 
     def peek(self, name: str) -> Plain:
-        """The column, without a note."""
+        """Returns the column without recording it."""
         plain = self._column_of(name)
         return plain if self._rows is None else rows_of(plain, self._rows)
 
 
 class NotingColumns:
-    """Lets a module read all columns, and notes which. `is_guess`: some of them because no event
-    has told which collection is meant."""
+    """Lets a module read all columns and records which. `is_guess`: some were recorded because no
+    event showed which collection is meant."""
 
     def __init__(self, known: Columns, block: TrialBlock, made: Collection[str]) -> None:
         self.known, self.made = known, made
@@ -81,12 +81,12 @@ class NotingColumns:
         self.is_guess = False
 
     def without(self, lacked: frozenset[str], dataset: str) -> NotingColumns:
-        """The same for events of a dataset whose files lack some columns."""
+        """Returns itself, adapted to events of a dataset whose files lack some columns."""
         self.known = self.known.without(lacked, dataset)
         return self
 
     def objects(self, block: Any, name: str) -> Any:
-        """All objects; of their fields those are read that are touched."""
+        """Returns all objects; only touched fields are read."""
         from forkrun.modules.objects.records import make_virtual
 
         collection = self.known.collection(name)
@@ -100,7 +100,7 @@ class NotingColumns:
         return make_virtual(block, collection, types, offsets, self._block.peek, self._note)
 
     def offsets(self, block: Any, name: str) -> Any:
-        """Offsets of a column."""
+        """Offsets of a collection; None if it is not jagged."""
         collection = self.known.collection(name)
         if collection is None or not collection.is_jagged:
             return None
@@ -121,8 +121,8 @@ class NotingColumns:
                 self._block.column(collection.columns[field])
 
     def touched(self) -> list[str]:
-        """Columns that the module read; all coordinates, if some were read but not by their names:
-        then these are vectors; and one column of a collection that it only counted."""
+        """Columns that the module read; all coordinates, if some were read but not by name, as
+        vectors do; and one column of each collection that it only counted."""
         touched = self._block.touched
         for collection in self._counted.values():
             coordinates = [collection.columns[field] for field in sorted(collection.coordinates)]
@@ -133,11 +133,11 @@ class NotingColumns:
         return list(touched)
 
     def not_read(self, column: str, message: str) -> str:
-        """The message itself."""
+        """Returns the message unchanged."""
         return message
 
     def no_attribute(self, name: str) -> str:
-        """What is said of a name that is neither a collection nor a column."""
+        """Message about a name that is neither a collection nor a column."""
         return no_such_name(name, self.known)
 
 

@@ -1,4 +1,4 @@
-"""Calls modules with the first events, to find out what they read and make."""
+"""Calls modules with the first events, to find their reads and products."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Finding(Struct, frozen=True):
-    """What is known of a module after it was called: columns that it reads, types of those that it
-    makes; `imports`: what Python has imported meanwhile; `is_partial`: of events that it may not
-    get; `error`: why it could not be called; `is_name`: because it names something that there is
-    not; `refusal`: an error that names its cause itself."""
+    """Facts about a module after a call: columns read, types of columns made; `imports`: Python
+    imports since then; `is_partial`: found with events that it may not get; `error`: why it could
+    not be called; `is_name`: because it uses an unknown name; `refusal`: an error that names its
+    own cause."""
 
     label: str
     reads: Sequence[str] = ()
@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True):
     refusal: Mapping[str, Any] | None = None
 
     def joined(self, before: Finding | None) -> Finding:
-        """This with what was found `before`, with fewer or other events."""
+        """Combines this with a finding from `before`, with fewer or other events."""
         if before is None or (before.is_partial and not self.is_partial):
             return self
         if self.is_partial and not before.is_partial:
@@ -65,11 +65,11 @@ class Finding(Struct, frozen=True):
 
 
 class Trial:
-    """`modules`: all in Python, in the order of the configuration; `paths`: labels by path;
-    `cpp`: those in C++, which are called where others read what they make; `versions`: of columns;
-    `known`: those of the input and of these; `say` is told what is found, `enter` the label of a
-    module that is called now, "" if none is; `with_callbacks`: those before the first block have
-    been called; `imported`: what was imported before that."""
+    """`modules`: all in Python, in configuration order; `paths`: labels by path; `cpp`: C++
+    modules, called if others read their columns; `versions`: of columns; `known`: columns of the
+    input and of C++ modules; `say` receives findings, `enter` the label of the module being called,
+    "" for none; `with_callbacks`: callbacks before the first block have been called; `imported`:
+    modules imported before."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Trial:
             self._made |= module.produces.keys()
         self._known = known.with_types(self._types)
         self._left, self._is_exact = self._everything, True
-        """Events that a path has left, and whether it leaves just these in the job."""
+        """Events left by a path, and whether the job leaves exactly these."""
         self._is_reached = True
         self._made_for: dict[str, Flags] = {}
         self._failed: dict[str, TrialFailed] = {}
@@ -113,8 +113,8 @@ class Trial:
         self._imported = {*imported}
 
     def run(self, *, force: bool) -> bool:
-        """Whether every module that needs it was called with some events that come to it. `force`:
-        others are called with all, for what these show of them. Raises TrialFailed."""
+        """Whether every module that needs a call got one with events that reach it. `force`: others
+        are called with all events, for partial findings. Raises TrialFailed."""
         try:
             ends = [self._run_path(labels, force) for labels in self._paths.values()]
             for label in self._undeclared("producer"):
@@ -137,8 +137,8 @@ class Trial:
         return [label for label, m in self._modules.items() if m.kind == kind and not m.is_declared]
 
     def _make_missing(self, error: Exception) -> bool:
-        """Calls producers of which it is not known what they make, because of a name that nothing
-        is known of: those that mention it, else all. Whether one has made something."""
+        """Calls producers of unknown columns after an unknown name: those that mention it, or else
+        all. Returns whether any has made something."""
         missing = set(re.findall(r'"(\w+)', str(error)))
         waiting = [each for each in self._undeclared("producer") if each not in self._made_for]
         likely = [each for each in waiting if missing & {each, *self._modules[each].names()}]
@@ -146,7 +146,7 @@ class Trial:
         return any(made)
 
     def _make_mentioned(self, module: PythonModule) -> None:
-        """Calls producers whose label a module's code names, or a collection that it is part of."""
+        """Calls producers whose label, or whose collection, is named in a module's code."""
         names = module.names()
         for label in self._undeclared("producer"):
             is_named = label in names or any(label.startswith(f"{name}_") for name in names)
@@ -156,15 +156,15 @@ class Trial:
     def _can_make(self, label: str) -> bool:
         try:
             self._make(label)
-        except TrialFailed as error:  # It may be wanted after more filters alone.
+        except TrialFailed as error:  # it may only be needed after more filters
             if error.finding.refusal:
                 raise
             self._failed[label] = error
         return label in self._made_for
 
     def _make_for_one(self, label: str, ends: Sequence[Flags], force: bool) -> None:
-        """Calls a producer that no path has asked for: an output may, which sees the events that
-        one of the paths has left."""
+        """Calls a producer that no path has requested: an output may request it, and sees the
+        events left by one of the paths."""
         reached = [left for left in ends if left.any()] if ends else [self._everything]
         self._is_reached = self._is_reached and bool(reached)
         for left in reached or ([ends[0]] if force else []):
@@ -175,7 +175,7 @@ class Trial:
             raise self._failed[label]
 
     def _run_path(self, labels: Sequence[str], force: bool) -> Flags:
-        """The events that it leaves."""
+        """Returns the events that the path leaves."""
         self._left, self._is_exact = self._everything, True
         wanted = [label for label in labels if self._is_wanted(label)]
         needs_all = bool(self._undeclared("producer"))
@@ -186,7 +186,7 @@ class Trial:
                 if not force:
                     continue
             if module is None:
-                self._is_exact = False  # a module in C++: what it leaves is not known
+                self._is_exact = False  # a C++ module: its decisions are unknown
             elif module.kind == "filter":
                 self._left = self._left & self._accepted(label)
             elif self._is_wanted(label):
@@ -208,7 +208,7 @@ class Trial:
         return accepted
 
     def _call(self, label: str) -> Any:
-        """What the module gives of the events left, or of all where there are none; None if it
+        """Result of the module for the events left, or for all events if none are left; None if it
         fails with events that it might not get."""
         module = self._modules[label]
         self._make_mentioned(module)
@@ -217,7 +217,7 @@ class Trial:
         block = TrialBlock(self._events, partial(self._seen, label), left, self._iov)
         reader = NotingColumns(self._known, block, self._made)
         before, module.columns = module.columns, reader
-        if module.module.consumes is not None:  # nothing is to be found out: arrays as in the job
+        if module.module.consumes is not None:  # declared: arrays as in the job
             read = frozenset(module.consumes)
             module.columns = ModuleColumns(self._known, read, made=self._made)
         answer, produces = None, None
@@ -236,7 +236,7 @@ class Trial:
                     module.call(METHODS[module.kind], block)
         except InputError as error:
             raise _refused(label, error) from None
-        except TrialFailed:  # what it reads cannot be made
+        except TrialFailed:  # its input cannot be made
             raise
         except Exception as error:
             is_name = isinstance(error, NoSuchColumnError | NoSuchNameError)
@@ -257,7 +257,7 @@ class Trial:
 
     @contextlib.contextmanager
     def _entered(self, label: str) -> Iterator[None]:
-        """While a module is called, which may have others called for what it reads."""
+        """Marks a module as being called; its reads may cause nested calls."""
         self._calls.append(label)
         self._enter(label)
         try:
@@ -267,18 +267,18 @@ class Trial:
             self._enter(self._calls[-1])
 
     def _imports(self) -> list[str]:
-        """What Python has imported since this was last asked."""
+        """Python imports since the last call."""
         new = new_modules(self._imported)
         self._imported |= {*new}
         return new
 
     def _lacks_callbacks(self, module: PythonModule) -> bool:
-        """Whether it may fail because its callbacks have not been called."""
+        """Whether the module may fail because its callbacks have not been called."""
         has_some = any(hasattr(module.module, name) for name in MODULE_CALLBACKS)
         return has_some and not self._with_callbacks
 
     def _keep(self, label: str, columns: Mapping[str, Plain], left: Flags) -> None:
-        """Has what the module leaves as it is."""
+        """Keeps the columns that the module leaves unchanged."""
         types = {**{name: self._types[name] for name in columns}, **self._modules[label].produces}
         for name, column in columns.items():
             of_all = spread(_of_type(column, types[name]), left)
@@ -300,18 +300,18 @@ class Trial:
         return dict(types)
 
     def _type(self, module: PythonModule, name: str, values: Any) -> str:
-        """A column keeps its type when it is replaced."""
+        """Type of a new column; a replaced column keeps its type."""
         if name in module.replaces and name in self._types:
             return self._types[name]
         return column_type(name, values)
 
     def _seen(self, label: str, name: str) -> Plain:
-        """What the module means by this name."""
+        """Returns the column that the module means by this name."""
         return self._column(self._versions.seen(label, name).nominal.product)
 
     def _make(self, label: str) -> None:
-        """Calls a producer with the events left, and those of earlier calls, unless it has made
-        these."""
+        """Calls a producer with the events left and those of earlier calls, unless it already has
+        made these."""
         before, left = self._made_for.get(label, ~self._everything), self._left
         if label in self._made_for and not (left & ~before).any():
             return
@@ -342,7 +342,7 @@ class Trial:
         raise NoSuchColumnError(self._known.names_there.missing(name, self._types))
 
     def _call_cpp(self, labels: Sequence[str], product: str) -> None:
-        """Calls the modules in C++ that may make this column."""
+        """Calls the C++ modules that may make this column."""
         for label in labels:
             if product in self._columns:
                 return
@@ -362,7 +362,7 @@ class Trial:
 
 
 def _of_type(column: Plain, kind: str) -> Plain:
-    """A plain column, as the core converts it."""
+    """A plain column, converted like in the core."""
     dtype = ColumnType.of(kind).dtype
     if isinstance(column, tuple):
         return *column[:-1], np.asarray(column[-1]).astype(dtype, copy=False)
@@ -370,7 +370,7 @@ def _of_type(column: Plain, kind: str) -> Plain:
 
 
 class TrialFailed(Exception):  # noqa: N818 - what has failed is said
-    """A module has failed with the first events, or the input is not as it has to be."""
+    """A module has failed with the first events, or the input is invalid."""
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding

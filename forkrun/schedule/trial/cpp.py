@@ -1,5 +1,4 @@
-"""Calls modules in C++ with the first events, where others are to be found out that read what they
-make."""
+"""Calls C++ modules with the first events, if undeclared modules read their columns."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ _READER = "reader of the trial"
 
 
 class CppModules(Struct, frozen=True):
-    """Modules in C++. `entries`, `wirings`: by label; `types`: of the columns that they make;
+    """C++ modules. `entries`, `wirings`: by label; `types`: of the columns that they make;
     `conditions`: of the core."""
 
     entries: Mapping[str, ModuleConfig]
@@ -31,7 +30,7 @@ class CppModules(Struct, frozen=True):
     conditions: Any
 
     def makers(self, name: str) -> list[str]:
-        """Labels of those that make a column."""
+        """Labels of modules that make a column."""
         return [k for k, w in self.wirings.items() if name in w.makes and name in self.types]
 
     def columns_of(self, label: str) -> list[str]:
@@ -46,8 +45,8 @@ class CppModules(Struct, frozen=True):
         events: FirstEvents,
         iov: int,
     ) -> dict[str, Plain]:
-        """The columns that a module makes of those that it reads, with their `types`. Raises
-        ConfigError for one that needs more than columns."""
+        """Columns that a module makes from `read`, the columns that it reads, with their `types`.
+        Raises ConfigError if it needs more than columns."""
         entry, n = self.entries[label], len(events)
         inputs = [(name, types[name]) for name in read]
         reader = _Reader(self.columns_of(label))

@@ -1,5 +1,5 @@
-"""Finds out what modules read and make that do not declare it: each is called with the first
-events of the job, in a forked copy of this process, which then ends."""
+"""Finds the reads and products of modules that do not declare them: each is called with the first
+events of the job, in a forked copy of this process, which then exits."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from forkrun.schedule.trial.rounds import BUDGET_S, MOST_EVENTS, Rounds
 from forkrun.schedule.versions import Versions
 
 _OTHERS = 3
-"""Events that are tried after one that crashes a module, where such events are left out."""
+"""Number of events tried after one that crashes a module, if such events are skipped."""
 
 _BY_NUMBER = {"getattr", "objects"}
-"""Ways to columns whose names are computed."""
+"""Ways to access columns by computed names."""
 
 FirstOf = Callable[[int], Iterable[tuple[FirstEvents, int]]]
-"""Gives the first n events of the job, and their IOV: those of data and those of simulation."""
+"""Returns the first n events of the job with their IOV, separately for data and simulation."""
 
 
 def find_reads(
@@ -40,10 +40,10 @@ def find_reads(
     known: Columns,
     first_of: FirstOf,
 ) -> Tried | None:
-    """Completes modules that do not declare what they read. `cpp`: modules in C++;
-    `versions`: of columns; `known`: columns of the input and of these. None: nothing had to be
-    found out. Raises ModuleError if a module fails with the events, JobError if it crashes or
-    hangs, ConfigError if it asks for a column that there is not."""
+    """Completes modules with undeclared reads. `cpp`: C++ modules; `versions`: of columns; `known`:
+    columns of the input and of C++ modules. Returns None if no trial was needed. Raises ModuleError
+    if a module fails with the events, JobError if it crashes or hangs, ConfigError if it requests
+    an unknown column."""
     _leave_out(modules, known.types)
     if all(module.is_declared for module in modules.values()):
         return None
@@ -61,7 +61,7 @@ def find_reads(
 
 
 def _tried(config: JobConfig, rounds: Rounds) -> TrialProcess:
-    """A trial that has ended. Raises what stands against a job."""
+    """Returns a finished trial. Raises errors that stop a job."""
     skips = config.recovery.on_bad_event is OnBadEvent.SKIP
     n_others = min(_OTHERS, len(rounds.events) - 1) if skips else 0
     for first in range(n_others + 1):
@@ -80,7 +80,7 @@ def _tried(config: JobConfig, rounds: Rounds) -> TrialProcess:
 
 
 def _joined(found: Mapping[str, Finding], more: Mapping[str, Finding]) -> dict[str, Finding]:
-    """What is known when modules were called with other events as well."""
+    """Combines findings with those from other events."""
     return {
         label: more[label].joined(found.get(label)) if label in more else found[label]
         for label in {**found, **more}
@@ -88,8 +88,8 @@ def _joined(found: Mapping[str, Finding], more: Mapping[str, Finding]) -> dict[s
 
 
 def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) -> None:
-    """Takes classes that mention no column as those that read none: they are not called, whatever
-    they would do."""
+    """Marks classes that mention no column as reading none: they are not called, because of
+    possible side effects."""
     columns = [*types, *(name for module in modules.values() for name in module.produces)]
     is_known = all(m.produces for m in modules.values() if m.kind == "producer")
     for module in modules.values():
@@ -130,7 +130,7 @@ def _complete(
 
 
 def _named_in(names: set[str], known: Columns) -> list[str]:
-    """Columns that a module's code names: for one that none of the first events has reached."""
+    """Columns named in a module's code, for a module that none of the first events has reached."""
     collections = [known.collection(name) for name in names]
     fields = {
         column

@@ -1,4 +1,4 @@
-"""The first events of a job: what is read of them to find out what modules read."""
+"""The first events of a job, read to find the reads of modules."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.problems import missing_branches
 
 _MOST_OPEN = 64
-"""Files at a time."""
+"""Number of files open at a time."""
 _MOST_FILES = 256
-"""In which the first events are looked for: each is opened for each column."""
+"""Number of files searched for the first events; each is opened for each column."""
 
 
 class FirstEvents(Struct, frozen=True, dict=True):
@@ -36,7 +36,7 @@ class FirstEvents(Struct, frozen=True, dict=True):
     ranges: Sequence[EntryRange]
     lumis: Sequence[tuple[int, int, int, int]]
     is_all: bool
-    """There are no more of them."""
+    """True if the job has no further events."""
 
     def __len__(self) -> int:
         return sum(r.last - r.first for r in self.ranges)
@@ -62,13 +62,13 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
     @property
     def lumis_of_unit(self) -> tuple[npt.NDArray[np.int64], ...] | None:
-        """Runs, lumis and events up to the end of each, as a unit to do has them; None of one."""
+        """Runs, lumis and end event of each, as in a unit to do; None for a single lumi."""
         spans = np.array(self.lumis, np.int64).reshape(-1, 4)
         return None if len(spans) < 2 else (spans[:, 0], spans[:, 1], spans[:, 3])
 
     @property
     def place(self) -> str:
-        """Run, lumi and numbers of the events, as the core's messages have them."""
+        """Run, lumi and event numbers, in the form of the core's messages."""
         if not self.lumis:
             return "no event"
         (run, lumi, *_), (last_run, last_lumi, *_) = self.lumis[0], self.lumis[-1]
@@ -81,7 +81,7 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
     @property
     def entry(self) -> str:
-        """Which entry of which file the first event is."""
+        """Entry and file of the first event."""
         if not self.ranges:
             return ""
         first = self.ranges[0]
@@ -89,11 +89,11 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
     @property
     def types(self) -> dict[str, str]:
-        """Types of the input's columns, by name."""
+        """Types of the input columns, by name."""
         return dict(self.branches.columns)
 
     def read(self, name: str) -> Plain:
-        """A column of the input. Call it where files may be opened; some stay so."""
+        """Returns an input column. Call it where files may be opened; some stay open."""
         return joined([self._part(name, r) for r in self.ranges or [EntryRange(0, 0, 0)]])
 
     def _part(self, name: str, r: EntryRange) -> Plain:
@@ -119,13 +119,13 @@ class FirstEvents(Struct, frozen=True, dict=True):
         return self._read(file.format, file.path, tree, name, r.first, r.last)
 
     def _of_friend(self, name: str, r: EntryRange) -> Plain:
-        """Read in the order of the friend: entries of one basket one after the other."""
+        """Reads in friend order, so that entries of a basket are read together."""
         number, branch = self.branches.friends[name]
         part = self.branches.files[r.file].friends[number]
         kind = self.branches.files[r.file].format
         value = self.branches.fills_of_friends.get(name, 0)
         found, row = [one_value(branch.type, value, 1)], 1
-        rows = np.zeros(r.last - r.first, np.int64)  # of what is found, by event
+        rows = np.zeros(r.last - r.first, np.int64)  # row in `found`, by event
         for each in sorted(part.partners.of(r.first, r.last), key=attrgetter("file", "entry")):
             if each.file < 0:
                 continue
@@ -147,7 +147,7 @@ class FirstEvents(Struct, frozen=True, dict=True):
 
     @cached_property
     def _trees(self) -> dict[tuple[str, str], Any]:
-        """Those that were read last are the last."""
+        """Open trees, most recently read last."""
         return {}
 
     @cached_property
@@ -167,7 +167,7 @@ def first_events(
     n_most: int,
     one_lumi: bool,
 ) -> FirstEvents:
-    """`numbers`: of units of the plan that are of one IOV, in which they are looked for."""
+    """Returns the first events. `numbers`: units of the plan to search, all of one IOV."""
     ranges: list[EntryRange] = []
     lumis: list[tuple[int, int, int, int]] = []
     n, files = 0, set[int]()
@@ -190,7 +190,7 @@ def first_events(
 
 
 def _cut(ranges: Sequence[EntryRange], n_most: int, files: set[int]) -> Iterator[EntryRange]:
-    """Up to so many events, in `files` and not too many others, which are added."""
+    """Takes up to `n_most` events, in `files` and a limited number of others, which are added."""
     for each in ranges:
         files.add(each.file)
         if len(files) > _MOST_FILES:

@@ -1,4 +1,4 @@
-"""The process of its own that tries modules, and what it means if it dies."""
+"""The separate process that tries modules, and errors for its crashes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from forkrun.schedule.trial.calls import Finding
 
 _MOST_LINES = 12
 _START_S = 1800.0
-"""A callback before the first event may load a model for so long, whatever an event may take."""
+"""Least time limit of callbacks before the first event, which may load a model."""
 
 
 class TrialProcess:
-    """`hang_timeout_s`: how long a call with the first event may take, 0: any time; `budget_s`: for
+    """`hang_timeout_s`: time limit of a call with the first event, 0: none; `budget_s`: time for
     more events.
 
-    Attributes, when it has run: `found`: what is known of each module; `n_events`: of the last
-    round that was done; `left_s`: of the budget."""
+    Attributes, after a run: `found`: facts about each module; `n_events`: of the last finished
+    round; `left_s`: rest of the budget."""
 
     def __init__(self, hang_timeout_s: float, budget_s: float) -> None:
         self._timeout_s = hang_timeout_s or math.inf
@@ -40,7 +40,7 @@ class TrialProcess:
         self._stack = ""
 
     def run(self, work: Work) -> None:
-        """Has a process do `work`, which says what `Rounds.run` does."""
+        """Runs `work` in a process; its messages are those of `Rounds.run`."""
         for _ in range(TRIES):
             self._is_past_first, self._end_s = False, math.inf
             with open(os.memfd_create("stack"), "w+b") as stack:
@@ -52,7 +52,7 @@ class TrialProcess:
                 return
 
     def hear(self, said: Any) -> None:
-        """Takes what the work says."""
+        """Processes a message of the work."""
         now_s = time.monotonic()
         if "found" in said:
             self._note(said["n"], said.get("place", ""), Finding(**said["found"]))
@@ -78,7 +78,7 @@ class TrialProcess:
             self._errors.pop(label, None)
 
     def error(self, skips: bool) -> ForkrunError | None:
-        """What stands against the job. `skips`: it leaves events out that a module fails with."""
+        """Error that stops the job. `skips`: the job skips events with which a module fails."""
         for *_, refused in self._errors.values():
             if refused.refusal:
                 return from_record(dict(refused.refusal))
@@ -96,7 +96,7 @@ class TrialProcess:
         return ModuleError(f'module "{label}" failed {where} {found.error}')
 
     def _died(self) -> ForkrunError:
-        """The error of a process that has died at the first event."""
+        """Error for a process that died at the first event."""
         if self._ended.failure:
             return self._ended.failure
         label, n, entry = (self._call.get(key) for key in ("call", "n", "entry"))
@@ -111,7 +111,7 @@ class TrialProcess:
         return JobError(f"{who}: {how}{lines}{about}")
 
     def _end_of_stack(self) -> str:
-        """First lines of a stack that is of C++ alone."""
+        """First lines of a pure C++ stack."""
         lines = [line for line in self._stack.splitlines() if line.strip()]
         return "".join(f"\n  {line}" for line in lines[:_MOST_LINES])
 

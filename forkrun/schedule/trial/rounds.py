@@ -1,5 +1,5 @@
-"""The rounds of a trial: modules are called with the first event, then with more of them as long as
-that takes little time."""
+"""Rounds of a trial: modules are called with the first event, then with more events as long as that
+is fast."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from forkrun.schedule.versions import Versions
 
 MOST_EVENTS = 32_000
 _ENOUGH_EVENTS = 1_000
-"""More are tried where filters leave none of them for a module behind them."""
+"""More events are tried if filters leave none of these for a later module."""
 BUDGET_S = 2.0
-"""For all rounds but the first."""
+"""Time for all rounds but the first."""
 _CHEAP_S = 1.0
-"""A first call that takes no longer may have been that long for the first time."""
+"""A first call up to this long may have been slow only because it was the first."""
 _PART = 0.8
-"""Part of the time left that the next round may take, if time goes with the number of events."""
+"""Fraction of the remaining time for the next round, if time scales with the number of events."""
 
 
 def n_of_next(n: int, took_s: float, left_s: float, enough: int) -> int:
-    """Events of the round after one of `n`: as many as are `enough`, or as fit into the time left;
-    0 if these are not twice as many."""
+    """Number of events of the round after one of `n`: as many as are `enough`, or as fit into the
+    remaining time; 0 if these are not twice as many."""
     possible = int(n * _PART * left_s / max(took_s, 1e-6))
     if n <= 1 and took_s < _CHEAP_S:
         possible = max(possible, 2)
@@ -45,8 +45,7 @@ def n_of_next(n: int, took_s: float, left_s: float, enough: int) -> int:
 
 
 def parts_in_time(events: FirstEvents) -> Iterator[FirstEvents]:
-    """The first event, then more of them as long as what is done with each part takes little
-    time."""
+    """Yields the first event, then larger parts as long as the work on each part is fast."""
     n, first, left_s = 1, 0, BUDGET_S
     while n and first < len(events):
         start_s = time.monotonic()
@@ -58,8 +57,8 @@ def parts_in_time(events: FirstEvents) -> Iterator[FirstEvents]:
 
 
 class Rounds(Struct, frozen=True):
-    """What a trial needs. `paths`: labels by path; `with_callbacks`: modules get those before the
-    first block, as they may in a process of its own; `budget_s`: time for more than one event."""
+    """Input of a trial. `paths`: labels by path; `with_callbacks`: modules get the callbacks before
+    the first block, as a separate process allows; `budget_s`: time beyond the first event."""
 
     modules: Mapping[str, PythonModule]
     paths: Mapping[str, Sequence[str]]
@@ -72,15 +71,15 @@ class Rounds(Struct, frozen=True):
     budget_s: float = BUDGET_S
 
     def run_here(self, first: int, say: Say) -> None:
-        """Does what `run` does where no process of its own does it, which leaves no traces."""
+        """Does the work of `run` without a separate process, and removes its traces."""
         with unchanged(self.modules.values()):
             self.run(first, say)
         for module in self.modules.values():
             module.clear()
 
     def run(self, first: int, say: Say) -> None:
-        """Tries the modules with events from `first` on. Says {"found": …} of each module,
-        {"call": LABEL, "place": …} before it is called, and {"round": n} after each round, of n
+        """Tries the modules with events from `first` on. Says {"found": …} for each module,
+        {"call": LABEL, "place": …} before each call, and {"round": n} after each round, of n
         events."""
         imported = {*sys.modules}
         if first:
@@ -107,8 +106,8 @@ class Rounds(Struct, frozen=True):
                 return
 
     def _try(self, n: int, say: Say, imported: set[str], end_s: float) -> tuple[bool, bool]:
-        """Whether all modules were called with `n` events, and whether some of these come to each
-        that needs it. Then no error was said, or that of the one event that shows it by itself."""
+        """Whether all modules were called with `n` events, and whether some of these reach each
+        that needs them. On failure, the error may be that of a single event that shows it alone."""
         events = self.events.part(0, n)
         failed, is_reached = self._fails(events, say, imported)
         while failed and len(events) > 1 and time.monotonic() < end_s:
@@ -123,8 +122,8 @@ class Rounds(Struct, frozen=True):
         return not failed, is_reached
 
     def _fails(self, events: FirstEvents, say: Say | None, imported: set[str]) -> tuple[str, bool]:
-        """Label of the module that fails with these events, "" if none does; and whether some of
-        them come to each that needs it."""
+        """Label of the module that fails with these events, "" for none; and whether some of them
+        reach each module that needs them."""
         failed = ""
         place = events.place
 
@@ -148,7 +147,7 @@ class Rounds(Struct, frozen=True):
             return failed, True
 
     def _begin(self, say: Say) -> bool:
-        """Has modules get the callbacks before the first block. Whether none fails."""
+        """Calls the callbacks before the first block. Returns whether all succeed."""
         for label, module in self.modules.items():
             if module.is_declared:
                 continue
