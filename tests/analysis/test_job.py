@@ -336,6 +336,7 @@ def test_a_class_that_mentions_no_column_is_not_tried(names: set[str], is_mentio
     assert mentions(names, ["Muon_pt", "MET_pt", "event"]) is is_mentioned
 
 
+@pytest.mark.own_process  # a program that patches forkrun computes everything again
 def test_a_line_that_moves_makes_no_other_job(file: Path) -> None:
     """Expressions know the line of the program that adds them, for messages alone."""
 

@@ -84,7 +84,7 @@ EventDigest EventDigest::parse(std::uint64_t count, const std::string& hex) {
   const bool well_formed =
       hex.size() == 32 && hex.find_first_not_of(hex_digits) == std::string::npos;
   if (!well_formed) {
-    throw Error{"\"" + hex + "\" is no digest: expected 32 lower-case hexadecimal digits"};
+    throw Error{"\"" + hex + "\" is not a digest of 32 lower-case hexadecimal digits"};
   }
   EventDigest digest;
   digest.count_ = count;

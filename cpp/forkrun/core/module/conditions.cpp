@@ -41,7 +41,7 @@ const ConditionArray& ConditionPayload::array(const std::string& name) const {
     return found->second;
   }
   if (name.empty()) {
-    throw Error{arrays.empty() ? "there is no array" : "it has several arrays: " + list(arrays)};
+    throw Error{arrays.empty() ? "it has no array" : "it has several arrays: " + list(arrays)};
   }
   throw Error{"it has no array \"" + name + "\"" + nearest_name_hint(name, names_of(arrays))};
 }

@@ -155,7 +155,7 @@ ModuleKind kind_of(const Module& module) {
   if (dynamic_cast<const OutputModule*>(&module) != nullptr) {
     return ModuleKind::output;
   }
-  throw Error{"is no producer, filter, analyzer or output"};
+  throw Error{"must be a producer, filter, analyzer or output"};
 }
 
 std::string name_of(ModuleKind kind) {

@@ -70,6 +70,21 @@ Chosen choose_fields(const NtupleTable& ntuple, const std::vector<std::string>& 
   return chosen;
 }
 
+/// Whether lists of the input have names such as "Muon_eta" that one of `products` belongs to.
+bool names_lists_as(const Schema& schema, const std::set<std::string>& products) {
+  for (std::uint32_t number = 0; number < schema.fields.size(); ++number) {
+    const auto& field = schema.fields[number];
+    const auto begin = field.name.substr(0, field.name.find('_') + 1);
+    if (field.parent == number && field.role == FieldRole::collection && !field.source &&
+        !begin.empty() && std::ranges::any_of(products, [&](const auto& product) {
+          return product.starts_with(begin);
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 NtupleOutput::NtupleOutput(const std::string& path, NtupleInput& input,
@@ -94,16 +109,17 @@ NtupleOutput::NtupleOutput(const std::string& path, std::unique_ptr<root_io::Pla
   Schema schema;
   const auto taken = names_of_products(content);
   keep(schema, taken);
+  const bool has_flat_names = content_.has_flat_names || names_lists_as(schema, taken);
   NewFields fields{schema};
   for (const auto& [counter, list] : open_lists(schema)) {
     fields.know_list(counter, list);
-    if (content_.has_flat_names) {
+    if (has_flat_names) {
       fields.show_members(counter, taken);
     }
   }
   kept_->add_to(fields);
   new_ = fields.add(new_fields(content));
-  if (!content_.has_all_fields && !content_.has_flat_names) {
+  if (!content_.has_all_fields && !has_flat_names) {
     schema = kept_schema(schema, second_names(schema));
   }
   for (const auto& column : schema.columns) {
