@@ -336,18 +336,16 @@ def test_a_class_that_mentions_no_column_is_not_tried(names: set[str], is_mentio
     assert mentions(names, ["Muon_pt", "MET_pt", "event"]) is is_mentioned
 
 
-@pytest.mark.own_process  # a program that patches forkrun computes everything again
 def test_a_line_that_moves_makes_no_other_job(file: Path) -> None:
     """Expressions know the line of the program that adds them, for messages alone."""
-
-    def run(job: forkrun.Job) -> Any:
-        job.hist("Muon_pt[0]", (9, 0, 90), name="first", weight="genWeight")
-        assert "place" not in job.to_toml()
-        return job.run(children=0, quiet=True, plots=False)
-
-    first = run(forkrun.Job(file))
-    moved = forkrun.Job(file)
+    how: Any = {"children": 0, "quiet": True, "plots": False}
+    first, moved = forkrun.Job(file), forkrun.Job(file)
+    first.hist("Muon_pt[0]", (9, 0, 90), name="first", weight="genWeight")
     moved.hist("Muon_pt[0]", (9, 0, 90), name="first", weight="genWeight")
+    assert "place" not in first.to_toml()
     lines = [job.config.modules[0].place for job in (forkrun.Job(file).filter("nMuon > 1"), moved)]
     assert [Path(place[0]).name for place in lines if place] == ["test_job.py"] * 2
-    assert moved.run(children=0, quiet=True, plots=False).report["job"] == first.report["job"]
+    first.run(output=file.parent / "first", **how)
+    moved.run(output=file.parent / "moved", **how)
+    prints = [(file.parent / run / "fingerprint.json").read_text() for run in ("first", "moved")]
+    assert prints[0] == prints[1]

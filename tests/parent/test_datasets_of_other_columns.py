@@ -126,7 +126,11 @@ def test_so_it_is_in_all_formats(folder: Path, of_input: str, format: str) -> No
         place = folder / f"{name}.root"
         forkrun.merge_files([place], folder / "other.root", format="rntuple")
         (folder / "other.root").replace(place)
-    result = job("formats").output("skim", format=format, flat_names=format == "rntuple").run(children=1, **QUIET)
+    result = (
+        job("formats")
+        .output("skim", format=format, flat_names=format == "rntuple")
+        .run(children=1, **QUIET)
+    )
     if format == "ttree":
         check(result)
     for name, has_generator in (("data", False), ("mc", True)) if format != "ttree" else ():
