@@ -1,1 +1,1 @@
-"""Whether results of modules depend on the size of blocks: the same events, in several layouts."""
+"""Checks whether modules' results depend on block size: the same events, in several layouts."""

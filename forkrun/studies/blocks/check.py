@@ -20,7 +20,7 @@ from forkrun.studies.measure.jobs import RunningJob
 
 
 class Found(Struct, frozen=True):
-    """`event`: RUN:LUMI:EVENT of the first one that differs; `layout`: where, from large blocks."""
+    """`event`: RUN:LUMI:EVENT of the first difference; `layout`: differs from large blocks."""
 
     difference: Difference
     event: str
@@ -28,10 +28,10 @@ class Found(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """`layouts` that were compared with large blocks; `found`: for each column, decision and
-    histogram that differs, the first layout in which it does. `makers`: for each module the labels
-    of those that make what it reads, as far as modules in Python say so, or that choose the events
-    of an analyzer."""
+    """`layouts` compared with large blocks; `found`: for each differing column, decision and
+    histogram, the first layout in which it differs. `makers`: for each module, labels of the
+    modules that make its input, as declared by Python modules, or that select the events of an
+    analyzer."""
 
     layouts: tuple[Layout, ...]
     found: tuple[Found, ...]
@@ -80,7 +80,7 @@ class _Study:
         return ":".join(map(str, results.ids[place].tolist()))
 
     def _first_of_histogram(self, difference: Difference, layout: Layout) -> int:
-        """Runs fewer events until it is known with which one the sums begin to differ."""
+        """Finds the first event at which the sums differ, by running fewer events."""
         key = (difference.module, difference.what.removeprefix("histogram "))
 
         def differs(n_events: int) -> bool:
@@ -121,8 +121,8 @@ def _wait_for(job: RunningJob, layout: Layout) -> None:
 
 
 def _filters(job: PreparedJob) -> list[str]:
-    """Labels of filters on paths. A module in C++ that books no histogram may be one; if it is not,
-    it accepts all events in every layout."""
+    """Labels of filters on paths. A C++ module without histograms may be one; if it is not, it
+    accepts all events in every layout."""
     schedule = job.schedule
     named = dict.fromkeys(label for labels in job.config.paths.values() for label in labels)
     analyzers = {histogram.module for histogram in schedule.core.histograms()}
@@ -131,7 +131,7 @@ def _filters(job: PreparedJob) -> list[str]:
 
 
 def _makers(job: PreparedJob, filters: Sequence[str]) -> dict[str, list[str]]:
-    """For each module the labels of those on which its results depend."""
+    """For each module, labels of the modules on which its results depend."""
     schedule = job.schedule
     maker = {name: label for label, names in schedule.columns_of.items() for name in names}
     makers = {
@@ -155,7 +155,7 @@ what to do:
 
 
 def describe(checked: Checked) -> str:
-    """A line for each column, decision and histogram that differs, and what may be done."""
+    """A line for each differing column, decision and histogram, and remedies."""
     compared = "; ".join(
         f"{layout.words} ({plural(layout.n_events, 'event')})" for layout in checked.layouts
     )
@@ -177,7 +177,7 @@ def _line(found: Found, checked: Checked) -> str:
 
 
 def _before(module: str, checked: Checked) -> Iterator[str]:
-    """Labels of all modules on whose products this one depends, itself excepted."""
+    """Labels of all other modules on whose products this one depends."""
     seen, ahead = {module}, [module]
     while ahead:
         for label in checked.makers.get(ahead.pop(0), ()):

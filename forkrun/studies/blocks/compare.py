@@ -1,4 +1,4 @@
-"""Where results of two layouts differ, to the last bit."""
+"""Differences between the results of two layouts, to the last bit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from forkrun.studies.blocks.results import Column, EventIds, Results
 
 
 class Difference(Struct, frozen=True):
-    """`module`: its label; `what`: in words, what of it differs. `place`: of the first event for
-    which it does, in the row of all events; None: not known, as of a histogram, which is a sum."""
+    """`module`: its label; `what`: the differing result, in words. `place`: index of the first
+    differing event among all events; None: unknown, for example for a histogram, which is a sum."""
 
     module: str
     what: str
@@ -26,7 +26,7 @@ class Difference(Struct, frozen=True):
 def differences(
     one: Results, other: Results, columns_of: Mapping[str, Sequence[str]]
 ) -> Iterator[Difference]:
-    """What of which module differs. `columns_of`: the columns that each module makes."""
+    """Differing results of modules. `columns_of`: the columns that each module makes."""
     for module, names in columns_of.items():
         for name in names:
             place = first_difference(one.columns[name], other.columns[name])
@@ -42,7 +42,7 @@ def differences(
 
 
 def first_difference(one: Column, other: Column) -> int | None:
-    """The first event for which two columns differ in a bit; None if there is none."""
+    """The first event for which two columns differ in a bit; None if they are equal."""
     if not isinstance(one, tuple) or not isinstance(other, tuple):
         differs = _bits(np.asarray(one)) != _bits(np.asarray(other))
         return _first(differs.any(axis=tuple(range(1, differs.ndim))))
@@ -55,7 +55,7 @@ def first_difference(one: Column, other: Column) -> int | None:
 
 
 def _first_items(lists: Column, n: int) -> Column:
-    """The first n of what is in the lists."""
+    """The first n items in the lists."""
     inner = inner_of(lists)
     if not isinstance(inner, tuple):
         return inner[:n]
@@ -73,14 +73,14 @@ def _first(differs: npt.NDArray[np.bool_]) -> int | None:
 
 
 def first_decision(one: EventIds, other: EventIds, ids: EventIds) -> int | None:
-    """The first of all events, `ids`, that one has accepted and the other has not; None if there is
-    none. Each : (n, 3), in the order of all events."""
+    """The first of all events, `ids`, that one has accepted and the other has not; None if they
+    agree. Each : (n, 3), in the order of all events."""
     masks = (_accepted(accepted, ids) for accepted in (one, other))
     return _first(next(masks) != next(masks))
 
 
 def _accepted(accepted: EventIds, ids: EventIds) -> npt.NDArray[np.bool_]:
-    """(n_events,) which events these are; of events with equal ids, the first ones."""
+    """(n_events,) mask of these events; among events with equal ids, the first ones."""
     mask = np.zeros(len(ids), dtype=np.bool_)
     rows, n_taken = accepted.tolist(), 0
     for place, row in enumerate(ids.tolist()):
@@ -90,15 +90,15 @@ def _accepted(accepted: EventIds, ids: EventIds) -> npt.NDArray[np.bool_]:
 
 
 def is_same(one: HistogramSums | None, other: HistogramSums | None) -> bool:
-    """Whether all bins are the same, to the last bit of what is written."""
+    """Whether all bins are the same, to the last written bit."""
     if one is None or other is None:
         return one is other
     return one.axes == other.axes and one.sums.tobytes() == other.sums.tobytes()
 
 
 def first_place(differs: Callable[[int], bool], n_events: int) -> int:
-    """Place of an event with which a difference appears: the first n events show it, the first
-    n - 1 do not. Tries few events first. `differs` tells it of the first n; of all it is true."""
+    """Place of an event at which a difference appears: the first n events show it, the first n - 1
+    do not. Tries few events first. `differs(n)` tests the first n; true for all events."""
     same, different = 0, 1
     while different < n_events and not differs(different):
         same, different = different, 2 * different

@@ -1,4 +1,4 @@
-"""Layouts of the same events, and the job that shows what modules make of them."""
+"""Layouts of the same events, and the job that records the modules' results."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from forkrun.config import (
 PRODUCTS = "products"
 """Label of the output with all new columns of all events."""
 _SHOWN = ((1, 100, 1), (7, 2_000, 1), (1_000, None, 2))
-"""Events of a block, events of the job (None: all), children. Calls of small blocks take long."""
+"""Events per block, events of the job (None: all), children. Small blocks are slow."""
 
 
 class Layout(Struct, frozen=True):
-    """`block_size`: events; 0: as in a job where nothing is said. More than one child: each has one
-    part of the input, so modules have not seen all events that come before."""
+    """`block_size`: events; 0: default of jobs. With several children, each has one part of the
+    input, so its modules have not seen all earlier events."""
 
     n_events: int
     block_size: int = 0
@@ -35,7 +35,7 @@ class Layout(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The layout for people."""
+        """Description of the layout in messages."""
         size = (
             f"blocks of {plural(self.block_size, 'event')}" if self.block_size else "large blocks"
         )
@@ -47,18 +47,18 @@ class Layout(Struct, frozen=True):
         return f"{self.n_events}-{self.block_size}-{self.children}"
 
     def of_first(self, n_events: int) -> Layout:
-        """The same for fewer events."""
+        """The same layout for fewer events."""
         return replace(self, n_events=n_events)
 
 
 def layouts(n_events: int) -> list[Layout]:
-    """What is compared with the layout of large blocks in one child."""
+    """Layouts to compare with large blocks in one child."""
     found = [Layout(min(n or n_events, n_events), size, by) for size, n, by in _SHOWN]
     return [layout for layout in found if layout.n_events > 1]
 
 
 def filter_outputs(config: JobConfig, labels: Iterable[str]) -> dict[str, str]:
-    """Label of the output, and name of the path, that has the events of each of these filters."""
+    """For each filter, name of the path and output with its events."""
     stem = "filter"
     while any(name.startswith(stem) for name in config.paths):
         stem += "_"
@@ -69,9 +69,9 @@ def job_of(
     config: JobConfig, layout: Layout, columns: Sequence[str], filters: Mapping[str, str],
     form: str = "",
 ) -> JobConfig:  # fmt: skip
-    """The job in this layout, with outputs of format `form` ("": that of the input): it keeps these
-    columns of all events, the ids of the events that each filter by itself accepts, and the
-    histograms of its units."""
+    """The job in this layout, with outputs of format `form` ("": the input format): it keeps these
+    columns of all events, the ids of events that each filter accepts on its own, and the histograms
+    of its units."""
     ids = (config.source.run_branch, config.source.lumi_branch, config.source.event_branch)
     outputs = [OutputConfig(label=PRODUCTS, keep=(*ids, *columns), format=form)]
     outputs += [

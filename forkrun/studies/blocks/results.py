@@ -1,4 +1,4 @@
-"""What modules made of events: read from the run directory of a layout."""
+"""Results of modules, read from the run directory of a layout."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ EventIds = npt.NDArray[np.uint64]
 
 
 class Results(Struct, frozen=True, eq=False):
-    """`ids` : (n_events, 3) run, lumi, event of all events. `columns`: by name; `accepted`: by the
-    filter's label, (n, 3) ids of the events that it accepts; `histograms`: by module and name."""
+    """`ids` : (n_events, 3) run, lumi, event of all events. `columns`: by name; `accepted`: by
+    filter label, (n, 3) ids of accepted events; `histograms`: by module and name."""
 
     ids: EventIds
     columns: Mapping[str, Column]
@@ -37,7 +37,7 @@ def read_results(
     folder: Path, source: SourceConfig, form: Format, columns: Sequence[str],
     filters: Mapping[str, str],
 ) -> Results:  # fmt: skip
-    """Reads what the layout in this run directory has left, in outputs of this format."""
+    """Reads the results of a layout from its run directory, with outputs of this format."""
     run = RunDirectory(folder)
     tree = source.tree_names.in_outputs(read_plan(run).trees)
     names = [source.run_branch, source.lumi_branch, source.event_branch]

@@ -1,1 +1,1 @@
-"""Columns of a file: what each costs to read, and how far several threads read them."""
+"""Columns of a file: the cost of reading each, and the gain from several threads."""

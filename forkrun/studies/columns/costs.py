@@ -1,4 +1,4 @@
-"""What each column costs: reading, unzipping and decoding, one after the other."""
+"""Cost of each column: reading, unzipping and decoding, one column at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forkrun.studies.columns.opened import Blocks, OpenedFile
 
 PARTS = ("read_s", "unzip_s", "decode_s")
 _DEEPER = 0.7
-"""A longer name stands for a group if it has this part of what the group costs."""
+"""A longer common prefix replaces a group if its columns have this share of the group's cost."""
 
 
 class ColumnCost(Struct, frozen=True):
@@ -52,8 +52,8 @@ def _cost(read: Callable[..., object], name: str, blocks: Blocks) -> ColumnCost:
 
 
 def what_is_slow(costs: Mapping[str, float]) -> tuple[str, float]:
-    """The part of the columns that costs most, as a pattern of their names, and its share of all:
-    the collection that costs most, or fewer of its columns if they are nearly all of it."""
+    """Pattern of the most expensive columns' names, and their share of the total cost: the most
+    expensive collection, or fewer of its columns if they make up nearly all of its cost."""
     names = _dearest(costs, [*costs], lambda name: name.partition("_")[0])
     while len(names) > 1:
         n_common = len(_common_start(names))
@@ -69,7 +69,7 @@ def what_is_slow(costs: Mapping[str, float]) -> tuple[str, float]:
 def _dearest(
     costs: Mapping[str, float], names: Sequence[str], group_of: Callable[[str], str]
 ) -> list[str]:
-    """Names of the group that costs most."""
+    """Names of the most expensive group."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(group_of(name), []).append(name)

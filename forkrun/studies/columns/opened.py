@@ -1,4 +1,4 @@
-"""A file whose columns are measured: its index, and how it is cut into blocks."""
+"""A file whose columns are measured: its index, and its division into blocks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from forkrun.formats.registry import format_named
 from forkrun.index import FileIndex, try_index
 
 BLOCK_SIZE = 8192
-"""Events of a block at most, as jobs of C++ modules have them."""
+"""Maximum number of events per block, as in jobs of C++ modules."""
 Blocks = list[tuple[int, int]]
-"""First entry of each, and the one behind its last."""
+"""First entry of each, and end entry (exclusive)."""
 
 
 class OpenedFile(Struct, frozen=True):
-    """`columns`: name and type of those that are measured; `n_kept_bytes`: memory for
-    baskets that stay unpacked, where entries are not read as they are stored."""
+    """`columns`: names and types of measured columns; `n_kept_bytes`: memory for baskets that stay
+    unpacked, if entries are read out of order."""
 
     index: FileIndex
     ids: IdBranches
@@ -32,7 +32,7 @@ class OpenedFile(Struct, frozen=True):
 
     @classmethod
     def of(cls, path: str, tree: str, names: Sequence[str]) -> OpenedFile:
-        """Raises InputError."""
+        """Opens a file for measurement. Raises InputError."""
         ids = IdBranches(tree, "run", "luminosityBlock", "event")
         index, problems = try_index([path], ids)
         if problems:
@@ -50,7 +50,7 @@ class OpenedFile(Struct, frozen=True):
         return self.index.tree or self.ids.tree
 
     def blocks(self, size: int = BLOCK_SIZE) -> Blocks:
-        """Clusters, of which large ones are cut into equal parts, and small ones joined."""
+        """Clusters; large ones are split into equal parts, and small ones joined."""
         blocks: Blocks = []
         for begin, end in pairwise(self.index.clusters):
             if blocks and end - blocks[-1][0] <= size:
@@ -62,7 +62,7 @@ class OpenedFile(Struct, frozen=True):
         return blocks
 
     def source(self) -> _core.Source:
-        """A new one, which has read nothing."""
+        """A new source that has read nothing."""
         events = EventSource(
             [self.index.path], self.tree, self.ids[1:], self.columns, [self.index.clusters],
             [self.index.identity], {}, (), {}, self.n_kept_bytes,
@@ -71,7 +71,7 @@ class OpenedFile(Struct, frozen=True):
         return format_named(self.index.format).source(events)
 
     def unit(self, blocks: Blocks, block_size: int = 0) -> _core.UnitToDo:
-        """These ranges as one unit of work. `block_size`: 0, as the source chooses."""
+        """These ranges as one unit of work. `block_size`: 0: chosen by the source."""
         of_lumis = [
             (of.run, of.lumi, min(of.last, last) - max(of.first, first))
             for first, last in blocks

@@ -1,4 +1,4 @@
-"""`forkrun measure columns`: how near threads come to the best that columns allow."""
+"""`forkrun measure columns`: speed of threads relative to the limit set by columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHORT_S = 0.05
 def measure_columns(
     path: str, tree: str, names: Sequence[str], n_threads: int, n_repeats: int, *, quiet: bool
 ) -> Study:
-    """All events of the file, these columns. Raises InputError."""
+    """Measures these columns for all events of the file. Raises InputError."""
     file = OpenedFile.of(path, tree, names)
     blocks = file.blocks()
     costs: list[dict[str, ColumnCost]] = []
@@ -74,15 +74,15 @@ def measure_columns(
 
 
 def _best_s(one: Pass, n_threads: int) -> float:
-    """Wall time of columns in parallel at best: the slowest of them, or a part for each thread;
-    what one thread does beside columns is done as before."""
+    """Best possible wall time of parallel columns: the slowest column, or an equal share per
+    thread; the time of one thread outside columns is added unchanged."""
     columns = one.columns_s.values()
     beside_s = max(one.time_s - sum(columns), 0.0)
     return beside_s + max(max(columns, default=0.0), sum(columns) / n_threads)
 
 
 def _with_ratios(row: Row, passes: Mapping[str, list[Pass]], best_s: Sequence[float]) -> Row:
-    """Relative to one thread, repeat by repeat."""
+    """Adds ratios to one thread, repeat by repeat."""
     (one_s, one_bytes), (own_s, own_bytes) = (_repeated(passes[n]) for n in (ONE, row.name))
     values = {**row.values, "speedup": one_s.over(own_s), "times": own_bytes.over(one_bytes)}
     if row.name == COLUMNS_:
@@ -91,7 +91,7 @@ def _with_ratios(row: Row, passes: Mapping[str, list[Pass]], best_s: Sequence[fl
 
 
 def _repeated(passes: Sequence[Pass]) -> tuple[Repeated, Repeated]:
-    """Times, and bytes that were read, 1 at least."""
+    """Times, and bytes read (at least 1)."""
     n_bytes = tuple(float(each.read_bytes or 1) for each in passes)
     return Repeated(tuple(each.time_s for each in passes)), Repeated(n_bytes)
 
@@ -102,7 +102,7 @@ def _median_cost(costs: Sequence[ColumnCost]) -> ColumnCost:
 
 
 def _column_rows(costs: Mapping[str, ColumnCost]) -> list[Row]:
-    """The slowest columns, and all others together."""
+    """The slowest columns, and the sum of all others."""
     whole_s = sum(cost.time_s for cost in costs.values()) or 1.0
     order = sorted(costs, key=lambda name: -costs[name].time_s)
     n_shown = _MOST_ROWS if len(order) > _MOST_ROWS + 1 else len(order)
@@ -182,7 +182,7 @@ def _figures(
 
 
 def _plot(rows: Sequence[Row], name: str, n_threads: int) -> Plot:
-    """Speed-ups of the ways, as published beside."""
+    """Speed-ups of the ways, next to published values."""
     theirs = {
         COLUMNS_: published("P3.3", "columns in parallel, queue: speed-up"),
         TOGETHER: published("P3.6", "shared cache without waiting: speed-up"),

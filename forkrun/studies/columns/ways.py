@@ -1,5 +1,5 @@
-"""Ways in which threads of one process read the columns of a file: the core itself, with a module
-that asks for all of them and does nothing."""
+"""Ways to read the columns of a file with threads of one process: the core itself, with a module
+that requests all columns and does nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forkrun.studies.columns.opened import Blocks, OpenedFile
 
 
 class Pass(Struct, frozen=True):
-    """All blocks, read once. `columns_s`: time in each column, summed over threads."""
+    """One pass over all blocks. `columns_s`: time in each column, summed over threads."""
 
     time_s: float
     read_calls: int
@@ -25,28 +25,28 @@ class Pass(Struct, frozen=True):
 
 
 class _Asks:
-    """Module that has all columns made."""
+    """Module that requests all columns."""
 
     def analyze(self, block: Any) -> None:
-        """Does nothing with them."""
+        """Does nothing with the columns."""
 
 
 def read_together(file: OpenedFile, n_threads: int, n_blocks: int, block_size: int = 0) -> Pass:
-    """One child: so many threads, with so many blocks in flight, which are cut as those of jobs."""
+    """One child with `n_threads` threads and `n_blocks` blocks in flight, split as in jobs."""
     whole = file.unit([(0, file.index.n_entries)], block_size)
     return _read(file, [whole], n_threads, n_blocks)
 
 
 def read_apart(file: OpenedFile, parts: Sequence[Blocks]) -> Pass:
-    """A thread for each part of the blocks, which has its own files and baskets and knows nothing
-    of the others."""
+    """One thread for each part of the blocks, with its own files and baskets, independent of the
+    others."""
     sizes = [max((last - first for first, last in part), default=0) for part in parts]
     units = [file.unit(part, size) for part, size in zip(parts, sizes, strict=True) if part]
     return _read(file, units, 1, 1)
 
 
 def halves(file: OpenedFile, blocks: Blocks, n_parts: int) -> list[Blocks]:
-    """Parts of about as many entries, one behind the other, cut between clusters."""
+    """Consecutive parts of about equal numbers of entries, split between clusters."""
     clusters = {*file.index.clusters}
     edges = [begin for begin, _ in blocks if begin in clusters]
     n_entries = file.index.n_entries
@@ -59,7 +59,7 @@ def halves(file: OpenedFile, blocks: Blocks, n_parts: int) -> list[Blocks]:
 
 
 def read_in_order(file: OpenedFile, entries: Blocks) -> Pass:
-    """One thread, in another order than that of the file."""
+    """One thread, reading in an order other than that of the file."""
     return _read(file, [file.unit(entries)], 1, 1)
 
 
@@ -69,7 +69,7 @@ def alternate(blocks: Blocks, n_parts: int) -> list[Blocks]:
 
 
 def _read(file: OpenedFile, units: Sequence[_core.UnitToDo], n_threads: int, n_blocks: int) -> Pass:
-    """A processor for each unit, all at the same time."""
+    """One processor for each unit, all at the same time."""
     readers = [_Reader(file, unit, n_threads, n_blocks) for unit in units]
     begin_s = time.perf_counter()
     if len(readers) == 1:

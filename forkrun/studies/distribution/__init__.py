@@ -1,1 +1,1 @@
-"""How evenly real children share the events of a job, for each distribution."""
+"""Evenness of the event shares of real children, for each distribution."""

@@ -32,8 +32,8 @@ FIRST_LARGE = "utilization, large events first"
 def measure_distribution(
     config: JobConfig, folder: Path, turns: Sequence[int], n_repeats: int, *, quiet: bool
 ) -> Study:
-    """The job with its children, in each distribution. `turns`: events per turn of round-robin;
-    `folder`: for the runs. Raises what the job raises."""
+    """Runs the job with its children, in each distribution. `turns`: events per turn of
+    round-robin; `folder`: for the runs. Raises the job's errors."""
     runs: dict[str, list[Ran]] = {}
     numbers = count()
 
@@ -91,7 +91,7 @@ def _durations(runs: Sequence[Ran]) -> list[float]:
 
 
 def _ends(runs: Sequence[Ran]) -> list[float | None]:
-    """When each child of the last repeat ended, since the job began [s]."""
+    """End time of each child of the last repeat, from the start of the job [s]."""
     return [child.end_s for child in runs[-1].children]
 
 
@@ -125,8 +125,8 @@ def _figures(rows: Sequence[Row], turns: Sequence[int]) -> list[Figure]:
 
 
 def _plot(config: JobConfig, rows: Sequence[Row], durations: Mapping[str, list[float]]) -> Plot:
-    """How long each child processed, relative to the longest, in order; the mean of a curve is the
-    utilization, which is what was published."""
+    """Processing time of each child relative to the longest, in order; the mean of a curve is the
+    utilization, which has published values."""
     curves = []
     for row in rows:
         times = sorted(durations[row.name], reverse=True)

@@ -1,1 +1,1 @@
-"""What a job's times and dependencies allow: parallelism, critical path, speed-up."""
+"""Limits from a job's times and dependencies: parallelism, critical path, speed-up."""

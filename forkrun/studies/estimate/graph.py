@@ -1,4 +1,4 @@
-"""Which module needs which, how long each takes, and which may run together."""
+"""Dependencies of modules, their times, and their concurrency."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from forkrun.studies.replay.model import Kind, ReplayJob
 
 
 class MeasuredRun(Struct, frozen=True):
-    """What the times come from: blocks of events, and the wall time of units, summed over
-    children."""
+    """Source of the times: blocks of events, and the wall time of units, summed over children."""
 
     n_blocks: int
     n_events: int
@@ -24,12 +23,12 @@ class MeasuredRun(Struct, frozen=True):
 
 
 class EstimateGraph(Struct, frozen=True):
-    """Modules by number. One is called when it is asked for and its `inputs` are made; asking for
-    it asks for them. `first` : asked for when an event begins; `then[i]` : when i has ended;
-    `last` : when all that was asked for has ended. What is not asked for is not called.
+    """Modules by number. A module is called once it is requested and its `inputs` are made;
+    requesting it requests them. `first` : requested when an event begins; `then[i]` : when i has
+    ended; `last` : when all requested modules have ended. Other modules are not called.
 
     `times_s` : (n_modules, n_events) [s]. `concurrency` : "reentrant", "one" (event at a time),
-    "unsafe" (never together with another unsafe module). `run` : where the times were measured;
+    "unsafe" (never together with another unsafe module). `run` : the run with the measured times;
     each event of the graph is then a block of the run."""
 
     name: str
@@ -44,7 +43,7 @@ class EstimateGraph(Struct, frozen=True):
 
     @property
     def unit(self) -> str:
-        """What an event of the graph is: an "event" of a replay file or a "block" of a run."""
+        """Meaning of an event of the graph: an "event" of a replay file or a "block" of a run."""
         return "event" if self.run is None else "block"
 
     @property
@@ -54,11 +53,11 @@ class EstimateGraph(Struct, frozen=True):
 
     @property
     def n_events(self) -> int:
-        """Events with times of their own."""
+        """Number of events with their own times."""
         return int(self.times_s.shape[1])
 
     def needed(self) -> list[int]:
-        """Modules that are called, if every filter accepts."""
+        """Modules called if every filter accepts."""
         left = [*self.first, *self.last]
         seen: set[int] = set()
         while left:
@@ -88,7 +87,7 @@ def graph_of_replay(job: ReplayJob, n_events: int | None = None) -> EstimateGrap
 
 
 def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
-    """Graph of a measured job. The times of its one event are those of the average block."""
+    """Graph of a measured job. Its single event has the times of the average block."""
     modules = timing.modules
     n_blocks = max((module.count for module in modules), default=0)
     if n_blocks == 0:
@@ -115,12 +114,12 @@ def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
 
 
 def _concurrency(module: ModuleTiming) -> str:
-    """Outputs take the blocks in their order, so one at a time."""
+    """Concurrency of a module; outputs take the blocks in order, so one at a time."""
     return "one" if module.kind == "output" else module.concurrency
 
 
 def _with_asked(graph: EstimateGraph, called: Iterable[int]) -> EstimateGraph:
-    """What was called because a module asked for it while it ran: here, when the event begins."""
+    """Adds modules that were requested by a running module; here, when the event begins."""
     asked = set(called).difference(graph.needed())
     return replace(graph, first=(*graph.first, *sorted(asked)))
 
@@ -128,7 +127,7 @@ def _with_asked(graph: EstimateGraph, called: Iterable[int]) -> EstimateGraph:
 def _paths(
     paths: Sequence[Sequence[int]], is_filter: Sequence[bool] | None = None
 ) -> tuple[tuple[int, ...], dict[int, tuple[int, ...]]]:
-    """`first` and `then`: a module on a path is asked for when the filter before it has ended."""
+    """`first` and `then`: a module on a path is requested when the filter before it has ended."""
     first: dict[int, None] = {}
     then: dict[int, dict[int, None]] = {}
     for path in paths:

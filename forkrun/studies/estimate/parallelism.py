@@ -1,5 +1,5 @@
-"""One event at a time with as many threads as it can use: how many modules run when, and what the
-event waits for in the end."""
+"""One event at a time with as many threads as it can use: number of running modules against time,
+and the critical path that determines the event's end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forkrun.studies.estimate.simulate import Execution, simulate
 
 class CriticalModule(Struct, frozen=True):
     """`on_path_s` : its time on critical paths, per event; `share` : of their length; `n_events` :
-    whose critical path it is on."""
+    number of events with it on the critical path."""
 
     label: str
     on_path_s: float
@@ -25,10 +25,10 @@ class CriticalModule(Struct, frozen=True):
 
 
 class Parallelism(Struct, frozen=True, eq=False):
-    """Averages over events are ratios of sums. `n_running` : (n_bins,) modules that run, averaged
-    over events, at `time_s` : (n_bins,) after the event's begin. `time_with_s[k]` : time per event
-    in which k modules run. `speedup` : total / critical path, the most that one event at a time
-    allows; it is also the average number of modules that run."""
+    """Averages over events are ratios of sums. `n_running` : (n_bins,) number of running modules,
+    averaged over events, at `time_s` : (n_bins,) after the event's start. `time_with_s[k]` : time
+    per event with k running modules. `speedup` : total / critical path, the maximum for one event
+    at a time; also the average number of running modules."""
 
     n_events: int
     n_modules: int
@@ -42,8 +42,8 @@ class Parallelism(Struct, frozen=True, eq=False):
     critical: tuple[CriticalModule, ...]
 
     def simple_speedup(self, n_threads: int) -> float:
-        """Speed-up as the literature scales it: where k modules run, n threads take k / n times as
-        long, if k > n."""
+        """Speed-up scaled as in the literature: a period with k running modules takes k / n times
+        as long with n threads, if k > n."""
         counts = np.arange(len(self.time_with_s))
         scaled_s = (self.time_with_s * np.maximum(counts / n_threads, 1.0))[1:].sum()
         return float((self.time_with_s * counts).sum() / scaled_s) if scaled_s else 1.0
@@ -99,7 +99,7 @@ def _add_running(
     for count, length_s in zip(counts[:-1].tolist(), np.diff(times).tolist(), strict=True):
         if length_s > 0:
             time_with[count] += length_s
-    # The integral of the number that run, up to each edge.
+    # The integral of the number of running modules, up to each edge.
     integral = np.concatenate([[0.0], np.cumsum(counts[:-1] * np.diff(times))])
     running += np.diff(np.interp(edges, times, integral)) / np.diff(edges)
 

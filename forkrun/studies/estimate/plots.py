@@ -13,7 +13,7 @@ from forkrun.studies.estimate.report import Estimate
 
 
 def write_plots(estimate: Estimate, folder: Path) -> list[Path]:
-    """`running.png`, `scaling.png` and the same as SVG. Raises OutputError."""
+    """Writes `running.png`, `scaling.png` and the same as SVG. Raises OutputError."""
     mpl.use("agg")
     figures = {}
     for name, draw in (("running", _draw_running), ("scaling", _draw_scaling)):

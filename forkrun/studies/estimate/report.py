@@ -1,4 +1,4 @@
-"""An estimate for people and for programs."""
+"""Text and JSON of an estimate."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from forkrun.studies.estimate.scaling import Limits, Scaling
 MAX_CRITICAL = 10
 _MODULE_WIDTH = 48
 _SET_BY_WIDTH = 11
-"""Width of labels in tables, which then fit into 80 columns."""
+"""Width of labels in tables, for 80 columns in total."""
 
 
 class Estimate(Struct, frozen=True):
-    """Everything that the report says about a graph."""
+    """Contents of the report about a graph."""
 
     graph: EstimateGraph
     parallelism: Parallelism
@@ -42,7 +42,7 @@ class Estimate(Struct, frozen=True):
 
 
 def print_estimate(estimate: Estimate) -> None:
-    """Facts, critical path, scaling."""
+    """Prints facts, critical path and scaling."""
     graph, p = estimate.graph, estimate.parallelism
     print(f"{graph.name}: {p.n_modules} modules, {_times_of(graph)}")
     print(text_of([Facts([Fact(*fact) for fact in _facts(estimate)])]), end="\n\n")
@@ -102,7 +102,7 @@ def _scaling_table(found: Sequence[Scaling], unit: str) -> Table:
 
 
 def shorten(label: str, width: int) -> str:
-    """A label of at most `width` characters; a longer one loses its middle, since labels that begin
+    """A label of at most `width` characters; a longer one loses its middle, since labels that start
     alike differ at the end."""
     if len(label) <= width:
         return label
@@ -111,5 +111,5 @@ def shorten(label: str, width: int) -> str:
 
 
 def _with_error(value: float, error: float) -> str:
-    """The error is left out where it is 0.00."""
+    """Value with its error, without an error of 0.00."""
     return f"{value:.2f}" + (f" ± {error:.2f}" if error >= 0.005 else "")

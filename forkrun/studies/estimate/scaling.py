@@ -13,8 +13,8 @@ from forkrun.studies.estimate.steady_state import SteadyState, steady_state
 
 class Scaling(Struct, frozen=True):
     """`speedup` : over one thread, in the steady state of the list-scheduling simulation, with its
-    standard `error`; `efficiency` : per thread. `most` : the tightest limit of the speed-up, and
-    what it is `set_by`. `simple_speedup` : of one event at a time, scaled as in the literature."""
+    standard `error`; `efficiency` : per thread. `most` : tightest limit of the speed-up, and its
+    cause `set_by`. `simple_speedup` : of one event at a time, scaled as in the literature."""
 
     n_threads: int
     in_flight: int
@@ -28,9 +28,9 @@ class Scaling(Struct, frozen=True):
 
 
 class Limits(Struct, frozen=True):
-    """Events/s that cannot be surpassed with any number of threads and events in flight: `slowest`
-    module that takes one event at a time, with its label, and all `unsafe` modules together; None
-    where there are none."""
+    """Maximum events/s for any number of threads and events in flight: from the `slowest` module
+    that takes one event at a time, with its label, and from all `unsafe` modules together; None
+    without such modules."""
 
     slowest: float | None
     slowest_label: str | None
@@ -80,7 +80,7 @@ def _bounds(graph: EstimateGraph, work_s: float) -> Iterator[tuple[float, str]]:
 
 
 def limits(graph: EstimateGraph) -> Limits:
-    """Limits of the event rate that are set by the modules that are called."""
+    """Limits of the event rate set by the modules called."""
     mean_s = graph.times_s.mean(axis=1) / graph.events_per_block
     needed = graph.needed()
     ones = [i for i in needed if graph.concurrency[i] == "one" and mean_s[i] > 0]

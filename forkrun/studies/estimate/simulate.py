@@ -1,4 +1,4 @@
-"""What a finite number of threads makes of a graph, in the order of forkrun's own scheduler."""
+"""Simulates a graph on a finite number of threads, in the order of forkrun's own scheduler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNLIMITED = 1 << 30
 
 
 class Call(NamedTuple):
-    """One module of one event. `cause` : index of the call whose end let it begin, -1 for none."""
+    """One module of one event. `cause` : index of the call whose end started it, -1 for none."""
 
     module: int
     event: int
@@ -25,26 +25,26 @@ class Call(NamedTuple):
 
 
 class Execution(Struct, frozen=True):
-    """All calls in the order of their ends; by event, when the last of its calls ended."""
+    """All calls, in order of end; and the end of the last call of each event."""
 
     calls: tuple[Call, ...]
     event_end_s: tuple[float, ...]
 
     @property
     def makespan_s(self) -> float:
-        """Time from the first begin to the last end."""
+        """Time from the first start to the last end."""
         return self.calls[-1].end_s if self.calls else 0.0
 
     @property
     def busy_s(self) -> float:
-        """Sum over all calls."""
+        """Sum of the durations of all calls."""
         return sum(call.end_s - call.start_s for call in self.calls)
 
 
 def simulate(
     graph: EstimateGraph, n_events: int, n_threads: int = UNLIMITED, in_flight: int = 1
 ) -> Execution:
-    """`n_events` events from the first begin to the last end, as `Simulation` has them."""
+    """Runs `n_events` events to the end, as defined by `Simulation`."""
     calls: list[Call] = []
     Simulation(graph, n_threads, in_flight, n_events, calls).run(n_events)
     event_end_s = [0.0] * n_events
@@ -54,9 +54,9 @@ def simulate(
 
 
 class _Event(Struct):
-    """An event in flight. By module: its time, how many of its inputs are not made, whether it was
-    asked for and has ended. `n_open` : modules that were asked for and have not ended. `n_called` :
-    number called, while modules are called in the serial order; else None."""
+    """An event in flight. By module: its time, number of missing inputs, whether it was requested
+    and has ended. `n_open` : modules requested and not ended. `n_called` : number called, while
+    modules are called in serial order; else None."""
 
     number: int
     times_s: list[float]
@@ -70,8 +70,8 @@ class _Event(Struct):
 
 
 class _Task(NamedTuple):
-    """A call that a thread may take, or (event None) the begin of another event. `has_lock` : it
-    was handed over to it."""
+    """A call that a thread may take, or (event None) the start of another event. `has_lock` : the
+    lock was handed over to it."""
 
     event: _Event | None
     module: int
@@ -80,8 +80,8 @@ class _Task(NamedTuple):
 
 
 class _Thread:
-    """`tasks` : ready ones; it takes the last, others take the first. `event` : whose modules it
-    calls in their serial order."""
+    """`tasks` : ready tasks; the thread takes the last, others take the first. `event` : the event
+    whose modules it calls in serial order."""
 
     __slots__ = ("event", "number", "tasks")
 
@@ -92,18 +92,18 @@ class _Thread:
 
 
 class Simulation:
-    """`n_events` events (None: without end), at most `in_flight` at a time; event i has the times
+    """`n_events` events (None: unlimited), at most `in_flight` at a time; event i has the times
     of i modulo `graph.n_events`. In the order of forkrun's own scheduler:
 
-    - A thread calls the modules of an event in their serial order, until another thread has nothing
-      to do or a module is taken by another event. Then what is ready of the event become tasks of
-      the thread, as all of it does at once where there are more threads than events.
-    - A thread takes its last task, and a thread without tasks the first of another. What a call has
-      made ready becomes tasks of its thread, the one that takes over its lock last of all.
-    - Who waits for a lock gets it in the order of arrival.
+    - A thread calls the modules of an event in their serial order, until another thread is idle or
+      a module is in use by another event. Then the ready calls of the event become tasks of the
+      thread; with more threads than events this happens at once.
+    - A thread takes its last task; a thread without tasks takes the first of another thread. Calls
+      made ready by a call become tasks of its thread, last of all the one that takes over its lock.
+    - Tasks get a lock in the order of arrival.
 
-    `now_s` : since the first begin. `busy_s` : sum of what calls took until now, those that are
-    running included. Calls are added to `calls` when they end, if it is given."""
+    `now_s` : since the first start. `busy_s` : total duration of calls up to now, including running
+    ones. Calls are added to `calls` when they end, if it is given."""
 
     def __init__(
         self,
@@ -130,13 +130,13 @@ class Simulation:
         self._n_begun = 0
         self._n_started = 0
         self._missing = [len(inputs) for inputs in graph.inputs]
-        # Threads are made when there is something for them; later they may be idle again.
+        # Threads are made when there is work for them; later they may be idle again.
         self._threads: list[_Thread] = []
         self._idle: list[_Thread] = []
         self._with_tasks: dict[_Thread, None] = {}
-        # End, a number that no other has, thread, event, module, begin, cause.
+        # End, unique number, thread, event, module, start, cause.
         self._running: list[tuple[float, int, _Thread, _Event, int, float, int]] = []
-        # What waits for a lock; locks that are free are not there.
+        # Tasks waiting for each lock; free locks are absent.
         self._waiting: dict[int, deque[_Task]] = {}
         first = self._idle_thread()
         self._n_planned = in_flight if n_events is None else min(in_flight, n_events)
@@ -145,7 +145,7 @@ class Simulation:
         self._go_on(first)
 
     def run(self, n_ended: int) -> None:
-        """Runs until that many events have ended since the begin, or all have."""
+        """Runs until that many events have ended since the start, or all have."""
         running = self._running
         while running and self.n_ended < n_ended:
             n_running = len(running)
@@ -160,7 +160,7 @@ class Simulation:
     # Threads
 
     def _idle_thread(self) -> _Thread:
-        """A thread that has nothing to do; there must be one."""
+        """An idle thread; one must exist."""
         if self._idle:
             return self._idle.pop()
         self._threads.append(_Thread(len(self._threads)))
@@ -180,7 +180,7 @@ class Simulation:
         return task
 
     def _go_on(self, thread: _Thread) -> None:
-        """The thread, and those that it gives tasks to, until each has begun a call or is idle."""
+        """Continues this thread, and those given tasks by it, until each is in a call or idle."""
         going_on = deque([thread])
         while going_on:
             self._find_call(going_on.popleft(), going_on)
@@ -202,7 +202,7 @@ class Simulation:
                 return
 
     def _share(self, thread: _Thread, going_on: deque[_Thread]) -> None:
-        """Shares the thread's tasks with threads that have nothing to do."""
+        """Shares the thread's tasks with idle threads."""
         while thread.tasks and self._is_work_wanted():
             other = self._idle_thread()
             self._push(other, self._take(thread, True))
@@ -211,8 +211,8 @@ class Simulation:
     # Calls
 
     def _begin_next(self, thread: _Thread, going_on: deque[_Thread]) -> bool:
-        """Begins the next call of the event whose modules the thread calls in their order. False if
-        that event has ended, or continues as tasks."""
+        """Starts the next call of the event whose modules the thread calls in order. False if that
+        event has ended, or continues as tasks."""
         event = thread.event
         if event is None or event.n_called is None:
             return False
@@ -226,7 +226,7 @@ class Simulation:
         return self._begin(thread, _Task(event, module, event.cause, False))
 
     def _begin(self, thread: _Thread, task: _Task) -> bool:
-        """False if the module is taken."""
+        """Starts a call. False if the module is in use."""
         event, module, cause, has_lock = task
         assert event is not None
         lock = self._locks[module]
@@ -301,7 +301,7 @@ class Simulation:
             self._push(thread, _Task(None, -1, cause, False))
 
     def _make_tasks(self, thread: _Thread, event: _Event) -> None:
-        """Makes tasks of the calls that are left of an event."""
+        """Makes tasks of the remaining calls of an event."""
         event.n_called = None
         left = list(reversed(self._graph.first))
         passed: set[int] = set()  # several modules may lead to the same one
@@ -316,7 +316,7 @@ class Simulation:
         self._ask_last(thread, event, event.cause)
 
     def _ask(self, thread: _Thread, event: _Event, module: int, cause: int) -> None:
-        """Asks for a module and, first to last, for what it needs and has not been asked for."""
+        """Requests a module and, first to last, its inputs that have not been requested."""
         left = [module]
         while left:
             module = left.pop()
@@ -330,7 +330,7 @@ class Simulation:
                 left.extend(reversed(self._graph.inputs[module]))
 
     def _ask_last(self, thread: _Thread, event: _Event, cause: int) -> None:
-        """Asks for the last modules when all else has ended; then the event may have ended, too."""
+        """Requests the last modules after all others have ended; then the event may end."""
         if event.n_open == 0 and not event.did_last:
             event.did_last = True
             for module in self._graph.last:
@@ -340,7 +340,7 @@ class Simulation:
 
 
 def serial_order(graph: EstimateGraph) -> list[int]:
-    """All modules that are called, in serial order: path by path, what each needs before it."""
+    """All modules that are called, in serial order: path by path, inputs first."""
     order: dict[int, None] = {}
     asked: set[int] = set()
 
@@ -368,7 +368,7 @@ def serial_order(graph: EstimateGraph) -> list[int]:
 
 
 def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
-    """Consumers of each module. The one asked for first comes last: it is called next."""
+    """Consumers of each module. The first one requested comes last: it is called next."""
     consumers: list[list[int]] = [[] for _ in graph.labels]
     for module in reversed(order):
         for maker in graph.inputs[module]:
@@ -377,7 +377,7 @@ def _consumers(graph: EstimateGraph, order: Sequence[int]) -> list[list[int]]:
 
 
 def _locks(graph: EstimateGraph) -> list[int | None]:
-    """Lock of each module: a number of its own, -1 for all unsafe ones, None without a lock."""
+    """Lock of each module: its own number, -1 for all unsafe ones, None without a lock."""
     return [
         module if kind == "one" else -1 if kind == "unsafe" else None
         for module, kind in enumerate(graph.concurrency)

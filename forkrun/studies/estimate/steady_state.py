@@ -1,5 +1,4 @@
-"""The middle of a long run, where neither the filling at its begin nor the emptying at its end
-counts."""
+"""The middle of a long run, excluding the filling at the start and the emptying at the end."""
 
 from __future__ import annotations
 
@@ -18,17 +17,17 @@ _MOST_CALLS = 1_000_000
 
 
 class SteadyState(Struct, frozen=True):
-    """`n_running` : modules that run, on average. `error` : its standard error, from the batches of
-    the simulation."""
+    """`n_running` : mean number of running modules. `error` : its standard error, from the batches
+    of the simulation."""
 
     n_running: float
     error: float
 
 
 def steady_state(graph: EstimateGraph, n_threads: int, in_flight: int) -> SteadyState:
-    """Steady state of a graph whose modules take time. Batches are simulated until the mean is
-    known well enough, or the calls are many. The first third of them is left out: what remains of
-    the filling shrinks with each batch."""
+    """Steady state of a graph whose modules take time. Simulates batches until the mean is precise
+    enough, or the calls are too many. Leaves out the first third: the remaining effect of the
+    filling shrinks with each batch."""
     simulation = Simulation(graph, n_threads, in_flight)
     n_events = _batch_events(graph, in_flight)
     marks = [(0.0, 0.0)]
@@ -45,8 +44,8 @@ def steady_state(graph: EstimateGraph, n_threads: int, in_flight: int) -> Steady
 
 def _batch_events(graph: EstimateGraph, in_flight: int) -> int:
     """Number of events of a batch: a multiple of all events of the graph, so that batches differ by
-    chance alone; where these are too many, as many as there are calls for. Each event in flight is
-    followed by another at least twice."""
+    chance only; if these are too many, as many as the limit on calls allows. Each event in flight
+    is followed by another at least twice."""
     n_modules = len(graph.needed())
     at_least = max(2 * in_flight, -(-_BATCH_CALLS // n_modules))
     n_rounds = -(-at_least // graph.n_events)

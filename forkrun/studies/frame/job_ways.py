@@ -1,4 +1,4 @@
-"""Jobs as ways of a study: each is a `forkrun run` of its own, with its records."""
+"""Jobs as ways of a study: each is a separate `forkrun run`, with its records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from forkrun.studies.measure.jobs import RunningJob, run_jobs
 
 
 class Ran(Struct, frozen=True):
-    """A job that has ended. `loop_s`: from the begin of the first unit to the last commit."""
+    """A job that has ended. `loop_s`: from the start of the first unit to the last commit."""
 
     records: RunRecords
     children: tuple[ChildSummary, ...]
@@ -24,12 +24,12 @@ class Ran(Struct, frozen=True):
 
     @property
     def read_calls(self) -> int:
-        """Reads of input by event loops."""
+        """Number of input reads by event loops."""
         return sum(child.read_calls for child in self.children)
 
     @property
     def read_bytes(self) -> int:
-        """What these reads asked for."""
+        """Bytes requested by these reads."""
         return sum(child.read_bytes for child in self.children)
 
     @property
@@ -38,8 +38,8 @@ class Ran(Struct, frozen=True):
 
 
 def run_way(config: JobConfig, folder: Path, settings: Sequence[str], *, keep: bool = False) -> Ran:
-    """Runs the job without its merge; `settings`: texts KEY=VALUE. Unless it is to be kept, the run
-    directory `folder` is removed again. Raises the job's errors; JobError of one without events."""
+    """Runs the job without its merge; `settings`: texts KEY=VALUE. Removes the run directory
+    `folder` unless `keep`. Raises the job's errors; JobError for a job without events."""
     run_jobs([RunningJob(config, folder, settings)], folder.name)
     records = read_records(folder)
     if not records.ledger:

@@ -1,4 +1,4 @@
-"""What other programs do on the machine, before something is measured and meanwhile."""
+"""Load by other programs on the machine, before and during a measurement."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from forkrun.base.cgroups import PROC
 
 _BEFORE_S = 0.5
 _QUIET_SHARE = 0.05
-"""Part of the CPUs: what a machine does that nobody uses is less."""
+"""Share of the CPUs, above the background load of an unused machine."""
 _IDLE_FIELDS = (3, 4)  # of a line of /proc/stat: idle, iowait
-_N_FIELDS = 8  # those behind them count time of guests again
+_N_FIELDS = 8  # later fields count guest time again
 
 
 class OtherLoad(Struct, frozen=True):
-    """CPUs that other programs used, on average, of the `n_cpus` that this process may use."""
+    """Mean number of CPUs used by other programs, of the `n_cpus` that this process may use."""
 
     before: float
     during: float
@@ -27,7 +27,7 @@ class OtherLoad(Struct, frozen=True):
 
     @property
     def is_quiet(self) -> bool:
-        """Whether what was measured says something about forkrun and the machine alone."""
+        """Whether the measurement depends on forkrun and the machine alone."""
         return max(self.before, self.during) <= _QUIET_SHARE * self.n_cpus
 
     def __str__(self) -> str:
@@ -38,8 +38,8 @@ class OtherLoad(Struct, frozen=True):
 
 
 class LoadWatch:
-    """Looks at the machine for half a second, and then until it is asked. Children of this process
-    are not others once they have ended and were waited for."""
+    """Watches the machine for half a second, and then until `end`. Children of this process do not
+    count as others once they have ended and been waited for."""
 
     def __init__(self, proc: Path = PROC, before_s: float = _BEFORE_S) -> None:
         self._proc, self._cpus = proc, os.sched_getaffinity(0)
@@ -49,7 +49,7 @@ class LoadWatch:
         self._begin()
 
     def end(self) -> OtherLoad:
-        """The load of others until now."""
+        """Returns the load of other programs up to now."""
         return OtherLoad(self._before, self._others(), len(self._cpus))
 
     def _begin(self) -> None:
@@ -65,8 +65,8 @@ class LoadWatch:
 
 
 def busy_s(stat: str, cpus: Collection[int]) -> float:
-    """CPU time [s] that these CPUs have spent since the machine started, by the text of /proc/stat:
-    time that a hypervisor took is spent, too."""
+    """CPU time [s] spent by these CPUs since the machine started, from the text of /proc/stat;
+    includes time taken by a hypervisor."""
     ticks = 0
     for line in stat.splitlines():
         name, *fields = line.split()
@@ -77,5 +77,5 @@ def busy_s(stat: str, cpus: Collection[int]) -> float:
 
 
 def own_cpu_s() -> float:
-    """CPU time of this process and of all that it started and waited for [s]."""
+    """CPU time of this process and of its children that were waited for [s]."""
     return sum(os.times()[:4])

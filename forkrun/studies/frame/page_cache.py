@@ -1,4 +1,4 @@
-"""The page cache of the kernel: files out of it, and how much of them is in it."""
+"""The page cache of the kernel: dropping files from it, and their share in it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 COLD_SHARE = 0.02
-"""Part of files that may have stayed in memory where they count as cold."""
+"""Maximum share in memory of files that count as cold."""
 
 
 def drop_from_cache(files: Sequence[Path]) -> float:
-    """Asks the kernel to forget these files; returns the part of their bytes that stayed in memory
-    all the same: others use them, or the file system does not follow."""
+    """Asks the kernel to drop these files; returns the share of their bytes still in memory: other
+    programs use them, or the file system ignores the request."""
     for file in files:
         with file.open("rb") as opened:
-            os.fsync(opened.fileno())  # what is not on disk yet stays
+            os.fsync(opened.fileno())  # pages not yet on disk stay
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     return cached_share(files)
 
 
 def warm_cache(files: Sequence[Path]) -> None:
-    """Reads all of them."""
+    """Reads all files."""
     for file in files:
         with file.open("rb") as opened:
             while opened.read(1 << 22):
@@ -31,20 +31,20 @@ def warm_cache(files: Sequence[Path]) -> None:
 
 
 def cached_share(files: Sequence[Path]) -> float:
-    """Part of the pages of these files that is in memory."""
+    """Share of these files' pages that is in memory."""
     counts = [_resident_pages(file) for file in files]
     n_pages = sum(n for _, n in counts)
     return sum(n for n, _ in counts) / n_pages if n_pages else 0.0
 
 
 def _resident_pages(file: Path) -> tuple[int, int]:
-    """Pages in memory, and all pages, as mincore(2) says."""
+    """Pages in memory, and all pages, according to mincore(2)."""
     n_bytes = file.stat().st_size
     n_pages = -(-n_bytes // mmap.PAGESIZE)
     if not n_pages:
         return 0, 0
     flags = bytearray(n_pages)
-    # A private mapping may be written to, which is how ctypes gets its place; nobody writes.
+    # A private mapping is writable, as ctypes requires to get its address; it is never written.
     with file.open("rb") as opened:
         mapped = mmap.mmap(opened.fileno(), n_bytes, access=mmap.ACCESS_COPY)
     try:

@@ -1,4 +1,4 @@
-"""The one plot of studies: curves of ours, and published points beside them. Loads matplotlib."""
+"""The common plot of studies: our curves and published points. Loads matplotlib."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLOURS = (*(shades[0] for shades in RUN_SHADES), "#b33f62", "#5b6b3a")
 
 
 def write_plot(plot: Plot, file: Path, *, is_conclusive: bool = True) -> None:
-    """PNG, SVG or PDF, as the name says. Raises OutputError."""
+    """Writes PNG, SVG or PDF, depending on the name. Raises OutputError."""
     marked = plot.subtitle if is_conclusive else f"{plot.subtitle} (busy machine: not conclusive)"
     figure, axes = new_figure(6.6, 3.5, plot.title, marked)
     ours = theirs = 0
@@ -28,7 +28,7 @@ def write_plot(plot: Plot, file: Path, *, is_conclusive: bool = True) -> None:
 
 
 def _draw(axes: Axes, curve: Curve, turn: int) -> None:
-    """Ours are full and coloured, published ones are open and grey."""
+    """Draws a curve: ours filled and coloured, published ones open and grey."""
     colour = MUTED if curve.theirs else _COLOURS[turn % len(_COLOURS)]
     axes.errorbar(
         [point[0] for point in curve.points],

@@ -1,4 +1,4 @@
-"""Values that five works published: what studies measure again."""
+"""Published values of five works, measured again by the studies."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ WORKS = {
     "P4": "a demonstrator with TBB; 32 cores, AMD Opteron 6128, 64 GB",
     "P5": "MarlinMT",
 }
-"""By the first part of a line's number; and the machine."""
+"""Works and their machines, by the first part of a line's number."""
 
 
 class Published(Struct, frozen=True):
-    """One value. `line`: number in the list of `docs/published.md`; `unit`: "" of a ratio."""
+    """One value. `line`: number in the list of `docs/published.md`; `unit`: "" for a ratio."""
 
     line: str
     name: str
@@ -89,5 +89,5 @@ _BY_NAME = {(each.line, each.name): each for each in VALUES}
 
 
 def published(line: str, name: str) -> Published:
-    """Raises KeyError of what is not in the list."""
+    """Returns a published value. Raises KeyError if it is not in the list."""
     return _BY_NAME[line, name]

@@ -1,4 +1,4 @@
-"""Repeats of what is measured, and their spread."""
+"""Repeats of measurements, and their spread."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ N_REPEATS = 3
 
 
 class Repeated(Struct, frozen=True):
-    """What the repeats gave, in order."""
+    """Values of the repeats, in order."""
 
     repeats: tuple[float, ...]
 
     @property
     def value(self) -> float:
-        """The median: one repeat that was disturbed does not move it."""
+        """The median: insensitive to one disturbed repeat."""
         return float(median(self.repeats))
 
     @property
@@ -31,7 +31,7 @@ class Repeated(Struct, frozen=True):
         return span / abs(value) if value else 0.0
 
     def over(self, other: Repeated) -> Repeated:
-        """Relative to another, repeat by repeat."""
+        """Ratio to another value, repeat by repeat."""
         pairs = zip(self.repeats, other.repeats, strict=True)
         return Repeated(tuple(one / base for one, base in pairs))
 
@@ -40,13 +40,13 @@ class Repeated(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """One way. `values`: by key of a column; a way may have none for some of them."""
+    """One way. `values`: by column key; a way may lack some."""
 
     name: str
     values: dict[str, Repeated]
 
     def with_ratio(self, key: str, of: str, unit: float) -> Row:
-        """With one more value: another one in units of `unit`."""
+        """Adds a value: another one in units of `unit`."""
         repeats = tuple(value / unit for value in self.values[of].repeats)
         return Row(self.name, {**self.values, key: Repeated(repeats)})
 
@@ -61,8 +61,8 @@ Way = Callable[[], Mapping[str, float]]
 def measure_ways(
     ways: Mapping[str, Way], n_repeats: int = N_REPEATS, *, quiet: bool = False
 ) -> tuple[list[Row], OtherLoad]:
-    """Every way once, then every way again: what changes on the machine meets all of them alike.
-    Shows progress on stderr. Raises what ways raise."""
+    """Runs every way once per round, so that changes on the machine affect all of them alike. Shows
+    progress on stderr. Raises errors of the ways."""
     watch, found = LoadWatch(), {name: list[Mapping[str, float]]() for name in ways}
     progress = make_progress(n_repeats * len(ways), "measured", quiet)
     try:

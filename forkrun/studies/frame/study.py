@@ -1,4 +1,4 @@
-"""The result of a study: rows of values, figures that were published, what follows from them."""
+"""The result of a study: rows of values, published figures, and conclusions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from forkrun.studies.frame.repeats import Repeated, Row
 
 
 class Figure(Struct, frozen=True):
-    """Our value of something published."""
+    """Our value for a published one."""
 
     published: Published
     value: float
 
     @classmethod
     def of(cls, line: str, name: str, value: float) -> Figure:
-        """`line`: "P1.9"; `name`: as in `published.py`. Raises KeyError of others."""
+        """`line`: "P1.9"; `name`: as in `published.py`. Raises KeyError for unknown ones."""
         return cls(published(line, name), value)
 
     @property
     def ratio(self) -> float | None:
-        """Ours over theirs."""
+        """Our value over the published one."""
         return self.value / self.published.value if self.published.value else None
 
     def to_json(self) -> dict[str, Any]:
@@ -35,7 +35,7 @@ class Figure(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """Points (x, y), or (x, y, noise of y): joined, unless there is one. `theirs`: published."""
+    """Points (x, y), or (x, y, noise of y), joined by a line if several. `theirs`: published."""
 
     name: str
     points: Sequence[tuple[float, ...]]
@@ -58,7 +58,7 @@ class Plot(Struct, frozen=True):
 
 class Study(Struct, frozen=True):
     """`kind`: as in the command; `name`: of the job, or of the input. `conclusions`: sentences,
-    said where the machine was quiet; `remarks`: said always; `details`: for JSON alone."""
+    printed if the machine was quiet; `remarks`: always printed; `details`: only in JSON."""
 
     kind: str
     name: str
@@ -73,7 +73,7 @@ class Study(Struct, frozen=True):
 
     @property
     def is_conclusive(self) -> bool:
-        """Whether nothing else disturbed it."""
+        """Whether no other load disturbed it."""
         return self.load.is_quiet
 
     @property
@@ -81,11 +81,11 @@ class Study(Struct, frozen=True):
         return max((len(v.repeats) for row in self.rows for v in row.values.values()), default=0)
 
     def row(self, name: str) -> Row:
-        """Raises StopIteration if there is none."""
+        """Returns a row. Raises StopIteration if it does not exist."""
         return next(row for row in self.rows if row.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """The one form of all studies. Times in seconds, sizes in bytes, shares and noise as
+        """JSON form of all studies. Times in seconds, sizes in bytes, shares and noise as
         fractions."""
         return {
             "study": self.kind,
@@ -107,12 +107,12 @@ class Study(Struct, frozen=True):
 
 
 _NOISE_FROM = 0.005
-"""What would be rounded to nothing is not said: counts are the same each time."""
+"""Smallest noise shown; counts are the same each time."""
 
 
 def print_study(study: Study) -> None:
-    """The table, each value with the spread of its repeats; published values; conclusions, or why
-    there are none."""
+    """Prints the table, each value with the spread of its repeats; published values; conclusions,
+    or why they are missing."""
     columns = [Column(each.key, each.title, "measured") for each in study.columns]
     rows = [
         {"name": row.name, **{c.key: _cell(row.values, c) for c in study.columns}}
@@ -132,7 +132,7 @@ def print_study(study: Study) -> None:
 
 
 def with_unit(value: float, unit: str) -> str:
-    """A value as published ones are written."""
+    """A value in the form of published ones."""
     form = {"B": "size", "s": "time", "/s": "rate", "": "ratio"}.get(unit)
     return FORMS[form](value) if form else f"{value:,.4g} {unit}"
 

@@ -1,1 +1,1 @@
-"""How what a job costs grows with the number of its parts."""
+"""Growth of a job's cost with the number of its parts."""

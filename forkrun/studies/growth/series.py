@@ -1,4 +1,4 @@
-"""Jobs with more and more of one thing: modules, histograms, lumis, files and so on."""
+"""Jobs with increasing numbers of one thing: modules, histograms, lumis, files and so on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from forkrun import _core
 
 Job = dict[str, Any]
-"""A configuration, as JSON has it."""
+"""A configuration, in its JSON form."""
 
 _IDS = ("run", "luminosityBlock", "event")
 _AXES = [{"bins": 50, "low": 0.0, "high": 200.0}]
@@ -21,8 +21,8 @@ _N_EVENTS = 20_000
 
 
 class Series(Struct, frozen=True):
-    """`job`: makes the job with so many of them, its input in a folder; `most`: that are measured
-    in full."""
+    """`job`: makes the job of a given size, with its input in a folder; `most`: largest size in a
+    full measurement."""
 
     most: int
     job: Callable[[int, Path], Job]
@@ -31,7 +31,7 @@ class Series(Struct, frozen=True):
 def write_events(
     file: Path, n_events: int, per_lumi: int, n_columns: int = 1, first: int = 0
 ) -> str:
-    """Writes events with columns x0, x1, …, in lumis of so many events from event `first` on."""
+    """Writes events with columns x0, x1, … from event `first`, `per_lumi` events in each lumi."""
     numbers = np.arange(first, first + n_events)
     values = (numbers % 200).astype(np.float32)
     columns: dict[str, npt.NDArray[Any]] = {

@@ -1,4 +1,4 @@
-"""`forkrun measure growth`: what one more of a thing costs a job, where there are few and many."""
+"""`forkrun measure growth`: cost of one more part of a job, for few and many parts."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ COLUMNS = (
     Column("private", "private memory a child", "size"),
 )
 MOST_GROWTH = 1.5
-"""Cost of one more over that where there are half as many: 1 is linear, 2 is quadratic."""
+"""Ratio of the cost of one more part to that at half the number: 1 is linear, 2 is quadratic."""
 _CACHE = "FORKRUN_CACHE"
 _SEEN_S = 0.3
-"""CPU time that a series adds below which its growth is not known."""
+"""Minimum CPU time added by a series for a known growth."""
 
 
 def measure_growth(
     names: Sequence[str], part: float, folder: Path, n_repeats: int, *, quiet: bool = False
 ) -> Study:
-    """Jobs of three sizes of each series, each twice the one before; `part`: of the most."""
+    """Runs jobs of three doubling sizes per series; `part`: fraction of the largest size."""
     sizes = {name: _sizes(SERIES[name], part) for name in names}
     ways = {
         f"{size:,} {name}": partial(_run, SERIES[name], size, folder)
@@ -60,8 +60,8 @@ def _sizes(series: Series, part: float) -> list[int]:
 
 
 def _run(series: Series, size: int, folder: Path) -> Mapping[str, float]:
-    """CPU time of all processes of the job, whose input no cache knows, and the most private memory
-    of a child. Raises the job's errors."""
+    """CPU time of all processes of the job, with uncached input, and the largest private memory of
+    a child. Raises the job's errors."""
     inputs, run, cache = folder / "input", folder / "run", folder / "cache"
     inputs.mkdir()
     config = JobConfig.model_validate(series.job(size, inputs))
@@ -78,7 +78,7 @@ def _run(series: Series, size: int, folder: Path) -> Mapping[str, float]:
 
 @contextmanager
 def _caching_in(folder: Path) -> Iterator[None]:
-    """Keeps thousands of files of a measurement out of the user's own cache."""
+    """Keeps thousands of measurement files out of the user's own cache."""
     before = os.environ.get(_CACHE)
     os.environ[_CACHE] = str(folder)
     try:
@@ -95,7 +95,7 @@ def _children_s() -> float:
 
 
 def with_steps(rows: Mapping[int, Row]) -> list[Row]:
-    """Rows by size, with what one more costs from the size before on, and how that has grown."""
+    """Rows by size, with the cost per additional part since the previous size, and its growth."""
     found = [next(iter(rows.values()))]
     for (few, one), (many, other) in pairwise(rows.items()):
         pairs = zip(one.values["cpu_s"].repeats, other.values["cpu_s"].repeats, strict=True)

@@ -1,1 +1,1 @@
-"""How fast histograms are filled: by threads, and in columns from Python."""
+"""Speed of filling histograms: by threads, and in columns from Python."""

@@ -22,11 +22,11 @@ HISTOGRAMS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     "100 variable bins": (lambda: _NEW.Var(np.linspace(0, 1, 101)).Weight(), ("x",)),
     "profile, 100 bins": (lambda: _NEW.Reg(100, 0, 1).WeightedMean(), ("x",)),
 }
-"""How each is made, and the columns of its axes."""
+"""Constructor of each histogram, and the columns of its axes."""
 
 
 class Fills(Struct, frozen=True, eq=False):
-    """What is filled into one of HISTOGRAMS, `n_block` entries at a time."""
+    """Entries for one of HISTOGRAMS, filled `n_block` at a time."""
 
     histogram: str
     columns: list[npt.NDArray[Any]]
@@ -34,7 +34,7 @@ class Fills(Struct, frozen=True, eq=False):
     n_block: int
 
     def time(self, *, booked: bool) -> Mapping[str, float]:
-        """CPU time of an entry [s], in a booked histogram or hist's own."""
+        """CPU time per entry [s], in a booked histogram or hist's own."""
         made = HISTOGRAMS[self.histogram][0]()
         target = BookedHistogram("h", made).histogram if booked else made
         n_entries, start_s = len(self.columns[0]), time.thread_time()
@@ -48,7 +48,7 @@ class Fills(Struct, frozen=True, eq=False):
 def make_fills(
     histogram: str, n_entries: int, n_block: int, *, is_weighted: bool, kind: npt.DTypeLike
 ) -> Fills:
-    """Entries from 0 to 1; weights fall. `kind`: of the columns."""
+    """Makes entries from 0 to 1, with falling weights. `kind`: type of the columns."""
     random = np.random.default_rng(1)
     columns = {name: random.random(n_entries).astype(kind) for name in ("x", "y")}
     options = {}
@@ -60,7 +60,7 @@ def make_fills(
 
 
 def column_ways(n_entries: int, n_block: int) -> dict[str, Way]:
-    """hist and forkrun for each histogram, with weights in doubles."""
+    """Fills by hist and forkrun of each histogram, with weights in doubles."""
     ways: dict[str, Way] = {}
     for name in HISTOGRAMS:
         fills = make_fills(name, n_entries, n_block, is_weighted=True, kind=np.float64)

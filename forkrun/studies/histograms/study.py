@@ -16,7 +16,7 @@ from forkrun.studies.histograms.columns import HISTOGRAMS, column_ways
 
 PUBLISHED = {"copies": "copy", "lock": "lock", "buffer": "buffer"}
 OURS = {"forkrun": "exact"}
-"""Names of ways, and what the core calls them."""
+"""Names of ways, and the core's names for them."""
 
 
 class Bins(Struct, frozen=True):
@@ -32,7 +32,7 @@ BINS = (
     Bins("few", "1,000 bins", 1, 1000),
     Bins("many", "1,000 of 1,000 bins", 2, 1000),
 )
-"""The published thousand histograms are one with an axis more: which of them is filled."""
+"""The published thousand histograms form one, with an extra axis that selects one of them."""
 
 
 def name_of(way: str, n_threads: int) -> str:
@@ -41,7 +41,7 @@ def name_of(way: str, n_threads: int) -> str:
 
 
 def thread_ways(n_fills: int, threads: Sequence[int], *, is_weighted: bool) -> dict[str, Way]:
-    """Each way on each number of threads."""
+    """Each way for each number of threads."""
     entries = _core.FillEntries(n_fills)
     return {
         name_of(name, n): partial(_time, entries, n_fills, way, n, is_weighted)
@@ -53,7 +53,7 @@ def thread_ways(n_fills: int, threads: Sequence[int], *, is_weighted: bool) -> d
 def _time(
     entries: _core.FillEntries, n_fills: int, way: str, n_threads: int, is_weighted: bool
 ) -> Mapping[str, float]:
-    """Time of each fill on its core, and CPU time of each [s]."""
+    """Time of each fill per core, and CPU time of each [s]."""
     values = {}
     for bins in BINS:
         wall_s, cpu_s = entries.time_fills(
@@ -76,7 +76,7 @@ N_BLOCK = 65_536
 def measure_histograms(
     n_fills: int, threads: Sequence[int], n_repeats: int, *, quiet: bool = False
 ) -> Study:
-    """Fills of one entry at a time on these numbers of threads, in order, and of blocks of
+    """Measures fills of one entry at a time on these numbers of threads, in order, and of blocks of
     columns."""
     ways = {**thread_ways(n_fills, threads, is_weighted=False), **column_ways(n_fills, N_BLOCK)}
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
@@ -98,8 +98,8 @@ def measure_histograms(
 
 
 def buffered_from(by_name: Mapping[str, Row], threads: Sequence[int]) -> int | None:
-    """From how many threads on a buffer is quicker than a lock, of many histograms; None: it never
-    is."""
+    """Smallest number of threads from which a buffer is faster than a lock, for many histograms;
+    None: never."""
     key, found = BINS[-1].key, None
     for n in reversed(threads):
         if by_name[name_of("buffer", n)][key] >= by_name[name_of("lock", n)][key]:
@@ -129,7 +129,7 @@ def _conclusions(
 
 
 def _plot(name: str, by_name: Mapping[str, Row], threads: Sequence[int]) -> Plot:
-    """Time per core against threads, of many histograms, as published."""
+    """Time per core against threads, for many histograms, as published."""
     bins = BINS[-1]
     curves = []
     for way in (*PUBLISHED, *OURS):

@@ -1,2 +1,2 @@
-"""How well memory is shared: children against separate processes, and which memory of children
-became private."""
+"""Memory sharing: children against separate processes, and memory of children that became
+private."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 Pages = npt.NDArray[np.uint64]
-OBJECT_PAGE = 4096  # of the records of objects
-POOL_BLOCK = 1 << 20  # pymalloc gets its memory in such pieces
+OBJECT_PAGE = 4096  # page size in the records of objects
+POOL_BLOCK = 1 << 20  # size of pymalloc's arenas
 
 HEAP = "glibc heap"
 STACK = "stack"
@@ -21,7 +21,7 @@ PYMALLOC = "pymalloc arena"
 
 
 class MappedRange(Struct, frozen=True):
-    """Addresses [start, end) of the parent, and what they are."""
+    """Addresses [start, end) of the parent, and their use."""
 
     start: int
     end: int
@@ -29,9 +29,9 @@ class MappedRange(Struct, frozen=True):
 
 
 class Unshared(Struct, frozen=True):
-    """Memory of one owner, of one type, in one place. `at_fork_bytes`: in common with the parent;
-    `private_bytes`: mean over the children of what became their own. `after`: parts of it by what
-    it became private after, largest first. All in bytes."""
+    """Memory of one owner, of one type, in one place. `at_fork_bytes`: shared with the parent;
+    `private_bytes`: mean over the children of memory that became private. `after`: parts of it by
+    the preceding event, largest first. All in bytes."""
 
     owner: str
     type: str
@@ -43,7 +43,7 @@ class Unshared(Struct, frozen=True):
 
 class Objects(Struct, frozen=True):
     """Parts of pages that are Python objects: page (address / 4096), owner and type by number,
-    bytes, and whether pymalloc has the page. (n,) each."""
+    bytes, and whether the page belongs to pymalloc. (n,) each."""
 
     page: Pages
     owner: npt.NDArray[np.int64]
@@ -92,13 +92,13 @@ def attribute(
     borders: Mapping[int, str],
     page_size: int,
 ) -> list[Unshared]:
-    """Shares every page out to what is on it; largest private memory first. Bytes are conserved.
+    """Divides every page among its contents; largest private memory first. Bytes are conserved.
 
     at_fork: numbers of the pages, sorted. private: by child, records of (page, border). names:
     owners and types by number. borders: in words.
 
     The objects on a page have shares in proportion to their sizes. In pymalloc's arenas they share
-    the whole page: what is free on it is there because of them. Elsewhere what is left counts as
+    the whole page, including free space, which exists because of them. Elsewhere the rest counts as
     memory without owner."""
     shares = _shares(at_fork, ranges, objects, page_size)
     amounts, label_of = _private_by_border(at_fork, private, borders)
@@ -124,7 +124,7 @@ def attribute(
 
 
 class _Shares(Struct, frozen=True):
-    """`page`: number in `at_fork`, and `weight` [bytes] of each share; `groups`: places of the
+    """`page`: index in `at_fork`, and `weight` [bytes] of each share; `groups`: indices of the
     shares of one (owner, type, where)."""
 
     page: npt.NDArray[np.int64]
@@ -156,7 +156,7 @@ def _shares(
 
 
 def _object_shares(at_fork: Pages, objects: Objects, page_size: int) -> tuple[Any, ...]:
-    """Objects on pages that were there at the fork, with each page as its place in `at_fork`."""
+    """Objects on pages that existed at the fork, with each page as its index in `at_fork`."""
     numbers = objects.page * np.uint64(OBJECT_PAGE) // np.uint64(page_size)
     place = np.searchsorted(at_fork, numbers)
     inside = np.flatnonzero(place < len(at_fork))
@@ -173,8 +173,8 @@ def _object_shares(at_fork: Pages, objects: Objects, page_size: int) -> tuple[An
 def _places(
     at_fork: Pages, ranges: Sequence[MappedRange], small: npt.NDArray[np.bool_], page_size: int
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """(n_pages,) the number of the region of each page, and the regions' names by number. Anonymous
-    memory with small objects is pymalloc's."""
+    """(n_pages,) region number of each page, and the regions' names by number. Anonymous memory
+    with small objects belongs to pymalloc."""
     wheres = sorted({r.where for r in ranges} | {ANONYMOUS, PYMALLOC})
     number = {where: i for i, where in enumerate(wheres)}
     ordered = sorted(ranges, key=lambda r: r.start)

@@ -1,5 +1,4 @@
-"""Children × threads for a slot, from what a probe of the job measured: the choice, and what is
-said of it."""
+"""Choice of children × threads for a slot, from probes of the job, and its description."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from forkrun.monitoring.report.parts import text_of
 from forkrun.monitoring.tables import Table
 from forkrun.studies.measure.slot import Slot
 
-# What limits of a slot count besides anonymous memory (page tables, buffers of files), and what
-# grows later than a probe sees.
+# Memory besides anonymous memory that counts in slot limits (page tables, file buffers), and growth
+# after the end of a probe.
 MARGIN = 0.1
 
 
 class Probe(Struct, frozen=True):
-    """One child with some threads: events per second of its event loop, and memory [bytes] of its
-    parent that children share, and of the child's own."""
+    """One child with some threads: events per second of its event loop, parent memory shared by
+    children [bytes], and the child's own memory [bytes]."""
 
     n_threads: int
     events_per_s: float
@@ -31,7 +30,7 @@ class Probe(Struct, frozen=True):
 
 
 class Choice(Struct, frozen=True):
-    """Children × threads: what they need and what they may do."""
+    """Children × threads: their needs and their performance."""
 
     n_children: int
     n_threads: int
@@ -41,8 +40,7 @@ class Choice(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """The table that was chosen from, best first among what fits; `chosen`: None if nothing
-    fits."""
+    """The table of choices, best first among those that fit; `chosen`: None if nothing fits."""
 
     rows: Sequence[Choice]
     chosen: Choice | None
@@ -55,11 +53,11 @@ class Fit(Struct, frozen=True):
 
 
 class JobModel:
-    """A job of any number of threads, from probes at some. Between and beyond them: private memory
-    is a straight line in the number of threads; a child's speed follows Amdahl's law."""
+    """A job with any number of threads, from probes at some. Between and beyond them, private
+    memory is linear in the number of threads, and a child's speed follows Amdahl's law."""
 
     def __init__(self, probes: Sequence[Probe]) -> None:
-        """Fits the model to at least one probe, of which one has one thread."""
+        """Fits the model to at least one probe; one probe must have one thread."""
         self.probes = sorted(probes, key=lambda probe: probe.n_threads)
         self.shared_bytes = max(probe.shared_bytes for probe in probes)
         threads = [probe.n_threads for probe in self.probes]
@@ -76,11 +74,11 @@ class JobModel:
         )
 
     def private_bytes(self, n_threads: int) -> float:
-        """Private memory of a child with so many threads. No probe was larger."""
+        """Private memory of a child with `n_threads` threads; an upper bound for the probes."""
         return self._private_bytes + self.bytes_per_thread * n_threads
 
     def events_per_s(self, n_threads: int) -> float:
-        """Event rate of a child with so many threads; the measured one where there is one."""
+        """Event rate of a child with `n_threads` threads; the measured one if available."""
         for probe in self.probes:
             if probe.n_threads == n_threads:
                 return probe.events_per_s
@@ -93,9 +91,9 @@ class JobModel:
 
 
 def choose(model: JobModel, n_cores: int, memory_bytes: float, max_children: int) -> Fit:
-    """Every number of threads with as many children as cores allow, and as many as memory allows.
-    Chosen is the most events per second that fit; of equals the one that needs least memory.
-    `max_children`: more would have no unit of work."""
+    """Lists every number of threads with as many children as cores allow, and as many as memory
+    allows. Chooses the highest event rate that fits; among equals, the least memory.
+    `max_children`: further children would have no unit of work."""
     shapes = set()
     for n_threads in range(1, n_cores + 1):
         by_cores = min(n_cores // n_threads, max_children)
@@ -115,13 +113,13 @@ def _row(model: JobModel, n_children: int, n_threads: int, memory_bytes: float) 
 
 
 def _amdahl_time(serial_part: float, n_threads: int) -> float:
-    """Time of an event, as a multiple of that with one thread."""
+    """Time of an event, relative to one thread."""
     return serial_part + (1.0 - serial_part) / n_threads
 
 
 def _serial_part(events_per_s: Mapping[int, float]) -> float:
-    """The part that more threads do not make faster: mean of what each probe with more than one
-    thread says; 0 if there is none."""
+    """Serial fraction: mean of the estimates by probes with more than one thread; 0 without such
+    probes."""
     one = events_per_s.get(1)
     parts = [
         (one / speed - 1.0 / n) / (1.0 - 1.0 / n)
@@ -132,7 +130,7 @@ def _serial_part(events_per_s: Mapping[int, float]) -> float:
 
 
 def print_fit(slot: Slot, model: JobModel, fit: Fit) -> None:
-    """Slot, probes, table, choice."""
+    """Prints slot, probes, table and choice."""
     print(f"slot: {slot.cores.value:g} cores ({slot.cores.source})")
     print(f"      {megabytes(slot.memory.value)} ({slot.memory.source})\n")
     print(text_of([_probes(model.probes), _choices(fit)]))

@@ -1,4 +1,4 @@
-"""Runs a job as a command of its own, and stops it before the machine has no memory left."""
+"""Runs a job as a separate command, and stops it before the machine runs out of memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GRACE_S = 10.0
 
 
 class RunningJob:
-    """`forkrun run` in a process group of its own."""
+    """`forkrun run` in its own process group."""
 
     def __init__(
         self, config: JobConfig, folder: Path, settings: Sequence[str], *, merges: bool = False
@@ -45,11 +45,11 @@ class RunningJob:
                 stderr=subprocess.DEVNULL,
                 pass_fds=descriptors,
                 start_new_session=True,
-                preexec_fn=end_with_parent,  # a job of many GB must not stay behind
+                preexec_fn=end_with_parent,  # a job of many GB must not survive
             )
 
     def has_ended(self, timeout_s: float = _INTERVAL_S) -> bool:
-        """Waits for the end, at most so long; returns whether it has come."""
+        """Waits for the end, at most `timeout_s`; returns whether the job has ended."""
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -62,7 +62,7 @@ class RunningJob:
         self._command.check(self._process.returncode, what, may_lack_events=False)
 
     def stop(self) -> None:
-        """Ends the job, and its children with it."""
+        """Stops the job and its children."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
             if not self.has_ended(_GRACE_S):
@@ -71,8 +71,8 @@ class RunningJob:
 
 
 def run_jobs(jobs: Sequence[RunningJob], what: str) -> None:
-    """Waits for jobs that run at the same time. Raises JobError when memory runs out, and the error
-    of the first job that failed; then all are stopped."""
+    """Waits for concurrent jobs. Raises JobError when memory runs out, and the error of the first
+    job that failed; then stops all jobs."""
     try:
         for job in jobs:
             while not job.has_ended():

@@ -25,13 +25,13 @@ from forkrun.studies.measure.samples import (
 )
 from forkrun.studies.measure.sharing import Mix, saving
 
-# The measurement may take CPU time: it is no production job.
+# The measurement may take CPU time, unlike a production job.
 _SAMPLING = ("monitoring.sampling_cost=0.5", "monitoring.exact_pss=true", "monitoring.timing=false")
 
 
 class Separate(Struct, frozen=True):
-    """Separate processes, of which each loaded everything itself. `start`: when a parent would have
-    forked; `most`: when it had most memory of its own; means."""
+    """Separate processes, each of which loaded everything itself. `start`: at the time when a
+    parent would have forked; `most`: at the peak of its own memory; means."""
 
     n_processes: int
     start: ProcessMemory
@@ -39,13 +39,13 @@ class Separate(Struct, frozen=True):
 
     @property
     def mix(self) -> Mix:
-        """Mix of the job: what can be shared is there at the start; what comes later is private."""
+        """Mix of the job: memory at the start can be shared; later growth is private."""
         growth = self.most.anonymous_bytes - self.start.anonymous_bytes
         return Mix(self.start.anonymous_bytes, max(growth, 0.0), self.most.files_bytes)
 
 
 class MemoryMeasurement(Struct, frozen=True):
-    """The whole measurement. `reference`: the mix of the reference case as it was asked for."""
+    """The whole measurement. `reference`: the requested mix of the reference case."""
 
     name: str
     forked: Forked
@@ -56,14 +56,13 @@ class MemoryMeasurement(Struct, frozen=True):
 
     @property
     def forked_bytes(self) -> float:
-        """Memory of parent and children: PSS of anonymous memory, and pages of files once. (PSS of
-        files depends on what else runs on the machine.)"""
+        """Memory of parent and children: PSS of anonymous memory, and file pages counted once. (PSS
+        of files depends on other programs on the machine.)"""
         return self.forked.anonymous_pss_bytes + self.separate.mix.files_bytes
 
     @property
     def separate_bytes(self) -> float:
-        """Memory of as many separate processes as there are children: it adds up, but pages of
-        files are there once."""
+        """Memory of as many separate processes as children: a sum, with file pages counted once."""
         return self.separate.mix.separate_bytes(self.forked.n_children)
 
     @property
@@ -73,7 +72,7 @@ class MemoryMeasurement(Struct, frozen=True):
 
     @property
     def ideal_saving(self) -> float:
-        """What arithmetic allows for this mix."""
+        """The arithmetic limit for this mix."""
         return self.separate.mix.ideal_saving(self.forked.n_children)
 
     @property
@@ -108,9 +107,9 @@ def measure_memory(
     say: Callable[[str], None],
     reference: Mix | None = None,
 ) -> MemoryMeasurement:
-    """Runs the job with its children, then `n_separate` processes at the same time that each do
-    what one child did. `folder` must be there; gets all run directories. Raises the job's errors,
-    JobError where memory runs out or the job is too short."""
+    """Runs the job with its children, then `n_separate` concurrent processes that each do the work
+    of one child. `folder` must exist; it gets all run directories. Raises the job's errors,
+    JobError if memory runs out or the job is too short."""
     n_children = config.forking.children
     if n_children < 1 or n_separate < 1:
         raise ConfigError("measure memory: at least one child and one separate process are needed")

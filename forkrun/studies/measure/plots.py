@@ -1,4 +1,4 @@
-"""Plots of measured memory, and of what became private. Loads matplotlib."""
+"""Plots of measured memory, and of memory that became private. Loads matplotlib."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _N_ROWS = 12
 
 
 def plot_memory(measurement: MemoryMeasurement, folder: Path) -> list[Path]:
-    """`memory-processes` and `memory-total` as PNG and SVG. Raises OutputError."""
+    """Writes `memory-processes` and `memory-total` as PNG and SVG. Raises OutputError."""
     processes, total = _draw_processes(measurement), _draw_total(measurement)
     figures = {"memory-processes": processes, "memory-total": total}
     return save_all(figures, folder, "png", "svg")
 
 
 def plot_unshared(unshared: UnsharedMemory, folder: Path) -> list[Path]:
-    """`unshared` as PNG and SVG. Raises OutputError."""
+    """Writes `unshared` as PNG and SVG. Raises OutputError."""
     return save_all({"unshared": _draw_unshared(unshared)}, folder, "png", "svg")
 
 
@@ -107,7 +107,7 @@ def _draw_total(measurement: MemoryMeasurement) -> Figure:
 
 
 def _draw_unshared(unshared: UnsharedMemory) -> Figure:
-    """A bar for each of the largest rows; colours say what the memory became private after."""
+    """A bar for each of the largest rows; colours show the event before memory became private."""
     rows = [row for row in unshared.rows[:_N_ROWS] if row.private_bytes][::-1]
     subtitle = (
         f"{megabytes(unshared.private_bytes)} per child, of {megabytes(unshared.at_fork_bytes)};"

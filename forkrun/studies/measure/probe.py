@@ -1,4 +1,4 @@
-"""A short run of a job with one child, for each of some numbers of threads."""
+"""Short runs of a job with one child, for several numbers of threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def probe_job(
     folder: Path,
     say: Callable[[str], None],
 ) -> list[Probe]:
-    """Runs one child for each, with the first `n_events` events. Raises the job's errors."""
+    """Runs one child for each number, with the first `n_events` events. Raises the job's errors."""
     return [_probe(config, n_events, n, folder, say) for n in threads]
 
 

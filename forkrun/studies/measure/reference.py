@@ -1,4 +1,4 @@
-"""The reference case as a job: conditions of a given size, which every child reads all of."""
+"""The reference case as a job: conditions of a given size, read completely by every child."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HERE = "python:forkrun.studies.measure.synthetic"
 
 
 class Kind(StrEnum):
-    """What the synthetic conditions are."""
+    """Form of the synthetic conditions."""
 
     ARRAYS = "arrays"
     OBJECTS = "objects"
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 class ReferenceSettings(Struct, frozen=True):
     """Sizes in MB (1e6 bytes) as published for a reconstruction job of 2010: 700 MB of conditions,
-    and 375 MB that each child needs for itself."""
+    and 375 MB of private memory per child."""
 
     kind: Kind = Kind.ARRAYS
     conditions_mb: int = 700
@@ -41,7 +41,7 @@ class ReferenceSettings(Struct, frozen=True):
 
 
 def write_reference(folder: Path, settings: ReferenceSettings) -> JobConfig:
-    """Writes input and description of the conditions to `folder`; gives the job. Raises
+    """Writes input and description of the conditions to `folder`; returns the job. Raises
     OutputError."""
     sizes, sample = folder / "conditions.toml", folder / "sample.root"
     write_text(sizes, f"megabytes = {settings.conditions_mb}\n")

@@ -1,4 +1,4 @@
-"""Measured memory, and what became private, for people."""
+"""Text about measured memory, and about memory that became private."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_OWNER = "(no Python object)"
 
 
 def print_memory(measurement: MemoryMeasurement) -> None:
-    """Memory per process, totals, saving."""
+    """Prints memory per process, totals and saving."""
     print(text_of([_processes(measurement), _totals(measurement)]))
     print("\n" + "\n".join(conclusions(measurement)))
 
@@ -82,7 +82,7 @@ def conclusions(measurement: MemoryMeasurement) -> list[str]:
 
 
 def print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
-    """Totals, a table by owner, and one by type and place."""
+    """Prints totals, a table by owner, and one by type and place."""
     sizes = sorted(unshared.by_child_bytes.values()) or [0]
     part = percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)
     print(
@@ -97,7 +97,7 @@ def print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
 
 
 def imports_of_children(unshared: UnsharedMemory) -> list[str]:
-    """What each child has imported for itself, in words."""
+    """Imports done by each child itself, in words."""
     lines = []
     for label, names in unshared.imports.items():
         who = f'module "{label}"' if label else "no module of the job"

@@ -1,4 +1,4 @@
-"""What the samples of a run say about memory per process."""
+"""Memory per process from the samples of a run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Forked(Struct, frozen=True):
 
 
 class Moment(Struct, frozen=True):
-    """Mean memory of the processes that were there. `time_s` since the first sample."""
+    """Mean memory of the processes present. `time_s` since the first sample."""
 
     time_s: float
     n_processes: int
@@ -59,8 +59,8 @@ def mean_memory(samples: Sequence[Sample] | Sequence[ProcessMemory]) -> ProcessM
 
 
 def forked_memory(run_dir: Path, n_children: int) -> Forked:
-    """Memory when all children were there and had processed events, at the time they needed most.
-    Raises JobError if no complete sample was taken then: the job is too short."""
+    """Memory at peak use, with all children present and events processed by each. Raises JobError
+    without a complete sample of that time: the job is too short."""
     groups = [
         group
         for group in complete_samples(read_records(run_dir).samples)
@@ -94,8 +94,8 @@ def _all_have_worked(group: Sequence[Sample], n_children: int) -> bool:
 
 
 def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
-    """Memory of a job in one process: when its event loop began, and when it had most memory of its
-    own."""
+    """Memory of a job in one process: at the start of its event loop, and at the peak of its own
+    memory."""
     samples = read_records(run_dir).samples
     if not samples:
         raise JobError(f"measure memory: no sample was taken of the process of {run_dir}")
@@ -104,7 +104,7 @@ def separate_memory(run_dir: Path) -> tuple[ProcessMemory, ProcessMemory]:
 
 
 def memory_per_child(run_dir: Path) -> list[Moment]:
-    """Mean over the children of each complete sample."""
+    """Mean over the children for each complete sample."""
     groups = complete_samples(read_records(run_dir).samples)
     start_s = min((sample.time_s for group in groups for sample in group), default=0.0)
     moments = []

@@ -1,5 +1,5 @@
-"""The cores and the memory that this process may use: those of the machine, less what affinity, a
-control group or a batch system leave of them."""
+"""Cores and memory available to this process: those of the machine, within the limits of affinity,
+control groups and batch systems."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from forkrun.base.cgroups import CGROUPS, PROC, core_limits, memory_limits, used_bytes
 
-MB = 1 << 20  # Slurm's
+MB = 1 << 20  # as in Slurm
 
 
 class Limit(Struct, frozen=True):
-    """An upper limit: cores (may be a fraction) or bytes, and whose it is."""
+    """An upper limit: cores (may be a fraction) or bytes, and its source."""
 
     value: float
     source: str
@@ -42,8 +42,8 @@ def find_slot(
     proc: Path = PROC,
     cgroups: Path = CGROUPS,
 ) -> Slot:
-    """Slot of this process; `cores` and `memory_bytes` replace what was found. The roots of /proc
-    and of the control groups are arguments, so that tests read recorded ones."""
+    """Slot of this process; `cores` and `memory_bytes` override the limits found. The roots of
+    /proc and of the control groups are arguments, so that tests read recorded ones."""
     words = os.environ if environment is None else environment
     n_cores = [Limit(len(os.sched_getaffinity(0)), "CPUs that this process may run on")]
     n_cores += [*_slurm_cores(words), *_of_groups(core_limits(proc, cgroups))]
@@ -57,7 +57,7 @@ def find_slot(
 
 
 def available_memory_bytes(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
-    """What is left for new memory, of the machine and of the control group."""
+    """Memory available for allocation, on the machine and in the control group."""
     left: list[int] = [psutil.virtual_memory().available]
     for limit, file in memory_limits(proc, cgroups):
         used = used_bytes(file.parent)
@@ -74,11 +74,11 @@ def _slurm_cores(environment: Mapping[str, str]) -> Iterator[Limit]:
     for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
         if environment.get(name, "").isdigit():
             yield Limit(int(environment[name]), name)
-            return  # The job's own task counts, not all of its node.
+            return  # Only the job's own task counts, not its whole node.
 
 
 def _slurm_memory(environment: Mapping[str, str]) -> Iterator[Limit]:
-    """Memory limits of Slurm, which it gives in MB; 0 is all of the node."""
+    """Memory limits of Slurm, given in MB; 0 means the whole node."""
     per_node = environment.get("SLURM_MEM_PER_NODE", "")
     per_cpu = environment.get("SLURM_MEM_PER_CPU", "")
     if per_node.isdigit() and int(per_node):

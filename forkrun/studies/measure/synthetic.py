@@ -21,15 +21,15 @@ MAX_WAIT_S = 120.0
 
 
 def arrays(file: str) -> dict[str, npt.NDArray[np.float64]]:
-    """Tables of numbers, a MB each: as many as the TOML file `file` says (`megabytes`)."""
+    """Tables of numbers, 1 MB each; their number is `megabytes` of the TOML file `file`."""
     random = np.random.default_rng(1)
     tables = range(_megabytes(file))
     return {f"table_{table}": random.random(MB // 8) for table in tables}
 
 
 def objects(file: str) -> dict[str, Any]:
-    """Calibrations of many chambers in plain Python: dicts, lists, tuples, texts and numbers. As
-    many as it takes for this process to grow by what the TOML file `file` says (`megabytes`)."""
+    """Calibrations of many chambers in plain Python: dicts, lists, tuples, texts and numbers, until
+    this process has grown by `megabytes` of the TOML file `file`."""
     goal = _anonymous_bytes() + _megabytes(file) * MB
     calibrations: dict[str, Any] = {}
     while _anonymous_bytes() < goal:
@@ -52,7 +52,7 @@ def _megabytes(file: str) -> int:
 
 
 def _anonymous_bytes() -> int:
-    """Anonymous memory of this process: all its pages less those of files."""
+    """Anonymous memory of this process: all its pages less file pages."""
     pages = Path("/proc/self/statm").read_text().split()
     return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
 
@@ -60,14 +60,14 @@ def _anonymous_bytes() -> int:
 class ReadConditions(Analyzer):
     """Takes `private_mb` of memory when the job begins, and reads every number and text of every
     condition in every lumi. Then children wait until all `n_children` have read them once, and for
-    `pause_s`: so they are seen together, also where they are many more than CPUs."""
+    `pause_s`: so they are sampled together, even if far outnumbering the CPUs."""
 
     consumes = ()
 
     def __init__(self, private_mb: int = 0, n_children: int = 1, pause_s: float = 0.0) -> None:
         self.private_mb = private_mb
         self.pause_s = pause_s
-        self.have_read = mmap.mmap(-1, max(n_children, 1))  # a byte for each
+        self.have_read = mmap.mmap(-1, max(n_children, 1))  # one byte per child
         self.parent = os.getpid()
         self.child = 0
 

@@ -1,4 +1,4 @@
-"""Which memory became private in a run's children, and after what."""
+"""Memory that became private in a run's children, and the preceding events."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Owner(Struct, frozen=True):
 
 class UnsharedMemory(Struct, frozen=True):
     """`rows`: by owner, type and place, largest private memory first. `private_bytes`: mean over
-    the children; `by_child_bytes`: of each; `imports`: modules of Python that children have
-    imported, by label of the module of the job that did so, "" if none did."""
+    the children; `by_child_bytes`: of each; `imports`: Python modules imported by children, by
+    label of the importing job module, "" for other imports."""
 
     n_children: int
     at_fork_bytes: int
@@ -133,7 +133,7 @@ def _imports(files: RunDirectory) -> dict[str, list[str]]:
 
 
 def why(row: Unshared) -> str:
-    """The usual reason for memory of this kind, in a word or two."""
+    """The usual reason for such memory, in a few words."""
     if row.where == "stack":
         return "local variables"
     if row.where.startswith("data of"):
