@@ -129,8 +129,8 @@ def _check_histograms(
     modules: Mapping[str, PythonModule],
     varied: Mapping[str, Sequence[str]],
 ) -> None:
-    """Checks of C++ modules' histograms that the core leaves out (`book` checks those in Python),
-    and that varied histograms have a free axis."""
+    """Checks C++ modules' histograms where the core does not (`book` checks those in Python), and
+    that varied histograms have room for another axis."""
     names: defaultdict[str, HistogramNames] = defaultdict(HistogramNames)
     n_axes = {
         (label, name): len(booked.histogram.axes)

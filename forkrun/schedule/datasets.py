@@ -68,7 +68,7 @@ def _given_sums(
 
 
 def _share_of(counts: EventCounts | None, files: Sequence[int]) -> float:
-    """Fraction of the events that remain after skip_events and max_events."""
+    """Fraction of the distinct events that skip_events and max_events leave."""
     n_read = int(counts.read[files].sum()) if counts else 0
     return n_read / int(counts.left[files].sum()) if counts and n_read else 1.0
 

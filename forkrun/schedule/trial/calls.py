@@ -40,9 +40,9 @@ Flags = npt.NDArray[np.bool_]
 
 class Finding(Struct, frozen=True):
     """Facts about a module after a call: columns read, types of columns made; `imports`: Python
-    imports since then; `is_partial`: found with events that it may not get; `error`: why it could
-    not be called; `is_name`: because it uses an unknown name; `refusal`: an error that names its
-    own cause."""
+    imports during the call; `is_partial`: found with events that it may not get; `error`: why it
+    could not be called; `is_name`: because it uses an unknown name; `refusal`: an error that names
+    its own cause."""
 
     label: str
     reads: Sequence[str] = ()
@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True):
     refusal: Mapping[str, Any] | None = None
 
     def joined(self, before: Finding | None) -> Finding:
-        """Combines this with a finding from `before`, with fewer or other events."""
+        """Combines this with the finding `before`, from fewer or other events."""
         if before is None or (before.is_partial and not self.is_partial):
             return self
         if self.is_partial and not before.is_partial:
@@ -137,8 +137,8 @@ class Trial:
         return [label for label, m in self._modules.items() if m.kind == kind and not m.is_declared]
 
     def _make_missing(self, error: Exception) -> bool:
-        """Calls producers of unknown columns after an unknown name: those that mention it, or else
-        all. Returns whether any has made something."""
+        """Calls producers with unknown products, because of an unknown name: those that mention it,
+        or else all. Returns whether any has made something."""
         missing = set(re.findall(r'"(\w+)', str(error)))
         waiting = [each for each in self._undeclared("producer") if each not in self._made_for]
         likely = [each for each in waiting if missing & {each, *self._modules[each].names()}]
@@ -362,7 +362,7 @@ class Trial:
 
 
 def _of_type(column: Plain, kind: str) -> Plain:
-    """A plain column, converted like in the core."""
+    """A plain column, converted as in the core."""
     dtype = ColumnType.of(kind).dtype
     if isinstance(column, tuple):
         return *column[:-1], np.asarray(column[-1]).astype(dtype, copy=False)
