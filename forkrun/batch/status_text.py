@@ -30,8 +30,8 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     if status.total("rate"):
         left = "an unknown time" if status.time_left_s is None else clock(status.time_left_s)
         yield f"{count(status.total('rate'))} events per second; {left} left"
-    if status.total("n_left_out"):
-        yield f"{count(status.total('n_left_out'))} events that crash the child were left out"
+    if n_left_out := int(status.total("n_left_out")):
+        yield f"left out, as they crash the child: {plural(n_left_out, 'event')}"
     yield from missing_lines(status)
     yield from _waits(status)
     yield from _cancellations(status)

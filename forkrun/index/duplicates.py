@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 
 from forkrun.base.input_files.same_files import same_file
 from forkrun.base.lumis import Integers, Keys, distinct, number_keys
+from forkrun.base.quantities import plural
 from forkrun.config import IdBranches
 from forkrun.config.anchor import cache_folder, is_url
 from forkrun.errors import InputError
@@ -84,7 +85,7 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
         )
     if problems:
         more = len(problems) - _MOST_NAMED
-        lines = problems[:_MOST_NAMED] + [f"and so are {more:,} more files"] * (more > 0)
+        lines = problems[:_MOST_NAMED] + [f"and {plural(more, 'other file')} likewise"] * (more > 0)
         raise InputError("\n".join(lines))
 
 

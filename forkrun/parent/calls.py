@@ -90,8 +90,8 @@ class Calls(NamedTuple):
         share = f"{100 * each / self.calls_s:.0f} % of" if self.fixed_s else "probably most of"
         remedy = cause or "; larger blocks need fewer calls (docs/modules.md, Blocks)"
         return (
-            f"{share} the event loops' time is what calls of modules in Python cost whatever they"
-            f" get: {duration(each / self.n_calls)} a call of"
+            f"{share} the event loops' time is the fixed cost of calls of modules in Python:"
+            f" {duration(each / self.n_calls)} a call of"
             f" {events_of(self.n_events, self.n_calls)}{remedy}"
         )
 

@@ -101,7 +101,7 @@ def run_job(
         check_place(folder)
         is_resumed = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
         if is_resumed and (back := files_that_came_back(folder, job.unreadable)):
-            said = f"{back[0]}: can be read now; the job begins anew, as its plan has more events"
+            said = f"{back[0]}: can be read now; the job starts again, as its plan has more events"
             Messages(folder, quiet).say(said)
             is_resumed = False
         is_local = whole is None and part is None
@@ -326,7 +326,9 @@ def _record_preparation(run: Run, before: Sequence[Commit]) -> None:
         n_units = sum(commit.n_units for commit in before)
         n_events = sum(commit.n_events for commit in before)
         run.timeline.record("resume", pid=pid, n_units=n_units)
-        run.messages.say(f"{n_units:,} units ({n_events:,} events) were committed before")
+        run.messages.say(
+            f"{plural(n_units, 'unit')} ({plural(n_events, 'event')}) committed before"
+        )
         if others := [build for build in units_by_build(before) if build != build_identity()]:
             run.messages.say(
                 f"warning: they were processed by forkrun {', '.join(others)}; this is"

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.lumis import distinct
+from forkrun.base.quantities import plural
 from forkrun.config import Duplicates, JobConfig
 from forkrun.config.runs import parse_runs
 from forkrun.errors import InputError
@@ -126,7 +127,9 @@ def _first_of(names: Sequence[str]) -> str:
 def _absent(config: JobConfig, index: Sequence[FileIndex]) -> tuple[str, ...]:
     """Warning about files without the tree: they may have another one."""
     absent = [file.absent for file in index if file.absent]
-    more = f" So it is with {len(absent) - 1:,} more files." if len(absent) > 1 else ""
+    more = (
+        f" The same holds for {plural(len(absent) - 1, 'other file')}." if len(absent) > 1 else ""
+    )
     what = "; other files have it, and this one adds no events."
     return (f"{absent[0]}{what}{more}",) if absent else ()
 

@@ -7,6 +7,7 @@ import signal
 
 from forkrun import _core
 from forkrun.base.caller import is_built_in_python, option
+from forkrun.base.quantities import plural
 from forkrun.child.assignment import BadEvent
 from forkrun.config.credentials import about_access
 from forkrun.errors import JobError, ModuleError, OutOfTimeError, StoppedError
@@ -39,7 +40,7 @@ def raise_for(
     if ending.reached:
         raise out_of_time(ending.reached, folder)
     n_left = int((~is_settled).sum())
-    raise JobError(f"{n_left} units were not done, for an unknown reason; {_kept(folder)}")
+    raise JobError(f"not done, for an unknown reason: {plural(n_left, 'unit')}; {_kept(folder)}")
 
 
 def _failed(

@@ -232,7 +232,7 @@ def outputs(report: Json) -> Table:
             "per_event": _ratio(each["n_bytes_merged"] or 0, each["n_events_merged"]),
             "merged": words[each["agree"]],
             "differs": each["agree"] is False,
-            "anew": ", ".join(each["written_anew"]),
+            "rewritten": ", ".join(each["written_anew"]),
         }
         for each in report["events"]["outputs"]
     ]
@@ -241,7 +241,7 @@ def outputs(report: Json) -> Table:
         Column("share", "of those read", "share"), Column("size", "size", "size"),
         Column("per_event", "per event", "size", 1), Column("compression", "compression"),
         Column("merged", "merged file", word="agrees", bad="differs"),
-        Column("anew", "written anew by ROOT"),
+        Column("rewritten", "rewritten by ROOT"),
     )  # fmt: skip
     return Table("Outputs", columns, rows)
 

@@ -168,7 +168,7 @@ def test_dagman_waits_for_the_nodes_and_merges(condor: Pool, job: Job) -> None:
     settings = ("batch.cores=1", "batch.merge=true", "batch.merge_jobs=2")
     ended = _submit(condor, job, run, *settings, n_nodes=2)
     assert ended.code == 0, ended.err
-    assert "DAGMan merges when no node's job is left, after 2 jobs that make parts" in ended.out
+    assert "DAGMan merges when no node's job is left, after 2 jobs for parts" in ended.out
     wait_long(lambda: _status(condor, run)["nodes"][1]["n_units"] > 0)
     assert condor.forkrun("kill", run, "--nodes", "1").code == 0
     log = run / "batch/logs/merge.log"

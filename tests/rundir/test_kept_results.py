@@ -204,7 +204,7 @@ def test_a_kill_in_the_second_run_loses_nothing(
         of_another_build(tmp_path / "run", build)
         results_of_another_build(RunDirectory(tmp_path / "run"))
     ended = run(tmp_path, job)
-    assert "were committed before" in ended.err
+    assert "committed before" in ended.err
     assert (f"they were processed by forkrun {build}" in ended.err) == bool(build)
     assert "kept 3 of 4 results; computing counts" in ended.err
     check_as_from_scratch(tmp_path, job)

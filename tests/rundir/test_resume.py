@@ -103,7 +103,7 @@ def interrupted(folder: Path, job: dict[str, Any], number: int = signal.SIGKILL)
 
 
 def before(n_units: int) -> str:
-    return f"{n_units} units ({10 * n_units} events) were committed before"
+    return f"{n_units} units ({10 * n_units} events) committed before"
 
 
 @pytest.mark.slow

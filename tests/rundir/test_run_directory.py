@@ -226,7 +226,7 @@ def test_a_damaged_line_of_a_ledger_costs_its_unit_and_a_double_one_nothing(
     ledger.write_bytes(damage(ledger.read_bytes()))
     ended = resumed(tmp_path)
     assert ended.code == 0, ended.err
-    assert f"{n_good} units ({10 * n_good} events) were committed before" in ended.err
+    assert f"{n_good} units ({10 * n_good} events) committed before" in ended.err
     assert ("is damaged" in ended.err) == (n_good < N_UNITS)
     assert output_digests(committed) == whole
     report = json.loads((committed / "report.json").read_text())

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from forkrun.base.durable import write_text
+from forkrun.base.quantities import plural
 from forkrun.batch.course import NodeJobs
 from forkrun.batch.systems.commands import SUBMIT_S, call
 from forkrun.batch.systems.script import merge_script, merge_scripts, part_script
@@ -76,7 +77,7 @@ def submit_merge(folder: RunDirectory, submission: NodeJobs, constraint: str) ->
         raise BatchError(_without_merge(folder, str(error))) from None
     n_parts = submission.n_merge_parts
     return "DAGMan merges when no node's job is left" + (
-        f", after {n_parts} jobs that make parts of the outputs" if n_parts else ""
+        f", after {plural(n_parts, 'job')} for parts of the outputs" if n_parts else ""
     )
 
 

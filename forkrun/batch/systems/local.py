@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from forkrun.base.durable import open_to_append, read_json, write_bytes
+from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.batch.course import NodeJobs
 from forkrun.batch.systems.script import merge_scripts, node_script, node_script_text
@@ -59,10 +60,10 @@ class Local:
         until_s = time.monotonic() + _BEGINS_S
         while queue.poll() is None and time.monotonic() < until_s:
             if state_file(folder, submission.number).exists():
-                return f"queue of {len(submission.nodes)} nodes: process {queue.pid}"
+                return f"queue of {plural(len(submission.nodes), 'node')}: process {queue.pid}"
             time.sleep(0.02)
         if queue.poll() == 0:
-            return f"queue of {len(submission.nodes)} nodes: done"
+            return f"queue of {plural(len(submission.nodes), 'node')}: done"
         raise BatchError(f"local: the queue did not begin; its log: {log}")
 
     def merge(self, folder: RunDirectory, submission: NodeJobs, alive: Sequence[NodeJobs]) -> str:

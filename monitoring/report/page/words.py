@@ -29,7 +29,7 @@ WORDS = {
     "merge": "Joins what children wrote into the outputs, and compares these with the input.",
     "unit": "Stretch of events that is handed out, processed and committed together.",
     "lumi": "Luminosity section: the smallest part of a run for which data are certified.",
-    "commit": "Line in the ledger of a child: what it says is done, whatever dies afterwards.",
+    "commit": "Line in the ledger of a child: its work stays done if processes die.",
     "read calls": "Reads of the input by the event loops, as the core counts them, whether the page"
     " cache had the bytes or not.",
     "calls": "How often a module was called: once per block of events.",
@@ -53,8 +53,8 @@ WORDS = {
     "processing": "In modules: producers, filters and analyzers.",
     "committing": "Writing what events were selected, and making it durable: outputs, ledger.",
     "waiting": "All else: no work, inputs that were not made yet, other threads, Python's lock.",
-    "reading ahead": "By a thread that reads the next block while modules work on this one; beside"
-    " the threads that are counted above.",
+    "reading ahead": "By a thread that reads the next block while modules work on this one; in"
+    " addition to the threads counted above.",
     "column": "Branch or field of the input, or part of one.",
     "common to columns": "What is read whichever columns are asked for: ids of events, and in LCIO"
     " records that hold all columns of an event.",
@@ -98,7 +98,7 @@ WORDS = {
     "output": "Label in the configuration.",
     "of those read": "Events in the output, divided by events that could be selected.",
     "compression": "Of the output's file.",
-    "written anew by ROOT": "Branches whose entries could not be copied as bytes.",
+    "rewritten by ROOT": "Branches whose entries could not be copied as bytes.",
     "path": "Filters and analyzers in order, as the configuration names it.",
     "refused as None": "Events without a value of the filter.",
     "after": "Filter of the path; (all): its beginning.",
@@ -116,7 +116,7 @@ WORDS = {
     "median": "Private memory of one of them: half have no more.",
     "highest": "Private memory of the one with most.",
     "outputs": "Files that the merge made.",
-    "cutflow": "Events left behind each filter of a path, in its order.",
+    "cutflow": "Events left after each filter of a path, in its order.",
     "of the last": "Share of the events that the step before had left.",
     "of all": "Share of all events of the path.",
     "size": "Of the merged file; it is read back after it was written.",
