@@ -138,7 +138,7 @@ def test_scattered_lumis_are_named() -> None:
 @pytest.mark.parametrize(
     ("calls", "is_end", "text"),
     [
-        (Calls(10_000, 400, 7.0, 6.0, 2), False, "86 % of the event loops' time is what calls"),
+        (Calls(10_000, 400, 7.0, 6.0, 2), False, "86 % of the event loops' time is the fixed cost"),
         (Calls(10_000, 400, 5.0, 4.5, 2), False, ""),  # the first calls of each may cost more
         (Calls(10_000, 400, 7.0, 3.0, 2), False, ""),
         (Calls(10_000, 400, 7.0, 6.0, 2), True, ""),  # a short job
