@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from forkrun.merge.output import MergedOutput
 from forkrun.merge.verify import total_digest
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, OutputPart
+from forkrun.rundir.ledger import Commit, CutCount, OutputPart
 from forkrun.rundir.results import (
     OUTPUT,
     SUMS,
@@ -41,8 +42,10 @@ from forkrun.rundir.results import (
     Stored,
     StoredFile,
     WrittenEvents,
+    plain_label,
     store_bytes,
     store_output,
+    summed_counts,
     summed_cutflows,
     take_output,
 )
@@ -55,13 +58,23 @@ _PIECES = 32
 those that it is in."""
 
 
-class Group(Struct):
+class Group(Struct, dict=True):
     """Commits whose sums are stored together, in the order of the plan. `part`: their events; None
     where nothing is stored; `files`: content of those that are stored, by kind."""
 
     commits: list[Commit]
     part: InputPart | None = None
     files: dict[str, bytes] = {}
+
+    @cached_property
+    def nan_fills(self) -> dict[str, int]:
+        """Number of NaN values filled, by histogram."""
+        return summed_counts(commit.nan_fills for commit in self.commits)
+
+    @cached_property
+    def cutflows(self) -> dict[str, list[CutCount]] | None:
+        """Counts of events, by path; None if not all commits have counted the same."""
+        return summed_cutflows(self.commits)
 
 
 class Kept(Struct, frozen=True):
@@ -146,16 +159,18 @@ class Kept(Struct, frozen=True):
         for name, (part, labels) in self._kept_files().items():
             path = self.folder.stored / name
             if path.suffix == ".histograms":
-                histograms.append(([n for n in read_parts(path) if _of(n[0], labels)], name))
+                histograms.append(
+                    ([n for n in read_parts(path) if plain_label(n[0]) in labels], name)
+                )
             else:
                 unit, file = self._place(part, units)
                 dataset = datasets[file] if datasets else 0
                 modules = {m: t for of in read_part(path).values() for m, t in of.items()}
-                own = {dataset: {m: t for m, t in modules.items() if _of(m, labels)}}
+                own = {dataset: {m: t for m, t in modules.items() if plain_label(m) in labels}}
                 accumulators.append((unit, own, name))
         order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == SUMS}
         totals = add_histograms(histograms)
-        totals.sort(key=lambda named: order.get(named[0].partition("@")[0], -1))
+        totals.sort(key=lambda named: order.get(plain_label(named[0]), -1))
         accumulators.sort(key=lambda each: each[0])  # the order of lists depends on it
         return totals, add_parts((part, of) for _, part, of in accumulators)
 
@@ -186,9 +201,10 @@ class Kept(Struct, frozen=True):
         """Raises VerificationError unless the sums of each result are of all events, each once."""
         own = [(part.n_events, part.events) for group in groups if (part := group.part)]
         inputs = self.all.inputs
+        kept_whole = frozenset(self.run.kept)
         for digest, parts in self.run.parts.items():
             kept = [(inputs[name].n_events, inputs[name].events) for name in parts]
-            total = total_digest([*kept, *([] if digest in self.run.kept else own)])
+            total = total_digest([*kept, *([] if digest in kept_whole else own)])
             if total != read:
                 result = next(each for each in self.run.results if each.digest == digest)
                 raise VerificationError(
@@ -201,14 +217,14 @@ class Kept(Struct, frozen=True):
 
     def with_outputs(self, made: Sequence[MergedOutput]) -> list[MergedOutput]:
         """With those that are kept, which get their names, in the order of the whole job."""
-        kept = [self.stored[r.digest] for r in self.run.results if self.run.keeps(OUTPUT, r.label)]
-        kept = [stored for stored in kept if stored.result.kind == OUTPUT]
+        outputs = [each for each in self.run.results if each.kind == OUTPUT]
+        kept = [self.stored[each.digest] for each in outputs if self.run.keeps(*each.key)]
         found = list(made)
         for stored in kept:
             for file in stored.files:
                 take_output(self.folder, file)
             found += [self._here(convert(merged, MergedOutput)) for merged in stored.merged]
-        order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == OUTPUT}
+        order = {each.label: n for n, each in enumerate(outputs)}
         if not kept:
             return found
         return sorted(found, key=lambda merged: order[merged.label.partition("/")[0]])
@@ -238,10 +254,9 @@ class Kept(Struct, frozen=True):
         for each in self.run.results:
             if not each.digest:
                 continue
-            is_kept = each.digest in self.run.kept
             old = self.stored[each.digest].of(parts) if (
                 parts := self.run.parts.get(each.digest, ())) else []  # fmt: skip
-            if is_kept:
+            if self.run.keeps(*each.key):
                 now.append(replace(self.stored[each.digest], aside=False, pieces=tuple(old)))
             elif is_one_build and each.kind == OUTPUT:
                 now += self._made(each, commits, outputs)
@@ -266,23 +281,18 @@ class Kept(Struct, frozen=True):
         return [Stored(result, (), files, told, _written(commits, result.label))]
 
 
-def _of(module: str, labels: Collection[str]) -> bool:
-    return module.partition("@")[0] in labels
-
-
 def _piece(result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]) -> Piece | None:
     """What is stored of a result for a group; None if it cannot be."""
     assert group.part is not None
     if result.kind == SUMS:
-        nan: dict[str, int] = {}
-        for commit in group.commits:
-            for name, n in commit.nan_fills.items():
-                if _of(name.partition("/")[0], {result.label}):
-                    nan[name] = nan.get(name, 0) + n
-        return Piece(group.part.name, sums, {}, nan)
-    if (flows := summed_cutflows(group.commits)) is None:
+        nan = group.nan_fills
+        own = {name: n for name, n in nan.items() if plain_label(name) == result.label}
+        return Piece(group.part.name, sums, {}, own)
+    if (flows := group.cutflows) is None:
         return None
-    return Piece(group.part.name, (), {p: c for p, c in flows.items() if _of(p, {result.label})})
+    return Piece(
+        group.part.name, (), {p: c for p, c in flows.items() if plain_label(p) == result.label}
+    )
 
 
 def _written(commits: Sequence[Commit], label: str) -> dict[int, WrittenEvents]:

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,12 @@ FileRange = tuple[str, int, int]
 """Key of a file, first entry, and the entry after the last."""
 
 
-class ResultDigest(Struct, frozen=True):
+def plain_label(name: str) -> str:
+    """Label of the module or path in MODULE@VARIATION/NAME."""
+    return name.partition("/")[0].partition("@")[0]
+
+
+class ResultDigest(Struct, frozen=True, dict=True):
     """Inputs of a result. `label`: of its module or output, or its path; `parts`: digests of the
     inputs, by name; `reasons`: why these are incomplete, so the result is always computed."""
 
@@ -61,7 +67,7 @@ class ResultDigest(Struct, frozen=True):
         """Display name."""
         return f"{_WORDS[self.kind]}{self.title or self.label}"
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256; "" for a result that is always computed."""
         if self.reasons:
@@ -70,7 +76,7 @@ class ResultDigest(Struct, frozen=True):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-class RunResults(Struct, frozen=True):
+class RunResults(Struct, frozen=True, dict=True):
     """Content of `results.json`. `results`: of the run, in its order; `kept`: digests of results
     taken from the store; `parts`: by digest, the parts of the input with stored pieces, in the
     order of the plan; `files`: keys of the input files."""
@@ -96,12 +102,17 @@ class RunResults(Struct, frozen=True):
 
     def keeps(self, kind: str, label: str) -> bool:
         """Whether a result is taken from the store."""
-        return any(r.key == (kind, label) and r.digest in self.kept for r in self.results)
+        return (kind, label) in self._kept_keys
 
     @property
     def are_all_kept(self) -> bool:
         """Whether nothing is computed."""
-        return bool(self.results) and all(result.digest in self.kept for result in self.results)
+        return bool(self.results) and all(self.keeps(*each.key) for each in self.results)
+
+    @cached_property
+    def _kept_keys(self) -> frozenset[tuple[str, str]]:
+        kept = frozenset(self.kept)
+        return frozenset(each.key for each in self.results if each.digest in kept)
 
 
 class StoredFile(Struct, frozen=True):
@@ -292,6 +303,15 @@ def summed_cutflows(commits: Sequence[Commit]) -> dict[str, list[CutCount]] | No
     return {p: [summed(c) for c in zip(*parts, strict=True)] for p, parts in found.items()}
 
 
+def summed_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Sum of numbers, by name."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, n in part.items():
+            total[name] = total.get(name, 0) + n
+    return total
+
+
 def summed(counts: Sequence[CutCount]) -> CutCount:
     """Exact sum of the counts of one filter."""
     weights = None
@@ -349,10 +369,10 @@ class Earlier(Struct, frozen=True):
         """Cutflows of the run's paths: from commits, or from stored pieces for kept ones."""
         if not self.kept:
             return ledger
-        wanted = [r.label for r in self.run.results if r.kind == CUTFLOW]
-        mine = {p for p in wanted if not self.run.keeps(CUTFLOW, p)}
+        order = {r.label: n for n, r in enumerate(self.run.results) if r.kind == CUTFLOW}
+        mine = {path for path in order if not self.run.keeps(CUTFLOW, path)}
         own = [
-            Counts(c.dataset, {p: n for p, n in flows.items() if p.partition("@")[0] in mine})
+            Counts(c.dataset, {p: n for p, n in flows.items() if plain_label(p) in mine})
             for c, flows in ((commit, commit.cutflow or {}) for commit in ledger)
         ]
         before = [
@@ -360,9 +380,10 @@ class Earlier(Struct, frozen=True):
             for piece in self._pieces()
             if piece.cutflow
         ]
-        paths = {p for c in (*own, *before) for p in c.cutflow if p.partition("@")[0] in wanted}
-        order = sorted(paths, key=lambda p: ("@" in p, wanted.index(p.partition("@")[0]), p))
-        return [replace(c, cutflow={p: c.cutflow[p] for p in order if p in c.cutflow}) for c in
+        flows = {p for c in (*own, *before) for p in c.cutflow}
+        paths = [p for p in flows if plain_label(p) in order]
+        paths.sort(key=lambda p: ("@" in p, order[plain_label(p)], p))
+        return [replace(c, cutflow={p: c.cutflow[p] for p in paths if p in c.cutflow}) for c in
                 (*own, *before)]  # fmt: skip
 
     def written(self, label: str) -> dict[int, WrittenEvents] | None:
@@ -378,10 +399,5 @@ class Earlier(Struct, frozen=True):
         """Number of NaN values filled, by histogram. `found`: in commits."""
         if not self.kept:
             return dict(found)
-        own = {r.label for r in self.run.results if r.kind == SUMS and r.digest not in
-               self.run.kept}  # fmt: skip
-        total = {n: k for n, k in found.items() if n.partition("/")[0].partition("@")[0] in own}
-        for piece in self._pieces():
-            for name, n in piece.nan_fills.items():
-                total[name] = total.get(name, 0) + n
-        return total
+        total = {n: k for n, k in found.items() if not self.run.keeps(SUMS, plain_label(n))}
+        return summed_counts([total, *(piece.nan_fills for piece in self._pieces())])

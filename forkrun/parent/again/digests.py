@@ -96,6 +96,11 @@ class JobResults:
             if label in kinds
         }
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Places of the modules, in their order."""
+        return {label: place for place, label in enumerate(self.modules)}
+
     # --- dependences ------------------------------------------------------------------------------
 
     def closure(self, labels: Iterable[str]) -> set[str]:
@@ -112,11 +117,28 @@ class JobResults:
 
     def filters(self, path: str, before: str = "") -> list[str]:
         """Modules of a path that may decide about events, up to `before`."""
-        labels = self.paths[path]
-        if before:
-            last = max(place for place, label in enumerate(labels) if label == before)
-            labels = labels[:last]
-        return [label for label in labels if label in self.modules and not self._fills(label)]
+        deciding = self._deciding[path]
+        if not before:
+            return [label for _, label in deciding]
+        end = self._last_places[path][before]
+        return [label for place, label in deciding if place < end]
+
+    @cached_property
+    def _deciding(self) -> dict[str, list[tuple[int, str]]]:
+        """Modules that may decide about events, with their places, by path."""
+        return {
+            path: [
+                (place, label)
+                for place, label in enumerate(labels)
+                if label in self.modules and not self._fills(label)
+            ]
+            for path, labels in self.paths.items()
+        }
+
+    @cached_property
+    def _last_places(self) -> dict[str, dict[str, int]]:
+        """Last place of each label on a path."""
+        return {path: {n: k for k, n in enumerate(labels)} for path, labels in self.paths.items()}
 
     def _fills(self, label: str) -> bool:
         return self.modules[label].kind == "analyzer"
@@ -132,7 +154,7 @@ class JobResults:
 
     def paths_of(self, analyzer: str) -> list[str]:
         """Paths that contain a module."""
-        return [path for path, labels in self.paths.items() if analyzer in labels]
+        return [path for path, places in self._last_places.items() if analyzer in places]
 
     def needed_by_output(self, label: str) -> set[str]:
         """Modules that make an output's columns or decide which events it accepts."""
@@ -216,7 +238,7 @@ class JobResults:
         wants_lumis = schedule.core.wants_whole_lumis or schedule.one_lumi
         return not (wants_lumis or self.job.config.source.friends)
 
-    @property
+    @cached_property
     def _of_sums(self) -> dict[str, str]:
         """Digests common to all sums and cutflows: without the selected events, where parts can be
         added."""
@@ -232,12 +254,20 @@ class JobResults:
         order = {
             f"order of {p}": value_digest(self.filters(p, label)) for p in self.paths_of(label)
         }
-        forms = self.job.schedule.histogram_forms()
-        own = {name: form for name, form in forms.items() if name.partition("/")[0] == label}
-        settings = {f"axes of {label}": value_digest([own, self._booked(label)])}
+        settings = {
+            f"axes of {label}": value_digest([self._forms.get(label, {}), self._booked(label)])
+        }
         parts = self._of_sums | order | settings
         found = self._result(SUMS, label, self.needed_by_sums(label), parts)
         return replace(found, title=self.modules[label].entry.name or label)
+
+    @cached_property
+    def _forms(self) -> dict[str, dict[str, str]]:
+        """Axes and storage of histograms, by module and name."""
+        found: dict[str, dict[str, str]] = {}
+        for name, form in self.job.schedule.histogram_forms().items():
+            found.setdefault(name.partition("/")[0], {})[name] = form
+        return found
 
     def _booked(self, label: str) -> list[str]:
         module = self.job.schedule.modules.get(plain_name(label))
@@ -264,7 +294,7 @@ class JobResults:
     def _result(
         self, kind: str, label: str, needed: set[str], parts: Mapping[str, str]
     ) -> ResultDigest:
-        labels = [each for each in self.modules if each in needed]
+        labels = sorted(needed, key=self._places.__getitem__)
         own = {f"{self._word(each)} {each}": self._of_module[each][0] for each in labels}
         reasons = [why for each in labels for why in self._of_module[each][1]]
         reasons += [*self._doubtful_conditions, *self._behaviors.reasons]
@@ -283,6 +313,10 @@ class JobResults:
         validator."""
         without = {"modules": {"__all__": _NOT_OF_MODULES}}
         return self.job.config.model_dump(mode="json", exclude=without)
+
+    @cached_property
+    def _described_modules(self) -> dict[str, dict[str, Any]]:
+        return {each["label"]: each for each in self._described["modules"]}
 
     @cached_property
     def _of_all(self) -> dict[str, str]:
@@ -335,7 +369,7 @@ class JobResults:
         return {label: self._own_digest(label, each.entry) for label, each in self.modules.items()}
 
     def _own_digest(self, label: str, entry: ModuleConfig) -> tuple[str, list[str]]:
-        described = next(each for each in self._described["modules"] if each["label"] == label)
+        described = self._described_modules[label]
         if label in self._code:
             described = {**described, "type": ""}
         texts = (value for value in leaves([entry.params]) if isinstance(value, str))

@@ -72,10 +72,10 @@ class Keeping(Struct, frozen=True, dict=True):
         known = all(part in self.inputs for parts in begun.parts.values() for part in parts)
         return replace(self, run=again) if known else None
 
-    @property
+    @cached_property
     def computed(self) -> list[ResultDigest]:
         """Results that are not kept as a whole."""
-        return [each for each in self.run.results if each.digest not in self.run.kept]
+        return [each for each in self.run.results if not self.run.keeps(*each.key)]
 
     @cached_property
     def parts(self) -> list[tuple[str, Stretch]]:
@@ -130,7 +130,7 @@ class Keeping(Struct, frozen=True, dict=True):
 
     def why(self, result: ResultDigest) -> str:
         """Reason for computing a result, or "kept"."""
-        if result.digest and result.digest in self.run.kept:
+        if self.run.keeps(*result.key):
             return "kept"
         if result.reasons:
             return f"always computed: {'; '.join(result.reasons[:_SHOWN])}"
@@ -147,7 +147,7 @@ class Keeping(Struct, frozen=True, dict=True):
         """One-line summary for the user."""
         fills = [each for each in self.run.results if each.kind != CUTFLOW]
         counted = fills or list(self.run.results)
-        n_kept = sum(each.digest in self.run.kept for each in counted)
+        n_kept = sum(self.run.keeps(*each.key) for each in counted)
         if not self.computed:
             return f"kept {_all(counted)}: nothing to compute"
         names = [each.title or each.label for each in self.computed if each.kind != CUTFLOW]
@@ -155,7 +155,9 @@ class Keeping(Struct, frozen=True, dict=True):
         why = _listed(list(dict.fromkeys(map(self.why, self.computed))), "; ")
         if self.parts:
             n_before = self._n_all - self._n_new
-            some = _all([each for each in counted if each in self.computed] or self.computed)
+            some = _all(
+                [each for each in counted if not self.run.keeps(*each.key)] or self.computed
+            )
             of = f"{n_before:,} of {self._n_all:,} events of {some}"
             whole = f"{n_kept} of {_all(counted)}, and " if n_kept else ""
             return f"kept {whole}{of}; computing the others ({why})"
@@ -240,7 +242,7 @@ def _resumed(before: ResultDigest | None, now: ResultDigest, begun: RunResults) 
     """Result of a resumed run: that of the run that was `begun`, if kept there."""
     if before is not None and before.digest == now.digest:
         return now
-    if before and before.digest in begun.kept and _changed(before, now) == [FORKRUN]:
+    if before and begun.keeps(*before.key) and _changed(before, now) == [FORKRUN]:
         return before
     return replace(now, reasons=(*now.reasons, _MIXED))
 
