@@ -22,8 +22,10 @@ from forkrun.histograms.accumulators.parts import (
     merge_parts,
     read_part,
 )
+from forkrun.histograms.by_dataset import AXIS
 from forkrun.histograms.parts import Named, encode, read_parts
 from forkrun.histograms.root_file import add_histograms, sum_histograms
+from forkrun.histograms.stacked import restacked
 from forkrun.merge.node_sums import files_to_add, sums_to_merge
 from forkrun.merge.order import PlannedUnits
 from forkrun.merge.output import MergedOutput
@@ -81,12 +83,13 @@ class Kept(Struct, frozen=True):
     """What a run keeps. `stored`: by digest; `all`: what there is."""
 
     folder: RunDirectory
+    config: JobConfig
     run: RunResults
     stored: Mapping[str, Stored]
     all: Store
 
     @classmethod
-    def of(cls, folder: RunDirectory) -> Kept:
+    def of(cls, folder: RunDirectory, config: JobConfig) -> Kept:
         """Raises VerificationError if what it keeps is not there any more."""
         run, store = RunResults.read(folder), Store.read(folder)
         stored = store.good(folder) if run.kept or run.parts else {}
@@ -99,12 +102,17 @@ class Kept(Struct, frozen=True):
                 f"{folder.stored}: {', '.join(named)} of an earlier run changed since this run"
                 " began; run the same command again"
             )
-        return cls(folder, run, stored, store)
+        return cls(folder, config, run, stored, store)
 
-    def without(self, config: JobConfig) -> JobConfig:
+    @property
+    def reduced(self) -> JobConfig:
         """The configuration without outputs that are kept."""
-        outputs = tuple(o for o in config.outputs if not self.run.keeps(OUTPUT, o.label))
-        return config.model_copy(update={"outputs": outputs})
+        outputs = tuple(o for o in self.config.outputs if not self.run.keeps(OUTPUT, o.label))
+        return self.config.model_copy(update={"outputs": outputs})
+
+    @property
+    def _datasets(self) -> tuple[str, ...]:
+        return tuple(dataset.name for dataset in self.config.datasets)
 
     # --- sums -------------------------------------------------------------------------------------
 
@@ -135,7 +143,7 @@ class Kept(Struct, frozen=True):
         numbers = np.arange(commits[0].unit, commits[-1].units.stop)
         ranges = units.joined_ranges(numbers).tolist()
         named = tuple((self.run.files[file], first, last) for file, first, last in ranges)
-        return InputPart(named, read.count, read.hex, time.time(), build_identity())
+        return InputPart(named, read.count, read.hex, time.time(), build_identity(), self._datasets)
 
     def sums(
         self, groups: Sequence[Group], units: PlannedUnits, datasets: Sequence[int]
@@ -156,23 +164,24 @@ class Kept(Struct, frozen=True):
                 group.files = {kind: b"".join(each) for kind, each in pieces.items() if each}
             histograms.append((filled, ""))
             accumulators.append((group.commits[0].unit, merged, ""))
+        now = self._datasets
         for name, (part, labels) in self._kept_files().items():
             path = self.folder.stored / name
             if path.suffix == ".histograms":
-                histograms.append(
-                    ([n for n in read_parts(path) if plain_label(n[0]) in labels], name)
-                )
+                own = (each for each in read_parts(path) if plain_label(each[0]) in labels)
+                named = [(m, h, restacked(AXIS, part.datasets, now, s)) for m, h, s in own]
+                histograms.append((named, name))
             else:
                 unit, file = self._place(part, units)
                 dataset = datasets[file] if datasets else 0
                 modules = {m: t for of in read_part(path).values() for m, t in of.items()}
-                own = {dataset: {m: t for m, t in modules.items() if plain_label(m) in labels}}
-                accumulators.append((unit, own, name))
+                totals = {m: t for m, t in modules.items() if plain_label(m) in labels}
+                accumulators.append((unit, {dataset: totals}, name))
         order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == SUMS}
-        totals = add_histograms(histograms)
-        totals.sort(key=lambda named: order.get(plain_label(named[0]), -1))
+        added = add_histograms(histograms)
+        added.sort(key=lambda named: order.get(plain_label(named[0]), -1))
         accumulators.sort(key=lambda each: each[0])  # the order of lists depends on it
-        return totals, add_parts((part, of) for _, part, of in accumulators)
+        return added, add_parts((part, of) for _, part, of in accumulators)
 
     def _kept_files(self) -> dict[str, tuple[InputPart, set[str]]]:
         """By file of sums, the part of the input that they are of, and labels of the modules whose

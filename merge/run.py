@@ -62,8 +62,8 @@ def merge_run(
     if planned.is_whole:
         check_read(read + skipped, planned.n_events, planned.digest)
     try:
-        kept = Kept.of(RunDirectory(folder))
-        config = kept.without(config)
+        kept = Kept.of(RunDirectory(folder), config)
+        config = kept.reduced
         parts = _parts(RunDirectory(folder), config, planned, ordered, on_open)
         outputs = merge_outputs(folder, config, ordered, planned, progress, on_open, parts)
         if planned.is_part:

@@ -40,13 +40,22 @@ class HistogramsByDataset:
         self._store_fills()
         taken: list[tuple[str, HistogramSums]] = []
         for name, parts in self._sums.items():
-            if len(next(iter(parts.values())).axes) <= self._most_axes:
+            if self._has_room(next(iter(parts.values())).axes):
                 taken.append((name, stacked(AXIS, self._datasets, parts)))
                 continue
             empty = self._booked[name].take(self._label)  # state right after the last call
             taken += [(f"{name}_{d}", parts.get(d, empty)) for d in self._datasets]
         self.clear()
         return taken
+
+    @property
+    def named(self) -> Sequence[str]:
+        """Datasets in the names of histograms."""
+        booked = self._booked.values()
+        return [] if all(self._has_room(b.histogram.axes) for b in booked) else self._datasets
+
+    def _has_room(self, axes: Sequence[object]) -> bool:
+        return len(axes) <= self._most_axes
 
     def clear(self) -> None:
         """Discards the stored sums."""

@@ -37,3 +37,21 @@ def stacked(title: str, names: Sequence[str], parts: Mapping[str, HistogramSums]
             exact.merge(own.exact)
     assert exact is not None
     return replace(total, axes=(*total.axes, axis), exact=exact)
+
+
+def restacked(
+    title: str, before: tuple[str, ...], names: tuple[str, ...], sums: HistogramSums
+) -> HistogramSums:
+    """The sums with the categories `names` along their last axis, if it has this title and the
+    categories `before`. Removed categories are empty."""
+    *others, last = sums.axes
+    if before == names or (last.kind, last.title, last.bins) != (AxisKind.CATEGORY, title, before):
+        return sums
+    axis = replace(last, bins=names, n_declared=len(names))
+    numbers = {name: number for number, name in enumerate(names)}
+    moved = np.array([[numbers.get(name, 0)] for name in before], np.uint32)
+    n_cells = sums.exact.n_cells // last.extent
+    places = (moved * np.uint32(n_cells) + np.arange(n_cells, dtype=np.uint32)).ravel()
+    exact = sums.exact.copy()
+    exact.move_cells(places, n_cells * len(names))
+    return replace(sums, axes=(*others, axis), exact=exact)

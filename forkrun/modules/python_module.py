@@ -250,6 +250,11 @@ class PythonModule:
 
             self._by_dataset = HistogramsByDataset(label, datasets.names, booked, n_more)
 
+    @property
+    def datasets_in_names(self) -> Sequence[str]:
+        """Datasets in the names of histograms."""
+        return self._by_dataset.named if self._by_dataset else []
+
     def take_histograms(self, label: str) -> list[tuple[str, HistogramSums]]:
         """Name and sums of each as filled so far."""
         if self._by_dataset:

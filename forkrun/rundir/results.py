@@ -150,13 +150,14 @@ class WrittenEvents(Struct, frozen=True):
 class InputPart(Struct, frozen=True):
     """Consecutive events of one dataset processed by a run. `ranges`: their positions, in the run's
     order; `events`: digest of their ids; `computed_s`: time of processing since the epoch; `build`:
-    of the forkrun that processed them."""
+    of the forkrun that processed them; `datasets`: names of all datasets of the run."""
 
     ranges: tuple[FileRange, ...]
     n_events: int
     events: str
     computed_s: float
     build: str
+    datasets: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -28,6 +28,9 @@ N_CHANGES = int(os.environ.get("FORKRUN_INPUTS", "5"))
 """Changes of the random test."""
 SEED = 4107
 """Of the changes, unless FORKRUN_SEED or FORKRUN_INPUTS is set."""
+CHANGES = (
+    "add", "insert", "remove", "rewrite", "limit", "mask", "dataset", "lose", "order", "axis",
+)  # fmt: skip
 OWN = """
 import numpy as np
 import forkrun
@@ -147,6 +150,23 @@ def test_files_that_are_added_are_processed_alone(tmp_path: Path, given: Input) 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_dataset_that_is_added_is_processed_alone(
+    tmp_path: Path, given: Input, place: int
+) -> None:
+    run(tmp_path, given.job())
+    files = list(given.files.items())
+    given.files = dict([*files[:place], ("more", [given.new()]), *files[place:]])
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 67
+    check_as_from_scratch(tmp_path, given.job())
+    del given.files["two"]
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 0
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
 def test_a_kill_loses_neither_kept_nor_new_events(tmp_path: Path, given: Input) -> None:
     run(tmp_path, given.job())
     given.files["one"] += [given.new(), given.new()]
@@ -215,7 +235,7 @@ def test_random_changes_of_the_input_give_the_bytes_of_a_run_from_scratch(
 def change(given: Input, rng: random.Random) -> str:
     """Changes the input, or a histogram, at random; says what."""
     files = given.files[rng.choice(list(given.files))]
-    what = rng.choice(["add", "insert", "remove", "rewrite", "limit", "mask", "dataset", "axis"])
+    what = rng.choice(CHANGES)
     if what == "add":
         files.append(given.new())
     elif what == "insert":
@@ -230,8 +250,12 @@ def change(given: Input, rng: random.Random) -> str:
         runs = {str(n): [[1, rng.choice([1, 2])]] for n in range(1, 30)}
         (given.folder / "mask.json").write_text(json.dumps(runs))
         given.source = {**given.source, "lumi_mask": str(given.folder / "mask.json")}
-    elif what == "dataset" and len(given.files) < 5:
-        given.files[f"more{len(given.files)}"] = [given.new()]
+    elif what == "dataset":
+        given.files[f"more{given.n_files}"] = [given.new()]
+    elif what == "lose" and len(given.files) > 2:
+        del given.files[rng.choice(list(given.files))]
+    elif what == "order":
+        given.files = dict(sorted(given.files.items(), key=lambda _: rng.random()))
     elif what == "axis":
         given.modules[2] = {**COUNTS, "axes": [{"bins": rng.randrange(2, 9), "low": 0, "high": 6}]}
     return what

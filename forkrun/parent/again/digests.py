@@ -245,9 +245,11 @@ class JobResults:
         if not self.is_additive:
             return self._of_all
         source = {k: v for k, v in self._described["source"].items() if k not in _CHOICE}
-        names = [each["name"] for each in self._described["datasets"]]
         known = {"columns": msgspec.to_builtins(self.job.schedule.found.branches)}
-        now = {"source": value_digest([source, known]), "datasets": value_digest(names)}
+        now = {
+            "source": value_digest([source, known]),
+            "datasets": value_digest(bool(self.job.config.datasets)),
+        }
         return {k: v for k, v in self._of_all.items() if k not in ("input", *now)} | now
 
     def _sums(self, label: str) -> ResultDigest:
@@ -271,8 +273,11 @@ class JobResults:
 
     def _booked(self, label: str) -> list[str]:
         module = self.job.schedule.modules.get(plain_name(label))
-        booked = module.histograms() if module is not None else {}
-        return [f"{name} {getattr(b.histogram, 'label', '')}" for name, b in booked.items()]
+        if module is None:
+            return []
+        booked = module.histograms().items()
+        titles = [f"{name} {getattr(b.histogram, 'label', '')}" for name, b in booked]
+        return [*titles, *module.datasets_in_names]
 
     def _output(self, label: str) -> ResultDigest:
         job, output = self.job, self.job.config.output_of[label]

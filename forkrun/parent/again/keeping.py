@@ -80,7 +80,8 @@ class Keeping(Struct, frozen=True, dict=True):
     @cached_property
     def parts(self) -> list[tuple[str, Stretch]]:
         """Parts of the input whose events are not processed: name, and range among all events."""
-        mine = [self.run.parts.get(each.digest, ()) for each in self.computed]
+        parts = self.run.parts
+        mine = [parts.get(each.digest, ()) for each in self.computed] or [*parts.values()]
         row = EventRow(self.results.job.plan.units)
         numbers = self.results.numbers
         found = [(n, row.place_of(self.inputs[n].ranges, numbers)) for n in mine[0]] if mine else []
