@@ -29,11 +29,12 @@ from forkrun.config.datasets import files_of
 from forkrun.errors import ConfigError, InputError
 from forkrun.fork.command import CleanCommand
 from forkrun.merge import merge_files
+from forkrun.modules.program.dependence import used_values
 from forkrun.modules.program.given import Given, giving
 from forkrun.modules.program.handing_over import contents_for, handing_over, import_path
+from forkrun.modules.program.own_modules import find_in_program
 from forkrun.modules.program.state import running_here
 from forkrun.modules.program.taking import offer
-from forkrun.modules.program.used import of_program, used_values
 from forkrun.parent.result import Result
 from forkrun.schedule.input_columns import InputColumns, columns_of_input
 
@@ -140,7 +141,7 @@ class LoadedJob(Struct, frozen=True):
         for entry in raw["modules"]:
             given = self.given.get(entry["type"])
             entry["values"] = used_values(
-                *(given.functions if given else of_program(entry["type"]))
+                *(given.functions if given else [find_in_program(entry["type"])])
             )
         return raw
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from forkrun.analysis.homes import calling_line, home_of, place_of, program
 from forkrun.errors import ConfigError
-from forkrun.modules.program.code_digest import code_digest
+from forkrun.modules.program.dependence import code_digest
 from forkrun.modules.program.given import Given
 
 _DECLARED = ("consumes", "produces", "replaces", "variations", "variation", "on_data")

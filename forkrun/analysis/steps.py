@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec.structs import asdict, replace
 
 from forkrun.analysis.step import Step
-from forkrun.modules.program.code_digest import code_digest
+from forkrun.modules.program.dependence import code_digest
 
 Kind = Literal["module", "path", "output"]
 _NAMED = {"filter", "producer", "analyzer"}

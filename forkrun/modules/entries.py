@@ -41,7 +41,7 @@ def _check_values(entry: ModuleConfig, functions: Sequence[Any], where: str) -> 
     this process has: its job is another one."""
     if not entry.values:
         return
-    from forkrun.modules.program.used import differing, used_values  # for programs in Python alone
+    from forkrun.modules.program.dependence import differing, used_values  # slow to load
 
     if names := differing(entry.values, used_values(*functions)):
         raise ConfigError(

@@ -16,7 +16,7 @@ import uproot
 
 import forkrun
 from forkrun.modules.code_names import mentions
-from forkrun.modules.program.code_digest import code_digest
+from forkrun.modules.program.dependence import code_digest
 from tests.analysis.objects_file import N_MUONS, write_objects
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command
@@ -300,7 +300,7 @@ def test_a_digest_is_of_what_a_function_does() -> None:
     assert code_digest(made(1)) == code_digest(made(1, "# a comment\n"))
     assert code_digest(made(1)) != code_digest(made(2))
     assert code_digest(np.arange(3)) != code_digest(np.arange(4))
-    code = "from forkrun.modules.program.code_digest import code_digest\n"
+    code = "from forkrun.modules.program.dependence import code_digest\n"
     code += "print(code_digest(lambda x: x in {'a', 'b', 'c', 'd'}))"
     digests = {
         subprocess.run(

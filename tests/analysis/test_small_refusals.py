@@ -12,7 +12,7 @@ import pytest
 import uproot
 
 import forkrun
-from forkrun.modules.program.code_digest import code_digest
+from forkrun.modules.program.dependence import code_digest
 from tests.analysis.objects_file import N_MUONS, write_objects
 from tests.support.jobs import environment
 

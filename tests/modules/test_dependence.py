@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import awkward as ak
+import numpy as np
 import pytest
 
-from forkrun.modules.program.dependence import Dependence, dependence_of
+from forkrun.modules.program.dependence import (
+    Dependence,
+    code_digest,
+    dependence_of,
+    used_values,
+)
 from forkrun.modules.program.own_code import put_into_libraries
 from forkrun.parent.again.code import together
 from tests.support.edits import OF_ALL, SEES_HELPERS, write_program
@@ -121,3 +129,50 @@ def test_code_of_an_unknown_python_has_no_digest(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(sys, "version_info", (3, 99, 0))
     found: Dependence = dependence_of(len)
     assert found.reasons == ("is code of a version of Python that forkrun does not know",)
+
+
+def test_a_digest_of_code_leaves_out_files_and_knows_what_cannot_be_looked_into(
+    tmp_path: Path,
+) -> None:
+    named = str(tmp_path / "made.txt")
+
+    def f(events: Any) -> Any:
+        return events, named
+
+    before = code_digest(f), dependence_of(f).digest
+    (tmp_path / "made.txt").write_text("made by the first run")
+    assert code_digest(f) == before[0]
+    assert dependence_of(f).digest != before[1]
+    opaque = {code_digest(partial(max, key=np.random.RandomState(seed))) for seed in (1, 1, 2)}
+    assert len(opaque) == 2
+
+
+def test_values_that_code_uses_are_those_of_own_modules_without_their_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def used(text: str, **changed: Any) -> dict[str, str]:
+        (tmp_path / "own_cuts.py").write_text(text)
+        sys.modules.pop("own_cuts", None)
+        importlib.invalidate_caches()
+        own = importlib.import_module("own_cuts")
+        for name, value in changed.items():
+            setattr(own, name, value)
+        return {key.rpartition("/")[2]: value for key, value in used_values(own.passes).items()}
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    text = """
+class Cut:
+    def __init__(self, least): self.least = least
+    def holds(self, x): return x > self.least
+CUT, FACTORS, OTHER = Cut(10), {"a": (1, 2)}, 3
+def passes(e):
+    import json
+    return CUT.holds(e.MET * FACTORS["a"][0])
+"""
+    before = used(text)
+    assert [*before] == ["own_cuts.py:CUT", "own_cuts.py:FACTORS"]
+    assert used(text.replace("x > self", "x >= self")) == before
+    assert used(text.replace("OTHER = Cut(10)", "OTHER = Cut(11)")) != before
+    changed = used(text, FACTORS={"a": (1, 3)})
+    assert [key for key in before if changed[key] != before[key]] == ["own_cuts.py:FACTORS"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import uproot
 
-from forkrun.modules.program.code_digest import globals_in
+from forkrun.modules.program.code_uses import globals_in
 from forkrun.modules.program.encoded import decode, encode
 from forkrun.modules.program.own_modules import own_file
 from forkrun.studies.sample import SampleSettings, write_sample

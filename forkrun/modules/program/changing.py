@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Collection, Sequence
 from types import CodeType
 
-from forkrun.modules.program.code_digest import globals_in
-from forkrun.modules.program.code_uses import Instruction, instructions
+from forkrun.modules.program.code_uses import Instruction, globals_in, instructions
 
 CHANGES = frozenset((
     "append", "add", "update", "extend", "insert", "setdefault", "pop", "popitem", "clear",

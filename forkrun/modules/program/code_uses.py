@@ -91,6 +91,17 @@ def stored_globals(code: CodeType) -> frozenset[str]:
     return frozenset(own.union(*map(stored_globals, _inner(code))))
 
 
+@functools.lru_cache(maxsize=4096)
+def names_in(code: CodeType) -> frozenset[str]:
+    """Globals and attributes that code uses, with functions in it."""
+    return frozenset(code.co_names).union(*map(names_in, _inner(code)))
+
+
+def globals_in(code: CodeType) -> set[str]:
+    """Globals that code uses, with functions in it: not `MET` of `events.MET`."""
+    return {use.name for use in uses(code) if not use.is_cell}
+
+
 def stored_cells(code: CodeType) -> list[str]:
     """Variables of functions around to which code gives another value."""
     free = code.co_freevars

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
@@ -73,9 +74,9 @@ _FORKRUN = "forkrun"
 _RECORD = re.compile(r"(.+?)-(\d[^-]*)(?:-py[^-]*)?\.(?:dist|egg)-info")
 
 
-def uses_outside(attributes: set[str]) -> list[str]:
+def uses_outside(attributes: Collection[str]) -> list[str]:
     """Attributes that code uses which read what is outside, whatever they are of."""
-    return sorted(attributes & _ATTRIBUTES)
+    return sorted(_ATTRIBUTES.intersection(attributes))
 
 
 def builtin_outside(name: str) -> bool:

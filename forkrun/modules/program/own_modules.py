@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 from forkrun.base.user_code.installed import is_installed
 
@@ -36,6 +37,15 @@ def own_modules() -> Iterator[ModuleType]:
     for name, module in list(sys.modules.items()):
         if own_file(name) and module.__name__ == name and not name.startswith("forkrun_user_"):
             yield module
+
+
+def find_in_program(kind: str) -> Any:
+    """The function or class of `python:FILE.py:NAME` or `python:package.module:NAME` in
+    [[modules]]; None if the running program has not imported that module."""
+    home, _, name = kind.removeprefix("python:").rpartition(":")
+    if home.endswith(".py"):
+        home = names_by_file().get(os.path.realpath(home), "")
+    return getattr(sys.modules.get(home), name, None)
 
 
 def names_by_file() -> dict[str, str]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from forkrun.base.user_code import unpartial
 from forkrun.modules.base import Module
-from forkrun.modules.program.code_digest import names_in
+from forkrun.modules.program.code_uses import names_in
 from forkrun.modules.program.own_modules import own_file
 
 _CODE = (ModuleType, FunctionType, MethodType, partial, staticmethod, classmethod, property, type)

@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,18 +30,23 @@ _MOST_PARTS = 200_000
 
 
 class ValueWalk:
-    """`reasons`: what has no digest; `shared`: what others may reach as well; `changes`: whether
-    something that changes things was reached; `packages`: libraries that are used; `alive`: keeps
-    numbers of objects their own."""
+    """`digest`: of code and values; `packages`: versions of the libraries used; `reasons`: why
+    results depend on more than this; `opaque`: objects that cannot be looked into; `shared`:
+    objects and variables that others may reach as well; `changes`: whether something that changes
+    things was reached."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
         self.reasons: list[str] = []
         self.shared: dict[Any, Any] = {}
         self.changes = False
-        self.packages: set[str] = set()
+        self.packages: dict[str, str] = {}
+        self.opaque: list[Any] = []
+        self._paths: dict[str, str] = {}
+        """Texts that may name files, with their places in the code."""
         self._seen: dict[Any, int] = {}
         self._alive: list[Any] = []
+        """Keeps the ids of objects unique."""
 
     def put(self, *texts: str) -> None:
         for text in texts:
@@ -56,6 +62,8 @@ class ValueWalk:
             self.put(type(value).__name__, repr(value))
         elif type(value) is str or (isinstance(value, PurePath) and not is_own_class(type(value))):
             self._text(value, where)
+        elif type(value) is tuple and all(type(each) in PLAIN for each in value):
+            self.put("tuple", repr(value))
         elif self._is_first(value, id(value)):
             if len(self._seen) > _MOST_PARTS:
                 if len(self._seen) == _MOST_PARTS + 1:
@@ -65,6 +73,8 @@ class ValueWalk:
                 self._look(value, where)
             except RecursionError:
                 self.doubt(where, "is nested too deeply to look into")
+            except Exception as error:  # of the user's own descriptors, or of an unknown kind
+                self.doubt(where, f"cannot be looked into: {type(error).__name__}: {error}")
 
     def _is_first(self, value: Any, key: Any) -> bool:
         """Whether it is met for the first time; else where that was."""
@@ -76,16 +86,20 @@ class ValueWalk:
         return True
 
     def _text(self, value: str | PurePath, where: str) -> None:
-        """A text; where it names a file, that too."""
         text = str(value)
         self.put(type(value).__name__, text)
         if 2 < len(text) < 1024 and "\0" not in text and ("." in text or "/" in text):
+            self._paths.setdefault(text, where)
+
+    def put_files(self) -> None:
+        """Adds the content of the files that texts name."""
+        for path, where in sorted(self._paths.items()):
             try:
-                if os.path.isfile(text):
-                    with open(text, "rb") as file:
-                        self.put(hashlib.file_digest(file, "sha256").hexdigest())
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        self.put(path, hashlib.file_digest(file, "sha256").hexdigest())
             except OSError:
-                self.doubt(where, f"names {text}, which cannot be read")
+                self.doubt(where, f"names {path}, which cannot be read")
 
     def _look(self, value: Any, where: str) -> None:
         """Something that is met for the first time."""
@@ -114,10 +128,9 @@ class ValueWalk:
         top = module.partition(".")[0]
         if top == "__main__":
             return
-        self.packages.add(top)
         if version is None:
             self.doubt(where, f"uses {top}, of which no version is known")
-        self.put(top, version or "")
+        self.packages[top] = version or ""
 
     def _data(self, value: Any, where: str) -> None:
         """Values; of other objects of libraries what pickle takes of them."""
@@ -127,7 +140,7 @@ class ValueWalk:
             self.shared.setdefault(id(value), value)
         if kind in (list, tuple):
             self._all(value, where)
-        elif kind is dict:
+        elif kind in (dict, MappingProxyType):
             self._all([each for pair in value.items() for each in pair], where)
         elif kind in (set, frozenset):
             self._all(sorted(value, key=lambda each: (type(each).__name__, repr(each))), where)
@@ -155,6 +168,7 @@ class ValueWalk:
             if top in _DATA and not outside.name_outside(kind.__module__, kind.__qualname__):
                 self._taken(value, where)
             else:
+                self.opaque.append(value)
                 named = f"{kind.__module__}.{kind.__qualname__}"
                 self.doubt(where, f"has a {named}, which cannot be looked into")
 
@@ -178,6 +192,7 @@ class ValueWalk:
             taken = make(value) if make else value.__reduce_ex__(4)
         except Exception as error:
             if not is_all_seen:
+                self.opaque.append(value)
                 kind = type(value).__qualname__
                 self.doubt(where, f"has a {kind}, which cannot be looked into: {error}")
             return
