@@ -28,10 +28,11 @@ from forkrun.parent.result import Result
 from forkrun.plan.model import Plan
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import missing_units
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock, is_held
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
-from forkrun.rundir.nodes import NodeRanges, read_commits
+from forkrun.rundir.nodes import read_commits
 from forkrun.rundir.opening import find_nodes, opened_nodes
 from forkrun.rundir.packed_batch import pack_batch
 from forkrun.rundir.packing import unpack_units
@@ -57,7 +58,7 @@ def collect(
         else:
             with collector_paused():
                 commits = read_commits(folder)  # once: a job may have millions
-            missing = _missing(ranges, commits)
+            missing = missing_units(ranges, commits)
             if config.batch.are_outputs_on_nodes:
                 commits = _commits_of_made_outputs(folder, commits, missing)
             if missing and not partial:
@@ -123,7 +124,7 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
             f" than the job's {len(ranges)} nodes"
         )
     commits = read_commits(folder)
-    if missing := _missing(ranges, commits):
+    if missing := missing_units(ranges, commits):
         raise JobError(_describe_missing(folder, missing, len(ranges)))
     if not folder.is_finished():
         with output_errors(folder.output_cuts):
@@ -138,14 +139,6 @@ def _stage_out(folder: RunDirectory, config: JobConfig, lock: RunLock, quiet: bo
             for name in stage_out(config.batch.stage_out, folder):
                 if not quiet:
                     print(f"{name} was copied to storage")
-
-
-def _missing(ranges: NodeRanges, commits: Sequence[Commit]) -> dict[int, int]:
-    """Number of missing units, by incomplete node."""
-    left = {n: ranges.n_units(n) for n in range(len(ranges))}
-    for commit in commits:
-        left[ranges.node_of(commit.unit)] -= commit.n_units
-    return {n: n_left for n, n_left in left.items() if n_left > 0}
 
 
 def _commits_of_made_outputs(

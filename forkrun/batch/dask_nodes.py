@@ -24,8 +24,9 @@ from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
 from forkrun.fork.command import end_with_parent
 from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import is_node_done
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, has_made_outputs, is_on_nodes
+from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, is_on_nodes
 
 _LOOK_EVERY_S = 0.5
 
@@ -101,9 +102,10 @@ class _Nodes:
         """Whether some nodes are unfinished, including those that an earlier call has started."""
         known = KnownProgress(self._folder)
         for number in self._left - self._tasks.keys():
-            is_done = known.read(number, 0.0).n_units >= self._ranges.n_units(number)
-            if self._makes_outputs:
-                is_done = is_done and has_made_outputs(self._folder, number)
+            is_done = is_node_done(
+                self._folder, self._ranges, number, known.read(number, 0.0).n_units,
+                makes_outputs=self._makes_outputs,
+            )  # fmt: skip
             if is_done and not is_held(self._folder.node(number).lock):
                 self._left.remove(number)
         return bool(self._left)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
-from forkrun.batch.shipping import changed_outputs, take_shipped
+from forkrun.batch.shipping import changed_outputs, check_extends, take_shipped
 from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.config.anchor import is_url
 from forkrun.errors import ConfigError, OutputError
@@ -27,9 +27,9 @@ from forkrun.plan.extend import extended, first_units
 from forkrun.plan.part import node_borders
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import FREE, OF_PROGRAM, differences
+from forkrun.rundir.done import differences, listed
+from forkrun.rundir.fingerprint import described_job
 from forkrun.rundir.nodes import NodeRanges
-from forkrun.rundir.resume import check_extends
 from forkrun.schedule.found_out import FoundOut
 
 _ELSEWHERE = "submit the whole input to another folder"
@@ -52,7 +52,7 @@ def extend_nodes(
         return config, range(0)
     before, known = take_shipped(folder), read_found(folder)
     job = _extended(_as_given(config, given), plan, new, ranges, split, known)
-    check_extends(before, job.job.fingerprint)
+    check_extends(folder, before, job.job.fingerprint)
     _check_friends(job.index[: len(plan.files)], before)
     _check_found(folder, job, known)
     kept: dict[str, Any] = {n: before[n] for n in ("shipped", "mended", "program") if n in before}
@@ -125,19 +125,11 @@ def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
         for output in given.outputs
     )
     given = with_ids_of(given.model_copy(update={"outputs": outputs}), config)
-    if changed := differences(_described(config), _described(given)):
-        raise ConfigError(f"{rule}; what has changed: {'; '.join(changed[:5])}")
-
-
-def _described(config: JobConfig) -> dict[str, Any]:
-    """Description without code, whose changes the fingerprint tells."""
-    without: Any = {**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}}
-    raw: dict[str, Any] = config.model_dump(mode="json", exclude=without)
-    raw["source"] = {k: v for k, v in raw["source"].items() if k not in ("files", "list")}
-    raw["datasets"] = {d["name"]: {**d, "files": None} for d in raw["datasets"]}
-    for friend in raw["source"]["friends"]:
-        del friend["files"]
-    return raw
+    described = [described_job(each, may_grow=True) for each in (config, given)]
+    for each in described:
+        each["datasets"] = {dataset["name"]: dataset for dataset in each["datasets"]}
+    if changed := differences(*described):
+        raise ConfigError(f"{rule}; what has changed: {listed(changed)}")
 
 
 def _as_given(config: JobConfig, given: JobConfig) -> JobConfig:

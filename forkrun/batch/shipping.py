@@ -26,10 +26,10 @@ from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import check_submitted
 from forkrun.rundir.fingerprint import Fingerprint, read_fingerprint
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.output_content import read_contents
-from forkrun.rundir.resume import check_extends
 from forkrun.rundir.shipped_code import digest_of, use_shipped
 
 _MAX_NEIGHBOURS = 200
@@ -110,7 +110,7 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
         )
     job = _prepared_again(folder, config)
     now = job.fingerprint
-    check_extends({**before, "code": now["code"]}, now)
+    check_extends(folder, {**before, "code": {}}, now)
     if changed := changed_outputs(folder, job):
         raise ConfigError(
             "resubmit --new-code: the present code changes results that nodes have already made:"
@@ -123,6 +123,12 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
         write_found(folder, job)
         write_json(folder.fingerprint, {**fingerprint, "mended": mended})
     return list(old)
+
+
+def check_extends(folder: RunDirectory, before: Fingerprint, now: Fingerprint) -> None:
+    """Raises OutputError unless `now` is the submitted job, perhaps with more input."""
+    same = {n: digest for n, digest in before["configuration"].items() if n != "source"}
+    check_submitted(folder, {**before, "configuration": same}, now)
 
 
 def _prepared_again(folder: RunDirectory, config: JobConfig) -> PreparedJob:

@@ -24,8 +24,9 @@ from forkrun.batch.systems.script import merge_script
 from forkrun.batch.systems.system import Alive, Life
 from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import is_node_done
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, has_made_outputs
+from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes
 from forkrun.rundir.progress import RunProgress
 
 
@@ -180,9 +181,7 @@ def _node(
     since_s = course.starts[-1] if course.starts else 0.0
     progress = known.read(number, since_s)
     n_planned = ranges.n_units(number)
-    is_done = progress.n_units >= n_planned and (
-        not makes_outputs or has_made_outputs(folder, number)
-    )
+    is_done = is_node_done(folder, ranges, number, progress.n_units, makes_outputs=makes_outputs)
     is_alive = not is_done and is_held(node.lock)
     state = _state(is_done, is_alive, number, submission, lives, course, killed_s)
     reason = _reason(folder, number, state, submission, lives, course, killed_s)

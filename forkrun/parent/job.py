@@ -43,6 +43,7 @@ from forkrun.plan.part import Part
 from forkrun.plan.stored import read_plan
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import check_same_job, check_submitted, is_worth_keeping, valid_commits
 from forkrun.rundir.fingerprint import Fingerprint
 from forkrun.rundir.ledger import Commit, read_ledgers, units_by_build
 from forkrun.rundir.ledger_writer import write_kept
@@ -50,7 +51,6 @@ from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.opening import check_can_begin, opened_to_begin
 from forkrun.rundir.output_content import OutputContents
-from forkrun.rundir.resume import check_part_of, check_same_job, is_worth_keeping, valid_commits
 from forkrun.rundir.start import (
     check_place,
     clear,
@@ -96,23 +96,24 @@ def run_job(
     job = prepare(config, quiet, part, known=read_found(whole) if whole else None)
     config = job.config
     if whole is not None:
-        check_part_of(whole, submitted or {}, job.fingerprint)
+        check_submitted(whole, submitted or {}, job.fingerprint)
     with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
         check_place(folder)
-        is_resumed = holds_run(folder, force) and is_worth_keeping(folder, job.fingerprint)
+        is_resumed = holds_run(folder, force) and (
+            whole is not None or is_worth_keeping(folder, job.fingerprint)
+        )
         if is_resumed and (back := files_that_came_back(folder, job.unreadable)):
             said = f"{back[0]}: can be read now; the job starts again, as its plan has more events"
             Messages(folder, quiet).say(said)
             is_resumed = False
-        is_local = whole is None and part is None
         keeping = None
-        if is_local:
+        if whole is None:
             keeping, is_resumed = decide(folder, job, is_resumed, force=force, is_new=is_new)
-        if is_resumed:
-            check_same_job(folder, job.fingerprint, submitted)
-            if folder.is_finished() and _is_merged(folder, config, lock):
-                job = keeping.whole_job if keeping else job
-                return _already_done(folder, job, lock, quiet, plots)
+            if is_resumed:
+                check_same_job(folder, job.fingerprint)
+        if is_resumed and folder.is_finished() and _is_merged(folder, config, lock):
+            job = keeping.whole_job if keeping else job
+            return _already_done(folder, job, lock, quiet, plots)
         if keeping is not None:
             if is_joined(folder, keeping):
                 return _join(folder, keeping, lock, quiet, plots, explain)

@@ -48,15 +48,7 @@ def fingerprint(
     `units_digest`: of the plan's units; `plugins`: paths of module libraries; `payloads`: files of
     conditions, also those named in index files; `may_grow`: files may be added to the input,
     unknown to a part of the job. Raises InputError for an unreadable file."""
-    described = config.model_dump(
-        mode="json",
-        exclude={**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}},
-    )
-    for each in (described["source"], *described["datasets"]):
-        _leave_out_places(each)
-    if may_grow:
-        described["source"] = _without_files(described["source"])
-        described["datasets"] = [{**each, "files": None} for each in described["datasets"]]
+    described = described_job(config, may_grow=may_grow)
     return {
         BUILD: build_identity(),
         "version": {"forkrun": release(), "ROOT": _core.root_version()},
@@ -73,6 +65,21 @@ def fingerprint(
     }
 
 
+def described_job(config: JobConfig, *, may_grow: bool = False) -> dict[str, Any]:
+    """The settings that outputs depend on, by section, without code, whose content counts, and
+    locations of remote files. `may_grow`: without the input files."""
+    without: Any = {**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}}
+    described: dict[str, Any] = config.model_dump(mode="json", exclude=without)
+    source, datasets = described["source"], described["datasets"]
+    for each in (source, *datasets):
+        _leave_out_places(each)
+    if may_grow:
+        for each in (source, *source["friends"], *datasets):
+            each["files"] = None
+        source["list"] = None
+    return described
+
+
 def _leave_out_places(described: dict[str, Any]) -> None:
     """Removes the locations of remote files: the digests of the input cover their content."""
     for key in ("cache", "cache_limit"):
@@ -81,11 +88,6 @@ def _leave_out_places(described: dict[str, Any]) -> None:
         described["files"] = None
     elif described["files"]:
         described["files"] = [None if is_url(f) else f for f in described["files"]]
-
-
-def _without_files(source: Mapping[str, Any]) -> dict[str, Any]:
-    friends = [{**friend, "files": None} for friend in source.get("friends", ())]
-    return {**source, "files": None, "list": None, "friends": friends}
 
 
 _FORM: Mapping[str, Any] = {
@@ -110,23 +112,6 @@ def read_fingerprint(path: Path) -> Fingerprint:
             f" replace this one with {option('--force')}"
         ) from None
     return found
-
-
-def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
-    """Describes the changes; another build is no change."""
-    parts = (part for part in now if part != BUILD)
-    return [text for part in parts for text in _differences(part, before.get(part), now[part])]
-
-
-def _differences(part: str, before: Any, now: Any) -> Iterator[str]:
-    if before == now:
-        return
-    if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
-        yield part
-        return
-    for name in {**before, **now}:
-        if before.get(name) != now.get(name):
-            yield f"{part}: {name}"
 
 
 def value_digest(value: Any) -> str:

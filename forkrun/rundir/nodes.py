@@ -92,11 +92,6 @@ def are_outputs_on_nodes(folder: RunDirectory) -> bool:
     return bool(read_json(folder.config).get("batch", {}).get("outputs") == OutputsMade.ON_NODES)
 
 
-def has_made_outputs(folder: RunDirectory, number: int) -> bool:
-    """Whether a node has made its part of the outputs, or all were collected."""
-    return folder.node(number).outputs_of_node.exists() or folder.is_finished()
-
-
 def read_commits(folder: RunDirectory, damaged: list[str] | None = None) -> list[Commit]:
     """Every valid commit of a run, of all its nodes if any, with units numbered as in the plan and
     files relative to the run directory. `damaged` gets a text for each invalid line."""

@@ -17,7 +17,8 @@ from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.preparation import PreparedJob
 from forkrun.plan.cut import EventRow, Stretch, Stretches, cut_at
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.fingerprint import differences, read_fingerprint
+from forkrun.rundir.done import differences
+from forkrun.rundir.fingerprint import read_fingerprint
 from forkrun.rundir.ledger import NO_EVENTS, Commit, read_ledgers
 from forkrun.rundir.results import (
     CUTFLOW,
