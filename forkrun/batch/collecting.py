@@ -25,18 +25,15 @@ from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.report.write import write_report
 from forkrun.parent.merging import end_merge, merge, merge_part, problem_of_merge
 from forkrun.parent.result import Result
-from forkrun.plan.model import Plan
-from forkrun.plan.stored import read_plan
+from forkrun.plan.model import Plan, read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import missing_units
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lock import RunLock, is_held
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
 from forkrun.rundir.nodes import read_commits
-from forkrun.rundir.opening import find_nodes, opened_nodes
-from forkrun.rundir.packed_batch import pack_batch
-from forkrun.rundir.packing import unpack_units
-from forkrun.rundir.start import check_owner, remove_results
+from forkrun.rundir.opening import check_owner, find_nodes, opened_nodes, remove_results
+from forkrun.rundir.packing import pack_batch, unpack_units
 
 _SHOWN = 10
 _MOST_PACKING_S, _LOOK_EVERY_S = 150.0, 0.1

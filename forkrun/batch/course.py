@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from forkrun.base.durable import output_errors, write_bytes
 from forkrun.base.json_lines import JsonLines, read_json_lines
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.packed_batch import read_batch
+from forkrun.rundir.packing import read_batch
 
 
 class NodeJobs(Struct, frozen=True):

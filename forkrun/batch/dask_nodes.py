@@ -17,7 +17,6 @@ from forkrun.base.durable import open_to_append
 from forkrun.base.progress import make_progress
 from forkrun.base.wait_status import describe_status
 from forkrun.batch.course import note_end
-from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.submission import run_command
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT, BatchError, JobError, OutOfTimeError
@@ -27,6 +26,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import is_node_done
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, is_on_nodes
+from forkrun.rundir.progress import KnownProgress
 
 _LOOK_EVERY_S = 0.5
 

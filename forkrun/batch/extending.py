@@ -23,9 +23,8 @@ from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.job_input import plan_input
 from forkrun.parent.preparation import PlannedJob, in_order, index_input
 from forkrun.plan import Plan
-from forkrun.plan.extend import extended, first_units
-from forkrun.plan.part import node_borders
-from forkrun.plan.stored import read_plan
+from forkrun.plan.model import read_plan
+from forkrun.plan.part import extended, first_units, node_borders
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import differences, listed
 from forkrun.rundir.fingerprint import described_job

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from forkrun.batch.course import NodeJobs
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.packed_batch import find_in_batch, read_batch
+from forkrun.rundir.packing import find_in_batch, read_batch
 
 _TAIL_BYTES = 16_384
 _OUT_OF_MEMORY = re.compile(

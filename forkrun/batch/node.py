@@ -35,11 +35,9 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import are_outputs_on_nodes
-from forkrun.rundir.opening import find_nodes, opened_to_begin
-from forkrun.rundir.packed_batch import read_batch
-from forkrun.rundir.packing import pack_records, pack_units, unpack_units
+from forkrun.rundir.opening import check_owner, find_nodes, opened_to_begin
+from forkrun.rundir.packing import pack_records, pack_units, read_batch, unpack_units
 from forkrun.rundir.progress import read_progress
-from forkrun.rundir.start import check_owner
 
 _WAIT_FOR_LOCK_S = 150.0
 """Slightly longer than the lock time-out of a parent on another host."""

@@ -22,8 +22,7 @@ from forkrun.plan import select_events
 from forkrun.plan.part import node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
-from forkrun.rundir.opening import opened_to_begin
-from forkrun.rundir.start import check_names, check_place, clear, write_config
+from forkrun.rundir.opening import check_names, check_place, clear, opened_to_begin, write_config
 
 _UNITS_OF_NODE = 256
 """Approximate units of a node: 12 for each of 20 children. Smaller lumis are not joined."""

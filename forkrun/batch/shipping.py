@@ -24,7 +24,7 @@ from forkrun.errors import ConfigError, OutputError
 from forkrun.modules.program.given import find_given
 from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
-from forkrun.plan.stored import read_plan
+from forkrun.plan.model import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import check_submitted
 from forkrun.rundir.fingerprint import Fingerprint, read_fingerprint

@@ -19,12 +19,12 @@ from forkrun.base.lumis import Keys
 from forkrun.batch.course import read_course
 from forkrun.errors import EVENTS_LEFT_OUT
 from forkrun.plan import Plan, Units
-from forkrun.plan.stored import read_plan
+from forkrun.plan.model import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.lumi_accounting import golden_json
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes, read_commits
-from forkrun.rundir.start import check_no_link
+from forkrun.rundir.opening import check_no_link
 
 _CHUNK = 1 << 22
 _CMS_CODES = {0: 0, 1: 8003, 2: 7002, 3: 8021, 4: 8033, 5: 8001, 6: 8001, 7: 8001, 8: 0, 9: 50664,

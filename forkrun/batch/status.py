@@ -17,7 +17,6 @@ from forkrun.batch.course import (
     read_kills,
     read_submissions,
 )
-from forkrun.batch.known_progress import KnownProgress
 from forkrun.batch.logs import SCANCELLED, last_words, reports_exceeded_memory
 from forkrun.batch.systems.choose import system_of
 from forkrun.batch.systems.script import merge_script
@@ -27,7 +26,7 @@ from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import is_node_done
 from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes
-from forkrun.rundir.progress import RunProgress
+from forkrun.rundir.progress import KnownProgress, RunProgress
 
 
 class State(StrEnum):

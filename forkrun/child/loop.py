@@ -24,7 +24,7 @@ from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.memory import use_ordinary_pages
 from forkrun.monitoring import sample_self
 from forkrun.monitoring.timing.record import write_timing
-from forkrun.rundir.ledger_writer import Ledger
+from forkrun.rundir.ledger import Ledger
 from forkrun.schedule.job_schedule import processor_settings
 
 _AWAY = "{} did not answer: its files were read from this machine's cache, as they were before"

@@ -21,7 +21,7 @@ from forkrun.config.anchor import is_url
 from forkrun.index.ranges import Flags
 from forkrun.monitoring.process_reading import ProcessReader
 from forkrun.plan import Stretch
-from forkrun.rundir.ledger_writer import Ledger
+from forkrun.rundir.ledger import Ledger
 
 _READ_MEMORY_EVERY_S = 1.0
 

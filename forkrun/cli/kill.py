@@ -12,8 +12,7 @@ from forkrun.cli.arguments import add_json, add_option, add_run_directory, print
 from forkrun.cli.resubmit import numbers_of
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.opening import find_nodes
-from forkrun.rundir.start import check_owner
+from forkrun.rundir.opening import check_owner, find_nodes
 
 DESCRIPTION = "Stop the nodes of a job. Their commits are kept; forkrun resubmit resumes them."
 

@@ -90,7 +90,7 @@ def _merge_opened(folder: RunDirectory, lock: RunLock, options: argparse.Namespa
     from forkrun.config import read_config
     from forkrun.monitoring import Timeline
     from forkrun.parent.merging import merge
-    from forkrun.plan.stored import read_plan
+    from forkrun.plan.model import read_plan
     from forkrun.rundir.nodes import is_on_nodes
 
     run = shlex.quote(str(options.output))

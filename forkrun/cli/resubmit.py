@@ -15,9 +15,8 @@ from forkrun.config import BatchSystem, JobConfig, read_config
 from forkrun.config.settings import parse_setting
 from forkrun.errors import ConfigError, JobError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.opening import opened_nodes
-from forkrun.rundir.packed_batch import unpack_batch
-from forkrun.rundir.start import write_config
+from forkrun.rundir.opening import opened_nodes, write_config
+from forkrun.rundir.packing import unpack_batch
 
 DESCRIPTION = (
     "Submit again the nodes of a job that are neither done nor running nor waiting."

@@ -26,8 +26,7 @@ from forkrun.config import BatchSystem, JobConfig
 from forkrun.errors import ConfigError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges
-from forkrun.rundir.opening import opened_nodes, opened_to_begin
-from forkrun.rundir.start import write_config
+from forkrun.rundir.opening import opened_nodes, opened_to_begin, write_config
 
 _FULL = 0.8
 """Part of a node's time that its events should take, as a probe of some of them says."""

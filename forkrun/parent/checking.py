@@ -29,7 +29,7 @@ from forkrun.index.known_ids import with_known_ids
 from forkrun.parent.calls import warnings_of
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.start import make_folders
+from forkrun.rundir.opening import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.input_branches import InputBranches
 from forkrun.schedule.job_schedule import processor_settings

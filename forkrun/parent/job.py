@@ -39,27 +39,27 @@ from forkrun.parent.messages import ChildLogs, Messages
 from forkrun.parent.preparation import PreparedJob, prepare
 from forkrun.parent.processing import Run, process
 from forkrun.parent.result import Result
+from forkrun.plan.model import read_plan
 from forkrun.plan.part import Part
-from forkrun.plan.stored import read_plan
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import check_same_job, check_submitted, is_worth_keeping, valid_commits
 from forkrun.rundir.fingerprint import Fingerprint
-from forkrun.rundir.ledger import Commit, read_ledgers, units_by_build
-from forkrun.rundir.ledger_writer import write_kept
+from forkrun.rundir.ledger import Commit, read_ledgers, units_by_build, write_kept
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
-from forkrun.rundir.opening import check_can_begin, opened_to_begin
-from forkrun.rundir.output_content import OutputContents
-from forkrun.rundir.start import (
+from forkrun.rundir.opening import (
+    check_can_begin,
     check_place,
     clear,
     holds_run,
     make_folders,
+    opened_to_begin,
     remove_left_over,
     remove_results,
     write_config,
 )
+from forkrun.rundir.output_content import OutputContents
 from forkrun.schedule.found_out import FoundOut
 
 _ROUNDS = 3

@@ -30,13 +30,13 @@ from forkrun.merge.planned import Planned
 from forkrun.merge.run import merge_run
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
+from forkrun.plan.model import read_plan
 from forkrun.plan.part import Part
-from forkrun.plan.stored import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import read_commits
+from forkrun.rundir.opening import remove_left_over, remove_unfinished_results
 from forkrun.rundir.output_content import read_contents
-from forkrun.rundir.start import remove_left_over, remove_unfinished_results
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 

@@ -36,8 +36,7 @@ from forkrun.parent.bad_files import named_file
 from forkrun.parent.job_input import plan_input
 from forkrun.plan import Plan
 from forkrun.plan.cuts import Cuts, borders
-from forkrun.plan.event_counts import EventCounts
-from forkrun.plan.lumi_counts import count_lumis
+from forkrun.plan.event_counts import EventCounts, count_lumis
 from forkrun.plan.part import Part
 from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -14,8 +15,11 @@ from msgspec.structs import asdict
 
 from forkrun.base.lumis import Integers, Keys, distinct, lumi_keys
 from forkrun.base.quantities import plural
+from forkrun.base.regular_file import read_regular
+from forkrun.errors import InputError
 from forkrun.formats.events import Identity
 from forkrun.index.ranges import Flags
+from forkrun.rundir.directory import RunDirectory
 
 ANY_CHILD = -1
 """Value of `child` for a unit that goes to any idle child."""
@@ -343,3 +347,11 @@ class Plan(Struct, frozen=True):
     def from_json(cls, data: dict[str, Any]) -> Plan:
         """Inverse of `to_json`. Raises LookupError, TypeError or ValueError."""
         return convert({**data, "units": Units.of(data["units"])}, cls)
+
+
+def read_plan(folder: RunDirectory) -> Plan:
+    """Plan kept in a run directory. Raises InputError if it is missing or damaged."""
+    try:
+        return Plan.from_json(json.loads(read_regular(folder.plan)))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise InputError(f"{folder.plan}: cannot be read: {error}") from None

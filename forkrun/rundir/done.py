@@ -5,10 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.base.caller import option
@@ -18,7 +15,9 @@ from forkrun.rundir.fingerprint import BUILD, Fingerprint, read_fingerprint
 from forkrun.rundir.ledger import Commit, ledger_files, read_ledgers, revoke
 from forkrun.rundir.nodes import NodeRanges
 
-Integers = npt.NDArray[np.int64]
+if TYPE_CHECKING:  # `forkrun status` needs no NumPy
+    from forkrun.base.lumis import Integers
+
 _SHOWN = 5
 _OF_UNITS = "units of work"
 
@@ -104,7 +103,7 @@ def valid_commits(
     `n_events` : (n_units,) of the plan. `thorough`: compares checksums as well as sizes, and
     reports damaged lines. `tick` is called for each commit."""
     valid: list[Commit] = []
-    is_done = np.zeros(len(n_events), dtype=np.bool_)
+    is_done = bytearray(len(n_events))
     damaged: list[str] = []
     revoked = []
     commits = read_ledgers(folder.ledger, damaged)
@@ -112,10 +111,10 @@ def valid_commits(
     for commit in commits:
         tick()
         problem = _problem(folder.path, commit, n_events, thorough)
-        if problem is None and is_done[commit.places].any():
+        if problem is None and any(is_done[commit.places]):
             problem = "it was committed twice"
         if problem is None:
-            is_done[commit.places] = True
+            is_done[commit.places] = b"\1" * commit.n_units
             valid.append(commit)
         else:
             problems.append(f"unit {commit.unit}: {problem}")

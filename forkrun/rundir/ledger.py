@@ -6,6 +6,7 @@ processed again.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import zlib
@@ -16,7 +17,13 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, convert
 from msgspec.structs import asdict
 
-from forkrun.base.durable import open_to_append, output_errors, write_all
+from forkrun.base.durable import (
+    open_new_descriptor,
+    open_to_append,
+    output_errors,
+    write_all,
+    write_bytes,
+)
 from forkrun.base.json_lines import complete_lines, end_last_line, read_json_lines
 from forkrun.base.regular_file import open_folder, open_regular, read_regular
 
@@ -308,3 +315,43 @@ def revoke(folder: Path, commits: Iterable[tuple[Commit, str]]) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+class Ledger:
+    """Ledger of this process, in a file of its own: never continues a truncated line of a dead
+    process. Each line is on disk when `append` returns."""
+
+    def __init__(self, folder: str, child: int) -> None:
+        self._path = f"{folder}/child-{child:03d}"
+        with output_errors(self._path):
+            self._fd = _open_new(self._path)
+
+    def append(self, commit: Commit) -> None:
+        """Appends a line in one write: a reader sees all of it, or a line without its end."""
+        line = commit.to_line().encode()
+        with output_errors(self._path):
+            write_all(self._fd, line)
+            os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Closes the file; nothing is pending."""
+        os.close(self._fd)
+
+
+def write_kept(folder: str, commits: Iterable[Commit]) -> None:
+    """Starts a ledger with events processed by earlier runs."""
+    path = f"{folder}/child-kept.jsonl"
+    write_bytes(Path(path), "".join(commit.to_line() for commit in commits).encode())
+
+
+def _open_new(stem: str) -> int:
+    """Opens STEM.jsonl, or the first unused of STEM.1.jsonl, …"""
+    for number in itertools.count():
+        try:
+            return open_new_descriptor(f"{stem}.{number}.jsonl" if number else f"{stem}.jsonl")
+        except FileExistsError:
+            continue
+    raise AssertionError("every number is taken")

@@ -24,7 +24,7 @@ from forkrun.monitoring.timing import write_run_timing
 from forkrun.monitoring.timing.model import Timing
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
-from forkrun.rundir.start import check_no_link, remove_abandoned_reports
+from forkrun.rundir.opening import check_no_link, remove_abandoned_reports
 
 
 def format_text(report: Mapping[str, Any], sections: Sequence[Section]) -> str:

@@ -15,7 +15,7 @@ from forkrun.config import default_config
 from forkrun.index import FileIndex
 from forkrun.index.model import LumiRange
 from forkrun.plan import Plan, make_plan
-from forkrun.plan.extend import extended, first_units
+from forkrun.plan.part import extended, first_units
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.support.fault_proxy import fault_proxy
 from tests.support.files import write_events

@@ -15,8 +15,15 @@ import pytest
 from forkrun.batch.course import NodeCourse, read_course
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import RunLock
-from forkrun.rundir.packed_batch import find_in_batch, pack_batch, read_batch, unpack_batch
-from forkrun.rundir.packing import pack_records, pack_units, unpack_units
+from forkrun.rundir.packing import (
+    find_in_batch,
+    pack_batch,
+    pack_records,
+    pack_units,
+    read_batch,
+    unpack_batch,
+    unpack_units,
+)
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.support.jobs import forkrun, wait_for
 

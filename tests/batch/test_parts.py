@@ -18,7 +18,7 @@ from forkrun.index import FileIndex
 from forkrun.index.model import LumiRange
 from forkrun.index.ranges import LumiRanges
 from forkrun.plan import Plan, Unit, make_plan
-from forkrun.plan.lumi_counts import count_lumis
+from forkrun.plan.event_counts import count_lumis
 from forkrun.plan.part import Part, node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, SkippedEvent, read_ledgers, revoke

@@ -17,7 +17,7 @@ from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRanges
 from forkrun.index.digests import input_digests
 from forkrun.plan import guided, make_plan, select_events
-from forkrun.plan.lumi_counts import count_lumis
+from forkrun.plan.event_counts import count_lumis
 from forkrun.studies.simulation.costs import CostModel, Costs, draw_costs
 from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times
 from forkrun.studies.simulation.layout import Layout, layout_of

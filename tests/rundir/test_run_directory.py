@@ -683,7 +683,7 @@ def test_a_run_directory_of_another_user_is_not_used(open_to_all: Path) -> None:
         "import os, sys, pathlib\n"
         "from forkrun.errors import OutputError\n"
         "from forkrun.rundir.directory import RunDirectory\n"
-        "from forkrun.rundir.start import check_place\n"
+        "from forkrun.rundir.opening import check_place\n"
         "os.seteuid(54321)\n"
         "try: check_place(RunDirectory(pathlib.Path(sys.argv[1])))\n"
         "except OutputError as error: print(error)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.start import remove_unfinished_results
+from forkrun.rundir.opening import remove_unfinished_results
 
 
 def test_temporary_files_are_removed_also_from_folders_of_outputs(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from msgspec import Struct, convert
 
 from forkrun import _core
 from forkrun.child.units import ChildUnits
-from forkrun.rundir.ledger_writer import Ledger
+from forkrun.rundir.ledger import Ledger
 from forkrun.rundir.unit_files import UnitFiles
 
 VARIABLE = "FORKRUN_CHAOS"

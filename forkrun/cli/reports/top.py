@@ -26,7 +26,7 @@ from forkrun.monitoring.live.screen import ORDERS, render
 from forkrun.monitoring.live.state import LiveJob, LiveRun
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.lock import process_of
-from forkrun.rundir.start import check_owner
+from forkrun.rundir.opening import check_owner
 
 DESCRIPTION = (
     "Show a running job, here, on another machine or on many nodes, from its run directory: events,"

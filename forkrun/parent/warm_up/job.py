@@ -31,7 +31,7 @@ from forkrun.index import FileIndex
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan, make_plan
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.start import make_folders
+from forkrun.rundir.opening import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.input_branches import InputBranches

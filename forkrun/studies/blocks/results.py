@@ -15,7 +15,7 @@ from forkrun.formats import Format
 from forkrun.formats.plain import ids_of
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.histograms.sums import HistogramSums
-from forkrun.plan.stored import read_plan
+from forkrun.plan.model import read_plan
 from forkrun.rundir.directory import RunDirectory
 from forkrun.studies.blocks.layouts import PRODUCTS
 
