@@ -54,7 +54,7 @@ class _Place:
 
 
 class RunDirectory(Struct, frozen=True):
-    """Names of files and folders; `rundir.start` makes them."""
+    """Names of files and folders; `rundir.opening` makes them."""
 
     path: Path
 
