@@ -20,9 +20,16 @@ def count(n: int | float | None) -> str:
     return DASH if n is None else f"{round(n):,}"
 
 
-def plural(n: int | None, word: str, words: str = "") -> str:
-    """`1 lumi`, `2 lumis`. `words`: an irregular plural."""
-    return f"{count(n)} {word if n == 1 else words or word + 's'}"
+_PLURALS = {
+    "axis": "axes", "branch": "branches", "child": "children", "copy": "copies",
+    "entry": "entries", "process": "processes",
+}  # fmt: skip
+
+
+def plural(n: float | None, words: str) -> str:
+    """`1 lumi`, `2 lumis`, `2 more children`: a number, and words of which the last agrees."""
+    before, space, last = words.rpartition(" ")
+    return f"{count(n)} {words if n == 1 else before + space + _PLURALS.get(last, last + 's')}"
 
 
 def size(n_bytes: float | None) -> str:

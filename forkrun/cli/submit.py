@@ -169,7 +169,7 @@ def _split(options: argparse.Namespace, config: JobConfig) -> Split:
 
 def _events_in(text: str, config: JobConfig) -> int:
     """Events that a node processes in this time, as tried here with some of them."""
-    from forkrun.studies.measure.probe import probe_job
+    from forkrun.studies.measure.fit import probe_job
 
     time_s = quantity("submit --time-per-node", text, parse_duration) or 0.0
     threads = config.threads.per_child

@@ -42,7 +42,7 @@ def axes_problems(
 ) -> list[str]:
     """Problems of histograms, by module and name, without room for the axis."""
     return [
-        f'module "{module}", histogram "{name}": it has {plural(n, "axis", "axes")} and gets one'
+        f'module "{module}", histogram "{name}": it has {plural(n, "axis")} and gets one'
         f" more for its variations ({', '.join(varied[module][1:3])}, …); at most {MOST_AXES} are "
         "allowed with "
         "it: fill histograms with fewer axes"

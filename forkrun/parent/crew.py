@@ -318,7 +318,7 @@ class JobCrew:
     def _retire(self, demand: Demand) -> dict[int, int]:
         self._dismissed[demand.child] = Dismissal.MEMORY
         left = len(self._at_work) + len(self._free) - 1
-        others = f"{plural(left, 'child', 'children')} {'continues' if left == 1 else 'continue'}"
+        others = f"{plural(left, 'child')} {'continues' if left == 1 else 'continue'}"
         what = f"it is ended, {others}" if left else "it is ended, and forked again"
         self._observer.say(f"{demand.words}{self._per_event(demand)}; {what}")
         return {demand.child: signal.SIGKILL}

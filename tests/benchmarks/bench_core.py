@@ -19,12 +19,10 @@ from schedules import measure as measure_menus
 from forkrun.studies.estimate.graph import graph_of_replay
 from forkrun.studies.estimate.simulate import simulate
 from forkrun.studies.frame.study import print_study
-from forkrun.studies.replay.model import Concurrency, ReplayJob
+from forkrun.studies.replay.model import Concurrency, ReplayJob, ReplaySettings
 from forkrun.studies.replay.read import read_replay
 from forkrun.studies.replay.run import ReplayResult, run_replay
-from forkrun.studies.replay.settings import ReplaySettings
-from forkrun.studies.scheduling.study import idle_cpu, measure_scheduling, ratios
-from forkrun.studies.scheduling.ways import Sizes, of_concurrency
+from forkrun.studies.scheduling import Sizes, idle_cpu, measure_scheduling, of_concurrency, ratios
 from forkrun.studies.workload.generate import synthetic_job
 
 HIGH_PILEUP = "reco_hipileup_5_2_0_busywait_perfectIO.config.gz"
@@ -89,7 +87,7 @@ class Bench:
         found = ratios(study.rows)
         for name, bar in BARS.items():
             yield Figure(name, found[name].value, bar)
-        rate = study.row("no work: serial")["rate"]
+        rate = study.rows["no work: serial"]["rate"]
         yield Figure("no work: serial [k events/s]", rate / 1e3, 7)
         cpu_s = 100 * idle_cpu(study.rows)
         yield Figure("one event, 8 threads: CPU s in 100 s", cpu_s, 3, is_most=True)

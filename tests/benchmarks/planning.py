@@ -20,8 +20,7 @@ from forkrun.plan import guided, make_plan, select_events
 from forkrun.plan.event_counts import count_lumis
 from forkrun.studies.simulation.costs import CostModel, Costs, draw_costs
 from forkrun.studies.simulation.hand_out import Overheads, hand_out, unit_times
-from forkrun.studies.simulation.layout import Layout, layout_of
-from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
+from forkrun.studies.simulation.layout import Layout, SyntheticInput, layout_of, synthetic_index
 
 MILLION = SyntheticInput(files=100_000, lumis=10, events=100)
 SHAPES = (

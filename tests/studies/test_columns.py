@@ -8,12 +8,10 @@ import pytest
 import uproot
 
 from forkrun.config import IdBranches
-from forkrun.studies.columns.costs import column_costs, what_is_slow
-from forkrun.studies.columns.opened import OpenedFile
-from forkrun.studies.columns.study import measure_columns
-from forkrun.studies.columns.ways import alternate, halves, read_apart, read_together
-from forkrun.studies.order import copies
-from forkrun.studies.order.study import measure_order
+from forkrun.studies import order
+from forkrun.studies.columns import column_costs, measure_columns, what_is_slow
+from forkrun.studies.frame.passes import OpenedFile, alternate, halves, read_apart, read_together
+from forkrun.studies.order import measure_order
 from tests.support.files import write_events
 from tests.support.jobs import forkrun
 
@@ -64,7 +62,7 @@ def test_lanes_of_a_child_unzip_no_basket_twice(file: Path) -> None:
 
 def test_a_study_of_columns_has_all_published_figures_beside(file: Path) -> None:
     study = measure_columns(str(file), "Events", NAMES, 2, 1, quiet=True)
-    by_name = {row.name: row for row in study.rows}
+    by_name = {row.name: row for row in study.rows.values()}
     assert by_name["blocks in parallel"]["times"] == 1
     assert by_name["columns of a block in parallel"]["of_best"] > 0
     assert {*NAMES} <= {*by_name}
@@ -92,11 +90,11 @@ def test_scattered_lumis_are_read_once_for_each_lumi_in_a_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of four children, each left 40 rows in two clusters, in each of which two lumis are."""
-    monkeypatch.setattr(copies, "_CLUSTER", 20)
+    monkeypatch.setattr(order, "_CLUSTER", 20)
     file = write_events(tmp_path / "in.root", [(1, lumi, 40) for lumi in (4, 3, 2, 1)])
     ids = IdBranches("Events", *IDS)
     study = measure_order([str(file)], ids, tmp_path, 1000, 4, 1, quiet=True)
-    bytes_of = {row.name: row["bytes"] for row in study.rows}
+    bytes_of = {row.name: row["bytes"] for row in study.rows.values()}
     columns = [*IDS, "nJet", "Jet_pt"]
     for name, factor in (("together", 1), ("scattered", 2)):
         stored = stored_bytes(tmp_path / f"{name}.root", *columns)

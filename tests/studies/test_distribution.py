@@ -12,8 +12,8 @@ from forkrun.config import validate
 from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.children import ChildSummary
-from forkrun.studies.distribution import study as distribution
-from forkrun.studies.frame.job_ways import Ran
+from forkrun.studies import distribution
+from forkrun.studies.frame.jobs import Ran
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 
@@ -40,7 +40,7 @@ def test_utilization_is_that_of_processing_times(
     monkeypatch.setattr(distribution, "run_way", run_way)
     config = validate({"source": {"files": ["in.root"]}, "forking": {"children": 2}}, "job")
     found = distribution.measure_distribution(config, tmp_path, [1], 3, quiet=True)
-    guided, whole = found.row("guided"), found.row("contiguous (N = max)")
+    guided, whole = found.rows["guided"], found.rows["contiguous (N = max)"]
     assert (guided["utilization"], guided["dispersion"], guided["times"]) == (1, 0, 3)
     assert (whole["utilization"], whole["dispersion"]) == (5 / 4 / 2, 0.6)
     assert (whole["first_s"], whole["last_s"]) == (1, 4)

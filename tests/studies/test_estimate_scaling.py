@@ -13,9 +13,8 @@ from msgspec.structs import replace
 
 from forkrun.studies.estimate.graph import EstimateGraph
 from forkrun.studies.estimate.parallelism import measure_parallelism
-from forkrun.studies.estimate.scaling import Scaling, limits, scale
+from forkrun.studies.estimate.scaling import Scaling, limits, scale, steady_state
 from forkrun.studies.estimate.simulate import Simulation, simulate
-from forkrun.studies.estimate.steady_state import steady_state
 from tests.support.graphs import graph, graphs
 
 

@@ -14,7 +14,7 @@ import pytest
 from forkrun.cli.studies.measure.finish import finish_study
 from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.monitoring.tables import Column
-from forkrun.studies.frame.load import LoadWatch, OtherLoad, busy_s
+from forkrun.studies.frame.machine import LoadWatch, OtherLoad, busy_s
 from forkrun.studies.frame.published import VALUES, WORKS
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
 from forkrun.studies.frame.study import Curve, Figure, Plot, Study
@@ -30,7 +30,7 @@ ctxt 99
 def study(load: OtherLoad) -> Study:
     return Study(
         "io", "job", [Column("size", "read size", "size"), Column("s", "time", "time")],
-        [Row("N = 1", {"size": Repeated((25e3,)), "s": Repeated((1.0, 1.2, 1.1))})],
+        {"N = 1": Row("N = 1", {"size": Repeated((25e3,)), "s": Repeated((1.0, 1.2, 1.1))})},
         load, ["reads of N = 1 are small"], ["the cache was warm"],
         [Figure.of("P1.9", "size of a read, N = 1", 50e3)],
         Plot("reads", "job", "N", "size [B]",
@@ -67,8 +67,11 @@ def test_ways_take_turns_and_the_median_counts() -> None:
 
     rows, load = measure_ways({name: partial(way, name) for name in "ab"}, 3, quiet=True)
     assert called == ["a", "b", "a", "b", "a", "b"]
-    assert [row.values["time"] for row in rows] == [Repeated((1, 3, 5)), Repeated((2, 4, 6))]
-    assert (rows[1]["time"], rows[0].values["time"].noise) == (4, 4 / 3)
+    assert [row.values["time"] for row in rows.values()] == [
+        Repeated((1, 3, 5)),
+        Repeated((2, 4, 6)),
+    ]
+    assert (rows["b"]["time"], rows["a"].values["time"].noise) == (4, 4 / 3)
     assert load.n_cpus == len(os.sched_getaffinity(0))
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from forkrun.cli.studies.measure import growth
 from forkrun.studies.frame.repeats import Repeated, Row
-from forkrun.studies.growth.series import SERIES
-from forkrun.studies.growth.study import measure_growth, verdict, with_steps
+from forkrun.studies.growth import SERIES, measure_growth, verdict, with_steps
 
 
 def _rows(*cpu_s: float) -> list[Row]:
@@ -46,6 +45,6 @@ def test_the_command_names_all_series() -> None:
 @pytest.mark.parametrize("name", list(SERIES))
 def test_each_series_is_a_job_of_so_many(name: str, tmp_path: Path) -> None:
     study = measure_growth([name], 4 / SERIES[name].most, tmp_path, 1, quiet=True)
-    assert [row.name for row in study.rows] == [f"{n} {name}" for n in (1, 2, 4)]
-    assert all(row["private"] > 0 for row in study.rows)
+    assert [row.name for row in study.rows.values()] == [f"{n} {name}" for n in (1, 2, 4)]
+    assert all(row["private"] > 0 for row in study.rows.values())
     assert not list(tmp_path.glob("run"))

@@ -7,8 +7,14 @@ import pytest
 from forkrun import _core
 from forkrun.errors import JobError
 from forkrun.studies.frame.repeats import Repeated, Row
-from forkrun.studies.histograms.columns import HISTOGRAMS, make_fills
-from forkrun.studies.histograms.study import BINS, buffered_from, measure_histograms, name_of
+from forkrun.studies.histograms import (
+    BINS,
+    HISTOGRAMS,
+    buffered_from,
+    make_fills,
+    measure_histograms,
+    name_of,
+)
 
 
 def test_every_way_fills_on_every_number_of_threads() -> None:
@@ -16,8 +22,8 @@ def test_every_way_fills_on_every_number_of_threads() -> None:
     names = [f"{way}, {n}" for n in ("1 thread", "3 threads")
              for way in ("copies", "lock", "buffer", "forkrun")]  # fmt: skip
     names += [f"{name}: {who}" for name in HISTOGRAMS for who in ("hist", "forkrun")]
-    assert [row.name for row in study.rows] == names
-    assert all(value.value > 0 for row in study.rows for value in row.values.values())
+    assert [row.name for row in study.rows.values()] == names
+    assert all(value.value > 0 for row in study.rows.values() for value in row.values.values())
     assert {f.published.line for f in study.figures} <= {"P5.4"}
     assert study.plot is not None
     assert [curve.name for curve in study.plot.curves] == ["copies", "lock", "buffer", "forkrun"]

@@ -10,7 +10,7 @@ import pytest
 import uproot
 
 from forkrun.errors import NOT_CONCLUSIVE
-from forkrun.studies.frame.page_cache import cached_share, drop_from_cache, warm_cache
+from forkrun.studies.frame.machine import cached_share, drop_from_cache, warm_cache
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 

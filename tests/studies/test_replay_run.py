@@ -13,9 +13,9 @@ import pytest
 
 from forkrun.cli import main
 from forkrun.errors import ConfigError
+from forkrun.studies.replay.model import ReplaySettings
 from forkrun.studies.replay.read import read_replay
 from forkrun.studies.replay.run import run_replay
-from forkrun.studies.replay.settings import ReplaySettings
 
 THREAD_TYPES = ("ThreadSafeBetweenInstances", "ThreadSafeBetweenModules", "ThreadUnsafe")
 

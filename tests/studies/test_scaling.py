@@ -11,9 +11,7 @@ from forkrun.cli.parser import parse_arguments
 from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.studies.frame.repeats import doubling
 from forkrun.studies.frame.study import Plot
-from forkrun.studies.scaling.limits import Use, efficiency, reason
-from forkrun.studies.scaling.points import Point, points
-from forkrun.studies.scaling.study import measure_scaling
+from forkrun.studies.scaling import Point, Use, efficiency, measure_scaling, points, reason
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 
@@ -55,7 +53,7 @@ def test_the_first_point_that_is_not_well_used_is_where_it_stops() -> None:
                 "utilization": 1.0, "cached": 1.0, "loop_s": 3.0}  # fmt: skip
 
     found = measure_scaling("job", points([1, 2, 4], None, [0], 8), run, 1, quiet=True)
-    assert found.row("4 × 1")["relative"] == pytest.approx(0.6)
+    assert found.rows["4 × 1"]["relative"] == pytest.approx(0.6)
     assert len(found.conclusions) == 1
     assert found.conclusions[0].startswith("children: at 4 × 1 each core does 60.0 % of what one")
     plot = found.plot

@@ -9,13 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from forkrun.studies.frame.plot import write_plot
+from forkrun.studies.replay.model import ReplaySettings
 from forkrun.studies.replay.read import parse_replay
 from forkrun.studies.replay.run import run_replay
-from forkrun.studies.replay.settings import ReplaySettings
-from forkrun.studies.scheduling.study import measure_scheduling, ratios
-from forkrun.studies.scheduling.ways import Sizes, empty_job
-from forkrun.studies.workload.generate import Wishes, generate
-from forkrun.studies.workload.statistics import PRESETS
+from forkrun.studies.scheduling import Sizes, empty_job, measure_scheduling, ratios
+from forkrun.studies.workload.generate import PRESETS, Wishes, generate
 
 SMALL = Sizes(
     n_empty=100, n_without_work=10, n_busy=4, busy_scale=0.001, n_alone=1, alone_scale=0.002,
@@ -31,9 +29,9 @@ def test_all_ways_run_and_nothing_is_better_than_the_critical_path(tmp_path: Pat
     assert len(study.rows) == 18
     assert len(found) == 12 == len(study.conclusions)
     assert 0 < found["one sleeping: of the critical path"].value <= 1
-    row = study.row("one sleeping: 40 threads")
+    row = study.rows["one sleeping: 40 threads"]
     assert row["speedup"] / row["of_path"] >= 1
-    assert study.row("busy: serial")["cpu"] <= 1
+    assert study.rows["busy: serial"]["cpu"] <= 1
     lines = [figure["line"] for figure in json.loads(json.dumps(study.to_json()))["figures"]]
     assert lines == ["P4.4", "P4.4", "P4.4", "P2.1", "P2.1", "P2.4", "P4.2", "P4.2"]
     assert study.plot is not None

@@ -20,8 +20,14 @@ from forkrun.index import FileIndex, LumiRange
 from forkrun.plan import EntryRange, Plan, make_plan
 from forkrun.studies.simulation import costs
 from forkrun.studies.simulation.compare import Settings, Simulated, compare
-from forkrun.studies.simulation.cost_files import read_costs
-from forkrun.studies.simulation.costs import CostModel, Costs, Shape, draw_costs, parse_cost_model
+from forkrun.studies.simulation.costs import (
+    CostModel,
+    Costs,
+    Shape,
+    draw_costs,
+    parse_cost_model,
+    read_costs,
+)
 from forkrun.studies.simulation.hand_out import (
     HandedOut,
     Overheads,
@@ -30,8 +36,7 @@ from forkrun.studies.simulation.hand_out import (
     reads_of,
     unit_times,
 )
-from forkrun.studies.simulation.layout import layout_of
-from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
+from forkrun.studies.simulation.layout import SyntheticInput, layout_of, synthetic_index
 
 
 @st.composite

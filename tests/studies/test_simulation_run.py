@@ -13,7 +13,7 @@ from forkrun.base.json_lines import read_json_lines
 from forkrun.cli import main
 from forkrun.errors import ConfigError
 from forkrun.index import IdBranches, index_files
-from forkrun.studies.simulation.cost_files import read_costs
+from forkrun.studies.simulation.costs import read_costs
 from forkrun.studies.simulation.layout import layout_of
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, module, write_job

@@ -15,8 +15,7 @@ from forkrun.studies.estimate.parallelism import measure_parallelism
 from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay, read_replay
 from forkrun.studies.workload.fit import fit
-from forkrun.studies.workload.generate import Wishes, generate
-from forkrun.studies.workload.statistics import PRESETS
+from forkrun.studies.workload.generate import PRESETS, Wishes, generate
 
 
 def job_of(name: str, **wishes: Any) -> ReplayJob:

@@ -21,7 +21,7 @@ from forkrun.parent.calls import cuts_of_classes
 from forkrun.parent.job_input import plan_input
 from forkrun.parent.preparation import index_input
 from forkrun.plan import ANY_CHILD, Plan, Unit
-from forkrun.studies.simulation.synthetic import SyntheticInput, synthetic_index
+from forkrun.studies.simulation.layout import SyntheticInput, synthetic_index
 
 DESCRIPTION = (
     "Index the input and print the units of work, in merge order; or simulate how"

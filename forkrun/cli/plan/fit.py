@@ -32,8 +32,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     """Probes, chooses and prints."""
     from forkrun.parent.job_input import plan_input
     from forkrun.studies.frame.repeats import doubling
-    from forkrun.studies.measure.fit import JobModel, choose, print_fit
-    from forkrun.studies.measure.probe import probe_job
+    from forkrun.studies.measure.fit import JobModel, choose, print_fit, probe_job
     from forkrun.studies.measure.slot import find_slot
 
     if options.synthetic is not None:

@@ -15,11 +15,15 @@ from forkrun.config.auto_children import AUTO
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex
 from forkrun.parent.job_input import mask_of
-from forkrun.studies.simulation.compare import Settings, compare
-from forkrun.studies.simulation.cost_files import read_costs
-from forkrun.studies.simulation.costs import Costs, draw_costs, parse_cost_model
+from forkrun.studies.simulation.compare import (
+    Settings,
+    Simulation,
+    compare,
+    describe_input,
+    print_simulation,
+)
+from forkrun.studies.simulation.costs import Costs, draw_costs, parse_cost_model, read_costs
 from forkrun.studies.simulation.layout import Layout, layout_of
-from forkrun.studies.simulation.report import Simulation, describe_input, print_simulation
 
 _CHILDREN = (8, 32, 256)
 _OVERHEAD_S = 0.007

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json is not None:
         write_user_file(options.json, json.dumps(estimate.to_json()) + "\n")
     if options.plots is not None:
-        from forkrun.studies.estimate.plots import write_plots  # matplotlib
+        from forkrun.studies.estimate.report import write_plots  # matplotlib
 
         print(*write_plots(estimate, options.plots), sep="\n")
     return 0

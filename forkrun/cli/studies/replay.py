@@ -10,7 +10,7 @@ from typing import get_args
 from forkrun.base.durable import write_user_file
 from forkrun.cli.arguments import add_option
 from forkrun.errors import OutputError
-from forkrun.studies.replay.settings import ExecutorName, Get, Mode, ReplaySettings
+from forkrun.studies.replay.model import ExecutorName, Get, Mode, ReplaySettings
 
 _WRITTEN = {
     "n_events": ("--iterations N", "number of events (default: of the file)"),

@@ -13,7 +13,7 @@ from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
 
 if TYPE_CHECKING:
-    from forkrun.studies.workload.statistics import Statistics
+    from forkrun.studies.workload.generate import Statistics
 
 
 _WRITTEN = {
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 def _statistics(like: str) -> Statistics:
     from forkrun.studies.replay.read import read_replay
     from forkrun.studies.workload.fit import fit
-    from forkrun.studies.workload.statistics import PRESETS
+    from forkrun.studies.workload.generate import PRESETS
 
     if like in PRESETS:
         return PRESETS[like]

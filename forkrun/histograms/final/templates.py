@@ -49,7 +49,7 @@ def _channel(name: str, histogram: Any, data: Collection[str]) -> Channel:
     axes = axes_of(histogram)
     if len(axes) != 1:
         raise ConfigError(
-            f'templates: histogram "{name}" has {plural(len(axes), "axis", "axes")}; fits take one'
+            f'templates: histogram "{name}" has {plural(len(axes), "axis")}; fits take one'
         )
     samples = samples_of(histogram, data)
     processes = [each for each in samples if not each.is_data]

@@ -14,9 +14,15 @@ from forkrun.formats import format_of
 from forkrun.formats.ttree import TTREE
 from forkrun.parent.preparation import PreparedJob
 from forkrun.studies.blocks.compare import Difference, differences, first_place, is_same
-from forkrun.studies.blocks.layouts import Layout, filter_outputs, job_of, layouts
-from forkrun.studies.blocks.results import Results, read_results
-from forkrun.studies.measure.jobs import RunningJob
+from forkrun.studies.blocks.layouts import (
+    Layout,
+    Results,
+    filter_outputs,
+    job_of,
+    layouts,
+    read_results,
+)
+from forkrun.studies.frame.jobs import RunningJob
 
 
 class Found(Struct, frozen=True):
@@ -116,7 +122,7 @@ def _wait_for(job: RunningJob, layout: Layout) -> None:
     try:
         job.check()
     except ForkrunError as error:
-        what = f"{layout.words}, the first {layout.n_events:,} events: {error}"
+        what = f"{layout.words}, the first {plural(layout.n_events, 'event')}: {error}"
         raise JobError(what) from error
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from forkrun.formats.plain import inner_of
 from forkrun.histograms.sums import HistogramSums
-from forkrun.studies.blocks.results import Column, EventIds, Results
+from forkrun.studies.blocks.layouts import Column, EventIds, Results
 
 
 class Difference(Struct, frozen=True):

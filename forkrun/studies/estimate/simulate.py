@@ -142,7 +142,7 @@ class Simulation:
         self._n_planned = in_flight if n_events is None else min(in_flight, n_events)
         for _ in range(self._n_planned):
             self._push(first, _Task(None, -1, -1, False))
-        self._go_on(first)
+        self._continue(first)
 
     def run(self, n_ended: int) -> None:
         """Runs until that many events have ended since the start, or all have."""
@@ -155,7 +155,7 @@ class Simulation:
             if self._calls is not None:
                 self._calls.append(Call(module, event.number, start_s, end_s, cause))
             self._end(thread, event, module)
-            self._go_on(thread)
+            self._continue(thread)
 
     # Threads
 
@@ -179,14 +179,14 @@ class Simulation:
             del self._with_tasks[thread]
         return task
 
-    def _go_on(self, thread: _Thread) -> None:
+    def _continue(self, thread: _Thread) -> None:
         """Continues this thread, and those given tasks by it, until each is in a call or idle."""
-        going_on = deque([thread])
-        while going_on:
-            self._find_call(going_on.popleft(), going_on)
+        continuing = deque([thread])
+        while continuing:
+            self._find_call(continuing.popleft(), continuing)
 
-    def _find_call(self, thread: _Thread, going_on: deque[_Thread]) -> None:
-        while not self._begin_next(thread, going_on):
+    def _find_call(self, thread: _Thread, continuing: deque[_Thread]) -> None:
+        while not self._begin_next(thread, continuing):
             if thread.event is not None:
                 continue
             if not thread.tasks and not self._with_tasks:
@@ -195,28 +195,28 @@ class Simulation:
             task = self._take(
                 *((thread, False) if thread.tasks else (next(iter(self._with_tasks)), True))
             )
-            self._share(thread, going_on)
+            self._share(thread, continuing)
             if task.event is None:
                 self._begin_event(thread, task.cause)
             elif self._begin(thread, task):
                 return
 
-    def _share(self, thread: _Thread, going_on: deque[_Thread]) -> None:
+    def _share(self, thread: _Thread, continuing: deque[_Thread]) -> None:
         """Shares the thread's tasks with idle threads."""
         while thread.tasks and self._is_work_wanted():
             other = self._idle_thread()
             self._push(other, self._take(thread, True))
-            going_on.append(other)
+            continuing.append(other)
 
     # Calls
 
-    def _begin_next(self, thread: _Thread, going_on: deque[_Thread]) -> bool:
+    def _begin_next(self, thread: _Thread, continuing: deque[_Thread]) -> bool:
         """Starts the next call of the event whose modules the thread calls in order. False if that
         event has ended, or continues as tasks."""
         event = thread.event
         if event is None or event.n_called is None:
             return False
-        self._share(thread, going_on)
+        self._share(thread, continuing)
         module = self._order[event.n_called]
         lock = self._locks[module]
         if self._is_work_wanted() or (lock is not None and lock in self._waiting):

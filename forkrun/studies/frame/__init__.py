@@ -1,7 +1,7 @@
 """Common parts of all studies of `forkrun measure`. A new study consists of
 
-1. a folder `forkrun/studies/NAME/` that makes a `Study` (`study.py` here): it gives each way's
-   time or counts as functions for `measure_ways` (`repeats.py`), which runs all ways in turn, round
+1. a file `forkrun/studies/NAME.py` that makes a `Study` (`study.py` here): it gives each way's time
+   or counts as functions for `measure_ways` (`repeats.py`), which runs all ways in turn, round
    after round, and monitors other load on the machine;
 2. a file `forkrun/cli/studies/measure/NAME.py` with `HELP`, `DESCRIPTION`, `add_arguments` and
    `study`, which returns the `Study`: `finish.py` there does the rest: table, `--json`, `--plot`,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from msgspec import Struct
 
 from forkrun.base.progress import make_progress
-from forkrun.studies.frame.load import LoadWatch, OtherLoad
+from forkrun.studies.frame.machine import LoadWatch, OtherLoad
 
 N_REPEATS = 3
 
@@ -45,10 +45,20 @@ class Row(Struct, frozen=True):
     name: str
     values: dict[str, Repeated]
 
+    @classmethod
+    def of(cls, name: str, repeats: Sequence[Mapping[str, float]]) -> Row:
+        """Values of each repeat, by key."""
+        keys = dict.fromkeys(key for each in repeats for key in each)
+        values = {key: Repeated(tuple(r[key] for r in repeats if key in r)) for key in keys}
+        return cls(name, values)
+
+    def plus(self, **values: Repeated) -> Row:
+        """The row with more values."""
+        return Row(self.name, {**self.values, **values})
+
     def with_ratio(self, key: str, of: str, unit: float) -> Row:
         """Adds a value: another one in units of `unit`."""
-        repeats = tuple(value / unit for value in self.values[of].repeats)
-        return Row(self.name, {**self.values, key: Repeated(repeats)})
+        return self.plus(**{key: Repeated(tuple(v / unit for v in self.values[of].repeats))})
 
     def __getitem__(self, key: str) -> float:
         return self.values[key].value
@@ -60,9 +70,9 @@ Way = Callable[[], Mapping[str, float]]
 
 def measure_ways(
     ways: Mapping[str, Way], n_repeats: int = N_REPEATS, *, quiet: bool = False
-) -> tuple[list[Row], OtherLoad]:
-    """Runs every way once per round, so that changes on the machine affect all of them alike. Shows
-    progress on stderr. Raises errors of the ways."""
+) -> tuple[dict[str, Row], OtherLoad]:
+    """Runs every way once per round, so that changes on the machine affect all of them alike; rows
+    by name. Shows progress on stderr. Raises errors of the ways."""
     watch, found = LoadWatch(), {name: list[Mapping[str, float]]() for name in ways}
     progress = make_progress(n_repeats * len(ways), "measured", quiet)
     try:
@@ -74,12 +84,7 @@ def measure_ways(
         progress.update(n_repeats * len(ways))
     finally:
         progress.close()
-    return [Row(name, _together(each)) for name, each in found.items()], watch.end()
-
-
-def _together(repeats: list[Mapping[str, float]]) -> dict[str, Repeated]:
-    keys = dict.fromkeys(key for each in repeats for key in each)
-    return {key: Repeated(tuple(r[key] for r in repeats if key in r)) for key in keys}
+    return {name: Row.of(name, each) for name, each in found.items()}, watch.end()
 
 
 def doubling(first: int, last: int) -> list[int]:

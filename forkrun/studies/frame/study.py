@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.tables import FORMS, Column, Table
-from forkrun.studies.frame.load import OtherLoad
+from forkrun.studies.frame.machine import OtherLoad
 from forkrun.studies.frame.published import Published, published
 from forkrun.studies.frame.repeats import Repeated, Row
 
@@ -63,7 +63,7 @@ class Study(Struct, frozen=True):
     kind: str
     name: str
     columns: Sequence[Column]
-    rows: Sequence[Row]
+    rows: Mapping[str, Row]
     load: OtherLoad
     conclusions: Sequence[str] = ()
     remarks: Sequence[str] = ()
@@ -78,11 +78,8 @@ class Study(Struct, frozen=True):
 
     @property
     def n_repeats(self) -> int:
-        return max((len(v.repeats) for row in self.rows for v in row.values.values()), default=0)
-
-    def row(self, name: str) -> Row:
-        """Returns a row. Raises StopIteration if it does not exist."""
-        return next(row for row in self.rows if row.name == name)
+        values = (value for row in self.rows.values() for value in row.values.values())
+        return max((len(value.repeats) for value in values), default=0)
 
     def to_json(self) -> dict[str, Any]:
         """JSON form of all studies. Times in seconds, sizes in bytes, shares and noise as
@@ -96,7 +93,7 @@ class Study(Struct, frozen=True):
             "columns": to_builtins(list(self.columns)),
             "rows": [
                 {"name": row.name, **{key: v.to_json() for key, v in row.values.items()}}
-                for row in self.rows
+                for row in self.rows.values()
             ],
             "figures": [figure.to_json() for figure in self.figures],
             "conclusions": list(self.conclusions) if self.is_conclusive else [],
@@ -116,7 +113,7 @@ def print_study(study: Study) -> None:
     columns = [Column(each.key, each.title, "measured") for each in study.columns]
     rows = [
         {"name": row.name, **{c.key: _cell(row.values, c) for c in study.columns}}
-        for row in study.rows
+        for row in study.rows.values()
     ]
     print(f"{study.kind}: {study.name}")
     print(Table("", [Column("name", ""), *columns], rows).text())

@@ -1,8 +1,10 @@
-"""Choice of children × threads for a slot, from probes of the job, and its description."""
+"""Choice of children × threads for a slot, from short runs of the job with one child, and its
+description."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import linear_regression
 from typing import Any
 
@@ -10,9 +12,59 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from forkrun.base.quantities import megabytes, percent
+from forkrun.config import JobConfig
+from forkrun.errors import JobError
+from forkrun.monitoring.records import RunRecords, read_records
 from forkrun.monitoring.report.parts import text_of
 from forkrun.monitoring.tables import Table
+from forkrun.studies.frame.jobs import RunningJob, run_jobs
 from forkrun.studies.measure.slot import Slot
+
+_SETTINGS = (
+    "forking.children=1",
+    "forking.distribution=contiguous",
+    "monitoring.sampling_cost=0.05",
+    "monitoring.timing=false",
+    "threads.read_ahead=false",
+)
+
+
+def probe_job(
+    config: JobConfig,
+    n_events: int,
+    threads: Sequence[int],
+    folder: Path,
+    say: Callable[[str], None],
+) -> list[Probe]:
+    """Runs one child for each number, with the first `n_events` events. Raises the job's errors."""
+    return [_probe(config, n_events, n, folder, say) for n in threads]
+
+
+def _probe(
+    config: JobConfig, n_events: int, n_threads: int, folder: Path, say: Callable[[str], None]
+) -> Probe:
+    say(f"probe: {n_events:,} events with {n_threads} thread{'s' * (n_threads > 1)} …")
+    limit = min(n_events, config.source.max_events or n_events)
+    settings = (*_SETTINGS, f"threads.per_child={n_threads}", f"source.max_events={limit}")
+    job = RunningJob(config, folder / f"probe-{n_threads}", settings)
+    run_jobs([job], "the probe")
+    return _measured(read_records(job.folder), n_threads)
+
+
+def _measured(records: RunRecords, n_threads: int) -> Probe:
+    parents = [sample for sample in records.samples if sample.child is None]
+    children = [sample for sample in records.samples if sample.child is not None]
+    n_events = sum(unit.n_events for unit in records.ledger)
+    time_s = sum(unit.duration_s for unit in records.ledger)
+    if not parents or not children or not n_events:
+        raise JobError("plan --fit: the probe had no events; give it more with --fit-events")
+    return Probe(
+        n_threads,
+        n_events / time_s,
+        max(sample.rss_bytes for sample in parents),
+        max(sample.private_bytes for sample in children),
+    )
+
 
 # Memory besides anonymous memory that counts in slot limits (page tables, file buffers), and growth
 # after the end of a probe.
@@ -133,11 +185,11 @@ def print_fit(slot: Slot, model: JobModel, fit: Fit) -> None:
     """Prints slot, probes, table and choice."""
     print(f"slot: {slot.cores.value:g} cores ({slot.cores.source})")
     print(f"      {megabytes(slot.memory.value)} ({slot.memory.source})\n")
-    print(text_of([_probes(model.probes), _choices(fit)]))
+    print(text_of([_probe_table(model.probes), _choices(fit)]))
     print("\n" + _conclusion(fit, slot, model))
 
 
-def _probes(probes: Sequence[Probe]) -> Table:
+def _probe_table(probes: Sequence[Probe]) -> Table:
     heads = ("threads:text", "events/s:text", "shared:megabytes", "private:megabytes")
     rows = [
         (p.n_threads, f"{p.events_per_s:,.4g}", p.shared_bytes, p.private_bytes) for p in probes

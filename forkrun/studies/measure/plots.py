@@ -20,9 +20,8 @@ from forkrun.monitoring.report.plots.style import (
     new_figure,
     save_all,
 )
-from forkrun.studies.measure.memory import MemoryMeasurement
+from forkrun.studies.measure.memory import MemoryMeasurement, Moment
 from forkrun.studies.measure.report import NO_OWNER
-from forkrun.studies.measure.samples import Moment
 from forkrun.studies.measure.unshared import UnsharedMemory
 
 _GB = 1e9

@@ -19,8 +19,7 @@ from forkrun.fork.forking import Process
 from forkrun.fork.once_crew import OnceCrew
 from forkrun.fork.supervisor import Supervisor
 from forkrun.monitoring.host import cpu_name
-from forkrun.studies.replay.model import ReplayJob, ReplayModule
-from forkrun.studies.replay.settings import ReplaySettings, mode_of
+from forkrun.studies.replay.model import ReplayJob, ReplayModule, ReplaySettings, mode_of
 
 
 class ReplayResult(Struct, frozen=True):

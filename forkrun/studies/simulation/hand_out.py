@@ -14,7 +14,7 @@ from forkrun.child.pace import Pace
 from forkrun.index.ranges import Flags
 from forkrun.plan import Plan
 from forkrun.studies.simulation.costs import Costs, Floats
-from forkrun.studies.simulation.layout import Layout
+from forkrun.studies.simulation.layout import Layout, global_ranges
 
 _FEW = 0.1
 """Share of units after one of the same child, below which each unit is taken by itself."""
@@ -52,12 +52,6 @@ def unit_times(plan: Plan, layout: Layout, costs: Costs) -> Floats:
     before_s = np.concatenate(([0.0], np.cumsum(costs.of(first, last))))
     times: Floats = np.diff(before_s[plan.units.first_range])
     return times
-
-
-def global_ranges(plan: Plan, layout: Layout) -> tuple[Integers, Integers]:
-    """(n_ranges,) first and last entry of each range, in entries of all files in a row."""
-    shift = layout.file[plan.units.file]
-    return plan.units.first + shift, plan.units.last + shift
 
 
 def hand_out(

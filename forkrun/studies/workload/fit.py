@@ -12,8 +12,7 @@ from forkrun.studies.estimate.graph import EstimateGraph, graph_of_replay
 from forkrun.studies.estimate.parallelism import critical_path_speedup
 from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay
-from forkrun.studies.workload.generate import Wishes, generate
-from forkrun.studies.workload.statistics import Statistics
+from forkrun.studies.workload.generate import Statistics, Wishes, generate
 
 _SHORTEST_S = 1e-7
 _N_QUANTILES = 21

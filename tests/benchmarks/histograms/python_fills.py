@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from forkrun.studies.histograms.columns import HISTOGRAMS, make_fills
+from forkrun.studies.histograms import HISTOGRAMS, make_fills
 
 N_ENTRIES = 1_000_000
 BLOCKS = (65_536, 5_000)

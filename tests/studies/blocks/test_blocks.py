@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from forkrun.config import JobConfig
 from forkrun.studies.blocks.compare import first_decision, first_difference, first_place
-from forkrun.studies.blocks.layouts import Layout, filter_outputs, layouts
-from forkrun.studies.blocks.results import Column, EventIds
+from forkrun.studies.blocks.layouts import Column, EventIds, Layout, filter_outputs, layouts
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.files import write_events
 from tests.support.jobs import ROOT, Ended, environment, forkrun, write_job

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forkrun.studies.measure.sharing import Mix, saving
+from forkrun.studies.measure.memory import Mix, saving
 
 sizes = st.floats(1e3, 1e12)
 counts = st.integers(1, 1000)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure columns`."""
     from forkrun.schedule.input_columns import columns_of_input
-    from forkrun.studies.columns.study import measure_columns
+    from forkrun.studies.columns import measure_columns
 
     if not 1 <= options.threads <= _MOST_THREADS:
         raise ConfigError(f"measure columns: --threads: from 1 to {_MOST_THREADS}")

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure distribution`."""
-    from forkrun.studies.distribution.study import measure_distribution
+    from forkrun.studies.distribution import measure_distribution
 
     config = config_of(options)
     if config.forking.children < 1:

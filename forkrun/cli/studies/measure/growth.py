@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure growth`."""
-    from forkrun.studies.growth.study import measure_growth
+    from forkrun.studies.growth import measure_growth
 
     unknown = [name for name in options.series if name not in _NAMES]
     if unknown:

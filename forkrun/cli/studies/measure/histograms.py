@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure histograms`."""
     from forkrun.studies.frame.repeats import doubling
-    from forkrun.studies.histograms.study import measure_histograms
+    from forkrun.studies.histograms import measure_histograms
 
     threads = sorted(set(options.threads or doubling(1, 2 * usable_cpus())))
     return measure_histograms(options.fills, threads, options.repeats, quiet=options.quiet)

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure io`."""
-    from forkrun.studies.reading.study import measure_reading
+    from forkrun.studies.reading import measure_reading
 
     if options.children is None:
         options.children = _N_CHILDREN

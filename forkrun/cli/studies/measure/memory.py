@@ -16,7 +16,7 @@ from forkrun.errors import ConfigError
 
 if TYPE_CHECKING:
     from forkrun.config import JobConfig
-    from forkrun.studies.measure.sharing import Mix
+    from forkrun.studies.measure.memory import Mix
 
 HELP = "compare forked children with separate processes of the same job"
 DESCRIPTION = (
@@ -76,8 +76,8 @@ def _job(options: argparse.Namespace, folder: Path) -> tuple[JobConfig, Mix | No
         )
     if options.reference is None:
         return config_of(options), None
+    from forkrun.studies.measure.memory import Mix
     from forkrun.studies.measure.reference import Kind, ReferenceSettings, write_reference
-    from forkrun.studies.measure.sharing import Mix
 
     n_children = 32 if options.children in (None, 0, AUTO) else options.children
     settings = ReferenceSettings(

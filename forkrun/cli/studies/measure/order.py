@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure order`."""
     from forkrun.index.files import input_files
-    from forkrun.studies.order.study import measure_order
+    from forkrun.studies.order import measure_order
 
     if options.children < 1 or options.max_events < 1:
         raise ConfigError("measure order: --children and --max-events: from 1")

@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def study(options: argparse.Namespace, folder: Path) -> Study:
     """`forkrun measure scaling`."""
-    from forkrun.studies.scaling.measure import Runs
-    from forkrun.studies.scaling.points import points
-    from forkrun.studies.scaling.study import measure_scaling
+    from forkrun.studies.scaling import Runs, measure_scaling, points
 
     options.distribution = options.distribution or "guided"  # the first events may be one lumi
     config = config_of(options)

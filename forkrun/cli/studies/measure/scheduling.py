@@ -26,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def study(options: argparse.Namespace, _folder: Path) -> Study:
     """`forkrun measure scheduling`."""
     from forkrun.studies.replay.read import read_replay
-    from forkrun.studies.scheduling.study import measure_scheduling
-    from forkrun.studies.scheduling.ways import Sizes
+    from forkrun.studies.scheduling import Sizes, measure_scheduling
     from forkrun.studies.workload.generate import synthetic_job
 
     job = read_replay(options.file) if options.file else synthetic_job("hipileup")

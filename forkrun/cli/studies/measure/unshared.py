@@ -51,7 +51,7 @@ def measure(options: argparse.Namespace) -> int:
 
 
 def _run_watched(options: argparse.Namespace, folder: Path) -> Path:
-    from forkrun.studies.measure.jobs import RunningJob, run_jobs
+    from forkrun.studies.frame.jobs import RunningJob, run_jobs
 
     config = config_of(options)
     if config.forking.children < 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from forkrun.studies.sample.collider.objects import NOBODY, Objects
+from forkrun.studies.sample.collider.encoding import NOBODY, Objects
 from forkrun.studies.sample.collider.physics import MUON, Particles
 
 _ID1, _LONG, _STEP, _MOMENTUM, _HITS, _WEIGHTS = (

@@ -1,20 +1,112 @@
-"""`forkrun measure columns`: speed of threads relative to the limit set by columns."""
+"""`forkrun measure columns`: cost of each column, and speed of threads relative to the limit set by
+columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 
+from msgspec import Struct
+
+from forkrun import _core
 from forkrun.base.quantities import duration, percent, plural
+from forkrun.formats.registry import format_named
 from forkrun.monitoring.tables import Column
-from forkrun.studies.columns.costs import PARTS, ColumnCost, column_costs, total, what_is_slow
-from forkrun.studies.columns.opened import Blocks, OpenedFile
-from forkrun.studies.columns.ways import Pass, alternate, halves, read_apart, read_together
+from forkrun.studies.frame.passes import (
+    Blocks,
+    OpenedFile,
+    Pass,
+    alternate,
+    halves,
+    read_apart,
+    read_together,
+)
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Repeated, Row, measure_ways
 from forkrun.studies.frame.study import Curve, Figure, Plot, Study
+
+PARTS = ("read_s", "unzip_s", "decode_s")
+_DEEPER = 0.7
+"""A longer common prefix replaces a group if its columns have this share of the group's cost."""
+
+
+class ColumnCost(Struct, frozen=True):
+    """One column, all of its blocks. `decode_s`: the rest; `n_unzipped`: baskets or pages."""
+
+    read_s: float
+    unzip_s: float
+    decode_s: float
+    n_unzipped: int
+    read_bytes: int
+
+    @property
+    def time_s(self) -> float:
+        return self.read_s + self.unzip_s + self.decode_s
+
+
+def column_costs(file: OpenedFile, blocks: Blocks) -> dict[str, ColumnCost]:
+    """Costs of each column, read by this thread alone from a file that is opened once."""
+    opened = format_named(file.index.format).opened(file.index.path, file.tree)
+    return {name: _cost(opened.read, name, blocks) for name, _ in file.columns}
+
+
+def _cost(read: Callable[..., object], name: str, blocks: Blocks) -> ColumnCost:
+    before, begin_s = _core.byte_costs(), time.perf_counter()
+    for first, last in blocks:
+        read([name], first, last)
+    time_s, after = time.perf_counter() - begin_s, _core.byte_costs()
+    (n_reads, n_bytes, read_s), (n_unzipped, _, unzip_s) = (
+        tuple(a - b for a, b in zip(after[kind], before[kind], strict=True))
+        for kind in ("read", "unzip")
+    )
+    del n_reads
+    decode_s = max(time_s - read_s - unzip_s, 0.0)
+    return ColumnCost(read_s, unzip_s, decode_s, int(n_unzipped), int(n_bytes))
+
+
+def what_is_slow(costs: Mapping[str, float]) -> tuple[str, float]:
+    """Pattern of the most expensive columns' names, and their share of the total cost: the most
+    expensive collection, or fewer of its columns if they make up nearly all of its cost."""
+    names = _dearest(costs, [*costs], lambda name: name.partition("_")[0])
+    while len(names) > 1:
+        n_common = len(_common_start(names))
+        within = _dearest(costs, names, itemgetter(slice(n_common + 1)))
+        if _sum(costs, within) < _DEEPER * _sum(costs, names):
+            break
+        names = within
+    whole = _sum(costs, costs)
+    share = _sum(costs, names) / whole if whole else 0.0
+    return (names[0] if len(names) == 1 else f"{_common_start(names)}*"), share
+
+
+def _dearest(
+    costs: Mapping[str, float], names: Sequence[str], group_of: Callable[[str], str]
+) -> list[str]:
+    """Names of the most expensive group."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(group_of(name), []).append(name)
+    return max(groups.values(), key=lambda group: _sum(costs, group))
+
+
+def _sum(costs: Mapping[str, float], names: Iterable[str]) -> float:
+    return sum(costs[name] for name in names)
+
+
+def _common_start(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((at for at, (a, b) in pairs if a != b), len(first))]
+
+
+def total(costs: Iterable[ColumnCost], part: str) -> float:
+    """Sum of one part over columns."""
+    return float(sum(getattr(cost, part) for cost in costs))
+
 
 ONE, COLUMNS_ = "one thread", "columns of a block in parallel"
 TOGETHER, ALTERNATE, HALVES = "blocks in parallel", "even and odd blocks", "halves of the file"
@@ -63,12 +155,13 @@ def measure_columns(
         n_repeats, quiet=quiet,
     )  # fmt: skip
     best_s = [_best_s(one, n_threads) for one in passes[ONE]]
-    shown = [_with_ratios(row, passes, best_s) for row in rows[1:]]
+    shown = {name: _with_ratios(rows[name], passes, best_s) for name in ways}
     mean = {name: _median_cost([each[name] for each in costs]) for name in names}
     remarks = _remarks(file, blocks, n_threads, passes[ONE], best_s)
     return Study(
-        "columns", Path(path).name, COLUMNS, [*shown, rows[0], *_column_rows(mean)], load,
-        _conclusions(shown, mean), remarks, _figures(shown, mean, passes, best_s),
+        "columns", Path(path).name, COLUMNS,
+        {**shown, EACH: rows[EACH], **{row.name: row for row in _column_rows(mean)}}, load,
+        _conclusions(shown, mean), remarks, _figures(shown, mean, passes[ONE], best_s),
         _plot(shown, Path(path).name, n_threads),
     )  # fmt: skip
 
@@ -77,17 +170,17 @@ def _best_s(one: Pass, n_threads: int) -> float:
     """Best possible wall time of parallel columns: the slowest column, or an equal share per
     thread; the time of one thread outside columns is added unchanged."""
     columns = one.columns_s.values()
-    beside_s = max(one.time_s - sum(columns), 0.0)
-    return beside_s + max(max(columns, default=0.0), sum(columns) / n_threads)
+    outside_s = max(one.time_s - sum(columns), 0.0)
+    return outside_s + max(max(columns, default=0.0), sum(columns) / n_threads)
 
 
 def _with_ratios(row: Row, passes: Mapping[str, list[Pass]], best_s: Sequence[float]) -> Row:
     """Adds ratios to one thread, repeat by repeat."""
     (one_s, one_bytes), (own_s, own_bytes) = (_repeated(passes[n]) for n in (ONE, row.name))
-    values = {**row.values, "speedup": one_s.over(own_s), "times": own_bytes.over(one_bytes)}
+    row = row.plus(speedup=one_s.over(own_s), times=own_bytes.over(one_bytes))
     if row.name == COLUMNS_:
-        values["of_best"] = Repeated(tuple(best_s)).over(own_s)
-    return Row(row.name, values)
+        return row.plus(of_best=Repeated(tuple(best_s)).over(own_s))
+    return row
 
 
 def _repeated(passes: Sequence[Pass]) -> tuple[Repeated, Repeated]:
@@ -139,12 +232,11 @@ def _remarks(
     return remarks
 
 
-def _conclusions(rows: Sequence[Row], costs: Mapping[str, ColumnCost]) -> list[str]:
-    by_name = {row.name: row for row in rows}
+def _conclusions(rows: Mapping[str, Row], costs: Mapping[str, ColumnCost]) -> list[str]:
     lines = [
-        f"columns of a block in parallel reach {percent(by_name[COLUMNS_]['of_best'])} of the best",
-        f"blocks in parallel: {by_name[TOGETHER]['speedup']:.2f} ×; halves of the file, each by a"
-        f" thread of its own: {by_name[HALVES]['speedup']:.2f} ×",
+        f"columns of a block in parallel reach {percent(rows[COLUMNS_]['of_best'])} of the best",
+        f"blocks in parallel: {rows[TOGETHER]['speedup']:.2f} ×; halves of the file, each by a"
+        f" thread of its own: {rows[HALVES]['speedup']:.2f} ×",
     ]
     for part, word in (("unzip_s", "unzipping"), ("decode_s", "decoding"), ("read_s", "reading")):
         name, share = what_is_slow({n: getattr(cost, part) for n, cost in costs.items()})
@@ -153,35 +245,30 @@ def _conclusions(rows: Sequence[Row], costs: Mapping[str, ColumnCost]) -> list[s
 
 
 def _figures(
-    rows: Sequence[Row],
+    rows: Mapping[str, Row],
     costs: Mapping[str, ColumnCost],
-    passes: Mapping[str, list[Pass]],
+    one: Sequence[Pass],
     best_s: Sequence[float],
 ) -> list[Figure]:
-    by_name = {row.name: row for row in rows}
-    one = passes[ONE]
     whole_s = total(costs.values(), "time_s") or 1.0
-    return [
-        Figure.of("P3.1", "single-threaded", median(each.time_s for each in one)),
-        Figure.of("P3.1", "slowest column", median(max(p.columns_s.values()) for p in one)),
-        Figure.of("P3.1", "best possible", median(best_s)),
-        Figure.of("P3.3", "columns in parallel, queue: speed-up", by_name[COLUMNS_]["speedup"]),
-        Figure.of(
-            "P3.3", "columns in parallel, queue: share of the best", by_name[COLUMNS_]["of_best"]
-        ),
-        Figure.of("P3.4", "two files, even and odd: speed-up", by_name[ALTERNATE]["speedup"]),
-        Figure.of("P3.6", "shared cache without waiting: speed-up", by_name[TOGETHER]["speedup"]),
-        Figure.of("P3.7", "share of unzipping", total(costs.values(), "unzip_s") / whole_s),
-        Figure.of("P3.7", "share of decoding", total(costs.values(), "decode_s") / whole_s),
-        Figure.of("P3.7", "unzipped, two files over single-threaded", by_name[ALTERNATE]["times"]),
-        Figure.of(
-            "P3.7", "unzipped, shared cache over single-threaded", by_name[TOGETHER]["times"]
-        ),
-        Figure.of("P3.8", "halves of the file: speed-up", by_name[HALVES]["speedup"]),
+    values = [
+        ("P3.1", "single-threaded", median(each.time_s for each in one)),
+        ("P3.1", "slowest column", median(max(p.columns_s.values()) for p in one)),
+        ("P3.1", "best possible", median(best_s)),
+        ("P3.3", "columns in parallel, queue: speed-up", rows[COLUMNS_]["speedup"]),
+        ("P3.3", "columns in parallel, queue: share of the best", rows[COLUMNS_]["of_best"]),
+        ("P3.4", "two files, even and odd: speed-up", rows[ALTERNATE]["speedup"]),
+        ("P3.6", "shared cache without waiting: speed-up", rows[TOGETHER]["speedup"]),
+        ("P3.7", "share of unzipping", total(costs.values(), "unzip_s") / whole_s),
+        ("P3.7", "share of decoding", total(costs.values(), "decode_s") / whole_s),
+        ("P3.7", "unzipped, two files over single-threaded", rows[ALTERNATE]["times"]),
+        ("P3.7", "unzipped, shared cache over single-threaded", rows[TOGETHER]["times"]),
+        ("P3.8", "halves of the file: speed-up", rows[HALVES]["speedup"]),
     ]
+    return [Figure.of(*value) for value in values]
 
 
-def _plot(rows: Sequence[Row], name: str, n_threads: int) -> Plot:
+def _plot(rows: Mapping[str, Row], name: str, n_threads: int) -> Plot:
     """Speed-ups of the ways, next to published values."""
     theirs = {
         COLUMNS_: published("P3.3", "columns in parallel, queue: speed-up"),
@@ -189,15 +276,15 @@ def _plot(rows: Sequence[Row], name: str, n_threads: int) -> Plot:
         ALTERNATE: published("P3.4", "two files, even and odd: speed-up"),
         HALVES: published("P3.8", "halves of the file: speed-up"),
     }
-    by_name = {row.name: row for row in rows}
     ours = [
-        (float(x), by_name[way]["speedup"], by_name[way].values["speedup"].noise)
+        (float(x), rows[way]["speedup"], rows[way].values["speedup"].noise)
         for x, way in enumerate(theirs)
     ]
     points = [(float(x), each.value) for x, each in enumerate(theirs.values())]
     ticks = ["columns", "blocks,\nshared", "even and odd\nblocks", "halves"]
     return Plot(
-        "Reading columns with several threads", f"{name}, {n_threads} threads", "what is parallel",
-        "speed-up", [Curve("here", ours), Curve("libdispatch, 2 cores", points, theirs=True)],
+        "Reading columns with several threads", f"{name}, {plural(n_threads, 'thread')}",
+        "what is parallel", "speed-up",
+        [Curve("here", ours), Curve("libdispatch, 2 cores", points, theirs=True)],
         ticks=ticks, ideal=float(n_threads),
     )  # fmt: skip

@@ -1,12 +1,16 @@
-"""Runs a job as a separate command, and stops it before the machine runs out of memory."""
+"""Jobs as ways of a study: each is a separate `forkrun run`, stopped before the machine runs out of
+memory."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec import Struct
 
 from forkrun.base.durable import output_errors, write_json
 from forkrun.base.quantities import size
@@ -14,6 +18,8 @@ from forkrun.base.received import passed_on
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.fork.command import CleanCommand, end_with_parent
+from forkrun.monitoring.records import RunRecords, read_records
+from forkrun.monitoring.report.children import ChildSummary, summarize_children
 from forkrun.studies.measure.slot import available_memory_bytes
 
 RESERVE_BYTES = 1_500_000_000
@@ -90,3 +96,39 @@ def _check_memory(what: str) -> None:
             f"{what} was stopped: only {size(left)} of memory are left; measure fewer of them, or a"
             " smaller job (--reference takes --conditions-mb and --private-mb)"
         )
+
+
+class Ran(Struct, frozen=True):
+    """A job that has ended. `loop_s`: from the start of the first unit to the last commit."""
+
+    records: RunRecords
+    children: tuple[ChildSummary, ...]
+    loop_s: float
+
+    @property
+    def read_calls(self) -> int:
+        """Number of input reads by event loops."""
+        return sum(child.read_calls for child in self.children)
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes requested by these reads."""
+        return sum(child.read_bytes for child in self.children)
+
+    @property
+    def n_events(self) -> int:
+        return sum(child.n_events for child in self.children)
+
+
+def run_way(config: JobConfig, folder: Path, settings: Sequence[str]) -> Ran:
+    """Runs the job without its merge in a new run directory in `folder`, and removes it.
+    `settings`: texts KEY=VALUE. Raises the job's errors; JobError for a job without events."""
+    job = RunningJob(config, folder / "way", settings)
+    run_jobs([job], "the job")
+    records = read_records(job.folder)
+    if not records.ledger:
+        raise JobError("the job has no events to measure")
+    begin_s = min(commit.start_s for commit in records.ledger)
+    loop_s = max(commit.end_s for commit in records.ledger) - begin_s
+    shutil.rmtree(job.folder)
+    return Ran(records, summarize_children(records), loop_s)

@@ -5,20 +5,107 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from forkrun import _core
 from forkrun.base.quantities import plural
 from forkrun.config import IdBranches
+from forkrun.errors import InputError
+from forkrun.formats import OTHER
+from forkrun.formats.column_types import ColumnType, counter_of
+from forkrun.formats.plain import Plain, joined, rows_of
 from forkrun.formats.registry import format_named
-from forkrun.index import FileIndex, index_files
+from forkrun.index import Branch, FileIndex, index_files
 from forkrun.monitoring.tables import Column
-from forkrun.studies.columns.opened import OpenedFile
-from forkrun.studies.columns.ways import Pass, read_in_order
+from forkrun.studies.frame.passes import OpenedFile, Pass, read_in_order
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
 from forkrun.studies.frame.study import Curve, Figure, Plot, Study
-from forkrun.studies.order.copies import Events, pieces_by_lumi
+
+_CLUSTER = 5000
+"""Events per cluster of the copies, as in `forkrun sample`."""
+_COMPRESSION = "zstd:1"
+
+
+class Events:
+    """Columns of the first events of some files, in memory; without lists of lists."""
+
+    def __init__(self, index: Sequence[FileIndex], ids: IdBranches, n_events: int) -> None:
+        """Reads at most `n_events`. Raises InputError."""
+        self.types = _columns_of_all(index)
+        if not {*ids[1:]} <= {*self.types}:
+            raise InputError(f"{index[0].path}: has no {', '.join(ids[1:])} to put in order")
+        parts = []
+        for file in index:
+            n_taken = min(n_events, file.n_entries)
+            n_events -= n_taken
+            if n_taken:
+                read = format_named(file.format).read
+                names = [*self.types]
+                parts.append(read(file.path, file.tree or ids.tree, names, 0, n_taken))
+        if not parts:
+            raise InputError(f"{index[0].path}: has no events to put in order")
+        self.columns: dict[str, Plain] = {
+            name: joined([part[name] for part in parts]) for name in self.types
+        }
+        self.lumis = self.columns[ids[1]].astype(np.int64) << 32 | self.columns[ids[2]]
+
+    def __len__(self) -> int:
+        return len(self.lumis)
+
+    def together(self) -> npt.NDArray[np.int64]:
+        """Rows with the events of each lumi next to each other."""
+        return np.argsort(self.lumis, kind="stable")
+
+    def scattered(self, n_children: int) -> npt.NDArray[np.int64]:
+        """Rows as left by children that take one event each in turn: one child's after the
+        other's."""
+        rows = self.together()
+        return np.concatenate([rows[child::n_children] for child in range(n_children)])
+
+    def write(self, path: Path, rows: npt.NDArray[np.int64]) -> None:
+        """Writes a file with these rows in this order. Raises OutputError."""
+        counters = {counter_of(name) for name, kind in self.types.items() if "[" in kind}
+        kinds = [(name, kind) for name, kind in self.types.items() if name not in counters]
+        writer = _core.TreeWriter(str(path), "Events", kinds, _COMPRESSION)
+        for first in range(0, len(rows), _CLUSTER):
+            of_cluster = rows[first : first + _CLUSTER]
+            writer.write({name: rows_of(self.columns[name], of_cluster) for name, _ in kinds})
+        writer.close()
+
+
+def pieces_by_lumi(lumis: npt.NDArray[np.int64]) -> list[list[tuple[int, int]]]:
+    """Entries of each lumi as maximal ranges, in order of first appearance."""
+    edges = [0, *(np.flatnonzero(np.diff(lumis)) + 1).tolist(), len(lumis)]
+    pieces: dict[int, list[tuple[int, int]]] = {}
+    for first, last in pairwise(edges):
+        pieces.setdefault(int(lumis[first]), []).append((first, last))
+    return [*pieces.values()]
+
+
+def _columns_of_all(index: Sequence[FileIndex]) -> dict[str, str]:
+    """Types of the columns common to all files: numbers, and lists of them with their own
+    counter."""
+    of_files = [
+        {branch.name: branch.type for branch in file.branches if _is_plain(branch)}
+        for file in index
+        if file.n_entries
+    ]
+    common = set.intersection(*(set(each.items()) for each in of_files)) if of_files else set()
+    return {name: kind for name, kind in (of_files or [{}])[0].items() if (name, kind) in common}
+
+
+def _is_plain(branch: Branch) -> bool:
+    if branch.type.startswith(OTHER):
+        return False
+    of = ColumnType.of(branch.type)
+    is_list = of.n_levels == 1 and not of.dimensions and branch.counter == counter_of(branch.name)
+    return of.is_number or (is_list and not of.is_text)
+
 
 TOGETHER, SCATTERED = "lumis together", "lumis scattered"
 OTHERS, OURS = "another framework", "forkrun"
@@ -56,9 +143,9 @@ def measure_order(
         (index,) = index_files([str(path)], ids)
         ways[f"{name}: {OTHERS}"] = partial(_play, index, ids, pieces)
         ways[f"{name}: {OURS}"] = partial(_play_here, index, ids, pieces)
-    rows_, load = measure_ways(ways, n_repeats, quiet=quiet)
+    measured, load = measure_ways(ways, n_repeats, quiet=quiet)
     size = (folder / "together.root").stat().st_size
-    table = [row.with_ratio("times", "bytes", size) for row in rows_]
+    table = {way: row.with_ratio("times", "bytes", size) for way, row in measured.items()}
     name = Path(files[0]).name
     remark = (
         f"{plural(len(events), 'event')} in {plural(len(pieces), 'lumi')}, of {n_children} children"
@@ -97,11 +184,10 @@ def _play_here(
     return {"time_s": found.time_s, "calls": found.read_calls, "bytes": found.read_bytes}
 
 
-def _conclusions(rows: Sequence[Row]) -> list[str]:
-    by_name = {row.name: row for row in rows}
+def _conclusions(rows: Mapping[str, Row]) -> list[str]:
     lines = []
     for who in (OTHERS, OURS):
-        scattered, together = (by_name[f"{name}: {who}"] for name in (SCATTERED, TOGETHER))
+        scattered, together = (rows[f"{name}: {who}"] for name in (SCATTERED, TOGETHER))
         lines.append(
             f"{who}: scattered lumis take {scattered['bytes'] / (together['bytes'] or 1):.1f} times"
             f" the bytes and {scattered['time_s'] / together['time_s']:.1f} times the time"
@@ -109,9 +195,8 @@ def _conclusions(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _figures(rows: Sequence[Row]) -> list[Figure]:
-    by_name = {row.name: row["bytes"] for row in rows}
-    scattered, together = (by_name[f"{name}: {OTHERS}"] for name in (SCATTERED, TOGETHER))
+def _figures(rows: Mapping[str, Row]) -> list[Figure]:
+    scattered, together = (rows[f"{name}: {OTHERS}"]["bytes"] for name in (SCATTERED, TOGETHER))
     return [
         Figure.of("P1.10", "read of the merged file, lumis scattered", scattered),
         Figure.of("P1.10", "read of the merged file, lumis together", together),
@@ -119,14 +204,13 @@ def _figures(rows: Sequence[Row]) -> list[Figure]:
     ]
 
 
-def _plot(rows: Sequence[Row], name: str) -> Plot:
+def _plot(rows: Mapping[str, Row], name: str) -> Plot:
     """Plot of bytes relative to lumis together."""
-    by_name = {row.name: row for row in rows}
     curves = []
     for who in (OTHERS, OURS):
-        least = by_name[f"{TOGETHER}: {who}"]["bytes"] or 1.0
+        least = rows[f"{TOGETHER}: {who}"]["bytes"] or 1.0
         points = [
-            (float(x), by_name[f"{order}: {who}"]["bytes"] / least)
+            (float(x), rows[f"{order}: {who}"]["bytes"] / least)
             for x, order in enumerate((TOGETHER, SCATTERED))
         ]
         curves.append(Curve(who, points))

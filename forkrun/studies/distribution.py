@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 from statistics import median
 
-from forkrun.base.quantities import percent, seconds
+from forkrun.base.quantities import percent, plural, seconds
 from forkrun.config import JobConfig
 from forkrun.monitoring.report.children import measure_balance
 from forkrun.monitoring.tables import Column
-from forkrun.studies.frame.job_ways import Ran, run_way
+from forkrun.studies.frame.jobs import Ran, run_way
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, measure_ways
 from forkrun.studies.frame.study import Curve, Figure, Plot, Study
@@ -35,22 +34,21 @@ def measure_distribution(
     """Runs the job with its children, in each distribution. `turns`: events per turn of
     round-robin; `folder`: for the runs. Raises the job's errors."""
     runs: dict[str, list[Ran]] = {}
-    numbers = count()
 
     def once(name: str, settings: Sequence[str]) -> Mapping[str, float]:
-        ran = run_way(config, folder / f"way-{next(numbers):03d}", settings)
-        runs.setdefault(name, []).append(ran)
-        return _values(ran)
+        runs.setdefault(name, []).append(run_way(config, folder, settings))
+        return _values(runs[name][-1])
 
     ways = {name: partial(once, name, settings) for name, settings in _settings(turns).items()}
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
-    fewest = min(row["bytes"] for row in rows) or 1.0
-    rows = [row.with_ratio("times", "bytes", fewest) for row in rows]
+    fewest = min(row["bytes"] for row in rows.values()) or 1.0
+    rows = {name: row.with_ratio("times", "bytes", fewest) for name, row in rows.items()}
     durations = {name: _durations(of_way) for name, of_way in runs.items()}
+    ends = {name: [child.end_s for child in of[-1].children] for name, of in runs.items()}
     return Study(
         "distribution", config.job.name, COLUMNS, rows, load, _conclusions(rows), _remarks(config),
         _figures(rows, turns), _plot(config, rows, durations),
-        {"processing_s": durations, "end_s": {n: _ends(of_way) for n, of_way in runs.items()}},
+        {"processing_s": durations, "end_s": ends},
     )  # fmt: skip
 
 
@@ -90,55 +88,51 @@ def _durations(runs: Sequence[Ran]) -> list[float]:
     return [median(times) for times in each]
 
 
-def _ends(runs: Sequence[Ran]) -> list[float | None]:
-    """End time of each child of the last repeat, from the start of the job [s]."""
-    return [child.end_s for child in runs[-1].children]
-
-
 def _remarks(config: JobConfig) -> list[str]:
+    children = plural(config.forking.children, "child")
     return [
-        f"{config.forking.children} children. Utilization: sum of their processing times over the"
-        " longest, over their number; dispersion: standard deviation of these times over their"
-        " mean. Ends: since the first event"
+        f"{children}. Utilization: sum of their processing times over the longest, over their"
+        " number; dispersion: standard deviation of these times over their mean. Ends: since the"
+        " first event"
     ]
 
 
-def _conclusions(rows: Sequence[Row]) -> list[str]:
-    best = max(rows, key=lambda row: row["utilization"])
-    soonest = min(rows, key=lambda row: row["last_s"])
+def _conclusions(rows: Mapping[str, Row]) -> list[str]:
+    best = max(rows.values(), key=lambda row: row["utilization"])
+    soonest = min(rows.values(), key=lambda row: row["last_s"])
     return [
         f"{best.name} keeps children busiest: utilization {percent(best['utilization'])}",
         f"{soonest.name} ends first: after {seconds(soonest['last_s'])} s",
     ]
 
 
-def _figures(rows: Sequence[Row], turns: Sequence[int]) -> list[Figure]:
-    by_name = {row.name: row for row in rows}
-    whole = by_name[MAX]["utilization"]
+def _figures(rows: Mapping[str, Row], turns: Sequence[int]) -> list[Figure]:
+    whole = rows[MAX]["utilization"]
     samples = ("high-pt QCD", "tt̄", "minimum bias")
     figures = [Figure.of("P1.7", f"utilization, {name}, N = max", whole) for name in samples]
     figures.append(Figure.of("P1.8", f"{FIRST_LARGE}, N = max", whole))
     if 1 in turns:
-        single = by_name[name_of(1)]["utilization"]
+        single = rows[name_of(1)]["utilization"]
         figures.append(Figure.of("P1.8", f"{FIRST_LARGE}, N = 1", single))
     return figures
 
 
-def _plot(config: JobConfig, rows: Sequence[Row], durations: Mapping[str, list[float]]) -> Plot:
+def _plot(config: JobConfig, rows: Mapping[str, Row], durations: Mapping[str, list[float]]) -> Plot:
     """Processing time of each child relative to the longest, in order; the mean of a curve is the
     utilization, which has published values."""
     curves = []
-    for row in rows:
-        times = sorted(durations[row.name], reverse=True)
+    for name, row in rows.items():
+        times = sorted(durations[name], reverse=True)
         longest = times[0] or 1.0
         points = [(float(n + 1), time_s / longest) for n, time_s in enumerate(times)]
-        curves.append(Curve(f"{row.name}: mean {row['utilization']:.2f}", points))
+        curves.append(Curve(f"{name}: mean {row['utilization']:.2f}", points))
     n_children = float(max(len(times) for times in durations.values()))
     for name in ("N = max", "N = 1"):
         value = published("P1.8", f"{FIRST_LARGE}, {name}").value
         points = [(1.0, value), (n_children, value)]
         curves.append(Curve(f"CMS 2010, {name}: mean {value:.2f}", points, theirs=True))
+    children = plural(config.forking.children, "child")
     return Plot(
-        "Processing time of the children", f"{config.job.name}, {config.forking.children} children",
+        "Processing time of the children", f"{config.job.name}, {children}",
         "children, the longest first", "time, relative to the longest", curves,
     )  # fmt: skip

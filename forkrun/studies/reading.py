@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import count
 from pathlib import Path
 
-from forkrun.base.quantities import percent, size
+from forkrun.base.quantities import percent, plural, size
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
 from forkrun.monitoring.tables import Column
-from forkrun.studies.frame.job_ways import run_way
-from forkrun.studies.frame.page_cache import COLD_SHARE, cached_share, drop_from_cache, warm_cache
+from forkrun.studies.frame.jobs import run_way
+from forkrun.studies.frame.machine import COLD_SHARE, cached_share, drop_from_cache, warm_cache
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
 from forkrun.studies.frame.study import Curve, Figure, Plot, Study
@@ -44,15 +43,14 @@ def measure_reading(
     the runs. Raises the job's errors."""
     files = [Path(file) for file in input_files(config.source) if not is_url(file)]
     stayed: list[float] = []
-    numbers = count()
     ways: dict[str, Way] = {}
     for cache in caches:
         for name, settings in _settings(config, consecutive).items():
-            run = partial(_run, config, folder, settings, numbers)
+            run = partial(_run, config, folder, settings)
             ways[f"{name}, {cache}"] = partial(_with_cache, cache, files, run, stayed)
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
-    one = next(row for row in rows if row.name.startswith(ONE_CHILD))
-    rows = [row.with_ratio("times", "bytes", one["bytes"] or 1.0) for row in rows]
+    once = rows[f"{ONE_CHILD}, {caches[0]}"]["bytes"] or 1.0
+    rows = {name: row.with_ratio("times", "bytes", once) for name, row in rows.items()}
     remarks = _remarks(files, config, stayed)
     return Study(
         "io", config.job.name, COLUMNS, rows, load, _conclusions(rows, caches[-1]), remarks,
@@ -92,10 +90,8 @@ def _with_cache(
     return {**values, "cached_bytes": came * n_bytes}
 
 
-def _run(
-    config: JobConfig, folder: Path, settings: Sequence[str], numbers: Iterator[int]
-) -> Mapping[str, float]:
-    ran = run_way(config, folder / f"way-{next(numbers):03d}", settings)
+def _run(config: JobConfig, folder: Path, settings: Sequence[str]) -> Mapping[str, float]:
+    ran = run_way(config, folder, settings)
     calls, n_bytes = ran.read_calls, ran.read_bytes
     return {
         "calls": calls,
@@ -107,12 +103,10 @@ def _run(
 
 
 def _remarks(files: Sequence[Path], config: JobConfig, stayed: Sequence[float]) -> list[str]:
-    n_children = config.forking.children
-    children = "1 child" if n_children == 1 else f"{n_children:,} children"
     remarks = [
-        f"{children}; reads of input by event loops, as they asked for them; calls per second: of"
-        f" all children together; × once: relative to one child. Put in cache: how much of"
-        " the input the job brought into memory, from the disk"
+        f"{plural(config.forking.children, 'child')}; reads of input by event loops, as they asked"
+        " for them; calls per second: of all children together; × once: relative to one child. Put"
+        " in cache: how much of the input the job brought into memory, from the disk"
     ]
     if stayed and not files:
         remarks.append("cold: the input is not on this machine, so its cache is not that of a disk")
@@ -124,47 +118,45 @@ def _remarks(files: Sequence[Path], config: JobConfig, stayed: Sequence[float]) 
     return remarks
 
 
-def _conclusions(rows: Sequence[Row], cache: str) -> list[str]:
+def _conclusions(rows: Mapping[str, Row], cache: str) -> list[str]:
     """Reads of each way relative to one child, for the last cache: bytes are the same for all."""
-    one = next(row for row in rows if row.name == f"{ONE_CHILD}, {cache}")
+    one = rows[f"{ONE_CHILD}, {cache}"]
     return [
-        f"{row.name}: {row['times']:.2f} times the bytes that are read once, in reads of"
+        f"{name}: {row['times']:.2f} times the bytes that are read once, in reads of"
         f" {size(row['read_bytes'])}; {one['time_s'] / max(row['time_s'], 1e-9):.2f} times as fast"
         " as one child"
-        for row in rows
-        if row.name.endswith(f", {cache}") and row is not one
+        for name, row in rows.items()
+        if name.endswith(f", {cache}") and row is not one
     ]
 
 
-def _figures(rows: Sequence[Row], cache: str) -> list[Figure]:
-    by_name = {row.name: row for row in rows}
+def _figures(rows: Mapping[str, Row], cache: str) -> list[Figure]:
     return [
-        Figure.of("P1.9", f"{what}, {name}", by_name[f"{name}, {cache}"][key])
+        Figure.of("P1.9", f"{what}, {name}", rows[f"{name}, {cache}"][key])
         for name in (MAX, ONE)
-        if f"{name}, {cache}" in by_name
+        if f"{name}, {cache}" in rows
         for what, key in (("read calls", "calls_per_s"), ("size of a read", "read_bytes"))
     ]
 
 
 def _plot(
-    config: JobConfig, rows: Sequence[Row], consecutive: Sequence[int | None], cache: str
+    config: JobConfig, rows: Mapping[str, Row], consecutive: Sequence[int | None], cache: str
 ) -> Plot:
     """Plot of the mean size of a read by events in a row; the cache changes it little."""
-    by_name = {row.name: row for row in rows}
     names = [*map(name_of, consecutive), GUIDED]
     ours = [
         (float(x), row["read_bytes"] / 1e3, row.values["read_bytes"].noise)
         for x, name in enumerate(names)
-        for row in [by_name[f"{name}, {cache}"]]
+        for row in [rows[f"{name}, {cache}"]]
     ]
     theirs = [
         (float(names.index(name)), published("P1.9", f"size of a read, {name}").value / 1e3)
         for name in (ONE, MAX)
         if name in names
     ]
-    children = config.forking.children
+    children = plural(config.forking.children, "child")
     return Plot(
-        "Mean size of a read", f"{config.job.name}, {children} children; N: events in a row",
+        "Mean size of a read", f"{config.job.name}, {children}; N: events in a row",
         "how events are shared among children", "size of a read [kB]",
         [Curve("here", ours), Curve("CMS 2010, 32 children", theirs, theirs=True)],
         ticks=names, y_log=True,

@@ -1,1 +1,0 @@
-"""Evenness of the event shares of real children, for each distribution."""

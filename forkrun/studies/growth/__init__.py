@@ -1,1 +1,0 @@
-"""Growth of a job's cost with the number of its parts."""

@@ -1,1 +1,0 @@
-"""Speed of filling histograms: by threads, and in columns from Python."""

@@ -1,1 +1,0 @@
-"""Cost of a file's event order for readers that go lumi by lumi."""

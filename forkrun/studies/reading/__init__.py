@@ -1,1 +1,0 @@
-"""Reads of children, for different distributions of events."""

@@ -1,1 +1,0 @@
-"""Cost of scheduling, and share of a job's parallelism found by threads."""
