@@ -53,4 +53,5 @@ class Reader:
 
     def _read(self, r: Range, names: Sequence[str]) -> Mapping[str, Plain]:
         file, first, last = r
-        return self._read_file(self._events.files[file], self._events.tree, names, first, last)
+        path, tree = self._events.files[file], self._events.tree_of(file)
+        return self._read_file(path, tree, names, first, last)

@@ -12,7 +12,7 @@ import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward
 from forkrun.base.notes import note
-from forkrun.modules.missing_values import aligned, both, either, negated
+from forkrun.modules.missing_values import aligned, both, either, leaf_type, negated
 
 DType = np.dtype[Any]
 _INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
@@ -24,23 +24,8 @@ def integer_type(value: Any) -> DType | None:
         return np.dtype(np.bool_)
     if isinstance(value, int):
         return _INT if -(2**31) <= value < 2**31 else _LONG
-    dtype = _leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
+    dtype = leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
     return dtype if isinstance(dtype, np.dtype) and dtype.kind in "iub" else None
-
-
-def _leaf_type(layout: Any) -> DType | None:
-    """That of the numbers in lists, options and the like; None of records, unions and texts."""
-    while not layout.is_numpy:
-        if (
-            layout.is_record
-            or layout.is_union
-            or layout.is_unknown
-            or layout.parameter("__array__")
-        ):
-            return None
-        layout = layout.content
-    found: DType = layout.dtype
-    return found
 
 
 def promoted(dtype: DType) -> DType:

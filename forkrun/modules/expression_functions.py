@@ -95,6 +95,18 @@ def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
     return apply
 
 
+def _chosen_of_two(name: str) -> Callable[..., Any]:
+    """The smaller or larger of two values. Raises ValueError where integers would be rounded."""
+    choose = _of_values(getattr(np, name), 2)
+
+    def apply(*values: Any) -> Any:
+        if len(values) == 2:
+            values = of_exact_type(*values), of_exact_type(*reversed(values))
+        return choose(*values)
+
+    return apply
+
+
 def _pow(base: Any, exponent: Any) -> Any:
     """Power; of two integers a floating-point number, as in C++."""
     if integer_type(base) is not None and integer_type(exponent) is not None:
@@ -140,8 +152,8 @@ arguments."""
 _LISTS = {
     **{name: _per_event(name) for name in ("sum", "any", "all", "mean", "argmin", "argmax")},
     **{name: _per_event(name) for name in ("num", "firsts", "sort", "count_nonzero", "prod")},
-    "min": _per_event("min", _of_values(np.minimum, 2)),
-    "max": _per_event("max", _of_values(np.maximum, 2)),
+    "min": _per_event("min", _chosen_of_two("minimum")),
+    "max": _per_event("max", _chosen_of_two("maximum")),
     "len": _per_event("num"),
 }
 _OF_RDATAFRAME = {
@@ -151,7 +163,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **_LISTS,
     **{name: _LISTS[plain] for name, plain in _OF_RDATAFRAME.items()},
     **{name: _taking(n, name, function) for name, (n, function) in OF_AWKWARD.items()},
-    "minimum": _of_values(np.minimum, 2), "maximum": _of_values(np.maximum, 2),
+    "minimum": _chosen_of_two("minimum"), "maximum": _chosen_of_two("maximum"),
     "pow": _pow, "power": _pow, "atan2": _of_values(np.arctan2, 2),
     "arctan2": _of_values(np.arctan2, 2), "hypot": _of_values(np.hypot, 2),
     **{

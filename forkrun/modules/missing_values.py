@@ -104,13 +104,16 @@ def _is_of_objects(array: Any) -> bool:
     return leaf_type(array.layout) is None
 
 
-def leaf_type(layout: Any) -> Any:
-    """That of the numbers; None of records, unions and texts."""
+def leaf_type(layout: Any) -> np.dtype[Any] | None:
+    """NumPy type of the numbers in lists, options and the like; None for records, unions and
+    texts."""
     while not layout.is_numpy:
-        if layout.is_record or layout.is_union or layout.is_unknown:
+        is_text = layout.parameter("__array__") in ("string", "bytestring")
+        if is_text or layout.is_record or layout.is_union or layout.is_unknown:
             return None
         layout = layout.content
-    return layout.dtype
+    found: np.dtype[Any] = layout.dtype
+    return found
 
 
 def has_nan(array: Any) -> bool:

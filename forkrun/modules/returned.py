@@ -18,6 +18,8 @@ from forkrun.modules.returned_lists import nan_for_none, plain_of
 
 Values = npt.NDArray[Any]
 T = TypeVar("T")
+_EXACT = 1 << 53
+"""Integers up to this are exact as float64."""
 
 
 def taken(
@@ -205,6 +207,19 @@ def _check(where: str, kind: str, values: Values, n: int, n_events: int) -> None
             f'{where}: wanted {kind}, got {values.dtype}; convert it with .astype("{kind}"), or'
             " declare another type in `produces`"
         )
+    if kind == "float64" and (rounded := _rounded(values)) is not None:
+        raise TypeError(
+            f"{where}: wanted float64, which would round the integer {rounded}; convert the values"
+            f' with .astype("float64") if that is meant, or declare "{values.dtype}" in `produces`'
+        )
+
+
+def _rounded(values: Values) -> int | None:
+    """An integer that is not the same as float64."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return None
+    large = values[(values > _EXACT) | (values < -_EXACT)]
+    return next((each for each in large.tolist() if int(float(each)) != each), None)
 
 
 def _n_none(array: ak.Array) -> int:

@@ -17,8 +17,8 @@ from forkrun.modules.objects.collections import Columns
 from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import PythonModule
 
-_BY_NUMBER = {"getattr", "objects"}
-"""Ways to access collections by computed names."""
+BY_COMPUTED_NAME = {"getattr", "objects"}
+"""Ways to access columns and collections by computed names."""
 _LIMIT_S = 60.0
 
 
@@ -66,7 +66,7 @@ def _load_arrays(module: PythonModule) -> None:
         load_awkward()
         if module.module.consumes is not None:  # not tried: None may become masked
             import numpy.ma  # noqa: F401
-    columns.load_objects(names, any_name=not names.isdisjoint(_BY_NUMBER))
+    columns.load_objects(names, any_name=not names.isdisjoint(BY_COMPUTED_NAME))
 
 
 def _has_lists(module: PythonModule, types: Mapping[str, str]) -> bool:

@@ -349,6 +349,8 @@ def test_other_missing_values_of_a_column_are_refused_with_its_name(values: Any)
         ("where(n == 0, id, u)", [2**63 + 1, 2, 3]),
         (f"fill_none(where({SOME}, id, id), 0)", [0, 5, 6]),
         ("where(n == 0, id, 1.0 * n)", [2.0**63, 1.0, 2.0]),
+        ("max(id, 7)", [2**63 + 1, 7, 7]),
+        ("minimum(u, id)", [1, 2, 3]),
     ],
 )
 def test_numbers_of_64_bits_are_chosen_unrounded(text: str, values: list[float]) -> None:
@@ -362,6 +364,8 @@ def test_numbers_of_64_bits_are_chosen_unrounded(text: str, values: list[float])
         ("where(n == 0, n, id)", "numbers of int32"),
         (f"fill_none(where({SOME}, id, id), -1)", "-1"),
         ("where(pt > 0, id, -1)", "-1"),
+        ("max(id, -1)", "-1"),
+        ("minimum(n, id)", "numbers of int32"),
     ],
 )
 def test_a_choice_that_would_round_them_is_refused(text: str, what: str) -> None:

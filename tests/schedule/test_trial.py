@@ -131,6 +131,21 @@ def test_columns_that_the_first_event_does_not_need_are_those_of_more(tmp_path: 
     assert prepared(tmp_path, code).schedule.found.modules["make"][0] == ["nJet", "event"]
 
 
+@pytest.mark.slow
+def test_columns_named_in_a_slow_function_are_read_whether_its_first_event_needs_them(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "def make(block):\n"
+        "    busy(1.5 * len(block))\n"
+        "    if (block.events > 100).any():\n"
+        "        return {'z': block['nJet'] + block.Jet.pt[:, 0]}\n"
+        "    return {'z': block['event'] * 1.0}\n"
+    )
+    found = prepared(tmp_path, code).schedule.found.modules["make"]
+    assert (sorted(found[0]), found[1]) == (["Jet_pt", "event", "nJet"], {"z": "float64"})
+
+
 def test_a_function_that_fails_with_one_event_alone_is_tried_with_more(tmp_path: Path) -> None:
     code = (
         "def make(block):\n"

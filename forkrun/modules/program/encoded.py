@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import io
 import pickle
 import sys
 import weakref
-from collections.abc import Callable
-from types import CodeType, ModuleType
+from collections.abc import Callable, Mapping
+from types import CodeType, ModuleType, new_class
 from typing import Any
+
+import msgspec
 
 Encoded = tuple[str, Any]
 """("module", its name), ("name", (module, qualified name)), ("value", pickled), or, for what cannot
@@ -84,6 +87,10 @@ def pickled(value: Any) -> bytes:
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         dispatch_table = cloudpickle.Pickler.dispatch_table.new_child(own)
 
+        def reducer_override(self, value: Any) -> Any:
+            is_struct = type(value) is type(msgspec.Struct) and not importable(value)
+            return _of_struct(value) if is_struct else super().reducer_override(value)
+
     file = io.BytesIO()
     Pickler(file).dump(value)
     return file.getvalue()
@@ -106,6 +113,44 @@ def _of_cached_property(value: Any) -> Any:
     """Without the lock that it has in Python 3.11."""
     state = {key: each for key, each in vars(value).items() if key != "lock"}
     return functools.cached_property, (value.func,), state
+
+
+def _of_struct(kind: Any) -> Any:
+    """A class of `msgspec`, which needs its fields and options when it is made: `cloudpickle` sets
+    attributes afterwards."""
+    from cloudpickle import cloudpickle
+
+    fields, config = kind.__struct_fields__, kind.__struct_config__
+    own = {n: each for n, each in vars(kind).get("__annotations__", {}).items() if n in fields}
+    parameters = inspect.signature(kind).parameters
+    options = {name: getattr(config, name) for name in dir(config) if not name.startswith("_")}
+    if config.tag is None:
+        del options["tag"], options["tag_field"]
+    options["kw_only"] = any(parameters[n].kind is inspect.Parameter.KEYWORD_ONLY for n in own)
+    options["rename"] = dict(zip(fields, kind.__struct_encode_fields__, strict=True))
+    given = zip(reversed(fields), reversed(kind.__struct_defaults__), strict=False)
+    defaults = {
+        name: ("default_factory", each.factory) if hasattr(each, "factory") else ("default", each)
+        for name, each in given
+        if name in own and each is not msgspec.NODEFAULT
+    }
+    state = cloudpickle._class_getstate(kind)
+    bases = vars(kind).get("__orig_bases__", kind.__bases__)
+    made_of = kind.__name__, bases, own, defaults, options
+    return make_struct, made_of, state, None, None, cloudpickle._class_setstate
+
+
+def make_struct(
+    name: str,
+    bases: tuple[Any, ...],
+    annotations: Mapping[str, Any],
+    defaults: Mapping[str, tuple[str, Any]],
+    options: dict[str, Any],
+) -> type:
+    """The class of `msgspec` without its methods."""
+    space = {"__annotations__": dict(annotations)}
+    space |= {field: msgspec.field(**{how: each}) for field, (how, each) in defaults.items()}
+    return new_class(name, bases, options, lambda own: own.update(space))
 
 
 def _of_weak(value: Any) -> Any:

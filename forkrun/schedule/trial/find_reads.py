@@ -13,7 +13,7 @@ from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.found_out import Tried
-from forkrun.schedule.imports_ahead import import_named
+from forkrun.schedule.imports_ahead import BY_COMPUTED_NAME, import_named
 from forkrun.schedule.job_schedule import may_fork
 from forkrun.schedule.trial.calls import Finding
 from forkrun.schedule.trial.cpp import CppModules
@@ -25,9 +25,8 @@ from forkrun.schedule.versions import Versions
 _OTHERS = 3
 """Number of events tried after one that crashes a module, if such events are skipped."""
 
-_BY_NUMBER = {"getattr", "objects"}
-"""Ways to access columns by computed names."""
-
+_FEW = 10
+"""Number of events below which other branches of a function's code are likely to remain untried."""
 FirstOf = Callable[[int], Iterable[tuple[FirstEvents, int]]]
 """Returns the first n events of the job with their IOV, separately for data and simulation."""
 
@@ -50,12 +49,13 @@ def find_reads(
     can_fork, left_s = may_fork(config.forking.children), BUDGET_S
     import_named([module for module in modules.values() if not module.is_declared], known)
     found: dict[str, Finding] = {}
-    n = 0
+    n, is_short = 0, False
     for events, iov in first_of(MOST_EVENTS):
         rounds = Rounds(modules, config.paths, cpp, versions, known, events, iov, can_fork, left_s)
         tried = _tried(config, rounds)
         found, n, left_s = _joined(found, tried.found), n + tried.n_events, tried.left_s
-    _complete(modules, found, known)
+        is_short |= tried.n_events < min(_FEW, len(events))
+    _complete(modules, found, known, is_short)
     imports = dict.fromkeys(name for each in found.values() for name in each.imports)
     return Tried(n, list(imports))
 
@@ -96,7 +96,7 @@ def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) ->
         is_class = not hasattr(module.module, "function")
         if is_known and is_class and not module.is_declared:
             names = module.names()
-            if not mentions(names, columns) and not names & _BY_NUMBER:
+            if not mentions(names, columns) and not names & BY_COMPUTED_NAME:
                 module.found_out([], None)
 
 
@@ -104,7 +104,9 @@ def _complete(
     modules: Mapping[str, PythonModule],
     found: Mapping[str, Finding],
     of_input: Columns,
+    is_short: bool,
 ) -> None:
+    """`is_short`: modules were called with few events, so columns named in their code count too."""
     made = {n: t for each in found.values() for n, t in (each.produces or {}).items()}
     known = of_input.with_types({**of_input.types, **made})
     problems = []
@@ -113,11 +115,12 @@ def _complete(
             continue
         finding = found.get(label)
         produces = finding.produces if finding else None
-        if finding and not finding.is_partial:
+        is_sure = finding is not None and not finding.is_partial
+        if finding and is_sure and not is_short:
             module.found_out(finding.reads, finding.produces)
-        elif not getattr(module.module, "on_data", True):  # all events are data
+        elif not is_sure and not getattr(module.module, "on_data", True):  # all events are data
             module.found_out(module.replaces, None)
-        elif module.kind == "producer" and not (module.produces or produces):
+        elif not is_sure and module.kind == "producer" and not (module.produces or produces):
             what = "they could not be determined with the first events"
             problems.append(f'module "{label}": declare `produces`: {what}')
         else:
@@ -130,7 +133,8 @@ def _complete(
 
 
 def _named_in(names: set[str], known: Columns) -> list[str]:
-    """Columns named in a module's code, for a module that none of the first events has reached."""
+    """Columns named in a module's code, for a module that few or none of the first events have
+    reached."""
     collections = [known.collection(name) for name in names]
     fields = {
         column
