@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from forkrun.modules.base import Analyzer, Filter, Producer
     from forkrun.modules.block import EventBlock
-    from forkrun.monitoring.live.notebook import RunningJob
+    from forkrun.monitoring.live.screen import RunningJob
     from forkrun.parent.result import Result
 
 __version__ = "0.2.0"
@@ -86,7 +86,7 @@ __getattr__ = names_on_demand(
         ),
         "forkrun.modules.base": ("Analyzer", "Filter", "Producer"),
         "forkrun.modules.block": ("EventBlock",),
-        "forkrun.monitoring.live.notebook": ("RunningJob",),
+        "forkrun.monitoring.live.screen": ("RunningJob",),
         "forkrun.parent.result": ("Result",),
     },
 )

@@ -270,7 +270,7 @@ def _view_of(words: Sequence[str]) -> Callable[[], Any] | None:
 
     def view() -> Any:
         if not known:
-            from forkrun.monitoring.live.notebook import RunningJob  # for notebooks alone
+            from forkrun.monitoring.live.screen import RunningJob  # for notebooks alone
 
             with contextlib.suppress(InputError):
                 known.append(RunningJob(folder))

@@ -48,13 +48,13 @@ class Submission(Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """View in notebooks: events, rate, time left, and each node."""
-        from forkrun.monitoring.live.notebook import RunningJob  # for notebooks alone
+        from forkrun.monitoring.live.screen import RunningJob  # for notebooks alone
 
         return RunningJob(self.run_directory)._repr_html_()
 
     def watch(self) -> None:
         """Shows the state until the job is collected, in a notebook in one place."""
-        from forkrun.monitoring.live.notebook import RunningJob
+        from forkrun.monitoring.live.screen import RunningJob
 
         RunningJob(self.run_directory).watch()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from argparse import BooleanOptionalAction
+from argparse import ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -86,3 +86,30 @@ def quantity(option: str, text: str | None, parse: Callable[[object], object]) -
         return None if text is None else float(str(parse(text)))
     except ValueError as error:
         raise ConfigError(f"{option} {text}: {error}") from None
+
+
+def number_up_to(most: int) -> Callable[[str], int]:
+    """Type of an argument: a whole number from 1 to `most`."""
+
+    def parse(text: str) -> int:
+        number = whole_number(text)
+        if not 1 <= number <= most:
+            raise ArgumentTypeError(f"from 1 to {most:,}")
+        return number
+
+    return parse
+
+
+def number_within(least: float, most: float) -> Callable[[str], float]:
+    """Type of an argument: a number from `least` to `most`."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"a number from {least:g} to {most:g}, not {text}")
+        return value
+
+    return parse

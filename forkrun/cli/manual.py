@@ -53,7 +53,8 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
             continue
         if isinstance(action, argparse._HelpAction):
             continue
-        yield from (".TP", _heading(action), _help(parser, action))
+        said = (action.help or "") % {**vars(action), "prog": parser.prog}
+        yield from (".TP", _heading(action), _text(said) if said else ".br")
 
 
 def _heading(action: argparse.Action) -> str:
@@ -72,11 +73,6 @@ def value_of(action: argparse.Action) -> str:
     if action.choices is not None:
         return "{" + ",".join(map(str, action.choices)) + "}"
     return action.dest.upper()
-
-
-def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
-    text = action.help or ""
-    return _text(text % {**vars(action), "prog": parser.prog}) if text else ".br"
 
 
 def _keys() -> Iterator[str]:

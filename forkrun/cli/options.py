@@ -78,12 +78,8 @@ def add_overrides(parser: argparse.ArgumentParser, *, has_cores: bool = True) ->
     add_option(job, "--set KEY=VALUE", words, action="append", default=[], dest="settings")
 
 
-def _number_of_children(text: str) -> int | str:
-    return text if text == AUTO else whole_number(text)
-
-
 _PARTICULAR: dict[str, dict[str, Any]] = {
-    "--children N": {"type": _number_of_children},
+    "--children N": {"type": lambda text: text if text == AUTO else whole_number(text)},
     "--dataset NAME": {"action": "append"},
     "--lumi-mask FILE": {"type": None},
 }

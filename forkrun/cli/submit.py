@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,10 @@ def _submit(
 ) -> None:
     """All nodes, under the lock: nobody else submits them as well."""
     ranges, run = planned.ranges, folder.quoted
-    _say(options, f"{folder.path}: {sum(ranges.n_events):,} events for {_nodes(len(ranges))}")
+    _say(
+        options,
+        f"{folder.path}: {plural(sum(ranges.n_events), 'event')} for {plural(len(ranges), 'node')}",
+    )
     if options.dry_run:
         for place in dry_submission(folder, planned.job.config, on):
             _say(options, f"\n{place}:\n{place.read_text()}")
@@ -128,16 +132,12 @@ def _submit_more(
     config = note_on(config.model_copy(update={"batch": batch}), on)
     write_config(folder, config)  # for the next time
     n_events = sum(NodeRanges.read(folder).n_events[new.start :])
-    _say(options, f"{folder.path}: {n_events:,} more events for {_nodes(len(new))}")
+    _say(options, f"{folder.path}: {plural(n_events, 'more event')} for {plural(len(new), 'node')}")
     if options.dry_run:
         _say(options, f"nothing was submitted: forkrun resubmit {folder.quoted} does it")
         return
     for said in submit_nodes(folder, config, on, first_needs(config, new)):
         _say(options, said)
-
-
-def _nodes(n: int) -> str:
-    return plural(n, "node")
 
 
 def _say(options: argparse.Namespace, text: str) -> None:
@@ -173,14 +173,11 @@ def _events_in(text: str, config: JobConfig) -> int:
 
     time_s = quantity("submit --time-per-node", text, parse_duration) or 0.0
     threads = config.threads.per_child
+    say = partial(print, file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
-        (probe,) = probe_job(config, _PROBE_EVENTS, [threads], Path(folder), _note)
+        (probe,) = probe_job(config, _PROBE_EVENTS, [threads], Path(folder), say)
     cores = config.batch.cores
     children = max(cores // threads, 1) if cores else max(config.forking.children, 1)
     rate = probe.events_per_s * children
-    _note(f"{rate:,.0f} events per second of a node of {children} × {threads} threads")
+    say(f"{rate:,.0f} events per second of a node of {children} × {plural(threads, 'thread')}")
     return max(int(rate * time_s * _FULL), 1)
-
-
-def _note(text: str) -> None:
-    print(text, file=sys.stderr)

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun import _core
 from forkrun.base.quantities import duration, percent, plural
@@ -156,7 +157,12 @@ def measure_columns(
     )  # fmt: skip
     best_s = [_best_s(one, n_threads) for one in passes[ONE]]
     shown = {name: _with_ratios(rows[name], passes, best_s) for name in ways}
-    mean = {name: _median_cost([each[name] for each in costs]) for name in names}
+    mean = {
+        name: replace(
+            first, **{part: median(getattr(each[name], part) for each in costs) for part in PARTS}
+        )
+        for name, first in costs[0].items()
+    }
     remarks = _remarks(file, blocks, n_threads, passes[ONE], best_s)
     return Study(
         "columns", Path(path).name, COLUMNS,
@@ -187,11 +193,6 @@ def _repeated(passes: Sequence[Pass]) -> tuple[Repeated, Repeated]:
     """Times, and bytes read (at least 1)."""
     n_bytes = tuple(float(each.read_bytes or 1) for each in passes)
     return Repeated(tuple(each.time_s for each in passes)), Repeated(n_bytes)
-
-
-def _median_cost(costs: Sequence[ColumnCost]) -> ColumnCost:
-    read_s, unzip_s, decode_s = (median(getattr(c, part) for c in costs) for part in PARTS)
-    return ColumnCost(read_s, unzip_s, decode_s, costs[0].n_unzipped, costs[0].read_bytes)
 
 
 def _column_rows(costs: Mapping[str, ColumnCost]) -> list[Row]:

@@ -83,13 +83,9 @@ def _of_modules(n: int, folder: Path) -> Job:
     return _job(_events(folder), made, {}, outputs=[{"label": "all", "keep": [*_IDS, "m*"]}])
 
 
-def _of_histograms(n: int, folder: Path) -> Job:
-    booked = [_histogram(i) for i in range(n)]
+def _of_histograms(n: int, folder: Path, bins: int = 50) -> Job:
+    booked = [_histogram(i, bins) for i in range(n)]
     return _job(_events(folder), booked, {"all": [module["label"] for module in booked]})
-
-
-def _of_bins(n: int, folder: Path) -> Job:
-    return _job(_events(folder), [_histogram(0, n)], {"all": ["h0"]})
 
 
 def _of_paths(n: int, folder: Path) -> Job:
@@ -131,21 +127,19 @@ def _of_datasets(n: int, folder: Path) -> Job:
     return {key: value for key, value in job.items() if key != "source"}
 
 
-def _of_children(n: int, folder: Path) -> Job:
-    return {**_of_histograms(1, folder), "forking": {"children": n}}
-
-
 SERIES: Mapping[str, Series] = {
     "modules": Series(2000, _of_modules),
     "histograms": Series(10_000, _of_histograms),
-    "bins": Series(10_000_000, _of_bins),
+    "bins": Series(10_000_000, lambda n, folder: _of_histograms(1, folder, n)),
     "paths": Series(200, _of_paths),
     "outputs": Series(200, _of_outputs),
     "lumis": Series(100_000, _of_lumis),
     "files": Series(10_000, _of_files),
     "branches": Series(10_000, _of_branches),
     "datasets": Series(500, _of_datasets),
-    "children": Series(256, _of_children),
+    "children": Series(
+        256, lambda n, folder: {**_of_histograms(1, folder), "forking": {"children": n}}
+    ),
 }
 
 
@@ -166,7 +160,8 @@ def measure_growth(
     names: Sequence[str], part: float, folder: Path, n_repeats: int, *, quiet: bool = False
 ) -> Study:
     """Runs jobs of three doubling sizes per series; `part`: fraction of the largest size."""
-    sizes = {name: _sizes(SERIES[name], part) for name in names}
+    most = {name: max(round(SERIES[name].most * part), 4) for name in names}
+    sizes = {name: [n // 4, n // 2, n] for name, n in most.items()}
     ways = {
         f"{size:,} {name}": partial(_run, SERIES[name], size, folder)
         for name in names
@@ -180,11 +175,6 @@ def measure_growth(
         conclusions.append(verdict(name, of_series))
     title = f"{', '.join(names)}; {part:g} of the most"
     return Study("growth", title, COLUMNS, rows, load, conclusions)
-
-
-def _sizes(series: Series, part: float) -> list[int]:
-    most = max(round(series.most * part), 4)
-    return [most // 4, most // 2, most]
 
 
 def _run(series: Series, size: int, folder: Path) -> Mapping[str, float]:

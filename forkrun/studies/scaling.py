@@ -86,12 +86,8 @@ class Runs:
     def __init__(self, config: JobConfig, folder: Path, seconds: float) -> None:
         self._config, self._folder, self._seconds = config, folder, seconds
         self._files = [Path(file) for file in input_files(config.source) if not is_url(file)]
-        self._event_s = self._measure_event()
-
-    def _measure_event(self) -> float:
-        """Measures the time per event of the unchanged job in one thread [s]."""
         ran = self._run(Point(1, 1), _FIRST_EVENTS)
-        return _processing_s(ran) / ran.n_events
+        self._event_s = _processing_s(ran) / ran.n_events  # of the unchanged job in one thread
 
     def __call__(self, point: Point) -> Mapping[str, float]:
         """Runs a point; returns its rates and shares. Raises the job's errors."""

@@ -10,9 +10,7 @@ from msgspec.structs import asdict
 
 from forkrun.base.quantities import DASH, duration
 from forkrun.monitoring import tables
-from forkrun.monitoring.comparison.compare import Column, Spread
-from forkrun.monitoring.comparison.runs import FIGURES, Run
-from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.comparison.compare import FIGURES, Column, Run, Spread
 from forkrun.monitoring.report.page.write import page_of
 from forkrun.monitoring.report.parts import Fact, Facts, Section, text_of
 
@@ -37,7 +35,7 @@ def comparison_page(columns: Sequence[Column]) -> str:
     sections = [section.to_page() for section in _sections(columns)]
     names = ", ".join(column.runs[0].name for column in columns)
     head = {"title": "forkrun · comparison", "lines": names}
-    content = {"head": head, "sections": sections, "words": WORDS}
+    content = {"head": head, "sections": sections}
     scripts = ("dom.js", "tables.js", "sections.js")
     return page_of(f"{names} · forkrun", scripts, content, format_comparison(columns))
 

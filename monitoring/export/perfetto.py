@@ -14,7 +14,7 @@ from msgspec import Struct
 from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.page.series import parent_bars
-from forkrun.monitoring.timing.course import KINDS, ChildCourses, read_courses
+from forkrun.monitoring.timing.record import KINDS, read_courses
 from forkrun.monitoring.timing.trace import Call, calls_of, first_call_ns
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -169,14 +169,10 @@ def _write_kinds(writer: _Writer, run: Path, start_s: float) -> None:
         for n, kind in enumerate(KINDS):
             track = _uuid(process, _KINDS + n)
             writer.counter(process, _KINDS + n, f"threads {kind}", _COUNT_UNIT)
-            for piece, value in enumerate(_sum_over_threads(course, kind)):
+            of_threads = [getattr(thread, kind) for thread in course.threads]
+            for piece, values in enumerate(zip_longest(*of_threads, fillvalue=0)):
                 time_ns = _ns(course.start_s + piece * course.piece_s - start_s)
-                writer.share(track, time_ns, value / course.piece_s * 1e-6)
-
-
-def _sum_over_threads(course: ChildCourses, kind: str) -> list[int]:
-    pieces = [getattr(thread, kind) for thread in course.threads]
-    return [sum(values) for values in zip_longest(*pieces, fillvalue=0)]
+                writer.share(track, time_ns, sum(values) / course.piece_s * 1e-6)
 
 
 def _write_memory(writer: _Writer, records: RunRecords, start_s: float) -> None:

@@ -50,7 +50,9 @@ def _end(report: Mapping[str, Any]) -> Iterator[str]:
     if report["memory"]:
         yield _row("Memory", _memory(report["memory"]))
         if report["memory"].get("all_nodes_bytes") is not None:
-            yield _row("", _memory_of_nodes(report["memory"]))
+            saved = f"sharing saves {size(report['memory']['all_nodes_saving_bytes'])}"
+            n_bytes = size(report["memory"]["all_nodes_bytes"])
+            yield _row("", f"all nodes {n_bytes} at their peaks: {saved}")
 
 
 def _events(report: Mapping[str, Any]) -> str:
@@ -108,11 +110,6 @@ def _memory(memory: Mapping[str, Any]) -> str:
     node = "" if memory.get("node") is None else f" of node {memory['node']}"
     shared = f"{size(memory['peak']['shared_bytes'])} of it shared by all"
     return f"peak {peak}{node}, {shared}: sharing saves {size(memory['saving_bytes'])}"
-
-
-def _memory_of_nodes(memory: Mapping[str, Any]) -> str:
-    saved = f"sharing saves {size(memory['all_nodes_saving_bytes'])}"
-    return f"all nodes {size(memory['all_nodes_bytes'])} at their peaks: {saved}"
 
 
 def _few(name: str, texts: list[str], most: int = _SHOWN) -> Iterator[str]:

@@ -121,8 +121,8 @@ def _sum_over(ledger: Sequence[Commit | Counts]) -> tuple[PathCutflow, ...]:
         makes = not all(map(_is_kept, has))  # this run makes it, for its own events
         of = has + [each for each in counted if makes and each not in has and not _is_kept(each)]
         parts = [(each.cutflow or {}).get(path, []) for each in of]
-        if len({tuple(_key(count) for count in part) for part in parts}) == 1:
-            cuts = _cuts([_sum(column) for column in zip(*parts, strict=True)])
+        if len({tuple((c.after, c.weights is None) for c in part) for part in parts}) == 1:
+            cuts = _cuts([_Sum.of(summed(column)) for column in zip(*parts, strict=True)])
             flows.append(PathCutflow(path, cuts, n_missing))
     return tuple(flows)
 
@@ -138,23 +138,16 @@ class _Sum(Struct, frozen=True):
     w2: float | None
     n_missing: int
 
-
-def _key(count: CutCount) -> tuple[str, bool]:
-    return count.after, count.weights is None
-
-
-def _sum(counts: Sequence[CutCount]) -> _Sum:
-    total = summed(counts)
-    return _Sum(total.after, total.n_events, *_weights(total), total.n_missing)
-
-
-def _weights(total: CutCount) -> tuple[float | None, float | None]:
-    """Sums of weights and of squared weights; None: no weights, or not finite."""
-    if total.weights is None:
-        return None, None
-    words = np.array(total.weights, dtype=np.uint64)
-    (w,), (w2,) = _core.ExactSums.unpacked(words, 2, 1).rounded().tolist()
-    return (w, w2) if math.isfinite(w2) else (None, None)
+    @classmethod
+    def of(cls, total: CutCount) -> _Sum:
+        """`w`, `w2`: sums of weights and of their squares; None: no weights, or not finite."""
+        w = w2 = None
+        if total.weights is not None:
+            words = np.array(total.weights, dtype=np.uint64)
+            (w,), (w2,) = _core.ExactSums.unpacked(words, 2, 1).rounded().tolist()
+        if w2 is None or not math.isfinite(w2):
+            w = w2 = None
+        return cls(total.after, total.n_events, w, w2, total.n_missing)
 
 
 def _cuts(sums: Iterable[_Sum]) -> tuple[Cut, ...]:

@@ -69,6 +69,7 @@ def _counts(
     commits = [commit for commit in records.commits if commit.dataset == number]
     labels = [output["label"] for output in records.config.get("outputs", ())]
     written = [commit.outputs for commit in commits]
+    sums = records.datasets.get("sums_of_weights") or {}
     return DatasetCounts(
         name=dataset.name,
         is_data=dataset.is_data,
@@ -78,7 +79,7 @@ def _counts(
         n_events_left_out=sum(len(commit.skipped) for commit in commits),
         n_lumis_planned=len(number_keys(planned.lumis[planned.dataset_of_unit == number])[0]),
         n_lumis_committed=n_lumis(planned.lumis, commits),
-        sum_of_weights=None if dataset.is_data else _sums(records).get(dataset.name),
+        sum_of_weights=None if dataset.is_data else sums.get(dataset.name),
         n_events_written={
             label: sum(of[label].n_events for of in written if label in of) for label in labels
         },
@@ -104,10 +105,6 @@ def yields_that_lack(records: RunRecords) -> Iterator[str]:
                 f'"{dataset["name"]}": {n_lost:,} of {n_planned:,} events are left out, which its'
                 " sum of weights counts: its yields are too low by their share"
             )
-
-
-def _sums(records: RunRecords) -> Mapping[str, float]:
-    return records.datasets.get("sums_of_weights") or {}
 
 
 def _column(plan: Mapping[str, Any], name: str) -> Integers:

@@ -19,8 +19,15 @@ from forkrun.errors import InputError
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report.children import ChildSummary
 from forkrun.monitoring.report.memory import MemorySummary, of_nodes, summarize_memory
-from forkrun.monitoring.report.phases import Phases, phases_of_sessions
-from forkrun.monitoring.report.sessions import Session, describe_sessions, gaps_between
+from forkrun.monitoring.report.phases import (
+    Phases,
+    Session,
+    add_up,
+    describe_sessions,
+    gaps_between,
+    length_of,
+    phases_of_sessions,
+)
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
@@ -128,7 +135,7 @@ def _of_records(node: RunDirectory, number: int) -> list[NodeSummary]:
             host=(records.host or {}).get("name"),
             outcome=None,
             sessions=tuple(sessions),
-            gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps_between(sessions)),
+            gaps_s=length_of(gaps_between(sessions)),
             phases=phases_of_sessions(parts),
             memory=summarize_memory(records),
         )
@@ -173,21 +180,10 @@ def _summary(number: int, reports: Sequence[_Report]) -> NodeSummary:
         host=(reports[-1].job.get("host") or {}).get("name"),
         outcome=reports[-1].job.get("outcome"),
         sessions=sessions,
-        gaps_s=sum(end_s - begin_s for begin_s, end_s in gaps_between(sessions)),
-        phases=_added_up([report.phases for report in reports]),
+        gaps_s=length_of(gaps_between(sessions)),
+        phases=add_up([report.phases for report in reports]),
         memory=max(memories, key=lambda memory: memory.peak.pss_bytes, default=None),
     )
-
-
-def _added_up(phases: Sequence[Phases]) -> Phases:
-    """Sums over the reports of a node, each of its own sessions."""
-
-    def total(name: str) -> float | None:
-        known = [getattr(each, name) for each in phases if getattr(each, name) is not None]
-        return sum(known) if known else None
-
-    sums: dict[str, Any] = {name: total(name) for name in Phases.__struct_fields__}
-    return Phases(**{**sums, "start_s": phases[0].start_s})
 
 
 def with_work(
@@ -221,7 +217,7 @@ def _with_work(
     ended = [child.end_s for child in children if child.end_s is not None]
     return replace(
         node,
-        event_loop_s=sum(end_s - begin_s for begin_s, end_s in loops) if loops else None,
+        event_loop_s=length_of(loops) if loops else None,
         n_units=sum(child.n_units for child in children),
         n_events=sum(child.n_events for child in children),
         first_event_s=min(begun, default=None),

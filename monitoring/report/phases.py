@@ -1,9 +1,5 @@
-"""Start-up, processing and shut-down of a job, and their parts.
-
-Three kinds of time. **Wall**: the clock, while at least one session ran. **Active**: lengths of the
-sessions added up, so simultaneous nodes each count; phases are parts of it. **Thread time**: of the
-children's threads (`SpentTime.thread_s`). Gaps, without running sessions, are in none of them.
-"""
+"""Sessions of a job with the gaps between them; start-up, processing and shut-down, and their
+parts."""
 
 from __future__ import annotations
 
@@ -11,14 +7,58 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.sessions import (
-    Session,
-    describe_sessions,
-    end_of,
-    gaps_between,
-)
+
+
+class Session(Struct, frozen=True):
+    """A parent from its start to its end [s since the epoch]. `outcome`: as reported by the parent,
+    None if it was killed or still runs; `node`: of a job on many nodes."""
+
+    start_s: float
+    end_s: float
+    n_events: int
+    n_units: int
+    outcome: str | None
+    node: int | None = None
+
+
+def describe_sessions(parts: Sequence[RunRecords]) -> tuple[Session, ...]:
+    """Describes the sessions that have begun. `parts`: records of each."""
+    return tuple(_describe(part) for part in parts if part.timeline)
+
+
+def _describe(records: RunRecords) -> Session:
+    end = records.last("job_end")
+    start_s = min(records.times("job_start"), default=records.timeline[0].time_s)
+    return Session(
+        start_s=start_s,
+        end_s=max(end_of(records) or start_s, start_s),
+        n_events=sum(line.n_events for line in records.ledger),
+        n_units=sum(line.n_units for line in records.ledger),
+        outcome=None if end is None else str(end.details.get("outcome")),
+    )
+
+
+def end_of(records: RunRecords) -> float | None:
+    """End of a session; time of the last record if it was cut off; None without records [s since
+    the epoch]."""
+    if ended := records.times("job_end"):
+        return max(ended)
+    known = [line.time_s for line in records.timeline[-1:]]
+    known += [sample.time_s for sample in records.samples[-1:]]
+    return max([*known, *(line.end_s for line in records.ledger)], default=None)
+
+
+def gaps_between(sessions: Sequence[Session]) -> Iterator[tuple[float, float]]:
+    """Times without a running session, in order: begin and end [s since the epoch]."""
+    ordered = sorted(sessions, key=lambda session: session.start_s)
+    ran_until_s = ordered[0].end_s if ordered else 0.0
+    for session in ordered:
+        if session.start_s > ran_until_s:
+            yield ran_until_s, session.start_s
+        ran_until_s = max(ran_until_s, session.end_s)
 
 
 class Phases(Struct, frozen=True):
@@ -49,17 +89,10 @@ class Phases(Struct, frozen=True):
     """Lengths of all sessions, added up."""
 
 
-_ADDED_UP = tuple(
-    name for name in Phases.__struct_fields__ if name not in ("start_s", "wall_s", "gaps_s")
-)
-
-
 def phases_of_sessions(parts: Sequence[RunRecords]) -> Phases:
     """Sums over the successive sessions of a job. `parts`: records of each."""
-    phases = [measure_phases(part) for part in parts]
-    gaps_s = _length(gaps_between(describe_sessions(parts)))
-    wall_s = _sum_of_known(each.wall_s for each in phases)
-    return Phases(start_s=phases[0].start_s, gaps_s=gaps_s, wall_s=wall_s, **_added_up(phases))
+    gaps_s = length_of(gaps_between(describe_sessions(parts)))
+    return replace(add_up([measure_phases(part) for part in parts]), gaps_s=gaps_s)
 
 
 def phases_of_nodes(
@@ -67,20 +100,26 @@ def phases_of_nodes(
 ) -> Phases:
     """Sums over nodes, possibly simultaneous, and their collection. `loops`: event loops of all
     sessions, begin and end [s since the epoch]."""
-    gaps_s = _length(gaps_between(sessions))
+    gaps_s = length_of(gaps_between(sessions))
     start_s = min((session.start_s for session in sessions), default=None)
     end_s = max((session.end_s for session in sessions), default=None)
     between = _between(start_s, end_s)
-    return Phases(
+    return replace(
+        add_up(phases),
         start_s=start_s,
         gaps_s=gaps_s,
         wall_s=None if between is None else between - gaps_s,
-        **{**_added_up(phases), "event_loop_s": _covered(loops)},
+        event_loop_s=_covered(loops),
     )
 
 
-def _added_up(phases: Sequence[Phases]) -> dict[str, Any]:
-    return {name: _sum_of_known(getattr(each, name) for each in phases) for name in _ADDED_UP}
+def add_up(phases: Sequence[Phases]) -> Phases:
+    """Sums of successive sessions, or of reports of a node; the start is that of the first."""
+    sums: dict[str, Any] = {}
+    for name in Phases.__struct_fields__:
+        known = [value for each in phases if (value := getattr(each, name)) is not None]
+        sums[name] = sum(known) if known else None
+    return Phases(**{**sums, "start_s": phases[0].start_s if phases else None})
 
 
 def _covered(stretches: Sequence[tuple[float, float]]) -> float | None:
@@ -92,13 +131,9 @@ def _covered(stretches: Sequence[tuple[float, float]]) -> float | None:
     return covered_s if stretches else None
 
 
-def _length(stretches: Iterable[tuple[float, float]]) -> float:
-    return sum(end_s - begin_s for begin_s, end_s in stretches)
-
-
-def _sum_of_known(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def length_of(ranges: Iterable[tuple[float, float]]) -> float:
+    """Sum of the lengths of ranges of time [s]."""
+    return sum(end_s - begin_s for begin_s, end_s in ranges)
 
 
 def measure_phases(records: RunRecords) -> Phases:
@@ -107,7 +142,9 @@ def measure_phases(records: RunRecords) -> Phases:
     first, last = first_events(records), last_commits(records)
     merge_s, last_s = _first(records, "merge_start"), max(last.values(), default=None)
     all_busy_s = max(first.values(), default=end_s if merge_s is None else merge_s)
-    one_idle_s = _latest(min(last.values(), default=end_s) if first else None, all_busy_s)
+    first_end_s = min(last.values(), default=end_s) if first else None
+    known = [time_s for time_s in (first_end_s, all_busy_s) if time_s is not None]
+    one_idle_s = max(known, default=None)
     startup = _steps(startup_ends(records), start_s, all_busy_s)
     return Phases(
         start_s=start_s,
@@ -126,17 +163,15 @@ def measure_phases(records: RunRecords) -> Phases:
     )
 
 
-def _latest(*times_s: float | None) -> float | None:
-    return max((time_s for time_s in times_s if time_s is not None), default=None)
-
-
 def startup_ends(records: RunRecords) -> dict[str, float | None]:
     """End of each step of a session's start [s since the epoch]. Forks end with the last child
     forked for the first time: a child that died is forked again."""
+    lines = [line for line in records.timeline if line.event in ("fork", "child_started")]
+    starts = {line.child: line.time_s for line in reversed(lines)}  # by the parent, or by the child
     return {
         "index and plan": _first(records, "index_done"),
         "modules and conditions": _first(records, "modules_built"),
-        "fork": max(_starts(records).values(), default=None),
+        "fork": max(starts.values(), default=None),
     }
 
 
@@ -178,12 +213,6 @@ def first_events(records: RunRecords) -> dict[int, float]:
     for unit in reversed(records.ledger):
         seen[unit.child] = unit.start_s
     return seen
-
-
-def _starts(records: RunRecords) -> dict[int | None, float]:
-    """Start time of each child: the earlier of its own record and the parent's."""
-    lines = [line for line in records.timeline if line.event in ("fork", "child_started")]
-    return {line.child: line.time_s for line in reversed(lines)}
 
 
 def last_commits(records: RunRecords) -> dict[int, float]:

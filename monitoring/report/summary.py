@@ -29,11 +29,12 @@ from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
 from forkrun.monitoring.report.nodes import NodeReports, NodeSummary, event_loops, with_work
 from forkrun.monitoring.report.phases import (
     Phases,
+    Session,
+    describe_sessions,
     measure_phases,
     phases_of_nodes,
     phases_of_sessions,
 )
-from forkrun.monitoring.report.sessions import Session, describe_sessions
 from forkrun.monitoring.timing.model import InputCosts, SpentTime, Timing
 from forkrun.rundir.ledger import Commit, units_by_build
 

@@ -38,7 +38,8 @@ def write_run_timing(
     """Merges the timings of a run whose children have ended, and writes them; None without records.
     `of_nodes`: contents of their timing.json."""
     files = RunDirectory(run).child_timings()
-    own = [part for part in (json.loads(read_regular(file)) for file in files) if _is_whole(part)]
+    found = (json.loads(read_regular(file)) for file in files)
+    own = [part for part in found if "n_events" in part]  # earlier versions did not record it
     parts = [*own, *map(as_part, of_nodes)]
     if not parts:
         return None
@@ -47,11 +48,6 @@ def write_run_timing(
     if own:
         write_trace(run, [module["label"] for module in own[0]["modules"]])
     return timing
-
-
-def _is_whole(part: Mapping[str, Any]) -> bool:
-    """Whether the number of events is recorded; earlier versions did not record it."""
-    return "n_events" in part
 
 
 def as_part(timing: Mapping[str, Any]) -> dict[str, Any]:

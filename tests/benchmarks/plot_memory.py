@@ -10,7 +10,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from forkrun.monitoring.report.plots.style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
+from forkrun.monitoring.report.plot_style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
 
 BLUE, ORANGE = RUN_SHADES[0][0], RUN_SHADES[1][0]
 Rows = Sequence[dict[str, Any]]

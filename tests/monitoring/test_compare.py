@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from forkrun.cli import main
-from forkrun.monitoring.comparison.compare import compare
-from forkrun.monitoring.comparison.runs import read_run
+from forkrun.monitoring.comparison.compare import compare, read_run
 from forkrun.monitoring.report.write import write_report
 
 from .conftest import CONFIG

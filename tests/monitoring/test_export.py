@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from forkrun.cli import main
-from forkrun.monitoring.export.formats import FORMATS
-from forkrun.monitoring.export.openmetrics import metrics
+from forkrun.monitoring.export.formats import FORMATS, metrics
 from forkrun.monitoring.export.perfetto import varint
 from forkrun.monitoring.records import RunRecords, read_records
 

@@ -21,8 +21,7 @@ from rich.console import Console
 
 from forkrun.cli import main
 from forkrun.errors import InputError
-from forkrun.monitoring.live.notebook import RunningJob
-from forkrun.monitoring.live.screen import render
+from forkrun.monitoring.live.screen import RunningJob, render
 from forkrun.monitoring.live.state import JsonTail, LiveJob, LiveRun, Rate, Tail
 
 from .conftest import (

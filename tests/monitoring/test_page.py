@@ -18,11 +18,11 @@ from xml.etree import ElementTree
 import pytest
 
 from forkrun.monitoring.comparison import faces
-from forkrun.monitoring.comparison.runs import FIGURES
+from forkrun.monitoring.comparison.compare import FIGURES
 from forkrun.monitoring.records import read_records
 from forkrun.monitoring.report import tables
 from forkrun.monitoring.report.page.series import activity_rows
-from forkrun.monitoring.report.page.words import WORDS
+from forkrun.monitoring.report.page.write import WORDS
 from forkrun.monitoring.report.sections import _figures
 from forkrun.monitoring.report.write import write_report
 

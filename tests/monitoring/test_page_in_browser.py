@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from forkrun.monitoring.comparison.compare import compare
+from forkrun.monitoring.comparison.compare import compare, read_run
 from forkrun.monitoring.comparison.faces import comparison_page
-from forkrun.monitoring.comparison.runs import read_run
 from forkrun.monitoring.report.write import write_report
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.nodes import NodeRanges

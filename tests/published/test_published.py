@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from forkrun.cli.parser import COMMANDS
-from forkrun.cli.studies.measure import KINDS
+from forkrun.cli.studies.measure.kinds import KINDS
 from forkrun.studies.frame.published import VALUES
 from tests.published.__main__ import PAGE, RESULTS
 from tests.published.lines import COUNTS, LINES

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.cli.studies.measure.finish import finish_study
+from forkrun.cli.studies.measure import finish_study
 from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.machine import LoadWatch, OtherLoad, busy_s

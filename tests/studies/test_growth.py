@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.cli.studies.measure import growth
+from forkrun.cli.studies.measure.kinds import GROWING
 from forkrun.studies.frame.repeats import Repeated, Row
 from forkrun.studies.growth import SERIES, measure_growth, verdict, with_steps
 
@@ -38,7 +38,7 @@ def test_nothing_is_said_of_the_growth_of_what_costs_next_to_nothing() -> None:
 
 
 def test_the_command_names_all_series() -> None:
-    assert set(growth._NAMES) == set(SERIES)
+    assert set(GROWING) == set(SERIES)
 
 
 @pytest.mark.slow

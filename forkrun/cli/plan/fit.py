@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import to_builtins
@@ -46,7 +47,8 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     with naming(options.config), tempfile.TemporaryDirectory(prefix="forkrun-probe-") as folder:
         n_units = len(plan_input(config, index)[1].units)
         threads = doubling(1, min(slot.n_cores, here.n_cores))
-        probes = probe_job(config, options.fit_events, threads, Path(folder), _say)
+        say = partial(print, file=sys.stderr)
+        probes = probe_job(config, options.fit_events, threads, Path(folder), say)
     model = JobModel(probes)
     fit = choose(model, slot.n_cores, slot.memory.value, max(n_units, 1))
     if options.json:
@@ -59,7 +61,3 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     else:
         print_fit(slot, model, fit)
     return 0 if fit.chosen else ConfigError.exit_code
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)

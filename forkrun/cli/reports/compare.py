@@ -12,9 +12,8 @@ from msgspec import to_builtins
 from forkrun.base.durable import write_user_file
 from forkrun.cli.arguments import add_option
 from forkrun.errors import ConfigError
-from forkrun.monitoring.comparison.compare import Condition, compare
+from forkrun.monitoring.comparison.compare import FIGURES, Condition, compare, read_run
 from forkrun.monitoring.comparison.faces import comparison_page, format_comparison
-from forkrun.monitoring.comparison.runs import FIGURES, read_run
 
 DESCRIPTION = (
     "Compare the reports of several runs: rates, memory, times of modules, and whether outputs hold"

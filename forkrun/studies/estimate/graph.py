@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.errors import ConfigError
-from forkrun.monitoring.timing import ModuleTiming, Timing
+from forkrun.monitoring.timing import Timing
 from forkrun.studies.replay.model import Kind, ReplayJob
 
 
@@ -102,7 +102,7 @@ def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
     graph = EstimateGraph(
         name=name,
         labels=tuple(module.label for module in modules),
-        concurrency=tuple(_concurrency(module) for module in modules),
+        concurrency=tuple("one" if m.kind == "output" else m.concurrency for m in modules),
         inputs=tuple(tuple(numbers[label] for label in module.inputs) for module in modules),
         first=(*first, *free),
         then=then,
@@ -110,17 +110,8 @@ def graph_of_timing(timing: Timing, name: str) -> EstimateGraph:
         times_s=np.array([[module.total_s / n_blocks] for module in modules]),
         run=MeasuredRun(n_blocks, timing.n_events, timing.wall_s),
     )
-    return _with_asked(graph, [i for i, module in enumerate(modules) if module.count])
-
-
-def _concurrency(module: ModuleTiming) -> str:
-    """Concurrency of a module; outputs take the blocks in order, so one at a time."""
-    return "one" if module.kind == "output" else module.concurrency
-
-
-def _with_asked(graph: EstimateGraph, called: Iterable[int]) -> EstimateGraph:
-    """Adds modules that were requested by a running module; here, when the event begins."""
-    asked = set(called).difference(graph.needed())
+    called = {i for i, module in enumerate(modules) if module.count}
+    asked = called.difference(graph.needed())  # by a running module; here, as the event begins
     return replace(graph, first=(*graph.first, *sorted(asked)))
 
 

@@ -51,8 +51,9 @@ class Parallelism(Struct, frozen=True, eq=False):
 
 def measure_parallelism(graph: EstimateGraph, n_bins: int = 400) -> Parallelism:
     """Parallelism within single events of the graph, over all its events."""
-    executions = [simulate(_only(graph, event), 1) for event in range(graph.n_events)]
-    n_events = len(executions)
+    n_events = graph.n_events
+    single = np.hsplit(graph.times_s, n_events)
+    executions = [simulate(replace(graph, times_s=times_s), 1) for times_s in single]
     total_s = sum(execution.busy_s for execution in executions) / n_events
     path_s = sum(execution.makespan_s for execution in executions) / n_events
     time_with: dict[int, float] = defaultdict(float)
@@ -78,10 +79,6 @@ def measure_parallelism(graph: EstimateGraph, n_bins: int = 400) -> Parallelism:
 def critical_path_speedup(graph: EstimateGraph) -> float:
     """Sum of all times / sum of the lengths of the critical paths."""
     return measure_parallelism(graph, n_bins=1).speedup
-
-
-def _only(graph: EstimateGraph, event: int) -> EstimateGraph:
-    return replace(graph, times_s=graph.times_s[:, event : event + 1])
 
 
 def _add_running(

@@ -125,7 +125,7 @@ def write_plots(estimate: Estimate, folder: Path) -> list[Path]:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from forkrun.monitoring.report.plots.style import save_all
+    from forkrun.monitoring.report.plot_style import save_all
 
     mpl.use("agg")
     figures = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullLocator
 
-from forkrun.monitoring.report.plots.style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
+from forkrun.monitoring.report.plot_style import GRID, INK, MUTED, RUN_SHADES, new_figure, save
 from forkrun.studies.frame.study import Curve, Plot
 
 _MARKERS = "osD^vPX"

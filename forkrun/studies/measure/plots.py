@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from forkrun.base.quantities import megabytes, percent
-from forkrun.monitoring.report.plots.style import (
+from forkrun.monitoring.report.plot_style import (
     GRID,
     INK,
     MUTED,
@@ -31,16 +31,17 @@ _FORKED = RUN_SHADES[0][0]
 _N_ROWS = 12
 
 
-def plot_memory(measurement: MemoryMeasurement, folder: Path) -> list[Path]:
-    """Writes `memory-processes` and `memory-total` as PNG and SVG. Raises OutputError."""
-    processes, total = _draw_processes(measurement), _draw_total(measurement)
-    figures = {"memory-processes": processes, "memory-total": total}
+def plot(measured: MemoryMeasurement | UnsharedMemory, folder: Path) -> list[Path]:
+    """Writes `memory-processes` and `memory-total`, or `unshared`, as PNG and SVG. Raises
+    OutputError."""
+    if isinstance(measured, UnsharedMemory):
+        figures = {"unshared": _draw_unshared(measured)}
+    else:
+        figures = {
+            "memory-processes": _draw_processes(measured),
+            "memory-total": _draw_total(measured),
+        }
     return save_all(figures, folder, "png", "svg")
-
-
-def plot_unshared(unshared: UnsharedMemory, folder: Path) -> list[Path]:
-    """Writes `unshared` as PNG and SVG. Raises OutputError."""
-    return save_all({"unshared": _draw_unshared(unshared)}, folder, "png", "svg")
 
 
 def _draw_processes(measurement: MemoryMeasurement) -> Figure:

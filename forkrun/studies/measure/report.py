@@ -14,7 +14,15 @@ _MOST_ROOTS = 8
 NO_OWNER = "(no Python object)"
 
 
-def print_memory(measurement: MemoryMeasurement) -> None:
+def print_measured(measured: MemoryMeasurement | UnsharedMemory, n_rows: int) -> None:
+    """Prints a result. `n_rows`: most rows of a table."""
+    if isinstance(measured, UnsharedMemory):
+        _print_unshared(measured, n_rows)
+    else:
+        _print_memory(measured)
+
+
+def _print_memory(measurement: MemoryMeasurement) -> None:
     """Prints memory per process, totals and saving."""
     print(text_of([_processes(measurement), _totals(measurement)]))
     print("\n" + "\n".join(conclusions(measurement)))
@@ -81,7 +89,7 @@ def conclusions(measurement: MemoryMeasurement) -> list[str]:
     return lines
 
 
-def print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
+def _print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
     """Prints totals, a table by owner, and one by type and place."""
     sizes = sorted(unshared.by_child_bytes.values()) or [0]
     part = percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)

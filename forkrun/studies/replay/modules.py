@@ -18,7 +18,7 @@ from forkrun.studies.replay.model import (
     ReplayOptions,
     Work,
 )
-from forkrun.studies.replay.table import Json, Table, as_number, say_type
+from forkrun.studies.replay.table import Table, as_number, shown
 
 PREFIX: Final = "demo::"
 SOURCE_TYPES: Final = ("SimpleSource",)
@@ -156,7 +156,7 @@ def _event_times(table: Table) -> list[float]:
     for i, item in enumerate(items):
         number = as_number(item)
         if number is None or number < 0:
-            what = f"a time in seconds, 0 or more, is needed, not {_shown(item)}"
+            what = f"a time in seconds, 0 or more, is needed, not {shown(item)}"
             table.report(f"eventTimes[{i}]", what)
             return [0.0]  # one problem per list is enough
     return [float(item) for item in items] or [0.0]
@@ -167,10 +167,6 @@ def _average_time(table: Table) -> float:
         what = "times that vary at random cannot be replayed; use a type with eventTimes, or remove"
         table.report("maxTime", f"{what} minTime and maxTime")
     return table.number("averageTime")
-
-
-def _shown(value: Json) -> str:
-    return f'"{value}"' if isinstance(value, str) else say_type(value)
 
 
 def _consumes(table: Table) -> tuple[Product, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forkrun.base.nearest import suggestion
+from forkrun.base.quantities import plural
 from forkrun.base.user_text import DoubleKeyError, unique_keys
 from forkrun.errors import ConfigError
 from forkrun.studies.replay.model import (
@@ -35,13 +36,9 @@ def reference_problems(job: ReplayJob) -> Iterator[str]:
         for product in module.consumes:
             what = _unmet(product, modules)
             if what:
-                yield f"{_place(module)}.toGet: {what}"
+                yield f'process.{module.kind.value}s (label "{module.label}").toGet: {what}'
     yield from _path_problems(job, modules)
     yield from _cycle(job)
-
-
-def _place(module: ReplayModule) -> str:
-    return f'process.{module.kind.value}s (label "{module.label}")'
 
 
 def _duplicates(job: ReplayJob) -> Iterator[str]:
@@ -116,13 +113,11 @@ def parse_replay(raw: Json, file: str) -> ReplayJob:
     if not problems:
         problems = list(reference_problems(job))
     if problems:
-        raise ConfigError([f"{file}: {problem}" for problem in _first_ones(problems)])
+        n_more = len(problems) - MAX_PROBLEMS_SHOWN
+        more = [f"and {plural(n_more, 'more problem')}"] * (n_more > 0)
+        shown = [*problems[:MAX_PROBLEMS_SHOWN], *more]
+        raise ConfigError([f"{file}: {problem}" for problem in shown])
     return job
-
-
-def _first_ones(problems: list[str]) -> list[str]:
-    n_more = len(problems) - MAX_PROBLEMS_SHOWN
-    return problems[:MAX_PROBLEMS_SHOWN] + [f"and {n_more} more problems"] * (n_more > 0)
 
 
 def _job(process: Table, problems: list[str]) -> ReplayJob:

@@ -69,7 +69,8 @@ def run_replay(job: ReplayJob, settings: ReplaySettings, quiet: bool = True) -> 
     """Processes the events of a replay file in contiguous parts in `settings.n_children` forked
     children. Raises ConfigError and JobError."""
     settings = settings.completed(job)
-    core = _compile(job, settings)
+    modules = [_describe(module, settings) for module in job.modules]
+    core = _core.Replay(modules, [(path.name, list(path.filters)) for path in job.paths])
     modes = {settings.mode or mode_of(module.work) for module in job.modules}
     steps_per_s = _core.measure_steps_per_s() if "fixedwork" in modes else 0.0
     with tempfile.TemporaryDirectory(prefix="forkrun-replay-") as folder:
@@ -84,11 +85,6 @@ def run_replay(job: ReplayJob, settings: ReplaySettings, quiet: bool = True) -> 
         checksum=f"{sum(part['checksum'] for part in parts) % 2**64:016x}",
         steps_per_s=steps_per_s,
     )
-
-
-def _compile(job: ReplayJob, settings: ReplaySettings) -> _core.Replay:
-    modules = [_describe(module, settings) for module in job.modules]
-    return _core.Replay(modules, [(path.name, list(path.filters)) for path in job.paths])
 
 
 def _describe(module: ReplayModule, settings: ReplaySettings) -> _core.ReplayModule:

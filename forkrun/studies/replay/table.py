@@ -19,6 +19,11 @@ def say_type(value: Json) -> str:
     return _WORDS.get(type(value)) or f"the number {value}"
 
 
+def shown(value: Json) -> str:
+    """A text in quotation marks; the type of any other value."""
+    return f'"{value}"' if isinstance(value, str) else say_type(value)
+
+
 class Table:
     """A JSON object and its place in the file. A missing or wrong value becomes a problem and a
     harmless default, so that all problems of a file appear in one list."""
@@ -104,8 +109,7 @@ class Table:
 
     def _wrong(self, key: str, value: Json, needed: str) -> None:
         if value is not _MISSING:
-            shown = f'"{value}"' if isinstance(value, str) else say_type(value)
-            self.report(key, f"{needed} is needed, not {shown}")
+            self.report(key, f"{needed} is needed, not {shown(value)}")
         elif not self._broken:
             near = suggestion(key, self._values) if self._values else ""
             self.report(key, f"this key is required ({needed}){near}")

@@ -120,14 +120,10 @@ def draw_costs(model: CostModel, layout: Layout, seed: int) -> Costs:
     mean_s = np.full(len(entry) - 1, model.mean_s)
     mean_s[entry[:-1] < model.first_fraction * layout.n_entries] *= model.first_factor
     if model.per_lumi:
-        mean_s *= _lumi_factors(model.per_lumi, layout, rng)[_range_of(entry[:-1], layout)]
+        of_range = np.searchsorted(layout.lumi_range, entry[:-1], side="right") - 1
+        mean_s *= _lumi_factors(model.per_lumi, layout, rng)[of_range]
     cell_s = _draw_sums(model, mean_s, np.diff(entry), rng)
     return Costs(model.name, entry, np.concatenate(([0.0], np.cumsum(cell_s))))
-
-
-def _range_of(entry: Integers, layout: Layout) -> Integers:
-    found: Integers = np.searchsorted(layout.lumi_range, entry, side="right") - 1
-    return found
 
 
 def _lumi_factors(spread: float, layout: Layout, rng: np.random.Generator) -> Floats:

@@ -11,20 +11,19 @@ from msgspec import to_builtins
 
 from forkrun.base.regular_file import read_regular
 from forkrun.monitoring.records import RunRecords
-from forkrun.monitoring.report.page.courses import course_rows
 from forkrun.monitoring.report.page.picture import draw_picture
 from forkrun.monitoring.report.page.series import (
     activity_rows,
+    course_rows,
     dataset_names,
     memory_series,
     parent_bars,
 )
-from forkrun.monitoring.report.page.words import WORDS
 from forkrun.monitoring.report.page.write import page_of
 from forkrun.monitoring.report.parts import Section
 from forkrun.monitoring.report.sections import outcome_of, problem_of
 from forkrun.monitoring.report.summary import Summary
-from forkrun.monitoring.timing.course import read_courses
+from forkrun.monitoring.timing.record import read_courses
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 
@@ -67,7 +66,6 @@ def page_content(
         "courses": course_rows(read_courses(folder), start_s),
         "datasets": dataset_names(records),
         "histograms": _histograms(folder),
-        "words": WORDS,
     }
 
 

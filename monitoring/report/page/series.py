@@ -1,22 +1,24 @@
-"""Memory and activity against time, in as many points as a screen can show."""
+"""Memory, activity and time of threads against time, in as many points as a screen can show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun.base.destinations import datasets_in
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.memory_curves import Curve, memory_curves
 from forkrun.monitoring.report.phases import parent_steps
+from forkrun.monitoring.timing.record import KINDS, ChildCourses
 from forkrun.rundir.ledger import Commit
 
 _MOST_POINTS = 1200
 """Points of each curve."""
-_MOST_VALUES = 120_000
+_MOST_OF_CURVES = 120_000
 _MOST_BARS = 40_000
 _MOST_JOINED = 8
 """Longest joined bar, in units of the smallest visible gap."""
@@ -28,10 +30,10 @@ def memory_series(records: RunRecords, start_s: float) -> dict[str, Any] | None:
     if len(records.samples) < 2:
         return None
     n_processes = len({sample.child for sample in records.samples})
-    most = max(min(_MOST_POINTS, _MOST_VALUES // n_processes), 100)
+    most = max(min(_MOST_POINTS, _MOST_OF_CURVES // n_processes), 100)
     curves = memory_curves(records, most)
     return {
-        "time_s": _rounded(curves.time_s - start_s),
+        "time_s": np.round(curves.time_s - start_s, 4).tolist(),
         "shared": _kilobytes(curves.shared),
         "private": [
             {"child": child, "values": _kilobytes(values)}
@@ -41,12 +43,9 @@ def memory_series(records: RunRecords, start_s: float) -> dict[str, Any] | None:
     }
 
 
-def _rounded(time_s: Curve) -> list[float]:
-    return [float(value) for value in np.round(time_s, 4)]
-
-
 def _kilobytes(values: Curve) -> list[int]:
-    return [int(value) for value in np.round(values / 1000)]
+    found: list[int] = np.round(values / 1000).astype(int).tolist()
+    return found
 
 
 class Bar(Struct, array_like=True):
@@ -69,16 +68,13 @@ def activity_rows(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
     for commit in records.ledger:
         by_child.setdefault(commit.child, []).append(commit)
     last_s = max((commit.end_s for commit in records.ledger), default=start_s)
-    gap_s = _visible_gap(len(records.ledger), last_s - start_s)
+    n_bars, gap_s = len(records.ledger), 0.0
+    if n_bars > _MOST_BARS:  # shorter gaps are not drawn
+        gap_s = (last_s - start_s) * n_bars / _MOST_BARS / 4000
     return [
         {"child": child, "bars": list(_bars(commits, start_s, gap_s))}
         for child, commits in sorted(by_child.items())
     ]
-
-
-def _visible_gap(n_bars: int, length_s: float) -> float:
-    """Length below which gaps are not drawn; 0: all are drawn [s]."""
-    return 0.0 if n_bars <= _MOST_BARS else length_s * n_bars / _MOST_BARS / 4000
 
 
 def _bars(commits: Sequence[Commit], start_s: float, gap_s: float) -> Iterator[Bar]:
@@ -111,3 +107,87 @@ def parent_bars(records: RunRecords, start_s: float) -> list[dict[str, Any]]:
 def dataset_names(records: RunRecords) -> dict[str, str]:
     """Names by number, for a job with several datasets."""
     return {str(number): each.name for number, each in datasets_in(records.config).items()}
+
+
+_MOST_VALUES = 400_000
+_FEWEST_PIECES = 64
+
+Pieces = npt.NDArray[np.float64]
+"""(n_kinds, n_pieces) [share of the piece]."""
+
+
+class _Course(Struct):
+    """A process of a child: its threads by name."""
+
+    child: int
+    start_s: float
+    piece_s: float
+    threads: dict[str, Pieces]
+
+    @property
+    def n_values(self) -> int:
+        return sum(pieces.size for pieces in self.threads.values())
+
+    @property
+    def n_pieces(self) -> int:
+        return max((pieces.shape[1] for pieces in self.threads.values()), default=0)
+
+    def halve(self) -> None:
+        """Joins pieces two by two."""
+        self.threads = {name: _halved(pieces) for name, pieces in self.threads.items()}
+        self.piece_s *= 2
+
+    def join_threads(self) -> None:
+        """Replaces the threads by their mean."""
+        total = np.zeros((len(KINDS), self.n_pieces))
+        for pieces in self.threads.values():
+            total[:, : pieces.shape[1]] += pieces
+        self.threads = {f"{len(self.threads)} threads": total / max(len(self.threads), 1)}
+
+
+def course_rows(courses: Iterable[ChildCourses], start_s: float) -> list[dict[str, Any]]:
+    """Rows by process: `child`, `start_s` (since the job's start) and `piece_s` of its pieces, and
+    `threads`: `name`, and for each of KINDS the share of each piece [%]."""
+    found = [_course(each, start_s) for each in courses if each.threads]
+    _thin(found)
+    return [
+        {
+            "child": course.child,
+            "start_s": round(course.start_s, 4),
+            "piece_s": course.piece_s,
+            "threads": [
+                {"name": name, "kinds": np.rint(100 * pieces).astype(int).tolist()}
+                for name, pieces in course.threads.items()
+            ],
+        }
+        for course in found
+    ]
+
+
+def _course(of: ChildCourses, start_s: float) -> _Course:
+    threads = {
+        thread.name: np.array([getattr(thread, kind) for kind in KINDS]) * 1e-6 / of.piece_s
+        for thread in of.threads
+    }
+    return _Course(of.child, of.start_s - start_s, of.piece_s, threads)
+
+
+def _thin(courses: list[_Course]) -> None:
+    """Reduces the values to _MOST_VALUES: longer pieces first, then one mean thread per child."""
+    while sum(course.n_values for course in courses) > _MOST_VALUES:
+        most = max(course.n_pieces for course in courses)
+        if most <= _FEWEST_PIECES and any(len(course.threads) > 1 for course in courses):
+            for course in courses:
+                course.join_threads()
+        elif most > 1:
+            for course in courses:
+                if course.n_pieces > most / 2:
+                    course.halve()
+        else:
+            return
+
+
+def _halved(pieces: Pieces) -> Pieces:
+    padded = np.pad(pieces, ((0, 0), (0, pieces.shape[1] % 2)))
+    halves: Pieces = padded.reshape(len(KINDS), -1, 2).mean(axis=2)
+    return halves

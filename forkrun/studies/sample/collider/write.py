@@ -33,9 +33,10 @@ def write_collider_sample(
     for file, (first, last) in parts.items():
         with published(file) as temporary:
             writer = _core.LcioWriter(str(temporary))
-            runs = _run_of(settings, np.arange(first, last))
+            numbers = np.arange(first, last)
+            runs = 1 + numbers * settings.n_runs // max(settings.n_events, 1)
             for run in dict.fromkeys(runs.tolist()):
-                _write_run(writer, settings, run, np.arange(first, last)[runs == run], progress)
+                _write_run(writer, settings, run, numbers[runs == run], progress)
             writer.close()
     return list(parts)
 
@@ -48,10 +49,6 @@ def _refuse_what_trees_have(settings: SampleSettings) -> None:
             f"samples of LCIO have events, runs, files and a seed; leave out"
             f" {', '.join(name.removeprefix('n_').removesuffix('_per_run') for name in said)}"
         )
-
-
-def _run_of(settings: SampleSettings, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return 1 + number * settings.n_runs // max(settings.n_events, 1)
 
 
 def _write_run(
