@@ -137,7 +137,7 @@ class LoadedJob(Struct, frozen=True):
 
     def _raw(self) -> dict[str, Any]:
         """The configuration, with digests of the values that this program has in its modules."""
-        raw = self.config.model_dump(mode="json")
+        raw = self.config.as_json()
         for entry in raw["modules"]:
             given = self.given.get(entry["type"])
             entry["values"] = used_values(
@@ -192,7 +192,7 @@ def _words_of_submit(how: Mapping[str, Any]) -> list[str]:
 def handed(job: LoadedJob, children: Any, threads: Any) -> tuple[dict[str, bytes], dict[str, str]]:
     """Contents and environment of a process that takes the job over from this one, which ends.
     Raises ConfigError."""
-    raw = job._with(children, threads).model_dump(mode="json")
+    raw = job._with(children, threads).as_json()
     if raw["datasets"] and raw["source"]["files"] == files_of(raw["datasets"]):
         raw["source"]["files"] = []  # --dataset chooses others
     own = {kind: each for kind, each in job.given.items() if kind.startswith("given:")}
@@ -253,7 +253,7 @@ def _do_in_clean_parent(
     own = {kind: each for kind, each in given.items() if kind.startswith("given:")}
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch, handing_over(own) as handed:
         config_file = Path(scratch, "config.json")
-        config_file.write_text(json.dumps(config.model_dump(mode="json")))
+        config_file.write_text(json.dumps(config.as_json()))
         more = {**handed.environment, **caller_environment(file)}
         clean = CleanCommand(
             [command, str(config_file), *arguments], Path(scratch, "failure.json"), more

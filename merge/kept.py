@@ -108,7 +108,7 @@ class Kept(Struct, frozen=True):
     def reduced(self) -> JobConfig:
         """The configuration without outputs that are kept."""
         outputs = tuple(o for o in self.config.outputs if not self.run.keeps(OUTPUT, o.label))
-        return self.config.model_copy(update={"outputs": outputs})
+        return self.config.replaced({"outputs": outputs})
 
     @property
     def _datasets(self) -> tuple[str, ...]:

@@ -258,6 +258,6 @@ def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
 def _digest(merging: Merging, n_parts: int) -> str:
     """What says that parts are of just these commits, and of these outputs."""
     commits = [(commit.unit, commit.n_units, commit.end_s) for commit in merging.commits]
-    outputs = merging.config.model_dump(mode="json", include={"outputs"})["outputs"]
+    outputs = [output.as_json() for output in merging.config.outputs]
     listed = (n_parts, NodeRanges.read(merging.folder).first_unit, outputs, commits)
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()

@@ -7,8 +7,9 @@ them, and enters each function at its first call. Types come from annotations of
 and results; a property is part of its value.
 
 A *stop* is a call of a function in another file than its caller that gets a carrier: as an
-argument, or as the object whose method it is. A *return* is a stop in a file where the walk has
-been before. `python -m tests.test_way_of_configuration` prints the walk."""
+argument, or as the object whose method it is, other than one that all sections have. A *return* is
+a stop in a file where the walk has been before. `python -m tests.test_way_of_configuration` prints
+the walk."""
 
 from __future__ import annotations
 
@@ -179,7 +180,7 @@ class Walk:
 
     def _go(self, call: ast.Call, types: dict[str, Known | None], module: str, depth: int) -> None:
         callee, owner, of_object = _callee(call.func, types, module)
-        if callee is None or callee[0] not in _trees():
+        if callee is None or callee[0] not in _trees() or _is_copying(callee):
             return
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         passes = of_object or any(_carries(_type_of(each, types, module)) for each in given)
@@ -189,6 +190,12 @@ class Walk:
             self._files.add(callee[0])
         if passes:
             self._enter(callee, owner, depth + is_stop)
+
+
+def _is_copying(method: Known) -> bool:
+    """Whether it is a method of all sections, which copy or write themselves."""
+    _, dot, name = method[1].rpartition(".")
+    return bool(dot) and name in _members(("forkrun.config.section", "Section"))
 
 
 def _function(known: Known) -> Function | None:
@@ -239,7 +246,7 @@ def _type_of(value: ast.expr, types: dict[str, Known | None], module: str) -> Kn
         if cls and isinstance(member, ast.FunctionDef):
             return _type(member.returns, cls[0])
     if isinstance(value, ast.Call):
-        if isinstance(value.func, ast.Attribute) and value.func.attr == "model_copy":
+        if isinstance(value.func, ast.Attribute) and value.func.attr == "replaced":
             return _type_of(value.func.value, types, module)
         if isinstance(value.func, ast.Name) and value.func.id == "replace":
             return _type_of(value.args[0], types, module)

@@ -12,8 +12,6 @@ from itertools import dropwhile
 from types import ModuleType
 from typing import Any
 
-_PLUGINS = "pydantic.plugin._loader"
-"""Module that pydantic imports for each validator, to ask for plugins."""
 _ARROW = "awkward._connect.pyarrow"
 _LATER = (_ARROW, "fsspec", "fsspec.parquet")
 _Run = Callable[[ModuleType], None]
@@ -46,22 +44,6 @@ def collector_paused() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
-
-
-@contextlib.contextmanager
-def without_plugins() -> Iterator[None]:
-    """Skips pydantic's search for plugins while it makes validators of forkrun's own models:
-    reading the metadata of all installed packages takes 20 ms. Models of users still get their
-    plugins."""
-    if _PLUGINS in sys.modules:
-        yield
-        return
-    sys.modules[_PLUGINS] = stand_in = ModuleType(_PLUGINS)
-    stand_in.__dict__["get_plugins"] = tuple
-    try:
-        yield
-    finally:
-        del sys.modules[_PLUGINS]
 
 
 def found_after(

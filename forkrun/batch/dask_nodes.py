@@ -61,7 +61,7 @@ def _prepare_nodes(config: JobConfig, folder: RunDirectory, n_nodes: int) -> Non
     """Prepares the nodes' parts of the plan."""
     with tempfile.TemporaryDirectory(prefix="forkrun-") as scratch:
         file = Path(scratch, "config.json")
-        file.write_text(json.dumps(config.model_dump(mode="json")))
+        file.write_text(json.dumps(config.as_json()))
         place = ("-o", str(folder.path), "--nodes", str(n_nodes))
         run_command("submit", str(file), *place, "--on", "local", "--dry-run", "--quiet")
 

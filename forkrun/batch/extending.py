@@ -120,10 +120,10 @@ def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
     """Raises ConfigError that begins with the rule, if anything but input and code differs."""
     formats = {output.label: output.format for output in config.outputs}  # as it was found out
     outputs = tuple(
-        output.model_copy(update={"format": output.format or formats.get(output.label, "")})
+        output.replaced({"format": output.format or formats.get(output.label, "")})
         for output in given.outputs
     )
-    given = with_ids_of(given.model_copy(update={"outputs": outputs}), config)
+    given = with_ids_of(given.replaced({"outputs": outputs}), config)
     described = [described_job(each, may_grow=True) for each in (config, given)]
     for each in described:
         each["datasets"] = {dataset["name"]: dataset for dataset in each["datasets"]}
@@ -134,9 +134,9 @@ def check_unchanged(config: JobConfig, given: JobConfig, rule: str) -> None:
 def _as_given(config: JobConfig, given: JobConfig) -> JobConfig:
     """The job's configuration with the datasets and friends given now, which may have more files,
     and with the modules of the present program."""
-    source = config.source.model_copy(update={"friends": given.source.friends})
+    source = config.source.replaced({"friends": given.source.friends})
     now = {"source": source, "datasets": given.datasets, "modules": given.modules}
-    return config.model_copy(update=now)
+    return config.replaced(now)
 
 
 def _check_friends(index: Sequence[FileIndex], before: Mapping[str, Any]) -> None:
@@ -233,7 +233,7 @@ def _same_split(ranges: NodeRanges) -> Split:
 
 
 def _with_files(config: JobConfig, files: Sequence[str]) -> JobConfig:
-    raw = config.model_dump(mode="json")
+    raw = config.as_json()
     raw["source"] |= {"files": list(files), "list": None}
     return validate(raw, "submit --extend")
 

@@ -99,7 +99,7 @@ def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
     threads, children = config.threads.per_child, forking.children
     if batch.cores and children:
         children = max(batch.cores // threads, 1)
-    raw = config.model_dump(mode="json")
+    raw = config.as_json()
     raw["forking"]["max_unit_events"] = min(most, forking.max_unit_events or most)
     raw["forking"]["children"] = children
     raw["batch"]["cores"] = batch.cores or max(children, 1) * threads

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from forkrun.base.nearest import suggestion
 from forkrun.base.user_text import parse_toml
 from forkrun.config import BatchConfig, JobConfig
 from forkrun.config.anchor import user_folder
+from forkrun.config.checks import Refused
 from forkrun.config.problems import schema_problems
 from forkrun.errors import ConfigError
 
@@ -27,11 +26,11 @@ def with_profile(config: JobConfig, name: str | None) -> JobConfig:
     """The configuration with a profile's values as defaults of its own [batch]; without a name, the
     profile `default`, if it exists. Raises ConfigError."""
     given = {**_values(name), **_own(config.batch)}
-    return config.model_copy(update={"batch": BatchConfig.model_validate(given)})
+    return config.replaced({"batch": BatchConfig.checked(given)})
 
 
 def _own(batch: BatchConfig) -> dict[str, Any]:
-    return {key: getattr(batch, key) for key in batch.model_fields_set}
+    return {key: getattr(batch, key) for key in batch.given_keys}
 
 
 def _values(name: str | None) -> dict[str, Any]:
@@ -55,8 +54,8 @@ def _values(name: str | None) -> dict[str, Any]:
 
 def _check(place: Path, name: str, values: dict[str, Any]) -> None:
     try:
-        BatchConfig.model_validate(values)
-    except ValidationError as error:
+        BatchConfig.checked(values)
+    except Refused as error:
         lines = [
             f"{place}: [{name}] {'.'.join(map(str, location))}: {what}"
             for location, what in schema_problems(error, BatchConfig)

@@ -191,4 +191,4 @@ def note_on(config: JobConfig, on: BatchSystem) -> JobConfig:
     """The configuration with the chosen batch system. Raises ConfigError if that does not support a
     setting of [batch]."""
     system_of(on).check(config.batch)
-    return config.model_copy(update={"batch": config.batch.model_copy(update={"on": on})})
+    return config.replaced({"batch": config.batch.replaced({"on": on})})

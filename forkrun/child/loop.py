@@ -126,9 +126,9 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     it came."""
     (number,) = assignment.first
     config = work.job.config
-    threads = config.threads.model_copy(update={"executor": Executor.SERIAL, "block_size": 1})
-    monitoring = config.monitoring.model_copy(update={"timing": False, "trace": False})
-    config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    threads = config.threads.replaced({"executor": Executor.SERIAL, "block_size": 1})
+    monitoring = config.monitoring.replaced({"timing": False, "trace": False})
+    config = config.replaced({"threads": threads, "monitoring": monitoring})
     processor = begin(work, child, processor_settings(config))
     folder = work.files.probe_folder(number, child)
     try:

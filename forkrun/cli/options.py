@@ -88,7 +88,7 @@ _PARTICULAR: dict[str, dict[str, Any]] = {
 def config_of(options: argparse.Namespace) -> JobConfig:
     """Configuration of the file, or of the program in Python that has run, with the command line
     applied."""
-    from forkrun.config import read_config, with_settings  # with pydantic
+    from forkrun.config import read_config, with_settings
 
     settings = settings_of(options)
     if content := received(CONFIG):

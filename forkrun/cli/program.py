@@ -59,14 +59,11 @@ def take_job(
 
 
 def _prepare(file: str) -> None:
-    """Does once what both processes need: the model of configurations, and Awkward, if the program
-    has its name."""
+    """Does once what both processes need: imports Awkward, if the program has its name."""
     from forkrun.base.awkward_array import load_awkward
-    from forkrun.base.importing import collector_paused, without_plugins
-    from forkrun.config import JobConfig
+    from forkrun.base.importing import collector_paused
 
-    with contextlib.suppress(OSError), collector_paused(), without_plugins():
-        JobConfig.model_rebuild()
+    with contextlib.suppress(OSError), collector_paused():
         if b"awkward" in Path(file).read_bytes():
             load_awkward()
 

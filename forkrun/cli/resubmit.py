@@ -55,7 +55,7 @@ def resubmit(options: argparse.Namespace, given: JobConfig | None = None) -> int
         config = read_config(folder.config, settings)
         if given is not None:
             check_unchanged(config, given, "submit --new-code: only code may change")
-            config = config.model_copy(update={"modules": given.modules})
+            config = config.replaced({"modules": given.modules})
         on = BatchSystem(options.on) if options.on else config.batch.on
         if on is None:
             raise ConfigError("resubmit: name a batch system with --on")

@@ -128,8 +128,8 @@ def _submit_more(
     new: range,
 ) -> None:
     on = given.batch.on or BatchSystem.LOCAL
-    batch = config.batch.model_copy(update={"merge": given.batch.merge})
-    config = note_on(config.model_copy(update={"batch": batch}), on)
+    batch = config.batch.replaced({"merge": given.batch.merge})
+    config = note_on(config.replaced({"batch": batch}), on)
     write_config(folder, config)  # for the next time
     n_events = sum(NodeRanges.read(folder).n_events[new.start :])
     _say(options, f"{folder.path}: {plural(n_events, 'more event')} for {plural(len(new), 'node')}")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from pydantic import ValidationError
 
 from forkrun.base.user_text import parse_by_suffix
 from forkrun.conditions.iov import ALWAYS, Iov, close_intervals, overlaps
@@ -16,6 +15,7 @@ from forkrun.conditions.provider import ConditionsProvider
 from forkrun.conditions.providers.registry import find_provider, make_provider
 from forkrun.config import ConditionConfig, IovConfig
 from forkrun.config.anchor import anchor_iovs, is_url
+from forkrun.config.checks import Refused
 from forkrun.config.conditions import CONDITION_TYPES, IovIndex, first_of, iov_problems, last_of
 from forkrun.config.problems import dotted, schema_problems
 from forkrun.errors import ConfigError
@@ -92,10 +92,10 @@ def _read_index(path: Path, where: str) -> Sequence[IovConfig]:
 
 def _validated(raw: Any, what: str) -> Sequence[IovConfig]:
     try:
-        iovs = IovIndex.model_validate(raw).iovs
+        iovs = IovIndex.checked(raw).iovs
         found = [(("iovs", *place), text) for place, text in iov_problems(raw["iovs"])]
         found += [] if iovs else [(("iovs",), "it contains no interval")]
-    except ValidationError as error:
+    except Refused as error:
         found = list(schema_problems(error, IovIndex))
     if found:
         raise ConfigError([f"{what}: {dotted(place, {})}: {text}" for place, text in found])

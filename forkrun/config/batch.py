@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
-
+from forkrun.config.checks import After, Rule
 from forkrun.config.choices import BatchSystem, OutputsMade
 from forkrun.config.section import (
     Count,
@@ -18,6 +17,7 @@ from forkrun.config.section import (
     Size,
     Texts,
     at_most,
+    whole,
 )
 
 
@@ -37,10 +37,10 @@ def _with(*names: str) -> Callable[[str], str]:
     return check
 
 
-Word = Annotated[str, Field(pattern=r"^[^\s\"'\\]+$")]
-ShellText = Annotated[str, Field(pattern=r"^[^\"`\\\n]+$")]
-Lines = Annotated[Texts, AfterValidator(_one_line_each)]
-Factor = Annotated[Number, Field(ge=1), at_most(100, "a hundred times what was asked for")]
+Word = Annotated[str, Rule(pattern=r"^[^\s\"'\\]+$")]
+ShellText = Annotated[str, Rule(pattern=r"^[^\"`\\\n]+$")]
+Lines = Annotated[Texts, After(_one_line_each)]
+Factor = Annotated[Number, Rule(ge=1), at_most(100, "a hundred times what was asked for")]
 
 
 class BatchConfig(Section):
@@ -69,9 +69,9 @@ class BatchConfig(Section):
     (docs/batch.md#scratch-disks-and-copies-in-and-out); not given: the run directory."""
     publish_every: Duration = 30.0
     """How often commits on scratch are copied to the run directory."""
-    stage_in: Annotated[str, AfterValidator(_with("source", "target"))] | None = None
+    stage_in: Annotated[str, After(_with("source", "target"))] | None = None
     """Command that copies an input file to scratch: `"xrdcp --silent {source} {target}"`."""
-    stage_out: Annotated[str, AfterValidator(_with("source", "name"))] | None = None
+    stage_out: Annotated[str, After(_with("source", "name"))] | None = None
     """Command that copies a collected output: `"xrdcp -f --cksum adler32:{adler32} {source}
     root://se.site//store/user/me/{name}"`."""
     setup: Lines = ()
@@ -99,17 +99,15 @@ class BatchConfig(Section):
         """Whether each node makes its part of the outputs."""
         return self.outputs is OutputsMade.ON_NODES
 
-    @model_validator(mode="after")
-    def _parts_are_made_once(self) -> Self:
+    @whole
+    def _parts_are_made_once(self) -> None:
         if self.merge_jobs and self.are_outputs_on_nodes:
             raise ValueError(
                 'merge_jobs make parts of outputs, which with outputs = "on nodes" nodes have made:'
                 " leave merge_jobs out"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _input_needs_a_place(self) -> Self:
+    @whole
+    def _input_needs_a_place(self) -> None:
         if self.stage_in and not self.scratch:
             raise ValueError("stage_in copies to scratch: name that as well")
-        return self

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
-
+from forkrun.config.checks import Before, Rule
 from forkrun.config.section import Label, Section, Texts
 
 LumiId = tuple[int, int]  # run, lumi
@@ -20,13 +19,13 @@ def _as_text(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
-ConditionType = Annotated[str, Field(pattern=rf"^({'|'.join(CONDITION_TYPES)}|python:[^:]+:\w+)$")]
-Bound = Annotated[str, BeforeValidator(_as_text), Field(pattern=r"^\d{1,10}(:\d{1,10})?$")]
+ConditionType = Annotated[str, Rule(pattern=rf"^({'|'.join(CONDITION_TYPES)}|python:[^:]+:\w+)$")]
+Bound = Annotated[str, Before(_as_text), Rule(pattern=r"^\d{1,10}(:\d{1,10})?$")]
 ElementType = Literal[
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float32", "float64"
 ]  # fmt: skip
-Dimension = Annotated[int, Field(strict=True, ge=-1)]
+Dimension = Annotated[int, Rule(is_strict=True, ge=-1)]
 
 
 class ArrayConfig(Section):
@@ -106,7 +105,7 @@ Problem = tuple[tuple[int | str, ...], str]
 
 def iov_problems(iovs: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
     """Intervals that end before they begin, or share a lumi. Takes what has not been validated;
-    bounds of a wrong form are left to pydantic."""
+    bounds of a wrong form are left to the model."""
     known = [(n, bounds) for n, iov in enumerate(iovs) if (bounds := _bounds(iov))]
     for number, (since, until) in known:
         if until is not None and last_of(until) < first_of(since):

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
-from pydantic import Field
-
 from forkrun.base.destinations import APART
 from forkrun.base.nearest import suggestion
+from forkrun.config.checks import Rule
 from forkrun.config.metadata import all_described
 from forkrun.config.section import Flag, Label, Number, Section, Texts
 
-CrossSection = Annotated[Number, Field(gt=0, allow_inf_nan=False)]
+CrossSection = Annotated[Number, Rule(gt=0, is_finite=True)]
 
 WEIGHT = "lumi_weight"
 """Column, and label of its module: luminosity times cross section over the sum of weights."""

@@ -14,10 +14,8 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, NamedTuple
 
-from annotated_types import Ge, Gt, Le
-from pydantic import AfterValidator
-
 from forkrun.config import section
+from forkrun.config.checks import After, Rule
 from forkrun.config.model import JobConfig
 from forkrun.config.section import AtMost, Section
 
@@ -53,13 +51,13 @@ class KeySection(NamedTuple):
 
 def sections() -> Iterator[KeySection]:
     """All sections, in the order of the model, each followed by the tables within it."""
-    for name, hint in typing.get_type_hints(JobConfig, include_extras=True).items():
+    for name, hint in _hints(JobConfig).items():
         if model := _section_in(hint):
             yield from _described(name, model, typing.get_origin(hint) is tuple)
 
 
 def _described(name: str, model: type[Section], several: bool) -> Iterator[KeySection]:
-    hints = typing.get_type_hints(model, include_extras=True)
+    hints = _hints(model)
     texts = _texts(model)
     keys = [
         Key(f"{name}.{key}", _words(hint), _default(f"{name}.{key}", model, key), texts[key])
@@ -72,6 +70,10 @@ def _described(name: str, model: type[Section], several: bool) -> Iterator[KeySe
     for key in texts:
         if typing.get_origin(hints[key]) is tuple and (inner := _section_in(hints[key])):
             yield from _described(f"{name}.{key}", inner, several=True)
+
+
+def _hints(model: type[Section]) -> dict[str, Any]:
+    return {name: key.annotation for name, key in model.known_keys.items()}
 
 
 def _texts(model: type[Section]) -> dict[str, str]:
@@ -117,14 +119,14 @@ def _words(hint: Any) -> str:
 
 def _bounds(metadata: tuple[Any, ...]) -> str:
     """` from 0 to 10,000`; the largest number that a file can have goes without saying."""
-    limits = [limit for each in metadata for limit in getattr(each, "metadata", [each])]
-    least = next((x.ge for x in limits if isinstance(x, Ge)), None)
-    above = next((x.gt for x in limits if isinstance(x, Gt)), None)
-    most: list[Any] = [x.le for x in limits if isinstance(x, Le)]
+    rules = [each for each in metadata if isinstance(each, Rule)]
+    least = next((rule.ge for rule in rules if rule.ge is not None), None)
+    above = next((rule.gt for rule in rules if rule.gt is not None), None)
+    most = [rule.le for rule in rules if rule.le is not None]
     most += [
-        x.func.most
-        for x in metadata
-        if isinstance(x, AfterValidator) and isinstance(x.func, AtMost)
+        each.convert.most
+        for each in metadata
+        if isinstance(each, After) and isinstance(each.convert, AtMost)
     ]
     text = f" from {least}" if least is not None else f" above {above}" if above is not None else ""
     return text + (f" up to {min(most):,}" if most and min(most) < 2**63 - 1 else "")
@@ -132,10 +134,10 @@ def _bounds(metadata: tuple[Any, ...]) -> str:
 
 def _default(name: str, model: type[Section], key: str) -> str:
     """The default in TOML's syntax, "required", or "" where the text says what happens."""
-    field = model.model_fields[key]
-    if name in _AS_WRITTEN or field.is_required():
+    known = model.known_keys[key]
+    if name in _AS_WRITTEN or known.is_required:
         return _AS_WRITTEN.get(name, "required")
-    return _in_toml(field.get_default(call_default_factory=True))
+    return _in_toml(known.default)
 
 
 def _in_toml(value: Any) -> str:

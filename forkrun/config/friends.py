@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
-
 from forkrun.config.branches import FilledBranches
+from forkrun.config.checks import Rule
 from forkrun.config.choices import Partner
-from forkrun.config.section import Flag, Section, Texts
+from forkrun.config.section import Flag, Section, Texts, whole
 
-Prefix = Annotated[str, Field(pattern=r"^([A-Za-z_]\w*)?$")]
+Prefix = Annotated[str, Rule(pattern=r"^([A-Za-z_]\w*)?$")]
 
 
 class FriendConfig(Section):
@@ -51,8 +50,8 @@ class FriendConfig(Section):
         """Whether partners of a file's entries are in one file of the friend."""
         return self.file_by_file or not self.files
 
-    @model_validator(mode="after")
-    def _needs_keys(self) -> FriendConfig:
+    @whole
+    def _needs_keys(self) -> None:
         given = {"missing": self.missing, "duplicates": self.duplicates}
         wrong = [key for key, value in given.items() if value != "error"]
         wrong += ["file_by_file"] * self.file_by_file
@@ -60,4 +59,3 @@ class FriendConfig(Section):
             raise ValueError(
                 f'{", ".join(wrong)} needs keys by which entries are found: by = ["run", "event"]'
             )
-        return self

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
-
-from pydantic import Field, model_validator
 
 from forkrun.base.destinations import APART, Destination, destinations
 from forkrun.config.auto_children import with_children
 from forkrun.config.batch import BatchConfig
+from forkrun.config.checks import Rule
 from forkrun.config.choices import CheckConditions, Distribution, Executor, OnBadEvent, OutputMode
 from forkrun.config.conditions import ConditionConfig, PrefetchConfig
 from forkrun.config.datasets import CrossSection, DatasetConfig, with_datasets
@@ -38,7 +38,7 @@ _CALLS = at_most(100_000_000, "each child keeps them in its memory")
 _INTERVAL = at_most(86_400, "a day; without samples the report knows nothing of memory")
 
 InFlight = Annotated[Count, MOST_IN_FLIGHT]
-Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
+Seed = Annotated[int, Rule(is_strict=True, ge=0, lt=2**64)]
 
 
 class JobSection(Section):
@@ -193,9 +193,9 @@ class MonitoringConfig(Section):
     """Keep calls one by one: `RUNDIR/trace.json` (`--trace`), for ui.perfetto.dev."""
     trace_calls: Annotated[Positive, _CALLS] = 200_000
     """Largest number of calls that each child keeps, the first ones."""
-    sampling_interval_s: Annotated[Number, Field(ge=0.01), _INTERVAL] = 0.1
+    sampling_interval_s: Annotated[Number, Rule(ge=0.01), _INTERVAL] = 0.1
     """Shortest time between two complete samples of memory, in seconds."""
-    sampling_cost: Annotated[Number, Field(gt=0, le=1)] = 0.006
+    sampling_cost: Annotated[Number, Rule(gt=0, le=1)] = 0.006
     """Largest share of one CPU that sampling takes, without the first readings of each process."""
     exact_pss: Flag = False
     """Sample all processes at once and read their PSS, however long it takes."""
@@ -204,30 +204,25 @@ class MonitoringConfig(Section):
     RUNDIR`."""
 
 
-_DEFAULTS: Any = Field(default={}, validate_default=True)
-"""A section that is not given. An object of it would need a validator of its own: eleven more to be
-built by each command."""
-
-
 class JobConfig(Section):
     """A whole configuration."""
 
-    job: JobSection = _DEFAULTS
-    source: SourceConfig = _DEFAULTS
-    forking: ForkingConfig = _DEFAULTS
-    recovery: RecoveryConfig = _DEFAULTS
-    limits: LimitsConfig = _DEFAULTS
-    memory: MemoryConfig = _DEFAULTS
-    threads: ThreadsConfig = _DEFAULTS
+    job: JobSection = JobSection()
+    source: SourceConfig = SourceConfig()
+    forking: ForkingConfig = ForkingConfig()
+    recovery: RecoveryConfig = RecoveryConfig()
+    limits: LimitsConfig = LimitsConfig()
+    memory: MemoryConfig = MemoryConfig()
+    threads: ThreadsConfig = ThreadsConfig()
     datasets: tuple[DatasetConfig, ...] = ()
     conditions: tuple[ConditionConfig, ...] = ()
-    prefetch: PrefetchConfig = _DEFAULTS
+    prefetch: PrefetchConfig = PrefetchConfig()
     modules: tuple[ModuleConfig, ...] = ()
     paths: dict[Label, Texts] = {}
     outputs: tuple[OutputConfig, ...] = ()
-    merge: MergeConfig = _DEFAULTS
-    monitoring: MonitoringConfig = _DEFAULTS
-    batch: BatchConfig = _DEFAULTS
+    merge: MergeConfig = MergeConfig()
+    monitoring: MonitoringConfig = MonitoringConfig()
+    batch: BatchConfig = BatchConfig()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -269,7 +264,7 @@ class JobConfig(Section):
         labels = {output.label: output.datasets for output in self.outputs}
         return destinations(labels, [d.name for d in self.datasets], self.source.datasets)
 
-    @model_validator(mode="before")
     @classmethod
-    def _choose_children(cls, raw: Any) -> Any:
-        return with_children(with_datasets(raw)) if isinstance(raw, dict) else raw
+    def completed(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Chooses the children, and what follows from datasets."""
+        return with_children(with_datasets(given))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, Self
-
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from typing import Annotated, Any, Literal
 
 from forkrun.base.user_text import leaves
-from forkrun.config.section import Flag, Label, Number, Positive, Section, Texts, at_most
+from forkrun.config.checks import Before, Rule
+from forkrun.config.section import Flag, Label, Number, Positive, Section, Texts, at_most, whole
 
 MOST_IN_FLIGHT = at_most(10_000, "each has products of its own in memory")
 ModuleType = Annotated[
-    str, Field(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:[\w.-]+|expression:[^\x00]+)$")
+    str, Rule(pattern=r"^(python:[^:]+:\w+|cpp:[\w:]+|given:[^:]+:[\w.-]+|expression:[^\x00]+)$")
 ]
-Integer = Annotated[int, Field(strict=True)]
+Integer = Annotated[int, Rule(is_strict=True)]
 Edge = Annotated[
     Number,
-    BeforeValidator(lambda edge: float(edge) if edge in ("inf", "-inf") else edge),
-    PlainSerializer(lambda edge: edge if math.isfinite(edge) else str(edge), when_used="json"),
+    Before(lambda edge: float(edge) if edge in ("inf", "-inf") else edge),
 ]
 """Edge of a bin; JSON has infinity as a text."""
-VariationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+VariationName = Annotated[str, Rule(pattern=r"^[A-Za-z0-9_]+$")]
 Concurrency = Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT]
 NOMINAL = "nominal"
 """No systematic variation."""
@@ -39,6 +37,8 @@ def varied_label(label: str, variation: str) -> str:
 class AxisConfig(Section):
     """[[modules.axes]]: of a histogram: bins, low and high; edges; start and stop; or
     categories."""
+
+    numbers_as_texts = ("edges",)
 
     bins: Positive | None = None
     """Number of bins between `low` and `high`."""
@@ -65,8 +65,8 @@ class AxisConfig(Section):
     label: str = ""
     """Label of the axis in plots."""
 
-    @model_validator(mode="after")
-    def _has_bins(self) -> Self:
+    @whole
+    def _has_bins(self) -> None:
         forms = (
             None not in (self.bins, self.low, self.high),
             len(self.edges) > 1,
@@ -77,7 +77,6 @@ class AxisConfig(Section):
             raise ValueError("an axis has bins, low and high; or edges; start and stop; categories")
         if self.integers and any(isinstance(category, str) for category in self.categories):
             raise ValueError("integers = true: the categories are texts")
-        return self
 
 
 class ModuleConfig(Section):
@@ -89,7 +88,7 @@ class ModuleConfig(Section):
     type: ModuleType
     """`"python:FILE.py:NAME"` or `"python:PACKAGE.MODULE:NAME"`, a class or function;
     `"cpp:CLASS"`; `"expression:EXPRESSION"` (docs/expressions.md)."""
-    params: dict[str, Any] = Field(default_factory=dict)  # {} would be copied deeply
+    params: dict[str, Any] = {}
     """Keyword parameters of the class or function."""
     concurrency: (
         Literal["reentrant", "one", "unsafe"] | Annotated[Positive, MOST_IN_FLIGHT] | None
@@ -107,7 +106,7 @@ class ModuleConfig(Section):
     label."""
     axes: tuple[AxisConfig, ...] = ()
     """Axes of a histogram, a table for each."""
-    weight: str | Annotated[Number, Field(allow_inf_nan=False)] | None = None
+    weight: str | Annotated[Number, Rule(is_finite=True)] | None = None
     """Weight of a histogram: an expression or a number."""
     consumes: tuple[str, ...] | None = None
     """Columns that a function reads; not given: found out with the first events
@@ -117,7 +116,7 @@ class ModuleConfig(Section):
     replaces: Texts = ()
     """Columns that a function, expression or C++ module replaces for all modules after it
     (docs/systematics.md#replace-a-column)."""
-    variations: dict[VariationName, Texts] = Field(default_factory=dict)
+    variations: dict[VariationName, Texts] = {}
     """Systematic variations of a function with their directions: `{ jes = ["up", "down"] }`
     (docs/systematics.md#systematic-variations)."""
     variation: VariationName | None = None
@@ -126,26 +125,25 @@ class ModuleConfig(Section):
     """`false`, with `replaces`: data keep the columns."""
     code: str | None = None
     """Set by programs: digest of a function of theirs."""
-    values: dict[str, str] = Field(default_factory=dict)
+    values: dict[str, str] = {}
     """Set by programs: digests, by `FILE.py:NAME`, of the values of their own that it uses."""
     place: tuple[str, int] | None = None
     """Set by programs: file and line at which it was added to the job."""
 
-    @model_validator(mode="after")
-    def _has_params_to_keep(self) -> Self:
+    @whole
+    def _has_params_to_keep(self) -> None:
         """The configuration of a run directory is JSON."""
         for name, value in self.params.items():
             if not all(math.isfinite(x) for x in leaves([value]) if isinstance(x, float)):
                 raise ValueError(f"params: {name} has a number that is not finite; leave it out")
-        return self
 
-    @model_validator(mode="after")
-    def _is_of_its_kind(self) -> Self:
+    @whole
+    def _is_of_its_kind(self) -> None:
         is_class = self.type.startswith("cpp:") or (
             self.type.startswith("python:") and self.kind is None
         )
         keys = _OF_FUNCTIONS if self.type.startswith("cpp:") else _OF_PYTHON_FUNCTIONS
-        given = self.model_fields_set
+        given = self.given_keys
         used = [key for key in keys if key in given and getattr(self, key)]
         used += [] if self.on_data else ["on_data"]
         if is_class and used:
@@ -162,10 +160,9 @@ class ModuleConfig(Section):
             raise ValueError('name: for modules of kind = "histogram" or "producer"')
         if self.kind == "histogram" and not self.axes:
             raise ValueError("a histogram needs axes = [{ bins = 50, low = 0, high = 200 }]")
-        return self
 
-    @model_validator(mode="after")
-    def _is_producer(self) -> Self:
+    @whole
+    def _is_producer(self) -> None:
         makes_anew = self.replaces or self.variations or self.variation
         if self.kind not in (None, "producer") and makes_anew:
             raise ValueError("replaces, variations and variation are for producers")
@@ -178,10 +175,9 @@ class ModuleConfig(Section):
             )
         if not self.on_data and not self.replaces:
             raise ValueError("on_data = false goes with replaces: data keep these columns")
-        return self
 
-    @model_validator(mode="after")
-    def _is_cpp(self) -> Self:
+    @whole
+    def _is_cpp(self) -> None:
         if not self.type.startswith("cpp:") and (
             self.concurrency is not None or self.instances or self.resources
         ):
@@ -189,4 +185,3 @@ class ModuleConfig(Section):
                 "concurrency, instances and resources are for C++ modules: of all Python modules"
                 " one runs at a time"
             )
-        return self

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
-
+from forkrun.config.checks import Before, Rule
 from forkrun.config.choices import OutputMode
 from forkrun.config.section import Flag, Label, Section, Texts
 
 Compression = Annotated[
-    Annotated[str, Field(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")] | None,
-    BeforeValidator(lambda given: None if given == "auto" else given),
+    Annotated[str, Rule(pattern=r"^(none|(zstd|lz4|zlib|lzma):[1-9])$")] | None,
+    Before(lambda given: None if given == "auto" else given),
 ]
 
 

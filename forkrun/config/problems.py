@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
-
 from forkrun.base.arguments import LABEL_FORM
 from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.nearest import close_to, suggestion
 from forkrun.base.user_text import short
+from forkrun.config.checks import Problem, Refused
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
 from forkrun.config.model import JobConfig
 from forkrun.config.output_labels import file_name_problems, output_label_problems
+from forkrun.config.section import Section
 
 Location = tuple[int | str, ...]
 Raw = Mapping[str, Any]
@@ -40,35 +40,32 @@ _MOVED = {
 
 
 def schema_problems(
-    error: ValidationError, model: type[BaseModel] = JobConfig
+    error: Refused, model: type[Section] = JobConfig
 ) -> Iterator[tuple[Location, str]]:
     """Place and words of each error found by the model."""
-    for detail in error.errors():
-        yield detail["loc"], _explain(detail["loc"], detail["type"], detail, model)
+    for problem in error.problems:
+        yield problem.place, _explain(problem, model)
 
 
-def _explain(location: Location, kind: str, detail: Any, model: type[BaseModel]) -> str:
-    if kind == "extra_forbidden" and ".".join(map(str, location)) in _MOVED:
+def _explain(problem: Problem, model: type[Section]) -> str:
+    location, kind, text = problem.place, problem.kind, problem.text
+    if kind == "unknown" and ".".join(map(str, location)) in _MOVED:
         return _MOVED[".".join(map(str, location))]
-    if kind == "extra_forbidden":
-        return "unknown key" + _meant(str(location[-1]), location[:-1], model)
+    if kind == "unknown":
+        return text + _meant(str(location[-1]), location[:-1], model)
     if kind == "missing" and location[0] == "modules" and location[-1] == "label":
-        return "this key is required: no name follows from the type, or another module has it"
+        return f"{text}: no name follows from the type, or another module has it"
     if kind == "missing":
-        return "this key is required"
-    if kind == "string_pattern_mismatch":
+        return text
+    if kind == "form":
         form = _FORMS.get(".".join(p for p in location if isinstance(p, str)), LABEL_FORM)
-        return f"{short(detail['input'])} is not of the form {form}"
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    text = message.replace("Input should be", "should be").replace("Input", "this")
-    if kind in ("enum", "literal_error") and isinstance(detail["input"], str):
-        choices = str(detail["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
-        if close := close_to(detail["input"], choices):
-            text += f'; did you mean "{close}"?'
-    return f"{text}, not {short(detail['input'])}" if location and kind != "enum" else text
+        return f"{short(problem.given)} is not of the form {form}"
+    if isinstance(problem.given, str) and (close := close_to(problem.given, problem.choices)):
+        text += f'; did you mean "{close}"?'
+    return f"{text}, not {short(problem.given)}" if location and kind != "enum" else text
 
 
-def _meant(key: str, place: Location, model: type[BaseModel]) -> str:
+def _meant(key: str, place: Location, model: type[Section]) -> str:
     """The key that is probably meant: a section's, where it stands for a section."""
     known = _keys_at(place, model)
     sections = [name for name in known if key in _keys_at((name,), model)] if not place else []
@@ -79,22 +76,22 @@ def _meant(key: str, place: Location, model: type[BaseModel]) -> str:
     return f'; it is one of {name}: {name} = {{ {key} = … }}, in Python {name}={{"{key}": …}}{more}'
 
 
-def _keys_at(location: Location, model: type[BaseModel]) -> list[str]:
+def _keys_at(location: Location, model: type[Section]) -> list[str]:
     for part in location:
-        if isinstance(part, str) and part in model.model_fields:
-            model = _section_of(model.model_fields[part].annotation) or model
-    return list(model.model_fields)
+        if isinstance(part, str) and part in model.known_keys:
+            model = _section_of(model.known_keys[part].annotation) or model
+    return list(model.known_keys)
 
 
-def _section_of(annotation: Any) -> type[BaseModel] | None:
+def _section_of(annotation: Any) -> type[Section] | None:
     candidates = [annotation, *get_args(annotation)]
-    models = [c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)]
+    models = [c for c in candidates if isinstance(c, type) and issubclass(c, Section)]
     return models[0] if models else None
 
 
 def reference_problems(raw: Raw) -> Iterator[tuple[Location, str]]:
-    """Duplicate labels and names that lead nowhere. Takes what pydantic has not seen yet, so that
-    these appear in the same list as wrong keys; parts of a wrong type are left to pydantic."""
+    """Duplicate labels and names that lead nowhere. Takes what the model has not seen yet, so that
+    these appear in the same list as wrong keys; parts of a wrong type are left to it."""
     for section in ("conditions", "modules", "outputs"):
         yield from _duplicates(section, raw)
     modules, paths = dict.fromkeys(_labels(raw, "modules")), raw.get("paths", {})

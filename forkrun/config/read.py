@@ -8,12 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from forkrun.base.importing import without_plugins
 from forkrun.base.input_files.urls import register_given_urls
 from forkrun.base.user_text import check_value, parse_by_suffix
 from forkrun.config.anchor import anchor_all
+from forkrun.config.checks import Refused
 from forkrun.config.datasets import makes_weight
 from forkrun.config.filesets import read_fileset
 from forkrun.config.model import JobConfig
@@ -83,9 +81,8 @@ def validate(raw: Mapping[str, Any], file: str, settings: Sequence[str] = ()) ->
     problems: list[tuple[tuple[int | str, ...], str]] = []
     config = None
     try:
-        with without_plugins():
-            config = JobConfig.model_validate(raw)
-    except ValidationError as error:
+        config = JobConfig.checked(raw)
+    except Refused as error:
         found = islice(schema_problems(error), _MOST_PROBLEMS + 1)
         problems += [(_as_given(location, raw), what) for location, what in found]
     problems += islice(reference_problems(raw), _MOST_PROBLEMS + 1)

@@ -1,19 +1,56 @@
-"""The section [source] of a configuration."""
+"""The section [source] of a configuration, and ranges of runs: "362001-362100,362200"."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, NamedTuple
-
-from pydantic import BeforeValidator, Field
 
 from forkrun.base.destinations import TreeNames
 from forkrun.config.branches import BranchesRule
+from forkrun.config.checks import After, Before, Rule
 from forkrun.config.choices import Duplicates, EventOrder
 from forkrun.config.friends import FriendConfig
-from forkrun.config.runs import Runs
 from forkrun.config.section import Count, Positive, Section, ShareOrSize, Texts, one_or_many
 
-CollectionPattern = Annotated[str, Field(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
+CollectionPattern = Annotated[str, Rule(pattern=r"^[^{}]*\{collection\}[^{}]+\{field\}[^{}]*$")]
+
+
+_MOST_RUN = (1 << 32) - 1
+_RANGE_OF_RUNS = re.compile(r"\s*(\d+)\s*(?:[-–]\s*(\d+)\s*)?", re.ASCII)
+_FORM_OF_RUNS = 'write runs, and ranges with both ends included: "362001-362100,362200"'
+
+
+def parse_runs(text: str) -> tuple[tuple[int, int], ...]:
+    """First and last run of each range, both included, rising and apart from each other. Raises
+    ValueError, which names the wrong part."""
+    ranges = sorted(_range(part) for part in text.split(","))
+    joined: list[tuple[int, int]] = []
+    for first, last in ranges:
+        if joined and first <= joined[-1][1] + 1:
+            first, last = joined[-1][0], max(joined.pop()[1], last)
+        joined.append((first, last))
+    return tuple(joined)
+
+
+def _range(part: str) -> tuple[int, int]:
+    match = _RANGE_OF_RUNS.fullmatch(part)
+    if match is None:
+        what = f'"{part.strip()}" is not a run' if part.strip() else "a part is empty"
+        raise ValueError(f"{what}; {_FORM_OF_RUNS}")
+    first, last = int(match[1]), int(match[2] or match[1])
+    if first > last:
+        raise ValueError(f'"{part.strip()}" ends before it begins; {_FORM_OF_RUNS}')
+    if last > _MOST_RUN:
+        raise ValueError(f'"{part.strip()}": runs are numbers up to {_MOST_RUN:,}')
+    return first, last
+
+
+def _checked_runs(text: str) -> str:
+    parse_runs(text)
+    return text
+
+
+Runs = Annotated[str, After(_checked_runs)]
 
 
 class IdBranches(NamedTuple):
@@ -36,7 +73,7 @@ class SourceConfig(Section):
     prefixes: Texts = ()
     """Beginnings of URLs, the best first: files are names below each of them
     (docs/remote.md#replicas)."""
-    cache: Annotated[str, Field(pattern=r"^(auto|on|off)$|^[^:]*/[^:]*$")] = "auto"
+    cache: Annotated[str, Rule(pattern=r"^(auto|on|off)$|^[^:]*/[^:]*$")] = "auto"
     """Where bytes of remote files that were read are kept: `"auto"`: in forkrun's cache, unless
     other machines see that disk; `"on"`: there, too; `"off"`; or a folder (with a `/`), which users
     may share (docs/remote.md#the-cache)."""
@@ -62,13 +99,13 @@ class SourceConfig(Section):
     friends: tuple[FriendConfig, ...] = ()
     """Friend trees, whose branches are columns, too (docs/configuration.md#friend-trees): `[{ tree
     = "corrections", files = ["corrections.root"] }]`."""
-    trees_with_events: Annotated[Texts, BeforeValidator(one_or_many)] = ()
+    trees_with_events: Annotated[Texts, Before(one_or_many)] = ()
     """Names and patterns of trees with an entry for each event
     (docs/configuration.md#trees-that-go-with-the-events)."""
     branches: BranchesRule = "same"
     """Branches that only some files have: `"same"`: an error if used; `"common"`: left out; `{ fill
     = { "HLT_*" = false } }`: filled (docs/configuration.md#files-that-differ-in-their-branches)."""
-    collections: Annotated[tuple[CollectionPattern, ...], BeforeValidator(one_or_many)] = (
+    collections: Annotated[tuple[CollectionPattern, ...], Before(one_or_many)] = (
         "{collection}.{field}",
         "{collection}_{field}",
     )

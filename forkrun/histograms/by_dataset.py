@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from forkrun.histograms.booking import BookedHistogram
 from forkrun.histograms.stacked import MOST_AXES, stacked
 from forkrun.histograms.sums import HistogramSums
+
+if TYPE_CHECKING:  # it needs hist, which merges do without
+    from forkrun.histograms.booking import BookedHistogram
 
 AXIS = "dataset"
 

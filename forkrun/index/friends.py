@@ -147,7 +147,7 @@ def _index_friend(
         trees = [split_tree(file.tree)[0] + tree for file in index]
     if config.files:
         trees = []
-        named = source.model_copy(update={"files": config.files, "list": None})
+        named = source.replaced({"files": config.files, "list": None})
         paths, problems = find_files(named, f"correct {key}.files")
         if problems:
             raise InputError("\n".join(problems))

@@ -82,7 +82,7 @@ def with_ids_of(given: JobConfig, planned: JobConfig) -> JobConfig:
 
 def _with_ids(config: JobConfig, ids: IdColumns) -> JobConfig:
     names = {"run_branch": ids.run, "lumi_branch": ids.lumi, "event_branch": ids.event}
-    return config.model_copy(update={"source": config.source.model_copy(update=names)})
+    return config.replaced({"source": config.source.replaced(names)})
 
 
 def _needs_ids(config: JobConfig) -> bool:

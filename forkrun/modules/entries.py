@@ -73,7 +73,7 @@ def _expression(text: str, where: str, place: tuple[str, int] | None) -> Express
 def _described(axis: AxisConfig) -> dict[str, Any]:
     """What is set of an axis."""
     growing = {"categories": axis.categories} if axis.growth else {}
-    defaults = AxisConfig.model_fields
+    defaults = AxisConfig.known_keys
     return {key: value for key, value in axis if value != defaults[key].default} | growing
 
 

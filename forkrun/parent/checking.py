@@ -181,11 +181,9 @@ def _process(
 def _begun(found: Findings, job: PreparedJob) -> _core.Processor:
     """Makes a processor like that of a child, in this process."""
     config, schedule = job.config, job.schedule
-    threads = config.threads.model_copy(
-        update={"executor": Executor.SERIAL, "block_size": _MOST_EVENTS}
-    )
-    monitoring = config.monitoring.model_copy(update={"timing": True, "trace": False})
-    config = config.model_copy(update={"threads": threads, "monitoring": monitoring})
+    threads = config.threads.replaced({"executor": Executor.SERIAL, "block_size": _MOST_EVENTS})
+    monitoring = config.monitoring.replaced({"timing": True, "trace": False})
+    config = config.replaced({"threads": threads, "monitoring": monitoring})
     schedule.core.pre_fork()
     if config.forking.children:
         try:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from forkrun.base.lumis import distinct
 from forkrun.base.quantities import plural
 from forkrun.config import Duplicates, JobConfig
-from forkrun.config.runs import parse_runs
+from forkrun.config.source import parse_runs
 from forkrun.errors import InputError
 from forkrun.index import EventId, FileIndex, LumiRanges, only_events
 from forkrun.index.duplicates import Duplicates as Found
@@ -194,8 +194,8 @@ def _plan_of(config: JobConfig, given: JobInput) -> Plan:
     index, mask = given.index, given.mask
     ranges = None if only else given.ranges
     if only:
-        source = config.source.model_copy(update={"skip_events": 0, "max_events": None})
-        config = config.model_copy(update={"source": source})
+        source = config.source.replaced({"skip_events": 0, "max_events": None})
+        config = config.replaced({"source": source})
         once = source.duplicates is Duplicates.DROP
         index, mask = only_events(index, source.ids, only, once), None
     plan = make_plan(config, index, mask, ranges)

@@ -223,7 +223,7 @@ class PlannedJob(Struct, frozen=True):
             conditions.reorder(plan.units.lumi_key, plan.units.n_events)
         of_order = plan.notes_on_order(bool(config.outputs))
         plan = replace(plan, notes=(*plan.notes, *config.notes, *of_order))
-        config = config.model_copy(update={"outputs": tuple(schedule.each_output)})
+        config = config.replaced({"outputs": tuple(schedule.each_output)})
         return PreparedJob(
             config,
             plan,
@@ -260,8 +260,8 @@ class PlannedJob(Struct, frozen=True):
 
 def in_order(config: JobConfig, order: EventOrder) -> JobConfig:
     """Configuration with this order of events."""
-    source = config.source.model_copy(update={"order": order})
-    return config.model_copy(update={"source": source})
+    source = config.source.replaced({"order": order})
+    return config.replaced({"source": source})
 
 
 def index_input(config: JobConfig) -> tuple[JobConfig, list[FileIndex]]:

@@ -26,7 +26,7 @@ from forkrun.rundir.shipped_code import shipped_digest
 
 FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "prefetch", "batch"}
 """Sections that may change: the plan records the settings that matter."""
-OF_PROGRAM = {"code", "values", "place"}
+OF_PROGRAM = {"modules.code", "modules.values", "modules.place"}
 """Keys of a module filled by a running program: their content counts as code."""
 BUILD = "build"
 """Key of the forkrun build. Another build of the same release resumes a run, with a note."""
@@ -68,8 +68,7 @@ def fingerprint(
 def described_job(config: JobConfig, *, may_grow: bool = False) -> dict[str, Any]:
     """The settings that outputs depend on, by section, without code, whose content counts, and
     locations of remote files. `may_grow`: without the input files."""
-    without: Any = {**dict.fromkeys(FREE, True), "modules": {"__all__": OF_PROGRAM}}
-    described: dict[str, Any] = config.model_dump(mode="json", exclude=without)
+    described = config.as_json(FREE | OF_PROGRAM)
     source, datasets = described["source"], described["datasets"]
     for each in (source, *datasets):
         _leave_out_places(each)

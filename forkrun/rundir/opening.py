@@ -209,7 +209,7 @@ def write_config(folder: RunDirectory, config: JobConfig) -> None:
     batch = config.batch
     commands = (batch.setup, batch.command, batch.stage_in, batch.stage_out, batch.directives)
     mode = 0o600 if any(commands) else 0o644
-    write_json(folder.config, config.model_dump(mode="json"), mode=mode)
+    write_json(folder.config, config.as_json(), mode=mode)
 
 
 def clear(folder: RunDirectory, *, stored: bool = True) -> None:

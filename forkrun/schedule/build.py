@@ -58,7 +58,7 @@ def _built(given: ScheduleInput) -> JobSchedule:
     each_output, of_outputs = with_variations(config.outputs, job.variations, labels)
     problems += of_outputs
     each_output = [with_format(output, branches.format) for output in each_output]
-    config = config.model_copy(update={"outputs": tuple(each_output)})
+    config = config.replaced({"outputs": tuple(each_output)})
     cutflow = _add_paths(config, job, columns, branches, problems)
     outputs = add_outputs(config, job, branches, problems)
     if job.modules:

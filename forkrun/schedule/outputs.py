@@ -215,7 +215,7 @@ def kept_with_events(output: OutputConfig, prefix: str, columns: Mapping[str, Br
     with the tree's name. `columns`: those of the tree, with its `prefix`."""
     name = prefix.removesuffix(".")
     keep, drop = ([p for p in ps if says_of_tree(p, name)] for ps in (output.keep, output.drop))
-    wanted = kept(columns, output.model_copy(update={"keep": keep or ["*"], "drop": drop}))
+    wanted = kept(columns, output.replaced({"keep": keep or ["*"], "drop": drop}))
     return [each.removeprefix(prefix) for each in with_counters(wanted, columns)]
 
 
@@ -304,7 +304,7 @@ def with_counters(names: Iterable[str], branches: Mapping[str, Branch]) -> list[
 
 def with_format(output: OutputConfig, of_input: Format) -> OutputConfig:
     """The output, with the input format if the job names none."""
-    return output if output.format else output.model_copy(update={"format": of_input.name})
+    return output if output.format else output.replaced({"format": of_input.name})
 
 
 def with_variations(
@@ -316,10 +316,10 @@ def with_variations(
     problems: list[str] = []
     for output in outputs:
         problems += _variation_problems(output, variations)
-        made.append(output.model_copy(update={"variations": ()}))
+        made.append(output.replaced({"variations": ()}))
         made += [
-            output.model_copy(
-                update={"label": f"{output.label}_{name}", "variations": (), "variation": name}
+            output.replaced(
+                {"label": f"{output.label}_{name}", "variations": (), "variation": name}
             )
             for name in _names(output, variations)
         ]

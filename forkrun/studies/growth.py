@@ -182,7 +182,7 @@ def _run(series: Series, size: int, folder: Path) -> Mapping[str, float]:
     a child. Raises the job's errors."""
     inputs, run, cache = folder / "input", folder / "run", folder / "cache"
     inputs.mkdir()
-    config = JobConfig.model_validate(series.job(size, inputs))
+    config = JobConfig.checked(series.job(size, inputs))
     before_s = _children_s()
     with _caching_in(cache):
         run_jobs([RunningJob(config, run, [], merges=True)], f"{size} of them")

@@ -131,11 +131,11 @@ def with_work(config: JobConfig, work_ms: float) -> JobConfig:
     """The job with an additional path that takes the given CPU time per event."""
     if not work_ms:
         return config
-    changed = config.model_dump(mode="json")
+    changed = config.as_json()
     changed["job"]["plugins"] = [*dict.fromkeys([*changed["job"]["plugins"], "forkrun_modules"])]
     changed["modules"] += [{"label": LABEL, "type": "cpp:BusyWait", "params": {"ms": work_ms}}]
     changed["paths"][LABEL] = [LABEL]
-    return JobConfig.model_validate(changed)
+    return JobConfig.checked(changed)
 
 
 def _processing_s(ran: Ran) -> float:

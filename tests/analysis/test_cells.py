@@ -100,7 +100,7 @@ def namespace(name: str) -> str:
 
 
 def made(job: forkrun.Job) -> Any:
-    return job.config.model_dump(mode="json")
+    return job.config.as_json()
 
 
 def at_least(events: Any, n: int) -> Any:

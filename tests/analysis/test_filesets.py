@@ -62,7 +62,7 @@ def test_data_and_simulation_are_known_however_it_is_spelt(
     if place == "python":
         job = forkrun.Job({"d": {"files": "a.root", "metadata": metadata}})
         (found,) = job.config.datasets
-        again = forkrun.config.validate(job.config.model_dump(mode="json"), "again")
+        again = forkrun.config.validate(job.config.as_json(), "again")
         assert again.datasets == job.config.datasets
     else:
         entry = {"metadata": metadata} if place == "metadata" else metadata

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -315,7 +314,7 @@ def test_a_digest_is_of_what_a_function_does() -> None:
 def test_what_a_job_read_is_in_its_configuration_as_given(file: Path) -> None:
     job = forkrun.Job(file, source={"max_events": len(N_MUONS)})
     job.hist("MET_pt", (10, 0, 100))
-    described = json.loads(job.config.model_dump_json())
+    described = job.config.as_json()
     assert described["source"]["files"] == [str(file)]
     assert described["modules"][0]["type"] == "expression:MET_pt"
     assert repr(job) == "Job(1 file, 1 module, 1 path)"

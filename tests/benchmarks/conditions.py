@@ -31,7 +31,7 @@ from tests.conditions.jobs import plan_of  # noqa: E402
 
 def prefetch(kind: str, file: Path, n_iovs: int = 1, **params: Any) -> Conditions:
     iovs = [{"since": run, "params": {**params}} for run in range(1, n_iovs + 1)]
-    config = ConditionConfig.model_validate(
+    config = ConditionConfig.checked(
         {"label": "x", "type": kind, "file": str(file), "params": params, "iovs": iovs}
     )
     units = plan_of(*((run, 1) for run in range(1, n_iovs + 1))).units

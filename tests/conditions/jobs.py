@@ -90,6 +90,6 @@ def prefetch(
     configs: Sequence[dict[str, Any]], *lumis: tuple[int, int], **options: Any
 ) -> Conditions:
     """Prefetched conditions for a plan with these lumis."""
-    models = [ConditionConfig.model_validate(config) for config in configs]
+    models = [ConditionConfig.checked(config) for config in configs]
     units = plan_of(*lumis or ((1, 1),)).units
     return prefetch_conditions(models, PrefetchConfig(**options), units)

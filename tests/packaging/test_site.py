@@ -37,13 +37,13 @@ def test_every_key_of_the_configuration_has_a_text() -> None:
     by_programs = {"modules.code", "modules.values", "modules.place"}
     written = {key.name for key in KEYS} | by_programs
     assert {section.name.strip("[]") for section in sections()} >= {
-        name for name in JobConfig.model_fields if name != "paths"
+        name for name in JobConfig.known_keys if name != "paths"
     }
     missing = [
         f"{name}.{key}"
-        for name, field in JobConfig.model_fields.items()
-        if hasattr(field.annotation, "model_fields")
-        for key in field.annotation.model_fields  # type: ignore[union-attr]
+        for name, field in JobConfig.known_keys.items()
+        if hasattr(field.annotation, "known_keys")
+        for key in field.annotation.known_keys
         if f"{name}.{key}" not in written
     ]
     assert missing == []

@@ -152,7 +152,7 @@ def test_a_unit_whose_events_kill_nobody_is_done_again_but_not_for_ever() -> Non
 
 
 def test_more_bad_events_than_allowed_end_the_job() -> None:
-    recovery = Recovery(SKIP.model_copy(update={"max_bad_events": 0}), units(5))
+    recovery = Recovery(SKIP.replaced({"max_bad_events": 0}), units(5))
     recovery.died(killed(2))
     recovery.died(killed(2))
     recovery.assignment()

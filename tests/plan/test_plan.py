@@ -232,7 +232,7 @@ def test_lumis_that_are_whole_in_the_input_have_the_same_units_in_both_orders(
     whole = [[each for each in of_file if lumis.count(each[:2]) == 1] for of_file in sizes]
     sizes = sizes if len(places) == len(set(lumis)) else whole
     source = SourceConfig(order=EventOrder.LUMI)
-    gathered = make_plan(config.model_copy(update={"source": source}), index_of(sizes))
+    gathered = make_plan(config.replaced({"source": source}), index_of(sizes))
     assert make_plan(config, index_of(sizes)).units == gathered.units
 
 
@@ -264,7 +264,7 @@ def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:
         "lumi": [(1, 1), (1, 2), (1, 2), (1, 1)],
         "sorted": [(1, 1), (1, 2), (1, 1), (1, 2)],
     }.items():
-        config = ordered(order).model_copy(update={"datasets": datasets})
+        config = ordered(order).replaced({"datasets": datasets})
         plan = make_plan(config, with_datasets(index, datasets, ()))
         assert lumis_in(plan) == expected
         assert plan.n_lumis == 4
@@ -278,9 +278,7 @@ def test_each_of_few_events_can_be_a_child_s_last(n_events: int) -> None:
 
 
 def test_the_order_of_the_input_is_refused_where_lumis_are_to_be_whole() -> None:
-    config = ordered("input").model_copy(
-        update={"outputs": (OutputConfig(label="by_lumi", per_lumi=True),)}
-    )
+    config = ordered("input").replaced({"outputs": (OutputConfig(label="by_lumi", per_lumi=True),)})
     with pytest.raises(ConfigError, match=r'source.order: output "by_lumi", per_lumi needs "lumi"'):
         make_plan(config, index_of(IN_PLACES))
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forkrun import Job
-from forkrun.config.runs import parse_runs
+from forkrun.config.source import parse_runs
 from forkrun.plan import LumiMask
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, write_job

@@ -27,7 +27,6 @@ from typing import Any, NoReturn
 from unittest import mock
 
 from forkrun import _core
-from forkrun.config import JobConfig
 from forkrun.fork import command as starts
 from forkrun.fork import helper
 from forkrun.fork.single_thread import limit_library_threads
@@ -257,7 +256,6 @@ def _preload() -> None:
     limit_library_threads()
     for name in _PRELOADED:
         importlib.import_module(name)
-    JobConfig.model_rebuild()  # the first configuration that is validated does so else
     _core.warm_up()
     describe_host()  # it keeps versions, and the digest of this forkrun
     gc.collect()

@@ -67,5 +67,5 @@ def _config(files: list[str], tree: str | None) -> JobConfig:
         return read_config(first, settings)
     from forkrun.analysis.script import job_of_script  # for few users
 
-    raw = job_of_script(first)[0].config.model_dump(mode="json")
+    raw = job_of_script(first)[0].config.as_json()
     return validate({**raw, "source": {**raw["source"], **source}}, first)

@@ -28,7 +28,7 @@ from forkrun.modules.program.outside import edited_files, installed_version
 from forkrun.parent.again.code import plugin_libraries, together, values_of
 from forkrun.parent.preparation import PreparedJob
 from forkrun.rundir.build import build_identity
-from forkrun.rundir.fingerprint import value_digest
+from forkrun.rundir.fingerprint import OF_PROGRAM, value_digest
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 from forkrun.schedule.job_modules import is_cpp
 from forkrun.schedule.versions import plain_name
@@ -52,7 +52,6 @@ FORKRUN = "forkrun and Python"
 """Name of the digest of builds."""
 _OF_MERGE = {"carry", "keep_first"}
 """Keys of [merge] that affect outputs."""
-_NOT_OF_MODULES = {"place", "values", "code"}
 _CHOICE = {
     "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
     "max_events", "skip_events", "order", "datasets", "only",
@@ -314,10 +313,7 @@ class JobResults:
 
     @cached_property
     def _described(self) -> dict[str, Any]:
-        """The configuration, described as a whole: each section by itself would first need its own
-        validator."""
-        without = {"modules": {"__all__": _NOT_OF_MODULES}}
-        return self.job.config.model_dump(mode="json", exclude=without)
+        return self.job.config.as_json(OF_PROGRAM)
 
     @cached_property
     def _described_modules(self) -> dict[str, dict[str, Any]]:

@@ -43,9 +43,9 @@ def _reduced(results: JobResults, wanted: Collection[ResultDigest]) -> JobConfig
         if (filters := _filters(results, path, path in decided, sums)) is not None
     }
     needed |= results.closure(label for labels in paths.values() for label in labels)
-    monitoring = config.monitoring.model_copy(update={"cutflow": results.are_counted})
-    return config.model_copy(
-        update={
+    monitoring = config.monitoring.replaced({"cutflow": results.are_counted})
+    return config.replaced(
+        {
             "modules": tuple(m for m in config.modules if m.label in needed),
             "paths": paths,
             "outputs": tuple(o for o in config.outputs if o.label in outputs),

@@ -89,18 +89,18 @@ def job_of(
         OutputConfig(label=name, paths=(name,), keep=ids, format=form) for name in filters.values()
     ]
     update = {
-        "source": config.source.model_copy(update={"max_events": layout.n_events}),
+        "source": config.source.replaced({"max_events": layout.n_events}),
         "forking": ForkingConfig(children=layout.children, distribution=Distribution.CONTIGUOUS),
         "recovery": RecoveryConfig(hang_timeout=config.recovery.hang_timeout),
         "threads": ThreadsConfig(block_size=layout.block_size),
-        "memory": config.memory.model_copy(update={"warm_up": False}),
-        "limits": config.limits.model_copy(update={"walltime": None}),
+        "memory": config.memory.replaced({"warm_up": False}),
+        "limits": config.limits.replaced({"walltime": None}),
         "paths": config.paths | {name: (label,) for label, name in filters.items()},
         "outputs": tuple(outputs),
         "merge": MergeConfig(keep_temporary=True, carry=False),
         "monitoring": MonitoringConfig(),
     }
-    return config.model_copy(update=update)
+    return config.replaced(update)
 
 
 Column = Any  # plain, as in forkrun.modules.columns

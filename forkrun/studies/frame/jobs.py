@@ -42,7 +42,7 @@ class RunningJob:
         arguments += [word for setting in settings for word in ("--set", setting)]
         with output_errors(file):
             self._command = CleanCommand(arguments, folder.with_name(folder.name + ".failure.json"))
-            write_json(file, config.model_dump(mode="json"))
+            write_json(file, config.as_json())
         with passed_on() as (environment, descriptors):
             self._process = subprocess.Popen(
                 self._command.words,

@@ -92,7 +92,7 @@ def _plans(
 
 
 def _with(config: JobConfig, changes: dict[str, Any]) -> JobConfig:
-    return config.model_copy(update={"forking": config.forking.model_copy(update=changes)})
+    return config.replaced({"forking": config.forking.replaced(changes)})
 
 
 def _ways(forking: ForkingConfig, n_events: int) -> Iterator[tuple[str, dict[str, Any]]]:
