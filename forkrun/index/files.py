@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from forkrun.base.input_files.urls import public_url, register_url
 from forkrun.base.nearest import close_to
@@ -22,16 +23,23 @@ _MOST_SIBLINGS = 10_000
 _WHERE = "correct source.files, source.list, or the command line"
 
 
+class FileProblem(NamedTuple):
+    """A file or pattern of the input, "" if it cannot be named, and the whole message about it."""
+
+    file: str
+    text: str
+
+
 def input_files(source: SourceConfig) -> list[str]:
     """Paths and URLs of the input; the files of one glob are sorted by name. Raises InputError,
     which names every file that is missing, unreadable or named twice."""
     files, problems = find_files(source)
     if problems:
-        raise InputError("\n".join(problems))
+        raise InputError("\n".join(problem.text for problem in problems))
     return files
 
 
-def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], list[str]]:
+def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], list[FileProblem]]:
     """Paths and URLs of the input, including missing files, and all problems. Raises InputError if
     no file is named."""
     patterns = [*source.files, *(_listed(Path(source.list)) if source.list else ())]
@@ -39,10 +47,12 @@ def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], l
         raise InputError(
             "no input: name files in source.files or source.list, or on the command line"
         )
-    problems: list[str] = []
+    problems: list[FileProblem] = []
     prefixes = source.prefixes
     files = [f for pattern in patterns for f in _expand(pattern, problems, remedy, prefixes)]
-    problems += [f"{f}: named {n} times" for f, n in Counter(files).items() if n > 1]
+    problems += [
+        FileProblem(f, f"{f}: named {n} times") for f, n in Counter(files).items() if n > 1
+    ]
     return files, problems
 
 
@@ -51,7 +61,7 @@ def input_files_or_gaps(source: SourceConfig) -> list[str]:
     Raises InputError for patterns without a match, and files named twice."""
     files, problems = find_files(source)
     gaps = {file for file in files if not is_url(file) and not os.access(file, os.R_OK)}
-    if left := [text for text in problems if text.partition(": ")[0] not in gaps]:
+    if left := [problem.text for problem in problems if problem.file not in gaps]:
         raise InputError("\n".join(left))
     return files
 
@@ -73,7 +83,12 @@ def _listed(path: Path) -> list[str]:
 
 
 def _expand(
-    pattern: str, problems: list[str], remedy: str, prefixes: Sequence[str], *, again: bool = True
+    pattern: str,
+    problems: list[FileProblem],
+    remedy: str,
+    prefixes: Sequence[str],
+    *,
+    again: bool = True,
 ) -> list[str]:
     if is_url(pattern):
         return _on_servers(pattern, problems, remedy, again)
@@ -86,34 +101,35 @@ def _expand(
     if not os.path.exists(pattern) and glob.has_magic(pattern):
         found = sorted(glob.glob(pattern, recursive=True))
         if not found:
-            problems.append(f"{pattern}: no file matches this pattern; {remedy}")
+            text = f"{pattern}: no file matches this pattern; {remedy}"
+            problems.append(FileProblem(pattern, text))
         return [os.path.abspath(file) for file in found if _is_sound(file, problems)]
     if not _is_sound(pattern, problems):
         return []
     if problem := _unreadable(pattern, remedy):
-        problems.append(f"{pattern}: {problem}")
+        problems.append(FileProblem(os.path.abspath(pattern), f"{pattern}: {problem}"))
     return [os.path.abspath(pattern)]
 
 
-def _on_servers(url: str, problems: list[str], remedy: str, again: bool) -> list[str]:
+def _on_servers(url: str, problems: list[FileProblem], remedy: str, again: bool) -> list[str]:
     """A URL, or the matches of a pattern."""
     if not is_remote_pattern(url):
         return [url]
     try:
         found = files_of_pattern(url, again=again)
     except InputError as error:
-        problems.append(str(error))
+        problems.append(FileProblem(url, str(error)))
         return []
     if not found:
-        problems.append(f"{url}: no file matches this pattern; {remedy}")
+        problems.append(FileProblem(url, f"{url}: no file matches this pattern; {remedy}"))
     return found
 
 
-def _is_sound(path: str, problems: list[str]) -> bool:
+def _is_sound(path: str, problems: list[FileProblem]) -> bool:
     """Whether records can hold the file's name."""
     problem = text_problem(path)
     if problem:
-        problems.append(problem)
+        problems.append(FileProblem("", problem))
     return problem is None
 
 

@@ -150,7 +150,7 @@ def _index_friend(
         named = source.replaced({"files": config.files, "list": None})
         paths, problems = find_files(named, f"correct {key}.files")
         if problems:
-            raise InputError("\n".join(problems))
+            raise InputError("\n".join(problem.text for problem in problems))
     files, ids = index_friend_files(paths, source, tree, f"{key}.tree", trees)
     friend = _friend(tree, files, ids, config.prefix, index, keys=config.keys.values())
     return friend._replace(config=config, key=key) if config.keys else friend

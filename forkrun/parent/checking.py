@@ -82,14 +82,15 @@ def _index(config: JobConfig, found: Findings) -> tuple[JobConfig, list[FileInde
     except InputError as error:
         found.errors.append(error)
         return config, None
-    missing = {problem.partition(": ")[0] for problem in problems}
+    missing = {problem.file for problem in problems}
     files = [file for file in dict.fromkeys(files) if file not in missing]
     use_remote_cache(files, config.source.cache, config.source.cache_limit)
     index, unreadable = try_index(files, config.source.ids) if files else ([], [])
     if files and not index and (known := with_known_ids(config, files)):
         config = known
         index, unreadable = try_index(files, config.source.ids)
-    found.errors += [InputError(problem) for problem in [*problems, *unreadable]]
+    texts = [*(problem.text for problem in problems), *unreadable]
+    found.errors += [InputError(text) for text in texts]
     if index and not found.errors:
         try:
             index = with_friends(index, config.source)

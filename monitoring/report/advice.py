@@ -96,7 +96,8 @@ def _late(job: _Job) -> Iterator[Advice]:
         or not (late.reasons or job.loop_s >= _SHORT_S)
     ):
         return
-    is_fixed = job.summary.children[late.child].n_units_planned is not None
+    child = next(each for each in job.summary.children if each.child == late.child)
+    is_fixed = child.n_units_planned is not None
     guided = ['forking.distribution = "guided" hands units to whichever child is idle']
     why = "; ".join([*late.reasons, *guided * is_fixed])
     yield Advice(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,8 +10,8 @@ from msgspec import Struct, convert
 from forkrun.base.destinations import Destination, destinations_in
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.monitoring.report.datasets import lumis_of_plan, n_lumis
-from forkrun.rundir.ledger import Commit, OutputPart
-from forkrun.rundir.results import WrittenEvents
+from forkrun.rundir.ledger import OutputPart
+from forkrun.rundir.results import WrittenEvents, summed_counts
 
 DIGEST_MODULUS = 1 << 128
 
@@ -122,7 +121,9 @@ def count_events(records: RunRecords) -> EventCounts:
         ),
         outputs=tuple(_output(records, each) for each in _destinations(records)),
         not_finite=_not_finite(records),
-        nan_fills=records.earlier.nan_fills(_nan_fills(records.ledger)),
+        nan_fills=records.earlier.nan_fills(
+            summed_counts(commit.nan_fills for commit in records.ledger)
+        ),
     )
 
 
@@ -186,13 +187,6 @@ def _not_finite(records: RunRecords) -> dict[str, int]:
     end = records.last("merge_end")
     found = end.details.get("not_finite") if end else None
     return dict(found) if isinstance(found, Mapping) else {}
-
-
-def _nan_fills(ledger: Iterable[Commit]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for commit in ledger:
-        total.update(commit.nan_fills)
-    return dict(total)
 
 
 def _merged(records: RunRecords) -> Mapping[str, Written]:

@@ -103,4 +103,4 @@ def test_what_cannot_be_joined_is_an_error_and_leaves_no_file(folder: Path) -> N
         assert not (folder / "wrong.root").exists()
     (folder / "there.root").touch()
     ended = forkrun("join", "a_tree.root", "b_tree.root", "-o", "there.root", cwd=folder)
-    assert (ended.code, "--force" in ended.err) == (4, True), (ended.code, ended.err)
+    assert (ended.code, "this file exists; replace it with --force" in ended.err) == (4, True)

@@ -11,7 +11,13 @@ import uproot
 
 from forkrun.config import SourceConfig
 from forkrun.errors import InputError
-from forkrun.index import FileIndex, IdBranches, index_files, input_files
+from forkrun.index import (
+    FileIndex,
+    IdBranches,
+    index_files,
+    input_files,
+    input_files_or_gaps,
+)
 from forkrun.index.cache import IndexCache
 from forkrun.plan import Plan
 from tests.support.files import write_events
@@ -187,6 +193,15 @@ def test_missing_files_are_all_named(tmp_path: Path) -> None:
         f"{tmp_path}/: this is a folder; for its files write {tmp_path}//*.root",
         f"{tmp_path}/a.root: named 2 times",
     ]
+
+
+def test_a_missing_file_is_named_once_and_left_out_whatever_its_name(tmp_path: Path) -> None:
+    good = write_events(tmp_path / "good.root", [(1, 1, 10)])
+    files = [str(good), str(tmp_path / "run 7: late.root")]
+    assert input_files_or_gaps(SourceConfig(files=tuple(files))) == files
+    job = write_job(tmp_path, jets_job([Path(file) for file in files]))
+    ended = forkrun("check", job, cwd=tmp_path)
+    assert (ended.code, ended.err.count("run 7: late.root")) == (3, 1), ended.err
 
 
 def test_no_input_at_all_is_an_error() -> None:

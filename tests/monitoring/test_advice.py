@@ -55,6 +55,13 @@ def test_what_saves_most_comes_first_with_its_figure(write_run: WriteRun) -> Non
     assert (startup.saves_s, merge.saves_s) == (2.0, 1.5)
 
 
+def test_a_late_child_is_found_where_numbers_of_children_have_holes(write_run: WriteRun) -> None:
+    found = ledgers()
+    found[7] = [line | {"child": 7, "pid": 107} for line in found.pop(0)]
+    late, *_ = advice_on(write_run(found))
+    assert late.text.startswith("Child 7 ended last, 7.00 s after the first")
+
+
 def test_the_answer_is_in_the_first_ten_lines_of_the_text(write_run: WriteRun) -> None:
     run = write_run()
     report = write_report(run)

@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from forkrun.base.durable import require_folder
+from forkrun.base.quantities import plural
 from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json
 from forkrun.errors import ConfigError, OutputError
 
@@ -45,22 +47,17 @@ def run(options: argparse.Namespace) -> int:
 
     output = options.output.absolute()
     if output.exists() and not options.force:
-        raise OutputError(f"{options.output} exists; add --force to replace it")
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=_folder_of(output)) as scratch:
+        raise OutputError(f"{options.output}: this file exists; replace it with --force")
+    require_folder(options.output)
+    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as scratch:
         result = run_job(_job(options), Path(scratch, "run"), quiet=True, plots=False)
         n_events = result.report["events"]["outputs"][0]["n_events_merged"]
         os.replace(result.files[0], output)
     if options.json:
         print_json({"file": options.output, "entries": n_events})
     elif not options.quiet:
-        print(f"{options.output}: {n_events:,} events")
+        print(f"{options.output}: {plural(n_events, 'event')}")
     return 0
-
-
-def _folder_of(output: Path) -> Path:
-    if not output.parent.is_dir():
-        raise OutputError(f"{output.parent} is not a folder that exists")
-    return output.parent
 
 
 def _job(options: argparse.Namespace) -> Any:

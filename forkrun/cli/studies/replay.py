@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from forkrun.base.durable import write_user_file
+from forkrun.base.durable import require_folder, write_user_file
 from forkrun.cli.arguments import add_option
-from forkrun.errors import OutputError
 from forkrun.studies.replay.model import ExecutorName, Get, Mode, ReplaySettings
 
 _WRITTEN = {
@@ -59,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
     fields = ReplaySettings.__struct_fields__
     given = {name: getattr(options, name, None) for name in fields}
     settings = ReplaySettings(**{name: v for name, v in given.items() if v is not None})
-    if options.json is not None and not options.json.absolute().parent.is_dir():
-        raise OutputError(f"{options.json}: folder {options.json.parent} does not exist")
+    if options.json is not None:
+        require_folder(options.json)
     result = run_replay(read_replay(options.file), settings, options.quiet)
     if result.steps_per_s:
         print(f"fixed work: {result.steps_per_s / 1e6:.1f} M steps/s")

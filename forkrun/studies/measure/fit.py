@@ -3,9 +3,9 @@ description."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import linear_regression
+from statistics import fmean, linear_regression
 from typing import Any
 
 from msgspec import Struct
@@ -106,21 +106,20 @@ class Fit(Struct, frozen=True):
 
 class JobModel:
     """A job with any number of threads, from probes at some. Between and beyond them, private
-    memory is linear in the number of threads, and a child's speed follows Amdahl's law."""
+    memory is linear in the number of threads, and a child's speed follows Amdahl's law.
+    `serial_part`: fraction of a child's time that more threads do not shorten; None for a single
+    probe, which says nothing of other numbers of threads."""
 
     def __init__(self, probes: Sequence[Probe]) -> None:
-        """Fits the model to at least one probe; one probe must have one thread."""
+        """Fits the model to at least one probe."""
         self.probes = sorted(probes, key=lambda probe: probe.n_threads)
         self.shared_bytes = max(probe.shared_bytes for probe in probes)
         threads = [probe.n_threads for probe in self.probes]
         memory = [probe.private_bytes for probe in self.probes]
         slope = linear_regression(threads, memory).slope if len(threads) > 1 else 0.0
         self.bytes_per_thread = max(slope, 0.0)
-        first = self.probes[0]
-        self.serial_part = _serial_part({p.n_threads: p.events_per_s for p in self.probes})
-        self._one_thread_per_s = first.events_per_s * _amdahl_time(
-            self.serial_part, first.n_threads
-        )
+        first, *others = self.probes
+        self.serial_part = fmean(_serial_part(first, each) for each in others) if others else None
         self._private_bytes = max(
             m - self.bytes_per_thread * t for t, m in zip(threads, memory, strict=True)
         )
@@ -130,11 +129,22 @@ class JobModel:
         return self._private_bytes + self.bytes_per_thread * n_threads
 
     def events_per_s(self, n_threads: int) -> float:
-        """Event rate of a child with `n_threads` threads; the measured one if available."""
+        """Event rate of a child with one of the `numbers` of threads; measured if available."""
         for probe in self.probes:
             if probe.n_threads == n_threads:
                 return probe.events_per_s
-        return self._one_thread_per_s / _amdahl_time(self.serial_part, n_threads)
+        assert self.serial_part is not None
+        first = self.probes[0]
+        gain = _amdahl_time(self.serial_part, first.n_threads) / _amdahl_time(
+            self.serial_part, n_threads
+        )
+        return first.events_per_s * gain
+
+    def numbers(self, n_cores: int) -> list[int]:
+        """Numbers of threads with a known event rate, up to `n_cores`."""
+        if self.serial_part is None:
+            return [probe.n_threads for probe in self.probes]
+        return list(range(1, n_cores + 1))
 
     def memory_bytes(self, n_children: int, n_threads: int) -> float:
         """Memory of parent and children, with the margin."""
@@ -143,11 +153,11 @@ class JobModel:
 
 
 def choose(model: JobModel, n_cores: int, memory_bytes: float, max_children: int) -> Fit:
-    """Lists every number of threads with as many children as cores allow, and as many as memory
-    allows. Chooses the highest event rate that fits; among equals, the least memory.
+    """Lists every known number of threads with as many children as cores allow, and as many as
+    memory allows. Chooses the highest event rate that fits; among equals, the least memory.
     `max_children`: further children would have no unit of work."""
     shapes = set()
-    for n_threads in range(1, n_cores + 1):
+    for n_threads in model.numbers(n_cores):
         by_cores = min(n_cores // n_threads, max_children)
         per_child = model.private_bytes(n_threads) * (1.0 + MARGIN)
         room = memory_bytes - model.shared_bytes * (1.0 + MARGIN)
@@ -169,16 +179,13 @@ def _amdahl_time(serial_part: float, n_threads: int) -> float:
     return serial_part + (1.0 - serial_part) / n_threads
 
 
-def _serial_part(events_per_s: Mapping[int, float]) -> float:
-    """Serial fraction: mean of the estimates by probes with more than one thread; 0 without such
-    probes."""
-    one = events_per_s.get(1)
-    parts = [
-        (one / speed - 1.0 / n) / (1.0 - 1.0 / n)
-        for n, speed in events_per_s.items()
-        if n > 1 and one and speed > 0
-    ]
-    return min(max(sum(parts) / len(parts), 0.0), 1.0) if parts else 0.0
+def _serial_part(few: Probe, many: Probe) -> float:
+    """Serial fraction from two probes, with fewer and with more threads."""
+    gain = many.events_per_s / few.events_per_s
+    if gain <= 1.0:
+        return 1.0
+    part = 1.0 / few.n_threads - gain / many.n_threads
+    return max(part / (gain - 1.0 + part), 0.0)
 
 
 def print_fit(slot: Slot, model: JobModel, fit: Fit) -> None:
@@ -212,9 +219,12 @@ def _conclusion(fit: Fit, slot: Slot, model: JobModel) -> str:
         least = min(row.memory_bytes for row in fit.rows)
         return f"nothing fits: the least is {megabytes(least)}; ask for a larger slot"
     chosen = fit.chosen
+    part = percent(model.serial_part)
+    threads = f"{part} of a child's time does not get shorter with more threads"
+    if model.serial_part is None:
+        threads = f"no other number of threads than {chosen.n_threads} was tried on this machine"
     return (
         f"--children {chosen.n_children} --threads {chosen.n_threads}\n"
-        f"memory has a margin of {percent(MARGIN, 0)}; {percent(model.serial_part)} of a child's"
-        " time does not get shorter with more threads;\n"
+        f"memory has a margin of {percent(MARGIN, 0)}; {threads};\n"
         "how children slow each other down (memory bandwidth, disks) is not in this estimate"
     )

@@ -38,6 +38,25 @@ def test_where_memory_is_short_threads_take_the_place_of_children() -> None:
     assert any(not row.fits and row.n_children == 8 for row in fit.rows)
 
 
+def test_scaling_follows_from_probes_without_one_of_one_thread() -> None:
+    """Half of the time is serial: 2 threads take 0.75, 4 threads 0.625, 8 threads 0.5625."""
+    model = JobModel([probe(2, 10 / 0.75, GB), probe(4, 10 / 0.625, GB)])
+    assert model.serial_part == pytest.approx(0.5)
+    assert [model.events_per_s(n) for n in (1, 8)] == pytest.approx([10, 10 / 0.5625])
+
+
+@pytest.mark.parametrize(("rate", "part"), [(40, 0.0), (20, 0.0), (10, 1.0), (5, 1.0)])
+def test_threads_gain_at_most_their_number_and_at_least_nothing(rate: float, part: float) -> None:
+    assert JobModel([probe(2, 10, GB), probe(4, rate, GB)]).serial_part == pytest.approx(part)
+
+
+def test_a_single_probe_says_nothing_of_other_numbers_of_threads() -> None:
+    fit = choose(JobModel([probe(2, 10, GB)]), 8, 100 * GB, 100)
+    assert {row.n_threads for row in fit.rows} == {2}
+    assert fit.chosen is not None
+    assert (fit.chosen.n_children, fit.chosen.events_per_s) == (4, 40)
+
+
 def test_a_job_that_does_not_fit_at_all_is_not_chosen() -> None:
     fit = choose(JobModel([probe(1, 10, GB)]), 4, GB, 100)
     assert fit.chosen is None

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forkrun.base.durable import output_errors, write_user_file
+from forkrun.base.durable import output_errors, require_folder, write_user_file
 from forkrun.cli.arguments import add_option, add_options, number_up_to
 from forkrun.cli.studies.measure.kinds import KINDS, Kind
-from forkrun.errors import NOT_CONCLUSIVE, ConfigError, OutputError
+from forkrun.errors import NOT_CONCLUSIVE, ConfigError
 
 if TYPE_CHECKING:
     from forkrun.studies.frame.study import Study
@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
 def _measure(kind: Kind, options: argparse.Namespace) -> int:
     """Measures, in a folder for the runs of jobs, once it is known that results can be kept."""
     for file in (options.json, getattr(options, "plot", None)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise OutputError(f"{file}: folder {file.parent} does not exist")
+        if file is not None:
+            require_folder(file)
     with _folder_for_runs(getattr(options, "output", None)) as folder:
         result = kind.measure(options, Path(folder))
     if not kind.of_memory:
