@@ -32,7 +32,7 @@ from forkrun.merge import merge_files
 from forkrun.modules.program.dependence import used_values
 from forkrun.modules.program.given import Given, giving
 from forkrun.modules.program.handing_over import contents_for, handing_over, import_path
-from forkrun.modules.program.own_modules import find_in_program
+from forkrun.modules.program.own_code import find_in_program
 from forkrun.modules.program.state import running_here
 from forkrun.modules.program.taking import offer
 from forkrun.parent.result import Result

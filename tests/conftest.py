@@ -26,7 +26,7 @@ from forkrun.base.progress import in_notebook  # noqa: E402
 from forkrun.fork import helper  # noqa: E402
 from forkrun.fork.command import CleanCommand  # noqa: E402
 from forkrun.modules.program import state  # noqa: E402
-from forkrun.modules.program.own_modules import own_modules as all_own_modules  # noqa: E402
+from forkrun.modules.program.own_code import own_modules as all_own_modules  # noqa: E402
 from tests.support.jobs import run_served, serving, start_served_worker  # noqa: E402
 
 _DO_NOT_WRITE = sys.dont_write_bytecode

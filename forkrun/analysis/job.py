@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import tomli_w
 
-from forkrun.analysis.homes import program
 from forkrun.analysis.path import MAIN, JobPath
+from forkrun.analysis.step import program
 from forkrun.analysis.steps import Steps
 from forkrun.api import LoadedJob, Submission
 from forkrun.base.arguments import check_label, check_text, listed_files, plain_value, refused

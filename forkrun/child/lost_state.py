@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from forkrun.modules.program.reached import is_own, variables_of
+from forkrun.modules.program.own_code import is_own_class
+from forkrun.modules.program.reached import variables_of
 
 State = dict[tuple[str, str], Any]
 """By label of the module and name of the variable: a number, the length of a container, a digest in
@@ -112,7 +113,7 @@ def _inside(
     elif isinstance(value, dict):
         inner = ((f"{name}[{key!r}]", each) for key, each in _few(value))
     elif isinstance(attributes := getattr(value, "__dict__", None), dict):
-        is_data = is_data and is_own(type(value))
+        is_data = is_data and is_own_class(type(value))
         inner = ((f"{name}.{key}", each) for key, each in _few(attributes) if key[:1] != "_")
     for place, each in inner:
         yield from _inside(place, each, is_data, depth - 1)

@@ -13,7 +13,7 @@ from forkrun.fork.failure import FailureNote
 from forkrun.index.ranges import Flags
 from forkrun.monitoring import Timeline
 from forkrun.rundir.unit_files import UnitFiles
-from forkrun.schedule.job import Job
+from forkrun.schedule.job_schedule import Job
 
 
 class SharedState(Struct, frozen=True):

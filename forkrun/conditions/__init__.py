@@ -4,7 +4,7 @@ from forkrun.conditions.binned_table import BinnedTable
 from forkrun.conditions.iov import Iov
 from forkrun.conditions.prefetch import prefetch_conditions
 from forkrun.conditions.provider import ConditionsProvider
-from forkrun.conditions.providers.onnx_models import OnnxModel
+from forkrun.conditions.providers.files import OnnxModel
 from forkrun.conditions.snapshots import Conditions, ModuleConditions
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -259,3 +260,18 @@ class _Opened:
 
     def read(self, names: Sequence[str], first: int = 0, last: int = -1) -> Mapping[str, Plain]:
         return self._format.read(self._path, self._tree, names, first, last)
+
+
+def first_bytes(path: str, n: int) -> bytes | None:
+    """The first `n` bytes of a local file, or all if it has fewer; None if it cannot be read. A
+    pipe without a writer is not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        return os.read(descriptor, n)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

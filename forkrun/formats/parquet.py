@@ -67,8 +67,7 @@ class ParquetFormat(Format):
     def write(self, path: str, types: Mapping[str, str], parts: Iterable[Part]) -> None:
         import pyarrow.parquet as pq
 
-        from forkrun.formats.plain import empty_column
-        from forkrun.formats.row_groups import row_groups
+        from forkrun.formats.plain import empty_column, row_groups
 
         nothing = {name: empty_column(kind) for name, kind in types.items()}
         with pq.ParquetWriter(path, _table(nothing, types).schema, compression="zstd") as writer:

@@ -17,8 +17,7 @@ from forkrun.formats.events import (
     OutputToMake,
     to_make,
 )
-from forkrun.formats.first_bytes import first_bytes
-from forkrun.formats.format import Format
+from forkrun.formats.format import Format, first_bytes
 
 if TYPE_CHECKING:
     from forkrun.formats.plain import Plain
@@ -45,10 +44,11 @@ class TTreeFormat(Format):
     ) -> dict[str, Any]:
         return _core.index_tree(path, tree, *ids, file_number)
 
-    def read(
-        self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
-    ) -> Any:
-        return _core.read_columns(path, tree, names, first, last)
+    read = staticmethod(_core.read_columns)
+    opened = staticmethod(_core.OpenTree)
+    check_carried = staticmethod(_core.check_carried)
+    origins = staticmethod(_core.read_origins)
+    add_text = staticmethod(_core.add_text)
 
     def described(self, path: str, tree: str) -> list[Described]:
         index = self.index(path, tree)
@@ -64,9 +64,6 @@ class TTreeFormat(Format):
 
     def why_no_column(self, kind: str) -> str:
         return why_no_column(kind)
-
-    def opened(self, path: str, tree: str) -> Any:
-        return _core.OpenTree(path, tree)
 
     def source(self, events: EventSource) -> _core.TreeSource:
         return _core.TreeSource(
@@ -107,7 +104,7 @@ class TTreeFormat(Format):
         compression: str | None,
     ) -> None:
         """By values, of input that has no baskets."""
-        from forkrun.formats.row_groups import row_groups
+        from forkrun.formats.plain import row_groups
 
         name = tree.partition(";")[0]
         writer = _core.TreeWriter(
@@ -133,22 +130,6 @@ class TTreeFormat(Format):
         common_branches: bool,
     ) -> None:
         _core.carry_objects(inputs, output, exclude, keep_first, identities, common_branches)
-
-    def check_carried(
-        self,
-        inputs: Sequence[str],
-        scratch: str,
-        exclude: Sequence[str],
-        keep_first: bool,
-        common_branches: bool,
-    ) -> None:
-        _core.check_carried(inputs, scratch, exclude, keep_first, common_branches)
-
-    def origins(self, path: str) -> Mapping[str, Sequence[tuple[Any, ...]]] | None:
-        return _core.read_origins(path)
-
-    def add_text(self, output: str, name: str, text: str) -> None:
-        _core.add_text(output, name, text)
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         return _core.merge_trees(inputs, output, **options)

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from forkrun.base.quantities import plural
+from forkrun.config.modules import NOMINAL, varied_label
 from forkrun.histograms.axes import AxisKind, HistogramAxis
+from forkrun.histograms.parts import Named
 from forkrun.histograms.sums import HistogramSums
 
 MOST_AXES = 3
@@ -55,3 +58,44 @@ def restacked(
     exact = sums.exact.copy()
     exact.move_cells(places, n_cells * len(names))
     return replace(sums, axes=(*others, axis), exact=exact)
+
+
+AXIS = "variation"
+
+
+def with_variations(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> list[Named]:
+    """Joins the histograms in `varied`, variations by label of the analyzer; others stay
+    unchanged."""
+    by_name = {(module, name): histogram for module, name, histogram in taken}
+    calls = {varied_label(m, v) for m, names in varied.items() for v in names}
+    return [
+        (module, name, _together(module, name, varied[module], by_name))
+        if module in varied
+        else (module, name, histogram)
+        for module, name, histogram in taken
+        if module not in calls
+    ]
+
+
+def _together(
+    module: str,
+    name: str,
+    variations: Sequence[str],
+    taken: Mapping[tuple[str, str], HistogramSums],
+) -> HistogramSums:
+    label = {v: module if v == NOMINAL else varied_label(module, v) for v in variations}
+    return stacked(AXIS, variations, {v: taken[label[v], name] for v in variations})
+
+
+def axes_problems(
+    n_axes: Mapping[tuple[str, str], int], varied: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Problems of histograms, by module and name, without room for the axis."""
+    return [
+        f'module "{module}", histogram "{name}": it has {plural(n, "axis")} and gets one'
+        f" more for its variations ({', '.join(varied[module][1:3])}, …); at most {MOST_AXES} are "
+        "allowed with "
+        "it: fill histograms with fewer axes"
+        for (module, name), n in n_axes.items()
+        if module in varied and n >= MOST_AXES
+    ]

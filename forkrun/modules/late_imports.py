@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import dis
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,8 @@ from msgspec import Struct
 
 from forkrun.base.user_code import unpartial
 from forkrun.base.user_code.neighbours import is_neighbour
-from forkrun.modules.program.own_modules import own_file
+from forkrun.modules.program import code_uses
+from forkrun.modules.program.own_code import own_file
 
 _KNOWN = frozenset(
     ["forkrun", "numpy", "awkward", "awkward_cpp", "vector", "boost_histogram", "hist", "uhi"]
@@ -103,26 +103,18 @@ def _in_code(
     code: CodeType, file: Mapping[str, Any], variables: Mapping[str, Any]
 ) -> Iterator[Import]:
     """`file`: variables of the code's file; `variables`: all that the code sees."""
-    constants: list[Any] = [0, None]
-    module: ModuleType | None = None
-    for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME":
-            level, names = constants[-2:]
-            yield Import(step.argval, names or (), level, file)
-        constants.append(step.argval)
-        if step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")):
-            module = _module(variables.get(step.argval))
-        elif step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")) and module is not None:
-            if step.argval not in vars(module) and _has_module(module, step.argval):
-                yield Import(f"{module.__name__}.{step.argval}")
-            module = _module(vars(module).get(step.argval))
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _in_code(inner, file, variables)
-
-
-def _module(value: Any) -> ModuleType | None:
-    return value if isinstance(value, ModuleType) else None
+    for each in code_uses.imports(code):
+        yield Import(each.module, each.names, each.level, file)
+    for use in sorted(code_uses.uses(code)):
+        module = variables.get(use.name)
+        for name in use.chain:
+            if not isinstance(module, ModuleType):
+                break
+            if name not in vars(module) and _has_module(module, name):
+                yield Import(f"{module.__name__}.{name}")
+            module = vars(module).get(name)
+    for inner in code_uses.inner_codes(code):
+        yield from _in_code(inner, file, variables)
 
 
 def _has_module(package: ModuleType, name: str) -> bool:

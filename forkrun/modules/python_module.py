@@ -289,3 +289,19 @@ def variations_of(module: Module) -> list[str]:
     """Names of the systematic variations of a producer: "jes_up"."""
     declared = module.variations if isinstance(module, Producer) else {}
     return [f"{name}_{direction}" for name, all_of in declared.items() for direction in all_of]
+
+
+class VariedModule(PythonModule):
+    """A module that is called again in a systematic variation. It is the same object, and has no
+    callbacks of its own."""
+
+    def __init__(self, nominal: PythonModule, variation: str) -> None:
+        super().__init__(nominal.module)
+        self.consumes, self.produces = nominal.consumes, nominal.produces
+        self.lacked = nominal.lacked
+        self.datasets, self.columns, self.variation = nominal.datasets, nominal.columns, variation
+
+    def __getattr__(self, name: str) -> Any:
+        if name in MODULE_CALLBACKS:
+            raise AttributeError(name)
+        return super().__getattr__(name)

@@ -6,13 +6,125 @@ children, threads, blocks or on what other events draw. docs/modules.md says how
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
 
 from forkrun import _core
-from forkrun.modules.random_forms import Array, Values, as_values, form_of
+from forkrun.base.awkward_array import is_awkward, with_none
+from forkrun.modules.columns import jagged_array, offsets_of, values_of
+
+Array: TypeAlias = npt.NDArray[Any]
+Values: TypeAlias = Any  # npt.NDArray or, jagged, an ak.Array
+
+
+class Fixed(Struct, frozen=True):
+    """The same number for every event: (n_events,) or, with `k`, (n_events, k)."""
+
+    n_events: int
+    k: int | None = None
+
+    @property
+    def counts(self) -> int:
+        """Values per event, as the core wants them."""
+        return 1 if self.k is None else self.k
+
+    def spread(self, parameter: Values) -> Array:
+        """(1,) or one per value."""
+        wanted = (self.n_events,) if self.k is None else (self.n_events, self.k)
+        if is_awkward(parameter):
+            raise _misfit("(n_events, any number)", f"values of shape {wanted}")
+        if parameter.ndim == 0:
+            return np.asarray(parameter.reshape(1))
+        if parameter.shape not in (wanted, (self.n_events,), (self.n_events, 1)):
+            raise _misfit(parameter.shape, f"values of shape {wanted}")
+        if parameter.ndim < len(wanted):
+            parameter = parameter[:, np.newaxis]
+        return np.broadcast_to(parameter, wanted).ravel()
+
+    def shaped(self, values: Array) -> Values:
+        return values if self.k is None else values.reshape(self.n_events, self.k)
+
+
+class Jagged(Struct, frozen=True, eq=False):
+    """Any number: (n_events, n). `offsets`: (n_events + 1,) int64."""
+
+    offsets: Array
+
+    @classmethod
+    def of_counts(cls, n_events: int, counts: Array) -> Jagged:
+        """Counts: (n_events,)."""
+        if counts.shape != (n_events,):
+            raise _misfit(counts.shape, f"one count for each of {n_events} events")
+        if np.any(counts < 0):
+            raise ValueError("random numbers: a count is negative")
+        offsets = np.zeros(n_events + 1, dtype=np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        return cls(offsets)
+
+    @property
+    def counts(self) -> Array:
+        """Values per event, as the core wants them."""
+        return self.offsets
+
+    def spread(self, parameter: Values) -> Array:
+        """(1,) or one per value."""
+        if is_awkward(parameter):
+            if not np.array_equal(offsets_of(parameter), self.offsets):
+                raise ValueError("random numbers: a parameter has another number of values")
+            return values_of(parameter)
+        if parameter.ndim == 0:
+            return np.asarray(parameter.reshape(1))
+        counts = np.diff(self.offsets)
+        if parameter.shape != counts.shape:
+            raise _misfit(parameter.shape, f"{len(counts)} events")
+        return np.repeat(parameter, counts)
+
+    def shaped(self, values: Array) -> Values:
+        return jagged_array(self.offsets, values)
+
+
+def as_values(parameter: Any) -> Values:
+    """An ak.Array where it is jagged, else an npt.NDArray of 0, 1 or 2 dimensions."""
+    parameter = with_none(parameter)
+    is_jagged = is_awkward(parameter) and parameter.ndim > 1
+    return parameter if is_jagged else np.asarray(parameter)
+
+
+def form_of(n_events: int, parameters: Sequence[Values], size: Any, like: Values) -> Fixed | Jagged:
+    """Form of the values: as the caller says, else that of the parameters. Raises ValueError."""
+    if size is not None and like is not None:
+        raise ValueError("random numbers: give size or like, not both")
+    if size is not None:
+        return _of_size(n_events, size)
+    if like is not None:
+        return _like(n_events, as_values(like))
+    deep = next((values for values in parameters if values.ndim > 1), None)
+    return Fixed(n_events) if deep is None else _like(n_events, deep)
+
+
+def _like(n_events: int, column: Values) -> Fixed | Jagged:
+    if len(column) != n_events:
+        raise ValueError(f"random numbers: wanted {n_events} events, got {len(column)}")
+    if is_awkward(column):
+        return Jagged(offsets_of(column))
+    if column.ndim != 2:
+        raise ValueError("random numbers: like is a column of any number of values per event")
+    return Fixed(n_events, column.shape[1])
+
+
+def _of_size(n_events: int, size: Any) -> Fixed | Jagged:
+    counts = np.asarray(with_none(size))
+    if not np.issubdtype(counts.dtype, np.integer) or np.any(counts < 0):
+        raise ValueError("random numbers: size is a count, or an array of one count per event")
+    return Fixed(n_events, int(counts)) if counts.ndim == 0 else Jagged.of_counts(n_events, counts)
+
+
+def _misfit(what: object, wanted: str) -> ValueError:
+    return ValueError(f"random numbers: a parameter of shape {what} does not fit {wanted}")
 
 
 class BlockRandom:

@@ -42,8 +42,8 @@ from forkrun.rundir.fingerprint import Fingerprint, fingerprint
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.found_out import FoundOut
 from forkrun.schedule.input_branches import InputBranches
-from forkrun.schedule.job import Job
 from forkrun.schedule.job_modules import ScheduleInput
+from forkrun.schedule.job_schedule import Job
 from forkrun.schedule.object_branches import check_object_branches
 from forkrun.schedule.plugins import plugin_path
 

@@ -12,8 +12,8 @@ from forkrun.config.datasets import WEIGHT
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import EventSource
 from forkrun.histograms.root_file import sums_of_core
+from forkrun.histograms.stacked import axes_problems
 from forkrun.histograms.sums import HistogramNames
-from forkrun.histograms.varied import axes_problems
 from forkrun.index import FileIndex
 from forkrun.plan import Units
 from forkrun.schedule.cutflow import Cutflow, add_paths, weight_problems

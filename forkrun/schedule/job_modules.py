@@ -301,7 +301,7 @@ def _for_call(
     since they own histograms and sums."""
     if call.label == call.module:
         return module
-    from forkrun.modules.varied import VariedModule
+    from forkrun.modules.python_module import VariedModule
 
     if module.kind != "analyzer":
         return VariedModule(module, call.variation)

@@ -14,7 +14,8 @@ from forkrun.conditions import Conditions
 from forkrun.config import Executor, JobConfig, OutputConfig
 from forkrun.histograms.accumulators.totals import Total, total_of_core
 from forkrun.histograms.root_file import Named, histograms_of_core
-from forkrun.histograms.varied import with_variations
+from forkrun.histograms.stacked import with_variations
+from forkrun.plan import Plan
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.cutflow import Cutflow
 from forkrun.schedule.found_out import FoundOut
@@ -150,3 +151,11 @@ def may_read_ahead(config: JobConfig) -> bool:
     if threads.read_ahead is not None:
         return threads.read_ahead
     return not config.monitoring.trace and usable_cpus() >= 2 * n_children
+
+
+class Job(Struct, frozen=True):
+    """The configuration, the plan of units, and the schedule of modules."""
+
+    config: JobConfig
+    plan: Plan
+    schedule: JobSchedule

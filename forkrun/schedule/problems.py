@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from forkrun.config import OutputConfig, OutputMode
 from forkrun.formats import Format
 from forkrun.formats.column_types import ColumnType
-from forkrun.formats.lcio import LCIO
-from forkrun.formats.lcio_columns import PARAMETERS, RUN_HEADER, problem_of
+from forkrun.formats.lcio import LCIO, PARAMETERS, RUN_HEADER, problem_of
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch, FileIndex

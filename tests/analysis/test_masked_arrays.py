@@ -16,7 +16,7 @@ import forkrun
 from forkrun.conditions import BinnedTable
 from forkrun.modules.base import Analyzer
 from forkrun.modules.block import chosen_events
-from forkrun.modules.random_forms import as_values
+from forkrun.modules.random import as_values
 from forkrun.modules.returned import columns_of, decision_of
 from tests.analysis.objects_file import N_MUONS, write_objects
 

@@ -17,8 +17,7 @@ from forkrun import _core
 from forkrun.base.notes import take_notes
 from forkrun.modules.columns import as_array
 from forkrun.modules.expressions import Expression
-from forkrun.modules.returned import columns_of
-from forkrun.modules.returned_lists import column_type
+from forkrun.modules.returned import column_type, columns_of
 
 COLUMNS = {
     "n": np.array([0, 1, 2], np.int32),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from forkrun.formats.parquet import PARQUET
-from forkrun.formats.row_groups import row_groups
+from forkrun.formats.plain import row_groups
 from forkrun.formats.ttree import TTREE
 from forkrun.parent.result import Result
 from tests.schedule.test_input_branches import FILL, write_eras

@@ -11,8 +11,7 @@ import pytest
 
 from forkrun.modules.columns import offsets_of, values_of
 from forkrun.modules.missing_values import leaf_type
-from forkrun.modules.returned import columns_of
-from forkrun.modules.returned_lists import column_type
+from forkrun.modules.returned import column_type, columns_of
 
 LISTS = ak.Array([[1, 2], [], [3], [4, 5, 6]])
 

@@ -13,8 +13,7 @@ import uproot
 import forkrun as package
 from forkrun import _core
 from forkrun.modules.columns import as_array
-from forkrun.modules.returned import columns_of
-from forkrun.modules.returned_lists import column_type
+from forkrun.modules.returned import column_type, columns_of
 from tests.modules.shape_modules import COPIES
 from tests.support.jobs import ROOT, forkrun, output_digests, sha256, write_job
 from tests.support.shapes_file import SHAPES, differing, write_shapes_file

@@ -14,7 +14,7 @@ import uproot
 
 from forkrun.modules.program.code_uses import globals_in
 from forkrun.modules.program.encoded import decode, encode
-from forkrun.modules.program.own_modules import own_file
+from forkrun.modules.program.own_code import own_file
 from forkrun.studies.sample import SampleSettings, write_sample
 from tests.support.jobs import Ended, environment, forkrun, program
 

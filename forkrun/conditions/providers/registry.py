@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
@@ -12,6 +11,17 @@ from forkrun.base.nearest import suggestion
 from forkrun.base.user_code import bind_parameters, import_home
 from forkrun.conditions.iov import Iov
 from forkrun.conditions.provider import ConditionsProvider
+from forkrun.conditions.providers.arrow_tables import ArrowProvider, ParquetProvider
+from forkrun.conditions.providers.files import (
+    CorrectionlibProvider,
+    JsonProvider,
+    NpyProvider,
+    NpzProvider,
+    OnnxProvider,
+    PickleProvider,
+    RootHistogramProvider,
+    TomlProvider,
+)
 from forkrun.errors import ConfigError
 
 
@@ -28,18 +38,11 @@ class FunctionProvider(ConditionsProvider):
         return self._function(*([] if file is None else [file]), **self._params)
 
 
-_MODULES = {
-    "npy": ("arrays", "NpyProvider"),
-    "npz": ("arrays", "NpzProvider"),
-    "json": ("objects", "JsonProvider"),
-    "toml": ("objects", "TomlProvider"),
-    "pickle": ("objects", "PickleProvider"),
-    "parquet": ("arrow_tables", "ParquetProvider"),
-    "arrow": ("arrow_tables", "ArrowProvider"),
-    "root": ("root_histograms", "RootHistogramProvider"),
-    "correctionlib": ("correctionlib_files", "CorrectionlibProvider"),
-    "onnx": ("onnx_models", "OnnxProvider"),
-}
+_PROVIDERS: Mapping[str, type[ConditionsProvider]] = {
+    "npy": NpyProvider, "npz": NpzProvider, "json": JsonProvider, "toml": TomlProvider,
+    "pickle": PickleProvider, "parquet": ParquetProvider, "arrow": ArrowProvider,
+    "root": RootHistogramProvider, "correctionlib": CorrectionlibProvider, "onnx": OnnxProvider,
+}  # fmt: skip
 
 
 def find_provider(kind: str, where: str) -> type[ConditionsProvider] | Callable[..., Any]:
@@ -47,10 +50,7 @@ def find_provider(kind: str, where: str) -> type[ConditionsProvider] | Callable[
     there is none or a package that it needs is not installed."""
     if kind.startswith("python:"):
         return _find_user_code(kind, where)
-    home, name = _MODULES[kind]
-    provider: type[ConditionsProvider] = getattr(
-        importlib.import_module(f"forkrun.conditions.providers.{home}"), name
-    )
+    provider = _PROVIDERS[kind]
     if provider.requires and importlib.util.find_spec(provider.requires) is None:
         raise ConfigError(
             f'{where}: type "{kind}" needs the package {provider.requires}, which is not installed;'

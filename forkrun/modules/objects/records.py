@@ -15,11 +15,9 @@ import numpy.typing as npt
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain, inner_of
 from forkrun.modules.columns import known_layout, layout_of
-from forkrun.modules.objects.collections import Collection, NoSuchColumnError
+from forkrun.modules.objects.collections import Collection, NoSuchColumnError, VectorMember
 from forkrun.modules.objects.links import BLOCK, COLLECTION, NOTE, SUFFIX
-from forkrun.modules.objects.members import VectorMember
-from forkrun.modules.objects.places import event_of, parts_of, places
-from forkrun.modules.objects.relations import Relation, places_of
+from forkrun.modules.objects.relations import Relation, event_of, parts_of, places, places_of
 from forkrun.modules.objects.vectors import register
 
 

@@ -10,7 +10,36 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from forkrun.modules.objects.places import event_of, parts_of, places
+
+def event_of(offsets: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """(n_objects,) number of each object's event. `offsets`: (n_events + 1,)."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def places(
+    event: npt.NDArray[Any], indices: npt.NDArray[Any], there: npt.NDArray[Any]
+) -> npt.NDArray[np.int64]:
+    """For each of some objects the place of the one that it leads to, among all of the block; -1
+    where its index leads to none. `event`: its event; `there`: offsets of those that the indices
+    count in each event."""
+    index = indices.astype(np.int64)
+    is_there = (index >= 0) & (index < np.diff(there)[event])
+    return np.where(is_there, there[:-1][event] + index, -1)
+
+
+def parts_of(
+    offsets: npt.NDArray[Any], parts: Sequence[npt.NDArray[Any]], there: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Offsets and places, among all values of a block, of those that belong to each object.
+    `parts`: (n_objects,) begin and end in the event's list; `there`: offsets of these lists."""
+    event = event_of(offsets)
+    n_there = np.diff(there)[event]
+    begin, end = (np.minimum(part.astype(np.int64), n_there) for part in parts)
+    counts = np.maximum(end - begin, 0)
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    first = np.repeat(there[:-1][event] + begin - ends[:-1], counts)
+    return ends, first + np.arange(ends[-1])
+
 
 _IN_TARGET = 1 << 40
 """A place among the objects of the first target, of the second behind so many, and so on."""
@@ -197,3 +226,28 @@ def in_targets(found: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDAr
     none."""
     is_there = found >= 0
     return np.where(is_there, found // _IN_TARGET, -1), np.where(is_there, found % _IN_TARGET, -1)
+
+
+_IDS = "_collectionID"
+_PARTICLES = "MCParticle"
+"""Pointers lead here, unless another collection has their name."""
+
+
+def lcio_pointers(
+    columns: Mapping[str, str],
+    types: Mapping[str, str],
+    collections: Sequence[str],
+    by_name: Callable[[str], str | None],
+) -> Iterator[tuple[str, Relation]]:
+    """`MCParticle.parents` leads to the `parents` of a particle, `PFOs.tracks` to `tracks`. Those
+    of items in lists, `contributions.particle`, stay numbers. `columns`: by field; `types`: of all
+    columns; `by_name`: the collection that a name certainly means."""
+    for field, column in columns.items():
+        ids = columns.get(field + _IDS)
+        if ids is None or "." in field:
+            continue
+        likely = [by_name(field) or _PARTICLES]
+        targets = [each for each in likely if each in collections]
+        targets += [each for each in collections if each not in targets]
+        keys = {id_of(each): number for number, each in enumerate(targets)}
+        yield field, Relation(column, targets, ids=ids, keys=keys, is_list="[][]" in types[column])

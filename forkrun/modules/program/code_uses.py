@@ -73,7 +73,7 @@ def uses(code: CodeType) -> frozenset[Use]:
             chain = _chain(listed, place + 1)
             is_stored = listed[place + len(chain)].name in ("STORE_ATTR", "DELETE_ATTR")
             found.add(Use(each.name in _CELLS, str(each.value), chain, is_stored))
-    return frozenset(found.union(*map(uses, _inner(code))))
+    return frozenset(found.union(*map(uses, inner_codes(code))))
 
 
 def _chain(listed: tuple[Instruction, ...], place: int) -> tuple[str, ...]:
@@ -88,13 +88,13 @@ def _chain(listed: tuple[Instruction, ...], place: int) -> tuple[str, ...]:
 def stored_globals(code: CodeType) -> frozenset[str]:
     """Globals that code, with functions in it, gives another value."""
     own = {str(each.value) for each in instructions(code) if each.name in _STORES_GLOBAL}
-    return frozenset(own.union(*map(stored_globals, _inner(code))))
+    return frozenset(own.union(*map(stored_globals, inner_codes(code))))
 
 
 @functools.lru_cache(maxsize=4096)
 def names_in(code: CodeType) -> frozenset[str]:
     """Globals and attributes that code uses, with functions in it."""
-    return frozenset(code.co_names).union(*map(names_in, _inner(code)))
+    return frozenset(code.co_names).union(*map(names_in, inner_codes(code)))
 
 
 def globals_in(code: CodeType) -> set[str]:
@@ -126,7 +126,7 @@ def _is_handed_on(code: CodeType, place: int) -> bool:
     listed = instructions(code)
     bound = next((i.value for i in listed[place:] if i.name.startswith("STORE_")), None)
     loads = [p for p, each in enumerate(listed) if p > place and _loads(each) == bound]
-    inner = {use.name for each in _inner(code) for use in uses(each) if not use.chain}
+    inner = {use.name for each in inner_codes(code) for use in uses(each) if not use.chain}
     return any(not _chain(listed, p + 1) for p in loads) or bound in inner
 
 
@@ -134,5 +134,6 @@ def _loads(each: Instruction) -> object:
     return each.value if each.name.startswith("LOAD_") and each.name != "LOAD_CONST" else None
 
 
-def _inner(code: CodeType) -> list[CodeType]:
+def inner_codes(code: CodeType) -> list[CodeType]:
+    """Functions, classes and comprehensions within code."""
     return [each for each in code.co_consts if isinstance(each, CodeType)]

@@ -29,9 +29,10 @@ from forkrun.modules.program.own_code import (
     has_own_code,
     is_of_library,
     is_own_class,
+    is_own_module,
     is_patched,
+    own_file,
 )
-from forkrun.modules.program.own_modules import is_own_module, own_file
 from forkrun.modules.program.value_walk import PLAIN, ValueWalk
 
 _NOT_CODE = frozenset((

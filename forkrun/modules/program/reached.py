@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import random
-import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -20,7 +19,7 @@ import numpy as np
 from forkrun.base.user_code import unpartial
 from forkrun.modules.base import Module
 from forkrun.modules.program.code_uses import names_in
-from forkrun.modules.program.own_modules import own_file
+from forkrun.modules.program.own_code import is_of_library, is_own_class, own_file
 
 _CODE = (ModuleType, FunctionType, MethodType, partial, staticmethod, classmethod, property, type)
 _MOST_BYTES = 256 << 20
@@ -127,7 +126,7 @@ def _of_object(what: Any) -> Iterator[Variable]:
     """Attributes of the object that is called, or whose method is."""
     what = getattr(unpartial(what), "__self__", unpartial(what))
     own = getattr(what, "__dict__", {}) if not isinstance(what, _CODE) else {}
-    if isinstance(what, Module) or is_own(type(what)):
+    if isinstance(what, Module) or is_own_class(type(what)):
         yield from (Variable(f"self.{name}", own, name, own) for name in [*own])
 
 
@@ -142,14 +141,14 @@ def _variables(todo: list[Any], seen: set[int]) -> Iterator[Variable]:
             if found.key.startswith("__"):
                 continue
             value = found.value
-            if isinstance(value, _CODE) or is_own(type(value)):
+            if isinstance(value, _CODE) or is_own_class(type(value)):
                 todo.append(value)
             if not isinstance(value, _CODE):
                 yield found
 
 
 def _spaces(what: Any, todo: list[Any]) -> Iterator[Variable]:
-    if isinstance(what, FunctionType) and _is_of_user(what):
+    if isinstance(what, FunctionType) and not is_of_library(what):
         yield from _of_function(what, todo)
     elif isinstance(what, partial):
         todo += [what.func, *what.args, *what.keywords.values()]
@@ -159,11 +158,11 @@ def _spaces(what: Any, todo: list[Any]) -> Iterator[Variable]:
         todo.append(what.__func__)
     elif isinstance(what, property):
         todo += [what.fget, what.fset]
-    elif isinstance(what, type) and is_own(what):
+    elif isinstance(what, type) and is_own_class(what):
         todo += what.__bases__
         space = _ClassSpace(what)
         yield from (Variable(f"{what.__name__}.{name}", space, name, what) for name in space)
-    elif is_own(type(what)):
+    elif is_own_class(type(what)):
         todo.append(type(what))
     elif wrapped := getattr(what, "__wrapped__", None):
         todo.append(wrapped)
@@ -186,23 +185,6 @@ def _of_function(function: FunctionType, todo: list[Any]) -> Iterator[Variable]:
             space = vars(found)
             inner = [each for each in names if each in space]
             yield from (Variable(f"the global {key}.{n}", space, n, space) for n in inner)
-
-
-def _is_of_user(function: FunctionType) -> bool:
-    return _is_own_home(function.__module__)
-
-
-def is_own(kind: type) -> bool:
-    """Whether a class is the user's."""
-    return kind.__module__ != "builtins" and _is_own_home(kind.__module__)
-
-
-def _is_own_home(home: Any) -> bool:
-    """Whether it is the running program, a notebook, or a module of the user's own."""
-    home = str(home)
-    if home == "__main__" or home.startswith("forkrun_user_"):
-        return True
-    return home not in sys.modules or own_file(home) is not None
 
 
 # --- what it was is put back ----------------------------------------------------------------------
@@ -264,7 +246,7 @@ def _undo(value: Any, seen: set[int], budget: Budget) -> Iterator[Callable[[], N
             todo += value.values()
         elif isinstance(value, list | tuple | deque) and len(value) <= _MOST_INSIDE:
             todo += value
-        elif is_own(type(value)):
+        elif is_own_class(type(value)):
             todo += getattr(value, "__dict__", {}).values()
 
 
@@ -284,7 +266,7 @@ def _restore_of(value: Any, budget: Budget) -> Callable[[], None] | None:
         return partial(_refill_histogram, value, copy.deepcopy(value)) if fits else None
     if isinstance(value, list | dict | set | bytearray | deque | array):
         return partial(_fill, value, _copied(value)) if budget(8 * len(value)) else None
-    if is_own(type(value)) and isinstance(getattr(value, "__dict__", None), dict):
+    if is_own_class(type(value)) and isinstance(getattr(value, "__dict__", None), dict):
         return partial(_fill, vars(value), dict(vars(value)))
     return None
 

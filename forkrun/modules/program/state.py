@@ -26,7 +26,7 @@ from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.received import STATE, received
 from forkrun.errors import ConfigError
 from forkrun.modules.program.encoded import Encoded, decode, encode
-from forkrun.modules.program.own_modules import names_by_file, own_modules
+from forkrun.modules.program.own_code import names_by_file, own_modules
 from forkrun.modules.program.values import Values, settle, values_of
 
 _WITHOUT = ("awkward", "forkrun")

@@ -35,9 +35,8 @@ from forkrun.rundir.opening import make_folders
 from forkrun.rundir.unit_files import UnitFiles
 from forkrun.schedule.build import build_schedule
 from forkrun.schedule.input_branches import InputBranches
-from forkrun.schedule.job import Job
 from forkrun.schedule.job_modules import ScheduleInput
-from forkrun.schedule.job_schedule import processor_settings
+from forkrun.schedule.job_schedule import Job, processor_settings
 
 if TYPE_CHECKING:
     from forkrun.modules.python_module import PythonModule

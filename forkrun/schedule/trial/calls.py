@@ -28,8 +28,7 @@ from forkrun.modules.objects.collections import (
 )
 from forkrun.modules.objects.reading import ModuleColumns
 from forkrun.modules.python_module import METHODS, MODULE_CALLBACKS, PythonModule
-from forkrun.modules.returned import columns_of, decision_of, dict_of
-from forkrun.modules.returned_lists import column_type
+from forkrun.modules.returned import column_type, columns_of, decision_of, dict_of
 from forkrun.schedule.trial.block import NotingColumns, TrialBlock
 from forkrun.schedule.trial.cpp import CppModules
 from forkrun.schedule.trial.first_events import FirstEvents
