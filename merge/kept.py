@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from forkrun._core import EventDigest
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
+from forkrun._core import EventDigest
 from forkrun.errors import VerificationError
 from forkrun.histograms.accumulators.parts import (
     ByDataset,

@@ -400,5 +400,5 @@ def _written_anew(
 ) -> list[str]:
     kept = branches_of(str(file), planned.output_tree, form)
     input_files = planned.inputs[dataset]
-    anew = form.written_anew(input_files.first, input_files.tree)
+    anew = form.rewritten_branches(input_files.first, input_files.tree)
     return [branch for branch in anew if branch in kept]

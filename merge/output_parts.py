@@ -62,7 +62,7 @@ class Merging(Struct, frozen=True):
             if each.label in trees and sources[each.dataset].form is TTREE
         ]
         by_root = {
-            dataset: set(TTREE.written_anew(inputs[dataset].first, inputs[dataset].tree))
+            dataset: set(TTREE.rewritten_branches(inputs[dataset].first, inputs[dataset].tree))
             for dataset in {each.dataset for each in found}
         }
         return [

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forkrun._core import EventDigest
-
 from forkrun.errors import VerificationError
 from forkrun.formats import Format
 

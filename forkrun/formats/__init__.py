@@ -1,4 +1,4 @@
-"""Formats of input and output files. Nothing above this room knows one of them."""
+"""Formats of input and output files. Rooms above this one know none of them."""
 
 from __future__ import annotations
 

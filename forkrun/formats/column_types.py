@@ -17,8 +17,8 @@ _MOST_LEVELS, _MOST_DIMENSIONS = 6, 3
 
 
 class ColumnType(NamedTuple):
-    """`n_levels`: of offsets, one for each "[]" and one more for texts, which are lists of
-    characters; `dimensions`: sizes of arrays of fixed size, within the lists."""
+    """Type of a column. `n_levels`: levels of offsets, one for each "[]" and one more for texts,
+    which are lists of characters; `dimensions`: sizes of arrays of fixed size, within the lists."""
 
     element: str
     n_levels: int
@@ -27,7 +27,7 @@ class ColumnType(NamedTuple):
     @staticmethod
     @lru_cache
     def of(name: str) -> ColumnType:
-        """The type of this name, which the core has or would accept."""
+        """Type with this name, which the core has or would accept."""
         element, *sizes = name.replace("]", "").split("[")
         n_levels = sizes.count("") + (element == "string")
         return ColumnType(element, n_levels, tuple(int(size) for size in sizes if size))
@@ -70,13 +70,13 @@ class ColumnType(NamedTuple):
 
 
 def counter_of(name: str) -> str:
-    """Name of the counter that a jagged column has in a tree of ROOT. Members of objects, "Jet.PT",
-    have one each."""
+    """Name of a jagged column's counter in a ROOT tree. Members of objects, "Jet.PT", have one
+    each."""
     return f"n{name if '.' in name else name.partition('_')[0]}"
 
 
 def flat_names(columns: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """The name in trees, "Jet_pt", of each column that is there under it and as "Jet.pt".
-    `columns`: type and counter of each."""
+    """Names in trees, "Jet_pt", of columns that also exist as "Jet.pt". `columns`: type and counter
+    of each."""
     pairs = ((name, name.replace(".", "_")) for name in columns if "." in name)
     return {name: flat for name, flat in pairs if columns.get(flat) == columns[name]}

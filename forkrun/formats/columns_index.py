@@ -1,4 +1,4 @@
-"""The index of a file whose columns are read as a whole."""
+"""Index of a file whose columns are read as a whole."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def columns_index(
     uuid: str = "",
     status: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
-    """What `Format.index` gives. `name`: of the format; `branches`: name and type of each column;
-    `clusters`: first entry of each, then the number of entries; `ids`: (n,) run, lumi and number of
-    each event; `uuid`: 32 digits that tell the file from others, "": those of its content;
-    `status`: bytes of the file and when it was written [ns], None: of a local one."""
+    """Index as returned by `Format.index`. `name`: of the format; `branches`: name and type of each
+    column; `clusters`: first entry of each, then the number of entries; `ids`: (n,) run, lumi and
+    number of each event; `uuid`: 32 digits that identify the file, "": taken from its content;
+    `status`: bytes of the file and time of the last change [ns], None: those of a local file."""
     n_bytes, modified_ns = status or _status(path)
     _, _, event = ids
     ranges, borders = _ranges(*ids)
@@ -61,7 +61,7 @@ def _status(path: str) -> tuple[int, int]:
 
 
 def made_up_ids(n_entries: int, file_number: int) -> tuple[Integers, Integers, Integers]:
-    """Ids of entries that have none: run 1, a lumi for each file, the entry's number."""
+    """Ids of entries without any: run 1, a lumi for each file, the entry's number."""
     ones = np.ones(n_entries, np.uint64)
     return ones, ones * np.uint64(file_number + 1), np.arange(n_entries, dtype=np.uint64)
 
@@ -69,7 +69,8 @@ def made_up_ids(n_entries: int, file_number: int) -> tuple[Integers, Integers, I
 def _ranges(
     run: Integers, lumi: Integers, event: Integers
 ) -> tuple[dict[str, bytes], Sequence[int]]:
-    """Maximal runs of entries of one lumi, and the first entry of each, then the number of all."""
+    """Longest ranges of entries with the same lumi; and the first entry of each, then the total
+    number."""
     changes = np.flatnonzero((np.diff(run) != 0) | (np.diff(lumi) != 0)) + 1
     borders = [0, *changes.tolist(), len(event)] if len(event) else [0]
     digests = ""

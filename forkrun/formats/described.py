@@ -1,4 +1,4 @@
-"""What a file holds, branch by branch, for people."""
+"""Description of a file's branches, for people."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import NamedTuple
 
 OTHER = "other:"
-"""Before the class of a branch that is no column."""
+"""Prefix of the class of a branch that is not a column."""
 _NEVER_FILLED = "never filled"
-"""In place of a class, of a branch without entries in a tree that has some."""
+"""Stands for the class of a branch without entries in a tree that has some."""
 _NOT_AS_DESCRIBED = "not as described"
-"""The same, of objects whose first ones cannot be read."""
+"""Stands for the class of objects if the first ones cannot be read."""
 _COLUMNS = "columns are numbers, texts, and lists of them up to six deep"
 _MAPS = re.compile(r"(?:std::)?(?:unordered_)?(?:multi)?(map|set)<")
 _LISTS = re.compile(r"(?:std::|ROOT::)?(?:vector|VecOps::RVec|RVec|deque|list|array)<")
@@ -18,8 +18,8 @@ _LISTS = re.compile(r"(?:std::|ROOT::)?(?:vector|VecOps::RVec|RVec|deque|list|ar
 
 class Described(NamedTuple):
     """A branch of a file. `kind`: type of the column, or "other:CLASS"; `n_bytes`, `n_stored`:
-    unpacked and in the file, None if the format does not tell; `compression`: as outputs have it,
-    "" if it is not known."""
+    unpacked and in the file, None if the format does not tell; `compression`: in the notation of
+    outputs, "" if unknown."""
 
     name: str
     kind: str
@@ -29,8 +29,8 @@ class Described(NamedTuple):
 
 
 def why_no_column(kind: str) -> str:
-    """Why values of a C++ class or leaf of ROOT are no column. `kind`: its name, or "TITLE/TYPE"
-    of leaves."""
+    """Reason why values of a C++ class or ROOT leaf are not a column. `kind`: its name, or
+    "TITLE/TYPE" of leaves."""
     if kind == _NEVER_FILLED:
         return "a member that was not written with the others"
     if kind == _NOT_AS_DESCRIBED:

@@ -1,4 +1,4 @@
-"""Where the events of a job are, and the outputs that are made of them."""
+"""Source of a job's events, and the outputs made of them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from forkrun import _core
 Ids = tuple[str, str, str]
 """Branches of run, lumi and number of an event."""
 COMPRESSION = "auto"
-"""Compression of new baskets where the configuration names none: small, and quick."""
+"""Default compression of new baskets: small and fast."""
 NO_IDS: Ids = ("", "", "")
-"""Run 1, a lumi for each file, the number of an entry."""
+"""Made-up ids: run 1, a lumi for each file, the number of an entry."""
 Identity = tuple[str, int, int]
-"""UUID, bytes, and when a file was last written."""
+"""UUID, size in bytes, and time of the last change of a file."""
 Read = Callable[[str, str, Sequence[str], int, int], Mapping[str, Any]]
-"""Reads columns by path of a file, name of its table, names, first entry and the one behind the
-last."""
+"""Reads columns. Arguments: path of a file, name of its table, names, and a range [first, last) of
+entries."""
 
 
 class EventSource(NamedTuple):
-    """Where the events of a job are. `tree`: the table of events in each file; `columns`: name and
-    type of what modules may ask for; `clusters`: per file, first entry of each, then n_entries;
-    `identities`: of the files as they were indexed; `fills`: by column that files may lack, its
-    value and what counts its values; `friends`: as the core's TreeSource has them;
-    `friend_columns`: by column, number of the friend, name there, and value of entries without a
-    partner; `n_kept_bytes`: memory for what stays unpacked, where entries are not read as they are
-    stored."""
+    """Source of a job's events. `tree`: table of events in each file; `columns`: name and type of
+    each column available to modules; `clusters`: per file, first entry of each, then n_entries;
+    `identities`: of the files when they were indexed; `fills`: by column that files may lack, its
+    value and its counter; `friends`: in the form of the core's TreeSource; `friend_columns`: by
+    column, number of the friend, name there, and value of entries without a partner;
+    `n_kept_bytes`: memory for unpacked data that is kept, if entries are not read in stored
+    order."""
 
     files: Sequence[str]
     tree: str
@@ -40,33 +40,33 @@ class EventSource(NamedTuple):
     friend_columns: Mapping[str, tuple[int, str, float]]
     n_kept_bytes: int = 0
     form: Any = None
-    """The files' format; None: that of the outputs."""
+    """Format of the files; None: that of the outputs."""
     trees: Sequence[str] = ()
-    """Table of events of each file; none: all have `tree`."""
+    """Table of events of each file; empty: all have `tree`."""
     expected: Sequence[str] = ()
-    """Columns that modules will ask for."""
+    """Columns that modules are expected to request."""
 
     def tree_of(self, file: int) -> str:
-        """The table of events of a file."""
+        """Table of events of a file."""
         return self.trees[file] if self.trees else self.tree
 
 
 def first_file(clusters: Sequence[Sequence[int]]) -> int:
-    """Number of the file whose tree gives outputs their structure: the first with events; if none
-    has any, the first whose tree has branches."""
+    """Number of the file whose tree determines the structure of outputs: the first with events; if
+    none has any, the first whose tree has branches."""
     return _core.first_file([of_file[:2] for of_file in clusters])
 
 
 Range = tuple[int, int, int]
-"""Number of the file, first entry, and the one behind the last."""
+"""Number of the file, and a range [first, last) of entries."""
 
 
 class OutputToMake(NamedTuple):
-    """An output to make. `fragments`: groups in the order of the output, each with its number in
-    the order of the input and the files of fragments whose events alternate; `files`: path of each,
-    and the entries whose events it has, none: all; `branches`: of the input; `products`: name and
-    type of new columns; `before_group` gets the number, in the list, of the group that is read
-    next, `progress` the number of events written."""
+    """Output to be made. `fragments`: groups in the order of the output, each with its number in
+    the order of the input, and its files of fragments, whose events alternate; `files`: path of
+    each file, and the entries whose events it contains, empty: all; `branches`: of the input;
+    `products`: name and type of new columns; `before_group` receives the index of the group to be
+    read next, `progress` the number of events written."""
 
     fragments: Sequence[tuple[int, Sequence[str]]]
     files: Sequence[tuple[str, Sequence[Range]]]
@@ -77,17 +77,17 @@ class OutputToMake(NamedTuple):
     before_group: Callable[[int], None]
     progress: Callable[[int], None]
     goes_with_events: bool = False
-    """The tree goes with the events: it is added to the files of these, without new columns."""
+    """The tree accompanies the events: it is added to their files, without new columns."""
     members: Sequence[str] = ()
-    """Columns within these branches, for formats that do not have objects."""
+    """Columns within these branches, for formats without objects."""
     tree: str = "Events"
-    """Its name in outputs."""
+    """Name of the tree in outputs."""
     flat_names: bool = False
-    """RNTuples: "Jet_pt" and "nJet" as well, of a list "Jet" with "pt"."""
+    """RNTuples: a list "Jet" with "pt" also becomes "Jet_pt" and "nJet"."""
 
 
 def to_make(output: OutputToMake, branches: Sequence[str]) -> _core.OutputToMake:
-    """What the core is told of it. `branches`: those that it keeps of the input."""
+    """The output in the form for the core. `branches`: kept ones of the input."""
     content = _core.OutputContent(
         branches,
         output.products,

@@ -1,4 +1,4 @@
-"""What a format of files has to do, and what follows from it."""
+"""Base of all formats of files: what each must do, and defaults for the rest."""
 
 from __future__ import annotations
 
@@ -25,57 +25,57 @@ if TYPE_CHECKING:  # NumPy takes longer to load than most files to index
 
 
 class Format:
-    """A format of files that hold tables of events. A new one has `name`, `suffix`, `is_of`,
-    `index`, `read` and `write`; the rest follows from these, and may be done faster."""
+    """Format of files with tables of events. A new one defines `name`, `suffix`, `is_of`, `index`,
+    `read` and `write`; other methods have defaults, which may be replaced by faster ones."""
 
     name: ClassVar[str]
     suffix: ClassVar[str]
     has_ids: ClassVar[bool] = False
-    """Whether all files have ids of events, whichever columns outputs keep."""
+    """Whether all files have ids of events, for any choice of columns in outputs."""
     has_tables: ClassVar[bool] = False
-    """Whether files may hold other tables beside that of their events."""
+    """Whether files may hold tables other than that of their events."""
     becomes_root: ClassVar[bool] = False
-    """Whether outputs in trees and RNTuples of ROOT can be made of its columns."""
+    """Whether ROOT outputs, in trees or RNTuples, can be made of its columns."""
 
     def is_of(self, path: str) -> bool:
-        """Whether a file is of this format, by its first bytes or its name."""
+        """Whether a file has this format, by its first bytes or its name."""
         raise NotImplementedError
 
     def index(
         self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
     ) -> dict[str, Any]:
-        """The index of a file, as `forkrun.formats.columns_index` makes it. Raises InputError."""
+        """Index of a file, as made by `forkrun.formats.columns_index`. Raises InputError."""
         raise NotImplementedError
 
     def read(
         self, path: str, tree: str, names: Sequence[str], first: int = 0, last: int = -1
     ) -> Mapping[str, Plain]:
-        """Columns of entries [first, last); -1: of all from `first` on. Raises InputError."""
+        """Columns of entries [first, last); -1: all entries from `first`. Raises InputError."""
         raise NotImplementedError
 
     def write(
         self, path: str, types: Mapping[str, str], parts: Iterable[Mapping[str, Plain]]
     ) -> None:
-        """Writes a file of the parts, one after the other. Raises OutputError."""
+        """Writes a file of the parts in order. Raises OutputError."""
         raise NotImplementedError
 
     def described(self, path: str, tree: str) -> list[Described]:
-        """Every branch of a file. Raises InputError."""
+        """All branches of a file. Raises InputError."""
         return [Described(name, kind) for name, kind, _ in self.index(path, tree)["branches"]]
 
     def why_no_column(self, kind: str) -> str:
-        """Why a branch of this class, "other:CLASS" in the index, is no column."""
+        """Reason why a branch of this class, "other:CLASS" in the index, is not a column."""
         return "its values are not of a type that columns have"
 
     def opened(self, path: str, tree: str) -> Any:
-        """Something with `read(names, first, last)`, for several calls."""
+        """Open file, whose `read(names, first, last)` may be called several times."""
         return _Opened(self, path, tree)
 
     def warm_up(self) -> None:
-        """Loads what each child would that reads the format; called before they are forked."""
+        """Loads what each child would load to read the format; called before the fork."""
 
     def source(self, events: EventSource) -> _core.Source:
-        """What the core reads. Opens nothing."""
+        """Source for the core. Opens nothing."""
         from forkrun.formats.reader import Reader
 
         reader = Reader(self.read, events, self._types)
@@ -90,7 +90,7 @@ class Format:
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
-        """Makes the files of outputs of an input of any format; gives the number of events in each
+        """Makes the files of outputs from input of any format; returns the number of events in each
         file, by output. Raises InputError, OutputError."""
         from forkrun.formats.selection import OpenFiles
 
@@ -139,7 +139,8 @@ class Format:
     def new_columns(
         self, products: Sequence[tuple[str, str]], kept: Mapping[str, str]
     ) -> dict[str, str]:
-        """Types of columns that an output has beside those `kept`, by name, in their order."""
+        """Types of new columns of an output, by name, in order. `kept`: types of columns kept of
+        the input."""
         return dict(products)
 
     def _write_output(
@@ -151,7 +152,7 @@ class Format:
         parts: Iterable[Mapping[str, Plain]],
         compression: str | None,
     ) -> None:
-        """`counters`: by column of the input, the one that counts its values, ""."""
+        """`counters`: counter of each input column, "" for none."""
         self.write(path, types, parts)
 
     def carry(
@@ -163,7 +164,7 @@ class Format:
         identities: Sequence[Identity],
         common_branches: bool,
     ) -> None:
-        """Adds what the inputs have beside their events to an output. Raises InputError."""
+        """Adds the inputs' other objects to an output. Raises InputError."""
 
     def check_carried(
         self,
@@ -173,18 +174,18 @@ class Format:
         keep_first: bool,
         common_branches: bool,
     ) -> None:
-        """Tries `carry`, with a file that is thrown away. Raises InputError."""
+        """Tries `carry` with a temporary file. Raises InputError."""
 
     def origins(self, path: str) -> Mapping[str, Sequence[tuple[Any, ...]]] | None:
-        """By table, what tells the files that consecutive rows came from, and how many these are;
-        None where a file does not say."""
+        """By table, identity of the input files of consecutive rows, and their number; None if the
+        file does not record them."""
         return None
 
     def add_text(self, output: str, name: str, text: str) -> None:
-        """Adds a text beside the events of an output. Raises OutputError."""
+        """Adds a text to an output. Raises OutputError."""
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
-        """Joins files in the given order; gives entries by table. Raises InputError."""
+        """Joins files in the given order; returns entries by table. Raises InputError."""
         unknown = ("trees", "compression", "keep_first", "format")
         refused = [name for name in unknown if options.get(name)]
         if refused:
@@ -211,9 +212,8 @@ class Format:
         self, parts: Sequence[str], output: str, trees: Sequence[str], *, verify: bool,
         recluster: str,
     ) -> list[int]:  # fmt: skip
-        """Puts parts of an output together, in the given order; gives the number of entries of
-        each of its trees. `verify`, `recluster`: as merges of ROOT files have them. Raises
-        InputError, OutputError."""
+        """Joins parts of an output in the given order; returns the number of entries of each tree.
+        `verify`, `recluster`: as for merges of ROOT files. Raises InputError, OutputError."""
         return list(self.merge(parts, output).values())
 
     def _types(self, path: str, tree: str = "") -> dict[str, str]:
@@ -230,13 +230,14 @@ class Format:
         columns = self.read(path, tree, ids)
         return digest_of_ids(*(columns[name] for name in ids))
 
-    def written_anew(self, path: str, tree: str) -> list[str]:
-        """Names of what outputs cannot copy as bytes and do not read as columns."""
+    def rewritten_branches(self, path: str, tree: str) -> list[str]:
+        """Branches that outputs can neither copy as bytes nor read as columns, and therefore
+        rewrite."""
         return []
 
     def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:
-        """Tries to write some of these to a file, in a process that may die of it. Raises
-        InputError, OutputError."""
+        """Tries to write some of these to a file, in a process that may crash. Raises InputError,
+        OutputError."""
 
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
         """Whether ROOT's interpreter is needed to read a file, or to make outputs of it."""
@@ -263,8 +264,8 @@ class _Opened:
 
 
 def first_bytes(path: str, n: int) -> bytes | None:
-    """The first `n` bytes of a local file, or all if it has fewer; None if it cannot be read. A
-    pipe without a writer is not waited for."""
+    """The first `n` bytes of a local file, or all if it has fewer; None if it cannot be read. Does
+    not wait for the writer of a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:

@@ -1,4 +1,4 @@
-"""Files of LCIO: read by the core, which knows their objects as columns."""
+"""LCIO files. The core reads their objects as columns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToM
 from forkrun.formats.format import Format, digest_of_ids, first_bytes
 
 _MARKER = bytes.fromhex("abadcafe")
-"""Behind the first four bytes of a file."""
+"""Follows the first four bytes of a file."""
 _PER_LUMI = "event/"
-"""Before a number: the lumi of an event is 1, and its number divided by that one."""
+"""Prefix of a number: an event's lumi is 1 plus its number divided by that."""
 
 
 class LcioFormat(Format):
@@ -27,7 +27,7 @@ class LcioFormat(Format):
     becomes_root = True
 
     def is_of(self, path: str) -> bool:
-        """By its first record; by its name, if it is on a server."""
+        """Tells by the first record; for files on servers, by the name."""
         if "://" in path:
             return path.partition("?")[0].endswith(self.suffix)
         return (first_bytes(path, 8) or b"")[4:] == _MARKER
@@ -84,7 +84,7 @@ class LcioFormat(Format):
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
     ) -> list[list[int]]:
-        """By copying the records of events, or by making them anew."""
+        """Makes outputs by copying the records of events, or by rewriting them."""
         made = [to_make(output, output.branches) for output in outputs]
         return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
 
@@ -101,11 +101,11 @@ class LcioFormat(Format):
         self, parts: Sequence[str], output: str, trees: Sequence[str], *, verify: bool,
         recluster: str,
     ) -> list[int]:  # fmt: skip
-        """Without headers of runs that have no event: these are carried."""
+        """Joins parts without headers of runs that have no event: these are carried."""
         return [self._joined(parts, output, verify, all_runs=False)]
 
     def _joined(self, inputs: Sequence[str], output: str, verify: bool, *, all_runs: bool) -> int:
-        """The number of events that a file of these inputs has."""
+        """Joins files and returns the number of events."""
         written = _core.join_lcio(inputs, output, verify, all_runs)
         if verify and self.digest(output, "", NO_IDS) != written:
             raise OutputError(f"{output}: what was written has other events than the input")
@@ -120,7 +120,7 @@ class LcioFormat(Format):
         identities: Sequence[Identity],
         common_branches: bool,
     ) -> None:
-        """Headers of runs, also of those without an event in the output."""
+        """Adds headers of runs, including runs without events in the output."""
         _core.carry_lcio(inputs, output, [n_bytes for _, n_bytes, _ in identities])
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
@@ -132,7 +132,7 @@ LCIO = LcioFormat()
 
 
 def events_per_lumi(ids: Ids) -> int:
-    """Events of a lumi, by the name of the column that tells it; 0: a run is one lumi. Raises
+    """Number of events per lumi, from the name of the lumi column; 0: each run is one lumi. Raises
     InputError."""
     run, lumi, event = ids
     if run not in ("", "run") or event not in ("", "event"):
@@ -151,18 +151,19 @@ def events_per_lumi(ids: Ids) -> int:
 
 
 PARAMETERS = "parameters"
-"""Before the point, in names of columns that are parameters of events."""
+"""Prefix, before the point, in names of columns that are parameters of events."""
 RUN_HEADER = "RunHeader"
-"""The same of what the header of the run says."""
+"""Prefix in names of columns from the run header."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _STORED = {
     "bool", "int8", "int16", "int32", "uint8", "uint16", "float32", "float64", "string",
 }  # fmt: skip
-"""Types of columns that LCIO has: no integers of 8 bytes, none of 4 without a sign."""
+"""Types of columns available in LCIO: neither integers of 8 bytes nor unsigned ones of 4."""
 
 
 def problem_of(name: str, kind: str) -> str:
-    """Why a column cannot be in a file of LCIO; "" if it can."""
+    """Reason why a column cannot be in an LCIO file; "" if it can. One value per event becomes a
+    parameter of the event, a list a collection of vectors."""
     type_ = ColumnType.of(kind)
     n_lists = type_.n_levels - type_.is_text
     if type_.element not in _STORED:

@@ -1,4 +1,4 @@
-"""Outputs as Parquet files, for what does not read ROOT."""
+"""Parquet files as outputs, for readers other than ROOT."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ _GROUP_BYTES = 128 << 20
 
 
 class ParquetFormat(Format):
-    """A jagged column as lists, texts as strings, arrays of fixed size as lists of fixed size;
-    branches of objects are left out. The bytes depend on the rows and on pyarrow alone."""
+    """Parquet outputs: jagged columns become lists, texts strings, arrays of fixed size lists of
+    fixed size; branches of objects are left out. The bytes depend only on the rows and on
+    pyarrow."""
 
     name = "parquet"
     suffix = ".parquet"
 
     def is_of(self, path: str) -> bool:
-        """It is for outputs."""
+        """False: the format is for outputs."""
         return False
 
     def index(
         self, path: str, tree: str, ids: Ids = NO_IDS, file_number: int = 0
     ) -> dict[str, Any]:
-        """The columns alone."""
+        """Index with the columns alone."""
         import pyarrow.parquet as pq
 
         return {"branches": [(each.name, str(each.type), "") for each in pq.read_schema(path)]}
@@ -53,7 +54,7 @@ class ParquetFormat(Format):
     def new_columns(
         self, products: Sequence[tuple[str, str]], kept: Mapping[str, str]
     ) -> dict[str, str]:
-        """With the counters that trees of ROOT have for jagged ones: "nMuon" for "Muon_pt"."""
+        """Includes counters for jagged columns, as in ROOT trees: "nMuon" for "Muon_pt"."""
         from forkrun.formats.column_types import ColumnType, counter_of
 
         types: dict[str, str] = {}
@@ -80,7 +81,7 @@ class ParquetFormat(Format):
                 writer.write_table(_table(nothing, types))
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
-        """Row group by row group. These are written anew: pyarrow copies none as they are."""
+        """Joins row groups, which are written again: pyarrow cannot copy them."""
         import pyarrow.parquet as pq
 
         n_rows = 0
@@ -105,7 +106,7 @@ def _table(part: Part, types: Mapping[str, str]) -> Any:
 
 
 def _column(name: str, part: Part) -> Plain:
-    """The column, or what counts the values of those that have no other counter."""
+    """The column, or the counts of values of columns without another counter."""
     if name in part:
         return part[name]
     import numpy as np
@@ -117,7 +118,7 @@ def _column(name: str, part: Part) -> Plain:
 
 
 def _array(column: Plain) -> Any:
-    """Arrow array of a plain column: a text is a string, an array of fixed size a list of fixed
+    """Arrow array of a plain column: texts become strings, arrays of fixed size lists of fixed
     size."""
     import pyarrow as pa
 

@@ -16,12 +16,12 @@ Plain: TypeAlias = Any
 
 
 def inner_of(column: Plain) -> Plain:
-    """What is in the lists of events: values, or again (offsets, values)."""
+    """Content of the lists of events: values, or (offsets, values) again."""
     return column[1] if len(column) == 2 else column[1:]
 
 
 def joined(parts: Sequence[Plain]) -> Plain:
-    """One column of parts of the same type, one after the other; one part at least."""
+    """One column of consecutive parts of the same type; at least one part."""
     lists = [part for part in parts if isinstance(part, tuple)]
     if not lists:
         return np.concatenate([np.asarray(part) for part in parts])
@@ -33,7 +33,7 @@ def joined(parts: Sequence[Plain]) -> Plain:
 
 
 def ids_of(column: Plain) -> npt.NDArray[np.uint64]:
-    """(n_events,) uint64 of a column of ids: of integers, or of lists of one."""
+    """(n_events,) uint64 ids, from a column of integers, or of lists with one each."""
     return np.asarray(column[1] if isinstance(column, tuple) else column).astype(np.uint64)
 
 
@@ -48,7 +48,7 @@ def part_of(column: Plain, first: int, last: int) -> Plain:
 
 
 def rows_of(column: Plain, rows: Any) -> Plain:
-    """Values of some events. `rows`: (n,) their places."""
+    """Values of some events. `rows`: (n,) indices of the events."""
     if not isinstance(column, tuple):
         return column[rows]
     begins = column[0][:-1][rows]
@@ -85,12 +85,12 @@ def n_events_of(column: Plain) -> int:
 
 Part = Mapping[str, Plain]
 _MOST_ROWS, _STEP = 1 << 20, 1 << 10
-"""Rows of a group, and what they are a multiple of: where groups end does not depend on the parts
-in which rows come."""
+"""Rows of a group at most, and a divisor of the number of rows: the ends of groups do not depend on
+the parts in which rows arrive."""
 
 
 def row_groups(parts: Iterable[Part], n_group_bytes: int) -> Iterator[Part]:
-    """The rows in groups, which end where there are enough bytes or rows."""
+    """Rows in groups, which end where there are enough bytes or rows."""
     group: list[Part] = []
     n_bytes = 0
     for step in _steps(parts):
@@ -104,7 +104,7 @@ def row_groups(parts: Iterable[Part], n_group_bytes: int) -> Iterator[Part]:
 
 
 def _steps(parts: Iterable[Part]) -> Iterator[Part]:
-    """The rows in pieces of `_STEP` each, the last one of fewer."""
+    """Rows in pieces of `_STEP`, the last one possibly shorter."""
     n_before = 0
 
     def pieces() -> Iterator[tuple[int, Part]]:

@@ -1,4 +1,4 @@
-"""What the core calls to read events of a format that is written in Python."""
+"""Reader of events in formats written in Python, called by the core."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from forkrun.formats.events import EventSource, Range, Read
 
 NamesIn = Callable[[str, str], Collection[str]]
-"""Names of the columns of a file, by its path and the name of its table."""
+"""Returns the names of a file's columns, from its path and the name of its table."""
 
 
 class Reader:
-    """Reads columns and ids of entries in several ranges, one after the other."""
+    """Reads columns and ids of entries in several consecutive ranges."""
 
     def __init__(self, read: Read, events: EventSource, names_in: NamesIn) -> None:
         self._read_file, self._events = read, events
@@ -25,7 +25,7 @@ class Reader:
         self._types = dict(events.columns)
 
     def read(self, ranges: Sequence[Range], name: str) -> Plain:
-        """A column, with the value of files that lack it."""
+        """A column; files that lack it get its fill value."""
         return joined([self._column(r, name) for r in ranges])
 
     def _column(self, r: Range, name: str) -> Plain:

@@ -1,6 +1,5 @@
-"""The formats there are: trees and RNTuples of ROOT, LCIO, Parquet for outputs, and what installed
-packages add as entry points of the group `forkrun.formats`, each of which gives an instance of
-`Format`."""
+"""All formats: ROOT trees and RNTuples, LCIO, Parquet for outputs, and formats of installed
+packages, which register instances of `Format` as entry points of the group `forkrun.formats`."""
 
 from __future__ import annotations
 
@@ -22,9 +21,8 @@ _OWN: dict[str, Format] = {form.name: form for form in (TTREE, RNTUPLE, LCIO, PA
 
 
 def format_of(path: str) -> Format:
-    """The format of a file, which need not be there; of RNTuples, whose index tells them, that of
-    trees. What no format knows is taken for a file of ROOT, whose reader says what is wrong with
-    it."""
+    """Format of a file, which need not exist; that of trees for RNTuples, which the index tells
+    apart. Files of unknown format count as ROOT files, whose reader explains what is wrong."""
     own = (LCIO, TTREE) if "://" in path else (TTREE, LCIO)  # of URLs only the name tells
     for form in own:
         if form.is_of(path):
@@ -33,7 +31,7 @@ def format_of(path: str) -> Format:
 
 
 def format_named(name: str) -> Format:
-    """The format of this name. Raises ConfigError."""
+    """The format with this name. Raises ConfigError."""
     if name in _OWN:
         return _OWN[name]
     if name not in _added():

@@ -1,4 +1,4 @@
-"""RNTuples of ROOT files. The core reads them where it reads trees, and writes them of either."""
+"""RNTuples in ROOT files. The core reads them like trees, and writes them from both."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RNTupleFormat(TTreeFormat):
         parts: Iterable[Mapping[str, Plain]],
         compression: str | None,
     ) -> None:
-        """By values: as a tree first, whose columns then become fields."""
+        """Writes values to a tree first, whose columns then become fields."""
         scratch = f"{path}.tree"
         try:
             TTREE._write_output(scratch, tree, types, counters, parts, compression)
@@ -61,8 +61,8 @@ class RNTupleFormat(TTreeFormat):
             with suppress(FileNotFoundError):
                 os.unlink(scratch)
 
-    def written_anew(self, path: str, tree: str) -> list[str]:
-        """None: what cannot be copied as bytes is read as columns."""
+    def rewritten_branches(self, path: str, tree: str) -> list[str]:
+        """Returns none: objects that cannot be copied as bytes are read as columns."""
         return []
 
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:

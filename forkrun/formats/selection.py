@@ -1,4 +1,4 @@
-"""The events that children have selected for an output, with the columns it keeps of the input."""
+"""Events selected for an output by children, with its columns of the input."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from forkrun.formats.plain import Plain, joined, rows_of
 
 Integers = npt.NDArray[np.int64]
 _SPAN = 1 << 13
-"""Entries of a file that are read at a time, the selected ones of which are taken."""
+"""Number of entries read at a time, of which the selected ones are taken."""
 Open = Callable[[int], Any]
-"""Gives, by number of the file, something with `read(names, first, last)`."""
+"""Returns an open file with `read(names, first, last)`, by number."""
 
 
 class Selected(Struct, frozen=True):
-    """Events of a group of fragments, in the order of the output. `file`, `entry`, `row`: (n,)
-    where each is in the input, and in the new `columns`."""
+    """Events of a group of fragments, in output order. `file`, `entry`, `row`: (n,) place of each
+    in the input, and in the new `columns`."""
 
     file: Integers
     entry: Integers
@@ -31,21 +31,21 @@ class Selected(Struct, frozen=True):
     columns: Mapping[str, Plain]
 
     def at(self, places: Any) -> Selected:
-        """Some of them."""
+        """A part of the events."""
         return Selected(self.file[places], self.entry[places], self.row[places], self.columns)
 
 
 def selected_columns(
     opened: Open, names: Sequence[str], output: OutputToMake, entries: Sequence[Range]
 ) -> Iterator[tuple[int, Mapping[str, Plain]]]:
-    """Number of events and columns of consecutive selected events, of the `entries` of a file.
-    `names`: of columns of the input."""
+    """Number and columns of consecutive selected events in the `entries` of a file. `names`:
+    columns of the input."""
     for span in _selected_spans(output, entries):
         yield len(span.row), _columns(opened, names, span, output)
 
 
 def _selected_spans(output: OutputToMake, entries: Sequence[Range]) -> Iterator[Selected]:
-    """The selected events, each time rising entries of one file, near each other."""
+    """Selected events, in spans of close, rising entries of one file."""
     for number, (_, fragments) in enumerate(output.fragments):
         output.before_group(number)
         pieces = [piece for path in fragments for piece in _core.read_fragment(path)]
@@ -78,7 +78,7 @@ def _is_within(selected: Selected, entries: Sequence[Range]) -> npt.NDArray[np.b
 
 
 def _spans(selected: Selected) -> Iterator[Selected]:
-    """Rising entries of one file, near each other."""
+    """Spans of close, rising entries of one file."""
     span = selected.entry // _SPAN
     is_new = (np.diff(selected.file) != 0) | (np.diff(span) != 0) | (np.diff(selected.entry) < 0)
     borders = [0, *(np.flatnonzero(is_new) + 1).tolist(), len(span)]
@@ -97,7 +97,7 @@ def _columns(
 
 
 class OpenFiles:
-    """Files of the input, of which the last one stays open. `on_open` gets the number of each."""
+    """Input files, of which the last one stays open. `on_open` receives the number of each."""
 
     def __init__(self, form: Any, events: EventSource, on_open: Callable[[int], None]) -> None:
         self._format, self._events, self._on_open = form, events, on_open

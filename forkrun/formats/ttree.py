@@ -1,4 +1,4 @@
-"""Trees of ROOT: read, made and merged by the core."""
+"""ROOT trees, read, made and merged by the core."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from forkrun.formats.plain import Plain
 
 _MAGIC = b"root"
-"""How a file of ROOT begins."""
+"""First bytes of a ROOT file."""
 _CLUSTER_BYTES = 32 << 20
-"""Size in memory of a cluster that is made of values."""
+"""Size in memory of a cluster made of values."""
 
 
 class TTreeFormat(Format):
@@ -36,7 +36,8 @@ class TTreeFormat(Format):
     has_tables = True
 
     def is_of(self, path: str) -> bool:
-        """Also what is on a server or cannot be read: ROOT's reader says why."""
+        """Also accepts files on servers and unreadable ones: ROOT's reader explains what is
+        wrong."""
         return "://" in path or first_bytes(path, len(_MAGIC)) in (_MAGIC, b"", None)
 
     def index(
@@ -103,7 +104,7 @@ class TTreeFormat(Format):
         parts: Iterable[Mapping[str, Plain]],
         compression: str | None,
     ) -> None:
-        """By values, of input that has no baskets."""
+        """Writes values, for input that has no baskets."""
         from forkrun.formats.plain import row_groups
 
         name = tree.partition(";")[0]
@@ -117,7 +118,7 @@ class TTreeFormat(Format):
     def cluster_begins(
         self, output: OutputToMake, events: EventSource
     ) -> list[tuple[int, int, int]]:
-        """Where `make_outputs` begins the clusters of an output."""
+        """Beginnings of an output's clusters, as `make_outputs` places them."""
         return _core.cluster_begins(to_make(output, output.branches), self.source(events))
 
     def carry(
@@ -145,7 +146,7 @@ class TTreeFormat(Format):
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
         return _core.tree_digest(path, tree, *ids)
 
-    def written_anew(self, path: str, tree: str) -> list[str]:
+    def rewritten_branches(self, path: str, tree: str) -> list[str]:
         return _core.rewritten_branches(path, tree)
 
     def try_copy(self, path: str, tree: str, names: Sequence[str], scratch: str) -> None:
@@ -161,11 +162,11 @@ class TTreeFormat(Format):
 
 TTREE = TTreeFormat()
 _ALGORITHMS = {0: "zlib", 1: "zlib", 2: "lzma", 3: "zlib", 4: "lz4", 5: "zstd"}
-"""By ROOT's number; 0 is what ROOT had before there were others."""
+"""Algorithms by ROOT's number; 0 is from before there were several."""
 
 
 def _compression(number: int, is_smaller: bool) -> str:
-    """As outputs have it, of ROOT's number. Other writers leave it away."""
+    """Compression in the notation of outputs, from ROOT's number. Other writers omit it."""
     algorithm, level = divmod(number, 100)
     if level == 0:
         return "not said" if is_smaller else "none"

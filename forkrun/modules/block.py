@@ -1,4 +1,4 @@
-"""What a module in Python sees of an event block."""
+"""An event block as modules in Python see it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Column: TypeAlias = Any  # ak.Array, or npt.NDArray for one value per event
 
 
 class LumiRange(NamedTuple):
-    """Events [first, last) of a block are of this lumi."""
+    """Range [first, last) of a block's events with the same lumi."""
 
     run: int
     lumi: int
@@ -49,7 +49,7 @@ class EventBlock:
         conditions: ModuleConditions | None = None,
         asked: set[str] | None = None,
     ) -> None:
-        """`core`: the core's block, or EventsLeft of it."""
+        """`core`: block of the core, or EventsLeft of one."""
         self._core = core
         self._asked = set() if asked is None else asked
         self._conditions = conditions
@@ -59,7 +59,7 @@ class EventBlock:
         self._selected: SelectedEvents | None = None
         self._random: BlockRandom | None = None
         self.dataset: Dataset | None = None
-        """The one of [[datasets]] that all events belong to."""
+        """Dataset of all these events."""
         self.variation = NOMINAL
         """Variation of the call: "nominal", or a systematic variation such as "jes_up"."""
 
@@ -88,8 +88,8 @@ class EventBlock:
         raise NoSuchNameError(self._reader.no_attribute(name))
 
     def forget(self) -> None:
-        """Lets go of all columns, when the call is over: objects know their block, and it them, so
-        that they would stay in memory until Python looks for such circles."""
+        """Drops all columns at the end of a call: objects and their block refer to each other, so
+        they would stay in memory until Python collects such cycles."""
         self._columns.clear()
         self._objects.clear()
         self._selected = None
@@ -117,19 +117,20 @@ class EventBlock:
         return self._objects[name]
 
     def offsets(self, name: str) -> npt.NDArray[np.int64] | None:
-        """(n_events + 1,) where each event's objects begin; None if nothing of them is read."""
+        """(n_events + 1,) beginning of each event's objects; None if none of their columns is
+        read."""
         found: npt.NDArray[np.int64] | None = self._reader.offsets(self, name)
         return found
 
     @property
     def run(self) -> int:
-        """The run of all events. Raises ConfigError if they are of several lumis."""
+        """Run of all events. Raises ConfigError if they belong to several lumis."""
         self._check_one_lumi("run")
         return self._core.run
 
     @property
     def lumi(self) -> int:
-        """The lumi of all events. Raises ConfigError if they are of several."""
+        """Lumi of all events. Raises ConfigError if they belong to several."""
         self._check_one_lumi("lumi")
         return self._core.lumi
 
@@ -152,7 +153,7 @@ class EventBlock:
 
     @property
     def lumi_ranges(self) -> list[LumiRange]:
-        """The lumis of the block in the order of their events."""
+        """Lumis of the block in the order of their events."""
         return [LumiRange(*row) for row in self._core.lumi_spans().tolist()]
 
     def _per_event(self, column: int) -> npt.NDArray[np.uint32]:
@@ -161,7 +162,7 @@ class EventBlock:
 
     @property
     def iov(self) -> int:
-        """Number of the interval of validity of the conditions that the events belong to."""
+        """Number of the events' interval of validity of the conditions."""
         return self._core.iov
 
     @property
@@ -175,7 +176,7 @@ class EventBlock:
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """(n_events,) True: a module is called with the events that filters have left."""
+        """(n_events,) True: modules are called with the events left by filters."""
         return self._core.mask
 
     @property
@@ -187,7 +188,7 @@ class EventBlock:
 
     @property
     def conditions(self) -> Mapping[str, Any]:
-        """The conditions by label, read-only, as valid for the events."""
+        """Conditions by label, read-only, valid for these events."""
         return {} if self._conditions is None else self._conditions
 
     @property
@@ -201,7 +202,7 @@ class EventBlock:
 
 class SelectedEvents:
     """Some events of a block: `selected["Muon_pt"]`, `selected.Muon`, `selected.runs`;
-    `selected[mask]`: some of these. `mask`: (n_events,) bool, of the block's."""
+    `selected[mask]`: a part of these. `mask`: (n_events,) bool, for the events of the block."""
 
     def __init__(self, block: EventBlock, mask: Any) -> None:
         self._block = block
@@ -226,7 +227,7 @@ class SelectedEvents:
         return SelectedEvents(self._block, mask)
 
     def __getattr__(self, name: str) -> Any:
-        """A column or objects of a collection; `runs`, `lumis`, `events`; `run`, `lumi`, `iov`."""
+        """A column, or objects of a collection; `runs`, `lumis`, `events`; `run`, `lumi`, `iov`."""
         if name.startswith("_"):
             raise AttributeError(name)
         if name in ("run", "lumi", "iov"):
@@ -238,7 +239,7 @@ class SelectedEvents:
         return self[name] if name in self.column_types else self.objects(name)
 
     def objects(self, name: str) -> ak.Array:
-        """The objects of a collection, whatever its name."""
+        """Objects of a collection of any name."""
         return self._left(self._block.objects(name))
 
     @property
@@ -247,7 +248,7 @@ class SelectedEvents:
 
     @property
     def random(self) -> BlockRandom:
-        """Random numbers for these events, the same that they would have among all."""
+        """Random numbers for these events, the same as among all events."""
         return self._block.random.of_some(self.mask)
 
     def _left(self, values: Any) -> Any:
@@ -255,7 +256,7 @@ class SelectedEvents:
 
 
 def chosen_events(mask: Any, n_events: int) -> npt.NDArray[np.bool_]:
-    """(n_events,) bool, of a mask that a user gives; None is False. Raises TypeError."""
+    """(n_events,) bool, from a user's mask; None counts as False. Raises TypeError."""
     what = "events[…] takes the name of a column, or one bool per event"
     mask = with_none(mask)
     if is_awkward(mask):

@@ -1,4 +1,4 @@
-"""Names that a function's code has: where what it does cannot be tried."""
+"""Column names found in a function's code, for functions that cannot be called on trial."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from forkrun.base.user_text import leaves
 
 
 def names_in(function: Any, seen: frozenset[int] = frozenset()) -> Iterator[str]:
-    """Attributes, globals and texts in a function, in those within it, and in those of its module
-    that it calls by name; of an expression all names; nothing of what is written in C."""
+    """Attributes, globals and texts in a function, in functions within it, and in functions of its
+    module that it calls by name; all names of an expression; nothing for functions written in C."""
     function = unpartial(function)
     yield from getattr(function, "names", ())
     code = getattr(function, "__code__", None)
@@ -27,14 +27,14 @@ def names_in(function: Any, seen: frozenset[int] = frozenset()) -> Iterator[str]
 
 
 def texts_in(values: Any) -> Iterator[str]:
-    """Texts that the attributes of an object hold, also in lists and dicts."""
+    """Texts in the attributes of an object, also within lists and dicts."""
     for value in leaves(list(values)):
         if isinstance(value, str):
             yield value
 
 
 def mentions(names: Collection[str], columns: Collection[str]) -> bool:
-    """Whether some of these are columns, or collections of them, or parts of their names."""
+    """Whether some names are columns, collections, or parts of column names."""
     parts = [name for name in names if len(name) > 2]
     return any(
         column == part or column.startswith(f"{part}_") or ("_" in part and part in column)

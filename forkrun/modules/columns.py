@@ -1,8 +1,8 @@
 """Columns as users see them, and as offsets and values.
 
-A plain column is what the core has: values (n_events, …), or (offsets, values), (offsets, offsets,
-values) of lists and of lists of lists, and so on. Offsets are int64, from 0. A text is a list of
-characters, "S1"."""
+A plain column is in the form of the core: values (n_events, …), or (offsets, values) for lists,
+(offsets, offsets, values) for lists of lists, and so on. Offsets are int64 and begin with 0. A text
+is a list of characters, "S1"."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from forkrun.base.awkward_array import ak
 from forkrun.formats.plain import Plain, inner_of
 
 _MISSING: Mapping[int, np.generic] = {4: np.uint32(0x7FE00000), 8: np.uint64(0x7FFC000000000000)}
-"""Bits of a missing number by the size of its type: of all NaN the one that stands for None in
-columns that modules in Python make, also after conversion to the other type."""
+"""Bits of a missing number by the size of its type: the one NaN that stands for None in columns
+made by modules in Python, also after conversion to the other type."""
 MISSING = np.array([_MISSING[8]]).view(np.float64)[0]
 
 
 def as_array(plain: Plain, may_lack: bool = False) -> Any:
-    """A NumPy array where events have one number, or an array of fixed size, each; else an Awkward
-    Array. On the memory of its argument. `may_lack`: MISSING is None; then it is Awkward's, too."""
+    """A NumPy array for one number, or one array of fixed size, per event; else an Awkward Array.
+    Uses the memory of its argument. `may_lack`: MISSING becomes None, which makes the array
+    Awkward's."""
     if may_lack and is_missing(plain[-1] if isinstance(plain, tuple) else plain).any():
         return ak.Array(known_layout(layout_of(plain)))
     return ak.Array(layout_of(plain)) if isinstance(plain, tuple) else plain
@@ -39,7 +40,7 @@ def is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def known_layout(layout: ak.contents.Content) -> ak.contents.Content:
-    """The same with None for MISSING."""
+    """The same layout with None for MISSING."""
     if layout.is_numpy and layout.data.ndim > 1:
         layout = layout.to_RegularArray()
     if layout.is_list:
@@ -51,12 +52,12 @@ def known_layout(layout: ak.contents.Content) -> ak.contents.Content:
 
 
 def jagged_array(offsets: npt.NDArray[Any], values: npt.NDArray[Any]) -> ak.Array:
-    """(n_events, n), on the memory of its arguments. `offsets`: (n_events + 1,) int64."""
+    """(n_events, n), on the memory of the arguments. `offsets`: (n_events + 1,) int64."""
     return ak.Array(layout_of((offsets, values)))
 
 
 def layout_of(plain: Plain) -> ak.contents.Content:
-    """The same as Awkward's layout."""
+    """Awkward layout of a plain column."""
     if not isinstance(plain, tuple):
         return ak.contents.NumpyArray(plain)
     offsets = ak.index.Index64(plain[0])
@@ -68,12 +69,12 @@ def layout_of(plain: Plain) -> ak.contents.Content:
 
 
 def is_text(plain: Plain) -> bool:
-    """Whether its lists are texts."""
+    """Whether the lists of a plain column are texts."""
     return len(plain) == 2 and plain[1].dtype.kind == "S"
 
 
 def offsets_of(array: ak.Array) -> npt.NDArray[np.int64]:
-    """Offsets of the lists of each event, whatever is in them: (n_events + 1,), from 0. Raises
+    """Offsets of the lists of each event, of any content: (n_events + 1,), beginning with 0. Raises
     ValueError if an event has no list."""
     layout = array.layout
     if isinstance(layout, ak.contents.ListOffsetArray):
@@ -85,7 +86,7 @@ def offsets_of(array: ak.Array) -> npt.NDArray[np.int64]:
 
 
 def values_of(array: ak.Array) -> npt.NDArray[Any]:
-    """The values of a jagged array of numbers, event after event. Raises ValueError if some are
+    """Values of a jagged array of numbers, event after event. Raises ValueError if some are
     missing."""
     layout = array.layout
     if isinstance(layout, ak.contents.ListOffsetArray) and layout.content.is_numpy:

@@ -1,6 +1,6 @@
-"""Operators of expressions, which compute with integers as C++ does, and so RDataFrame: in 32 bits
-at least, `/` of integers is an integer, `%` has the sign of the first, and where signed meets
-unsigned of the same or of more bits, both are unsigned. Floating-point numbers are NumPy's."""
+"""Operators of expressions. They compute with integers as C++ and RDataFrame do: in at least 32
+bits; `/` of integers is an integer; `%` has the sign of the first operand; a signed operand becomes
+unsigned next to an unsigned one of the same or more bits. Floating-point numbers follow NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def integer_type(value: Any) -> DType | None:
-    """That of an integer, a truth value or an array of such; None of anything else."""
+    """Type of an integer, a truth value or an array of these; None for anything else."""
     if isinstance(value, bool | np.bool_):
         return np.dtype(np.bool_)
     if isinstance(value, int):
@@ -29,12 +29,12 @@ def integer_type(value: Any) -> DType | None:
 
 
 def promoted(dtype: DType) -> DType:
-    """The type that C++ computes in."""
+    """Type in which C++ computes."""
     return dtype if dtype.itemsize >= _INT.itemsize else _INT
 
 
 def common_type(one: DType, other: DType) -> DType:
-    """C++'s "usual arithmetic conversions"."""
+    """Result of C++'s "usual arithmetic conversions"."""
     one, other = promoted(one), promoted(other)
     if one.kind == other.kind:
         return max(one, other, key=lambda dtype: dtype.itemsize)
@@ -43,7 +43,7 @@ def common_type(one: DType, other: DType) -> DType:
 
 
 def as_type(value: Any, dtype: DType) -> Any:
-    """The same integers in another type, modulo its range; without a copy where they have it."""
+    """The same integers in another type, modulo its range; not copied if they have it already."""
     if isinstance(value, int):
         return np.array(value % 2 ** (8 * dtype.itemsize), f"u{dtype.itemsize}").astype(dtype)[()]
     if integer_type(value) == dtype:
@@ -52,7 +52,7 @@ def as_type(value: Any, dtype: DType) -> Any:
 
 
 def at_least_int(value: Any) -> Any:
-    """Integers of less than 32 bits as C++ computes with them; anything else as it is."""
+    """Integers below 32 bits as C++ computes with them; other values unchanged."""
     dtype = integer_type(value)
     return value if dtype is None else as_type(value, promoted(dtype))
 
@@ -100,7 +100,8 @@ def _any(flags: Any) -> bool:
 
 
 def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """NumPy compares by value, whatever the types; C++ where both are signed, or both unsigned."""
+    """Comparison: NumPy compares by value for all types, C++ only where both are signed or both
+    unsigned."""
 
     def apply(one: Any, other: Any, expression: str = "") -> Any:
         types = integer_type(one), integer_type(other)
@@ -121,7 +122,8 @@ def _comparison(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _fits(value: Any, dtype: DType) -> bool:
-    """Whether a number, if it is one, is within the range of the array that it is compared with."""
+    """Whether a plain number is within the range of the array that it is compared with; True for
+    arrays."""
     if not isinstance(value, int) or dtype.kind == "b":
         return True
     return bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
@@ -130,7 +132,8 @@ def _fits(value: Any, dtype: DType) -> bool:
 def _bitwise(
     operation: Callable[[Any, Any], Any], logic: Callable[[Any, Any], Any]
 ) -> Callable[..., Any]:
-    """Bitwise operator; `logic`: the same of truth values, which gives such, as masks need."""
+    """Bitwise operator. `logic`: the same for truth values, with truth values as the result, as
+    masks need."""
     arithmetic = _arithmetic(operation)
 
     def apply(one: Any, other: Any, _expression: str = "") -> Any:
@@ -144,7 +147,7 @@ def _bitwise(
 
 
 def _shift(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The type of what is shifted."""
+    """Shift, in the type of the shifted value."""
 
     def apply(one: Any, other: Any, _expression: str = "") -> Any:
         one = at_least_int(one)
@@ -155,7 +158,7 @@ def _shift(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _divided(one: Any, other: Any, expression: str = "") -> Any:
-    """`expression`: that it stands in; who thinks in Python is told that it is no fraction."""
+    """Quotient. `expression`: the whole text, for a note to readers who expect a fraction."""
     one, other = _converted(one, other)
     if integer_type(one) is None or integer_type(other) is None:
         return one / other
@@ -175,7 +178,7 @@ def _remainder(one: Any, other: Any, _expression: str = "") -> Any:
 
 
 def _floored(one: Any, other: Any, _expression: str = "") -> Any:
-    """The quotient, rounded down."""
+    """Quotient, rounded down."""
     one, other = _converted(one, other)
     if integer_type(one) is not None and integer_type(other) is not None:
         _check_not_zero(other)
@@ -191,7 +194,7 @@ def _check_not_zero(divisor: Any) -> None:
 
 
 def _power(one: Any, other: Any, _expression: str = "") -> Any:
-    """Power, of integers in 64 bits: C++ has no such operator."""
+    """Power, with integers in 64 bits: C++ has no such operator."""
     dtype = integer_type(one)
     if dtype is None or integer_type(other) is None:
         return one**other
@@ -200,7 +203,7 @@ def _power(one: Any, other: Any, _expression: str = "") -> Any:
 
 
 def _inverted(value: Any) -> Any:
-    """All bits; of truth values, whether they are false."""
+    """Bitwise not; logical not of truth values."""
     dtype = integer_type(value)
     if dtype is not None and dtype.kind == "b":
         return negated(value)
@@ -208,7 +211,7 @@ def _inverted(value: Any) -> Any:
 
 
 def _per_value(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Operator of two values of the same place in the same event. `expression`: for notes."""
+    """Operator of two values at the same place in the same event. `expression`: for notes."""
 
     def apply(one: Any, other: Any, expression: str = "") -> Any:
         try:
@@ -238,4 +241,4 @@ OPERATORS: Mapping[str, Callable[..., Any]] = {
     **{name: _per_value(operation) for name, operation in _OF_TWO.items()},
     "USub": _negative, "UAdd": lambda value, _: at_least_int(value), "Bits": _inverted,
 }  # fmt: skip
-"""By the name of Python's node."""
+"""Operators by the name of Python's syntax node."""

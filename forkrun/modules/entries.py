@@ -1,4 +1,4 @@
-"""From an entry of [[modules]] to the module: a class, a function, or an expression."""
+"""Modules from entries of [[modules]]: of a class, a function, or an expression."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from forkrun.modules.python_module import PythonModule
 
 
 def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
-    """The module of an entry that is none in C++. Raises ConfigError, with the place in the user's
-    own code where that fails."""
+    """Module of an entry that is not in C++. Raises ConfigError, with the place of a failure in the
+    user's code."""
     where = f'module "{entry.label}"'
     given, kind = None, None
     if entry.kind is None and not entry.type.startswith("given:") and not is_given(entry.type):
@@ -33,12 +33,12 @@ def load_entry(entry: ModuleConfig, conditions: Conditions) -> PythonModule:
     if kind is not None:
         return construct(kind, entry.params, conditions, where)
     assert given is not None
-    return _of_function(entry, given, conditions, where)
+    return _function_module(entry, given, conditions, where)
 
 
 def _check_values(entry: ModuleConfig, functions: Sequence[Any], where: str) -> None:
-    """Raises ConfigError if the program that built the job has set other values in its modules than
-    this process has: its job is another one."""
+    """Checks that this process has the values in the user's modules with which the program built
+    the job: else it is another job. Raises ConfigError."""
     if not entry.values:
         return
     from forkrun.modules.program.dependence import differing, used_values  # slow to load
@@ -70,14 +70,14 @@ def _expression(text: str, where: str, place: tuple[str, int] | None) -> Express
         raise ConfigError(f"{where}{line}: {error}") from None
 
 
-def _described(axis: AxisConfig) -> dict[str, Any]:
-    """What is set of an axis."""
+def _axis_settings(axis: AxisConfig) -> dict[str, Any]:
+    """Settings of an axis that differ from the defaults."""
     growing = {"categories": axis.categories} if axis.growth else {}
     defaults = AxisConfig.known_keys
     return {key: value for key, value in axis if value != defaults[key].default} | growing
 
 
-def _of_function(
+def _function_module(
     entry: ModuleConfig, given: Given, conditions: Conditions, where: str
 ) -> PythonModule:
     params: Mapping[str, Any] = entry.params
@@ -90,7 +90,7 @@ def _of_function(
     try:
         module = make_module(
             str(entry.kind), entry.label, given.function, params=params, weight=weight,
-            histograms=given.histograms, axes=[_described(axis) for axis in entry.axes],
+            histograms=given.histograms, axes=[_axis_settings(axis) for axis in entry.axes],
             name=entry.name,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""The events of a block that filters have left, as a block of their own."""
+"""Events of a block left by filters, in the form of a block."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 class EventsLeft:
-    """What EventBlock takes for the core's block. `core`: the whole block; `left`: (n_events,)
-    bool, of its events."""
+    """Stand-in for the core's block in an EventBlock. `core`: the whole block; `left`: (n_events,)
+    bool."""
 
     def __init__(self, core: Any, left: Flags) -> None:
         self._core, self.left = core, left
@@ -30,7 +30,8 @@ class EventsLeft:
 
     @property
     def n_lumis(self) -> int:
-        """Lumis of the whole block: what a module may ask does not depend on what is left."""
+        """Number of lumis in the whole block: access to `run` must not depend on the events
+        left."""
         return int(self._core.n_lumis)
 
     @property
@@ -42,11 +43,11 @@ class EventsLeft:
         return int(self._core.lumi)
 
     def lumi_spans(self) -> npt.NDArray[np.int64]:
-        """(n_lumis, 4), as the core's; lumis without events are left out."""
+        """(n_lumis, 4), in the core's form, without lumis that have no events left."""
         return spans_left(self._core.lumi_spans(), self.left)
 
     def random(self) -> Any:
-        """Random numbers of the whole block's events."""
+        """Random numbers for the events of the whole block."""
         return self._core.random()
 
     def column(self, name: str) -> Plain:
@@ -61,12 +62,13 @@ def spans_left(spans: npt.NDArray[np.int64], left: Flags) -> npt.NDArray[np.int6
 
 
 def events_left_of(block: Any) -> Any:
-    """Events that a module is called with: the core's block itself where all are left."""
+    """Events for a call of a module: the core's block itself if all events are left."""
     return block if block.has_all else EventsLeft(block, block.mask)
 
 
 def spread(column: Plain, left: Flags) -> Plain:
-    """Plain column of all events: of the events left, and zeros or empty lists in the others."""
+    """Plain column of all events from one of the events left; the others get zeros or empty
+    lists."""
     if not isinstance(column, tuple):
         values = np.zeros((len(left), *column.shape[1:]), column.dtype)
         values[left] = column

@@ -1,4 +1,4 @@
-"""Functions of expressions, and indices: each is of one event, whatever the others hold."""
+"""Functions and indices of expressions. Each works within one event, independently of others."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ from forkrun.modules.missing_values import (
 from forkrun.modules.objects.collections import NoSuchNameError
 
 _OF_OBJECTS = ("num", "firsts", "sum")
-"""Functions of lists of objects as well: vectors have a sum."""
+"""Functions that also take lists of objects: vectors have a sum."""
 
 
 def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """Over the list of each event. `of_two`: what max(x, y) of several arguments is."""
+    """Function of the list of each event. `of_two`: meaning of several arguments, as in max(x,
+    y)."""
 
     def apply(values: Any, *others: Any, **options: Any) -> Any:
         if others and of_two:
@@ -46,8 +47,7 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
 
 
 def _signed(name: str) -> Callable[..., Any]:
-    """A sum or product, signed of unsigned integers of less than 32 bits, which are an int for
-    C++."""
+    """Sum or product; signed for unsigned integers below 32 bits, which C++ promotes to int."""
 
     def apply(values: Any, **options: Any) -> Any:
         total, kind = getattr(ak, name)(values, **options), integer_type(values)
@@ -58,12 +58,12 @@ def _signed(name: str) -> Callable[..., Any]:
 
 
 def _mean(values: Any, **options: Any) -> Any:
-    """None of an empty list, as the least and the largest value."""
+    """Mean; None for an empty list, as for the minimum and maximum."""
     return ak.mean(values, **{"mask_identity": True, **options})
 
 
 def _least_or_largest(name: str) -> Callable[..., Any]:
-    """NaN counts only where there is nothing else: Awkward has an infinity there."""
+    """Minimum or maximum; NaN only if there is no other number: Awkward gives an infinity there."""
 
     def apply(values: Any, **options: Any) -> Any:
         found = getattr(ak, name)(values, **options)
@@ -80,12 +80,12 @@ _REDUCED: Mapping[str, Callable[..., Any]] = {
     "any": decided_by("any", False), "all": decided_by("all", True),
     "min": _least_or_largest("min"), "max": _least_or_largest("max"),
 }  # fmt: skip
-"""Where Awkward's function of this name has another result."""
+"""Replacements of Awkward's functions where their results differ."""
 
 
 def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
-    """Function of each value, or of the values of `n` arrays; integers have at least 32 bits. No
-    further argument: a function of NumPy would write its values there."""
+    """Function of each value of `n` arrays; integers have at least 32 bits. Further arguments are
+    refused: NumPy would write its results to them."""
 
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
@@ -108,14 +108,14 @@ def _chosen_of_two(name: str) -> Callable[..., Any]:
 
 
 def _pow(base: Any, exponent: Any) -> Any:
-    """Power; of two integers a floating-point number, as in C++."""
+    """Power; a floating-point number also for two integers, as in C++."""
     if integer_type(base) is not None and integer_type(exponent) is not None:
         base = 1.0 * at_least_int(base)
     return np.power(*aligned(base, exponent))
 
 
 def _taking(n: int, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Function of `n` arguments."""
+    """Function with exactly `n` arguments."""
 
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
@@ -127,7 +127,7 @@ def _taking(n: int, name: str, function: Callable[..., Any]) -> Callable[..., An
 
 
 def _is_none(values: Any, axis: int | None = None) -> Any:
-    """Whether each number, or list or object, is missing: where its type says that it may be."""
+    """Whether each number, list or object is missing, at the level where the type allows it."""
     if not is_awkward(values):
         return np.zeros(np.shape(values), np.bool_)
     inner = -1 if is_list(values) and not values.layout.is_option else 0
@@ -135,7 +135,8 @@ def _is_none(values: Any, axis: int | None = None) -> Any:
 
 
 def _fill_none(values: Any, instead: Any, **options: Any) -> Any:
-    """A truth value stays one with 0 or 1. `instead`: also one per event or value."""
+    """The values with `instead` for None; truth values remain truth values with 0 or 1. `instead`:
+    a number, or one per event or value."""
     if not isinstance(instead, bool | int | float):
         return where(_is_none(values, **options), instead, values)
     kind = integer_type(values)
@@ -147,7 +148,7 @@ def _fill_none(values: Any, instead: Any, **options: Any) -> Any:
 OF_AWKWARD: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "where": (3, where), "fill_none": (2, _fill_none), "is_none": (1, _is_none)
 }  # fmt: skip
-"""Functions that take Awkward Arrays, also where no column is one, with the number of their
+"""Functions that take Awkward Arrays even without jagged columns, with their numbers of
 arguments."""
 _LISTS = {
     **{name: _per_event(name) for name in ("sum", "any", "all", "mean", "argmin", "argmax")},
@@ -177,7 +178,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{short: _of_values(getattr(np, f"arc{short[1:]}"), 1) for short in ("asin", "acos", "atan")},
     "fabs": _of_values(np.abs, 1),
 }  # fmt: skip
-"""By name; those of lists have a value per event."""
+"""Functions by name; functions of lists give one value per event."""
 CONSTANTS = {"pi": np.pi, "true": True, "false": False}
 _REDUCERS = ("sum", "any", "all", "min", "max", "mean", "argmin", "argmax", "count_nonzero", "prod")
 KEYWORDS: Mapping[str, Collection[str]] = {
@@ -186,7 +187,7 @@ KEYWORDS: Mapping[str, Collection[str]] = {
     "sort": ("ascending",), "fill_none": ("axis",), "is_none": ("axis",), "round": ("decimals",),
     "nearest": ("threshold",), "isclose": ("rtol", "atol"),
 }  # fmt: skip
-"""Those that functions and methods may be called with, by name."""
+"""Allowed keywords of functions and methods, by name."""
 METHODS = (
     "deltaR", "deltaR2", "deltaphi", "deltaeta", "deltaangle", "deltaRapidityPhi", "delta_r",
     "delta_phi", "nearest", "dot", "cross", "add", "subtract", "scale", "unit", "boost",
@@ -195,11 +196,11 @@ METHODS = (
     "is_perpendicular", "is_timelike", "is_spacelike", "is_lightlike", "isclose", "to_Vector2D",
     "to_Vector3D", "to_Vector4D", "to_beta3",
 )  # fmt: skip
-"""Methods of objects: those of vectors."""
+"""Methods of objects, which are Lorentz vectors."""
 
 
 def field_of(value: Any, name: str) -> Any:
-    """A field of objects, a property of vectors, or the objects that an index leads to."""
+    """Field of objects, property of vectors, or objects to which an index leads."""
     if not (is_awkward(value) and value.fields):
         raise NoSuchNameError(f"no {name!r} of a column of numbers: objects have members")
     if name not in value.fields and name in vars(ak.Array):
@@ -213,7 +214,7 @@ def field_of(value: Any, name: str) -> Any:
 
 
 def method_of(value: Any, name: str) -> Any:
-    """A method of vectors."""
+    """Method of vectors."""
     if not is_awkward(value) or not hasattr(type(value), name):
         raise NoSuchNameError(f"unknown method {name!r} of {_form(value)}")
     return getattr(value, name)
@@ -224,8 +225,8 @@ def _form(value: Any) -> str:
 
 
 def element(values: Any, *where: Any) -> Any:
-    """`values[where]` within the list of each event. A number gives one of its elements, None where
-    the list is too short; a mask or numbers per event choose in their own event alone."""
+    """`values[where]` within the list of each event. A number gives one element, None where the
+    list is too short; a mask, or numbers per event, select within their own event."""
     if len(where) > 1:
         first, *where_then = where
         if first != slice(None) or len(where_then) > 1:
@@ -237,29 +238,29 @@ def element(values: Any, *where: Any) -> Any:
     if isinstance(index, bool | np.bool_) and not _is_constant(values):  # a mask, and no place
         index = np.full(len(values), index)
     if not is_list(values):
-        return _of_one_value(values, index)
+        return _select_values(values, index)
     if isinstance(index, slice) or (isinstance(values, np.ndarray) and isinstance(index, int)):
         return values[:, index]
     if isinstance(index, int):
         return ak.firsts(values[:, index : index + 1 or None])
     values, index = as_lists(values), as_lists(index)  # NumPy's indices are of all events
     if not is_list(index):
-        return _by_event(values, index)
-    return _chosen(values, index) if _is_bool(index) else _taken(values, index)
+        return _per_event_index(values, index)
+    return _selected_by(values, index) if _is_bool(index) else _at_positions(values, index)
 
 
 def _is_constant(values: Any) -> bool:
     return not (is_awkward(values) or isinstance(values, np.ndarray))
 
 
-def _of_one_value(values: Any, index: Any) -> Any:
+def _select_values(values: Any, index: Any) -> Any:
     if not isinstance(index, int | slice) and not is_list(index) and _is_bool(index):
         return ak.mask(values, filled(index, False))
     raise TypeError("one value per event has no elements: take the column itself")
 
 
-def _by_event(values: Any, index: Any) -> Any:
-    """`index`: (n_events,), whether an event keeps its list, or the place in it."""
+def _per_event_index(values: Any, index: Any) -> Any:
+    """`index`: (n_events,), whether each event keeps its list, or a position in the list."""
     places = ak.local_index(values, axis=1)
     if _is_bool(index):
         return values[ak.broadcast_arrays(filled(index, False), places)[0]]
@@ -268,8 +269,8 @@ def _by_event(values: Any, index: Any) -> Any:
     return ak.firsts(values[places == filled(as_type(index, np.dtype(np.int64)), -1)])
 
 
-def _chosen(values: Any, mask: Any) -> Any:
-    """`mask`: (n_events, any number); what is missing is not chosen, also where it is a list."""
+def _selected_by(values: Any, mask: Any) -> Any:
+    """`mask`: (n_events, any number); missing values and lists select nothing."""
     chosen = values[filled(mask, False)]
     if not mask.layout.is_option:
         return chosen
@@ -277,14 +278,13 @@ def _chosen(values: Any, mask: Any) -> Any:
     return masked(chosen, ak.is_none(values, axis=0)) if values.layout.is_option else chosen
 
 
-def _taken(values: Any, index: Any) -> Any:
-    """`index`: (n_events, any number); where there is no such place, as of -1, the result is
-    None."""
+def _at_positions(values: Any, index: Any) -> Any:
+    """`index`: (n_events, any number); None where the position does not exist, also for -1."""
     is_there = (index >= 0) & (index < ak.num(values, axis=1))
     return values[ak.mask(index, is_there)]
 
 
 def _is_bool(index: Any) -> bool:
-    """Whether it is a mask, by its type."""
+    """Whether an index is a mask, by its type."""
     kind = integer_type(index)
     return kind is not None and kind.kind == "b"

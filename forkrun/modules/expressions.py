@@ -1,9 +1,9 @@
 """Expressions of columns and objects, such as "nMuon >= 2 && max(Jet_pt) > 30".
 
-They are Python's own, read by its `ast`, with the operators of C++ as well, which compute as there;
-names are columns and collections, what is called is one of a list of functions and methods.
-Comparisons and `and`, `or`, `not` are made of arrays, event by event, as ROOT's are, and so are
-indices: `Jet_pt[0]` is the first of each event."""
+They are parsed by Python's `ast`, with C++ operators added, which compute as in C++; names are
+columns and collections; only listed functions and methods can be called. Comparisons and `and`,
+`or`, `not` work on arrays, event by event, as in ROOT, and so do indices: `Jet_pt[0]` is the first
+jet of each event."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from forkrun.modules.missing_values import both, either, negated
 from forkrun.modules.objects.collections import NoSuchColumnError, NoSuchNameError
 
 _OPERATORS = ((r"~", " ~-~ "), (r"&&", " and "), (r"\|\|", " or "), (r"!(?!=)", " ~+~ "))
-"""`!` binds as `~` does, and not as `not`; the sign between tells which it was, whatever signs are
-around it."""
+"""`!` binds like `~`, not like `not`. The sign in the middle tells them apart, with any signs
+around."""
 _NAMES_OF_ROOT = (
     (r"\bTMath::Pi\(\)", "pi"),
     (r"\bLength\$(?=\()", "num"),
@@ -47,16 +47,16 @@ _REFUSED = (
     (r"\$", "{!r} is not an expression: functions have no $; there are sum, min, max and num"),
 )
 _AT_INPUT = "__at_input"
-"""Instead of "@input", which is an operator of Python's with a precedence of its own."""
+"""Replaces "@input": `@` is an operator in Python, with its own precedence."""
 _NODES = (
     ast.Expression, ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Attribute,
     ast.Subscript, ast.Slice, ast.Tuple, ast.IfExp, ast.Name, ast.Load, ast.Constant, ast.keyword,
     ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _OF_EVENTS = {"run": "runs", "luminosityBlock": "lumis", "event": "events"}
-"""Ids of events, also where their branches have other names or do not exist."""
+"""Ids of events, available even if their branches have other names or do not exist."""
 _CALLED = "()"
-"""Behind the name of what is called: a column may have the same."""
+"""Suffix for names of called functions: a column may have the same name."""
 _OWN = {
     **{f"_{name}": operation for name, operation in OPERATORS.items()},
     "_and": both,
@@ -70,8 +70,8 @@ _OWN = {
 
 
 class Expression:
-    """Called with an event block, gives its value, one per event also where it is a constant.
-    `place`: file and line of the program that has it. Raises ValueError if it cannot be read."""
+    """An expression. Called with an event block, it returns its value, one per event even for
+    constants. `place`: file and line in the program. Raises ValueError if the text is invalid."""
 
     def __init__(self, text: str, place: tuple[str, int] | None = None) -> None:
         self.text = text
@@ -93,8 +93,7 @@ class Expression:
 
 
 class _Names(Mapping[str, Any]):
-    """What names stand for: a column, whatever its name, then a collection or a constant; in calls
-    a function."""
+    """Meaning of names: columns first, then collections and constants; functions in calls."""
 
     def __init__(self, block: Any) -> None:
         self._block = block
@@ -138,7 +137,7 @@ class _Names(Mapping[str, Any]):
         return value
 
     def _lacks_member(self, name: str, within: str) -> bool:
-        """Whether objects have members `within`, but none that `name` leads to."""
+        """Whether objects have members `within`, but none to which `name` leads."""
         known = [column for column in self._block.column_types if column.startswith(within)]
         return bool(known) and not any(column.startswith(f"{name}.") for column in known)
 
@@ -169,7 +168,7 @@ def _compile(text: str, place: tuple[str, int] | None) -> CodeType:
 
 
 def _in_python(text: str) -> str:
-    """With the operators and names of Python's."""
+    """The text with Python's operators and names."""
     python = re.sub(r"(\w)@input\b", rf"\1{_AT_INPUT}", text)
     for pattern, instead in _NAMES_OF_ROOT:
         python = re.sub(pattern, instead, python)
@@ -201,7 +200,7 @@ _LIBRARIES = ("ak", "awkward", "np", "numpy", "math", "events")
 
 
 def _check_call(node: ast.Call, text: str) -> None:
-    """Functions and methods of the lists, with the keywords that each has."""
+    """Checks that a call is of a known function or method, with its keywords."""
     known: tuple[str, ...] = tuple(FUNCTIONS)
     name, what = getattr(node.func, "id", ""), "function of expressions"
     if isinstance(node.func, ast.Attribute):
@@ -218,12 +217,12 @@ def _check_call(node: ast.Call, text: str) -> None:
 
 
 _ONE_WAY = ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE))
-"""Comparisons that make a chain: a < b <= c."""
+"""Comparisons that can form a chain: a < b <= c."""
 
 
 def _check_precedence(node: ast.AST, python: str, text: str) -> None:
-    """`a > 2 & b > 3`, `a > b == c` and `!a > 3` are something else in Python than in C++, or in
-    one of them than it looks."""
+    """Refuses `a > 2 & b > 3`, `a > b == c` and `!a > 3`, which mean different things in Python and
+    C++, or not what they seem to mean."""
     if not isinstance(node, ast.Compare):
         return
     if len(node.ops) > 1 and not any(all(isinstance(o, way) for o in node.ops) for way in _ONE_WAY):
@@ -231,7 +230,7 @@ def _check_precedence(node: ast.AST, python: str, text: str) -> None:
     bare = [each for each in (node.left, *node.comparators) if not _in_parentheses(each, python)]
     for operand in bare:
         if isinstance(operand, ast.BinOp) and isinstance(operand.op, ast.BitAnd | ast.BitOr):
-            raise ValueError(f"{text!r}: write && and ||, or put what stands beside & and | in ( )")
+            raise ValueError(f"{text!r}: write && and ||, or put the operands of & and | in ( )")
         is_not = _inverted(operand) is ast.UAdd
         if is_not and not isinstance(node.ops[0], ast.Eq | ast.NotEq):
             raise ValueError(f"{text!r}: `!` is of what is next to it: write !(a > b)")
@@ -244,8 +243,8 @@ def _in_parentheses(node: ast.expr, python: str) -> bool:
 
 
 class _ByEvent(ast.NodeTransformer):
-    """`a and b`, `not a` and `low < a < high` of arrays; `column@input`; columns with dots in
-    their names; indices. `text`: of the expression, for messages."""
+    """Translates `a and b`, `not a` and `low < a < high` for arrays, `column@input`, column names
+    with dots, and indices. `text`: the expression, for messages."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -259,7 +258,7 @@ class _ByEvent(ast.NodeTransformer):
         return _call("_field", [self.visit(node.value), ast.Constant(node.attr)])
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`Jet_pt.size()` as C++ has it; names of functions are no columns."""
+        """Also `Jet_pt.size()`, as in C++; function names get their suffix."""
         given = [self.visit(argument) for argument in node.args]
         if isinstance(node.func, ast.Name):
             function: ast.expr = ast.Name(f"{node.func.id}{_CALLED}", ast.Load())
@@ -319,7 +318,7 @@ class _ByEvent(ast.NodeTransformer):
 
 
 def _inverted(node: ast.AST) -> type[ast.unaryop] | None:
-    """The sign that tells `~` and `!`, if this was one of them: see _OPERATORS."""
+    """The sign that marks `~` and `!`, if the node stands for one of them: see _OPERATORS."""
     match node:
         case ast.UnaryOp(ast.Invert(), ast.UnaryOp(sign, ast.UnaryOp(ast.Invert()))):
             return type(sign)
@@ -327,7 +326,7 @@ def _inverted(node: ast.AST) -> type[ast.unaryop] | None:
 
 
 def _dotted(node: ast.AST) -> str:
-    """`a.b.c`; "" of anything else."""
+    """The dotted name "a.b.c"; "" for other nodes."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and (before := _dotted(node.value)):

@@ -1,4 +1,4 @@
-"""Modules that are made of a function of the event block, or of an expression."""
+"""Modules made of a function of the event block, or of an expression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Function = Callable[..., Any]
 
 
 class FunctionFilter(Filter):
-    """`function(events, **params)`: (n_events,) bool; what is missing (None) is refused."""
+    """Filter by `function(events, **params)`: (n_events,) bool; missing values (None) are
+    refused."""
 
     def __init__(self, function: Function, params: Mapping[str, Any]) -> None:
         self.function, self.params = function, params
@@ -27,8 +28,8 @@ class FunctionFilter(Filter):
 
 
 class FunctionProducer(Producer):
-    """`function(events, **params)`: a dict of columns, or the one column that it replaces, or that
-    has this name."""
+    """Producer by `function(events, **params)`: a dict of columns, or a single column, which
+    replaces one or gets this name."""
 
     def __init__(self, function: Function, params: Mapping[str, Any], name: str) -> None:
         self.function, self.params, self.name = function, params, name
@@ -41,7 +42,7 @@ class FunctionProducer(Producer):
 
 
 class FunctionAnalyzer(Analyzer):
-    """`function(events, **params, **histograms)` fills histograms."""
+    """Analyzer by `function(events, **params, **histograms)`, which fills histograms."""
 
     def __init__(
         self, function: Function, params: Mapping[str, Any], histograms: Mapping[str, Any]
@@ -54,10 +55,10 @@ class FunctionAnalyzer(Analyzer):
 
 
 class FunctionHistogram(Analyzer):
-    """A histogram of this name. `function(events, **params)` gives the values to fill, of the
-    events that the path has left: one or any number per event, or a tuple of such for several axes.
-    None is not filled. `weight`: a number; or gives one weight per event, or one per value; or
-    (n_events, n_variations)."""
+    """Histogram with this name, filled with the values of `function(events, **params)` for the
+    events left by the path: one or any number per event, or a tuple of these for several axes. None
+    is not filled. `weight`: a number, or a function that returns one weight per event or per value,
+    or (n_events, n_variations)."""
 
     def __init__(
         self,
@@ -85,7 +86,7 @@ class FunctionHistogram(Analyzer):
 
 
 def _name_of(given: Any) -> str:
-    """A function or an expression in messages."""
+    """Name of a function or expression for messages."""
     if isinstance(given, Expression):
         return f'"{given.text}"'
     plain = unpartial(given)
@@ -95,7 +96,7 @@ def _name_of(given: Any) -> str:
 
 
 def make_module(kind: str, label: str, function: Function, **given: Any) -> Module:
-    """A module of a function. `given`: what its kind needs."""
+    """Module of a function. `given`: further arguments of its kind."""
     params = given["params"]
     match kind:
         case "filter":

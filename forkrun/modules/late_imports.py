@@ -1,5 +1,5 @@
-"""Modules of Python that code imports while it runs: `import x` within a function, `np.ma`. Each
-child would import them for itself, so the parent does it before they are forked."""
+"""Python modules that code imports while it runs: `import x` within a function, `np.ma`. Each child
+would import them separately, so the parent does it before the fork."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from forkrun.modules.program.own_code import own_file
 _KNOWN = frozenset(
     ["forkrun", "numpy", "awkward", "awkward_cpp", "vector", "boost_histogram", "hist", "uhi"]
 )
-"""Libraries that start no thread when they are imported; nor does the standard library."""
+"""Libraries that start no thread on import, like the standard library."""
 
 
 class Import(Struct, frozen=True):
-    """What an import statement in a file with these `variables` does; the fields are the arguments
+    """Effect of an import statement in a file with these `variables`; the fields are the arguments
     of `__import__`."""
 
     name: str
@@ -35,18 +35,18 @@ class Import(Struct, frozen=True):
 
     @property
     def is_done(self) -> bool:
-        """Whether it would find everything imported."""
+        """Whether everything is imported already."""
         module = None if self.level else sys.modules.get(self.name)
         return module is not None and all(hasattr(module, name) for name in self.names)
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it starts no thread, and opens nothing, for sure."""
+        """Whether it surely starts no thread and opens nothing."""
         first = self.name.partition(".")[0]
         return not self.level and (first in _KNOWN or first in sys.stdlib_module_names)
 
     def do(self) -> None:
-        """Imports it, or nothing if that fails: then the code will, and says so."""
+        """Imports it. Errors are ignored: the code will fail in the same way and report it."""
         own = self.variables.get("__builtins__", builtins)
         find = own["__import__"] if isinstance(own, dict) else own.__import__
         with contextlib.suppress(Exception, SystemExit):
@@ -54,8 +54,7 @@ class Import(Struct, frozen=True):
 
 
 def new_modules(before: Iterable[str]) -> list[str]:
-    """Names of what is imported by now, and was not `before`, as far as another process would
-    import the same by these names."""
+    """Names of modules imported since `before` that another process could import by these names."""
     known = frozenset(before)
     new = {name: module for name, module in [*sys.modules.items()] if name not in known}
     specs = {name: getattr(module, "__spec__", None) for name, module in new.items()}
@@ -67,7 +66,7 @@ def new_modules(before: Iterable[str]) -> list[str]:
 
 
 def imports_in(functions: Iterable[Callable[..., Any]]) -> list[Import]:
-    """What functions of users would import when they are called, also in those that they call."""
+    """Imports that users' functions, and functions called by them, would do when called."""
     found: dict[tuple[str, tuple[str, ...], int], Import] = {}
     seen: set[int] = set()
     for function in functions:
@@ -95,7 +94,7 @@ def _in_function(function: Any, seen: set[int]) -> Iterator[Import]:
 
 
 def _functions_of(value: Any) -> list[Any]:
-    """A function itself, and methods of a class."""
+    """The function itself, or the methods of a class."""
     return list(vars(value).values()) if isinstance(value, type) else [unpartial(value)]
 
 
@@ -118,7 +117,7 @@ def _in_code(
 
 
 def _has_module(package: ModuleType, name: str) -> bool:
-    """Whether a package has a module of this name, which it may import when it is asked for it."""
+    """Whether a package has a module of this name, which it may import on access."""
     if not hasattr(package, "__path__"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""From `python:FILE.py:Class` or `python:package.module:Class` and parameters to a module."""
+"""Modules from `python:FILE.py:Class` or `python:package.module:Class` with parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from forkrun.modules.python_module import KINDS, METHODS, PythonModule, variatio
 def construct(
     kind: type[Module], params: Mapping[str, Any], conditions: Conditions, where: str
 ) -> PythonModule:
-    """A module of this class. Raises ConfigError, which begins with `where`."""
+    """Module of a class. Raises ConfigError, which begins with `where`."""
     arguments = check_class(kind, params, where)
     module = kind.__new__(kind)
     module.conditions = ModuleConditions(conditions, _declared_conditions(kind, conditions, where))
@@ -40,7 +40,7 @@ def construct(
 def _declared_conditions(
     kind: type[Module], conditions: Conditions, where: str
 ) -> Sequence[str] | None:
-    """`conditions` of the class, None if it has none."""
+    """Declared `conditions` of the class; None without a declaration."""
     declared: Sequence[str] | None = kind.conditions
     if declared is not None:
         check_names(where, "conditions", declared)
@@ -56,8 +56,8 @@ def _declared_conditions(
 
 
 def check_class(kind: type[Module], params: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """What can be known of a module before it is constructed; gives the arguments of `__init__`.
-    Raises ConfigError with all problems."""
+    """Checks a class before construction and returns the arguments of `__init__`. Raises
+    ConfigError with all problems."""
     problems, arguments = _method_problems(kind, where), dict(params)
     try:
         arguments = bind_parameters(kind, params, where)
@@ -69,7 +69,7 @@ def check_class(kind: type[Module], params: Mapping[str, Any], where: str) -> di
 
 
 def _method_problems(kind: type[Module], where: str) -> list[str]:
-    """Why the class has no method that can be called with blocks."""
+    """Reasons why the class has no method that can be called with blocks."""
     word, base = next((word, base) for word, base in KINDS if issubclass(kind, base))
     name = METHODS[word]
     method = getattr(kind, name)
@@ -102,7 +102,7 @@ def _takes(method: Any, raw: Any) -> bool:
 
 
 def find_object(name: str, where: str) -> Any:
-    """What `FILE.py:NAME` or `package.module:NAME` is. Raises ConfigError."""
+    """Function or class named `FILE.py:NAME` or `package.module:NAME`. Raises ConfigError."""
     home, _, wanted = name.rpartition(":")
     source = import_home(home, where)
     found = getattr(source, wanted, None)
@@ -114,7 +114,7 @@ def find_object(name: str, where: str) -> Any:
 
 
 def find_class(name: str, where: str) -> type[Module]:
-    """The class of a module; its file is imported. Raises ConfigError if it is none."""
+    """Class of a module, after importing its file. Raises ConfigError for other objects."""
     home, _, class_name = name.rpartition(":")
     source = import_home(home, where)
     kind = getattr(source, class_name, None)
@@ -131,7 +131,7 @@ def find_class(name: str, where: str) -> type[Module]:
 
 
 def checked_class(kind: Any, where: str) -> type[Module]:
-    """The class itself. Raises ConfigError if it is none of a module."""
+    """Returns the class. Raises ConfigError if it is not one of modules."""
     known = tuple(base for _, base in KINDS)
     if inspect.isclass(kind) and issubclass(kind, known):
         return kind
@@ -142,7 +142,8 @@ def checked_class(kind: Any, where: str) -> type[Module]:
 
 
 def check_declarations(module: Module, where: str) -> None:
-    """Raises ConfigError, which begins with `where`."""
+    """Checks the declarations of a module: a wrong type would be ignored or mean something else.
+    Raises ConfigError, which begins with `where`."""
     if module.consumes is not None:  # None: found out with the first events
         check_names(where, "consumes", module.consumes)
     check_text(where, "`random_name`", module.random_name)
@@ -152,7 +153,7 @@ def check_declarations(module: Module, where: str) -> None:
 
 
 def check_names(where: str, name: str, given: Any) -> None:
-    """Names of columns or conditions. Raises ConfigError."""
+    """Checks names of columns or conditions. Raises ConfigError."""
     if isinstance(given, str):
         raise ConfigError(f"{where}: `{name}` is the text {given!r}; write ({given!r},)")
     if not _are_names(given):

@@ -1,9 +1,9 @@
-"""Missing values (None) in expressions: logic of three values, and one meaning for all operators.
+"""Missing values (None) in expressions: three-valued logic, the same for all operators.
 
-What is computed from a missing value is missing, but where the other side decides: true or None is
-true, false and None is false. A condition that is missing does not hold, so that its negation does:
-`filter(c)` and `filter(!c)` keep each event once. A missing value per event goes with each value of
-a list, as any value per event does; it does not make the list itself missing."""
+A result computed from a missing value is missing, unless the other operand decides: true or None is
+true, false and None is false. A missing condition does not hold, so its negation does: of
+`filter(c)` and `filter(!c)`, exactly one keeps each event. A missing value per event is combined
+with each value of a list, like any value per event; it does not make the list missing."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from forkrun.base.awkward_array import ak, is_awkward
 
 
 def is_optional(value: Any) -> bool:
-    """Whether its numbers may be None, by its type."""
+    """Whether numbers may be None, by the type."""
     layout = value.layout if is_awkward(value) else None
     while layout is not None and not (layout.is_numpy or layout.is_record or layout.is_union):
-        if layout.is_option and not _is_of_lists(layout.content):
+        if layout.is_option and not _contains_lists(layout.content):
             return True
         layout = getattr(layout, "content", None)
     return False
 
 
-def _is_of_lists(layout: Any) -> bool:
+def _contains_lists(layout: Any) -> bool:
     return bool(layout.purelist_depth > 1)
 
 
 def filled(value: Any, instead: float) -> Any:
-    """The same type of numbers without None; `instead`: a number of which the type is not used."""
+    """The numbers with `instead` in place of None, converted to their type."""
     if not is_optional(value):
         return value
     leaf = leaf_type(value.layout)
@@ -44,8 +44,8 @@ def missing(value: Any) -> Any:
 
 
 def aligned(*values: Any) -> tuple[Any, ...]:
-    """The same arrays, such that a value of an event meets all values of its list in another one,
-    also where this is an array of fixed size, of which NumPy compares the last dimension first."""
+    """Arrays in forms that let a value of an event meet all values of its list in another array,
+    also for arrays of fixed size, whose last dimension NumPy compares first."""
     most = max([getattr(value, "ndim", 0) for value in values])
     if most < 2:
         return values
@@ -55,7 +55,7 @@ def aligned(*values: Any) -> tuple[Any, ...]:
     if not any(map(is_awkward, arrays)):
         return tuple(_reshaped(value, most) for value in values)
     has_lists = not all(map(_is_regular, arrays))
-    lists = [v if has_lists and _is_of_one(v) else as_lists(v) for v in values]
+    lists = [v if has_lists and _has_one_per_list(v) else as_lists(v) for v in values]
     longest = next(v for v in lists if is_awkward(v) and v.ndim == most)
     return tuple(_spread(value, longest) for value in lists)
 
@@ -64,8 +64,9 @@ def _is_regular(array: Any) -> bool:
     return isinstance(array, np.ndarray) or bool(array.layout.purelist_isregular)
 
 
-def _is_of_one(value: Any) -> bool:
-    """Whether it is one value per event in a list, as max(x, keepdims=True): Awkward spreads it."""
+def _has_one_per_list(value: Any) -> bool:
+    """Whether it is a list of one value per event, as from max(x, keepdims=True), which Awkward
+    broadcasts."""
     layout = value.layout if is_awkward(value) else None
     return layout is not None and layout.is_list and layout.is_regular and layout.size == 1
 
@@ -77,7 +78,7 @@ def _reshaped(value: Any, n_levels: int) -> Any:
 
 
 def as_lists(value: Any) -> Any:
-    """Arrays of fixed size as lists; anything else as it is."""
+    """Arrays of fixed size as lists; other values unchanged."""
     if isinstance(value, np.ndarray):
         return ak.from_regular(ak.Array(value), axis=None) if value.ndim > 1 else value
     is_fixed = is_list(value) and _is_regular(value)
@@ -85,22 +86,22 @@ def as_lists(value: Any) -> Any:
 
 
 def _spread(value: Any, lists: Any) -> Any:
-    """Values of which some are None, one for each number of `lists`; others as they are, which
-    Awkward spreads."""
+    """Values that may be None, repeated for each number in `lists`; others unchanged, for Awkward
+    to broadcast."""
     is_shorter = is_optional(value) and value.ndim < lists.ndim
-    if not is_shorter or _is_of_objects(value) or _is_of_objects(lists):
+    if not is_shorter or _holds_objects(value) or _holds_objects(lists):
         return value
     return _repeated(value, lists)
 
 
 def _repeated(value: Any, lists: Any) -> Any:
-    """A value for each number of `lists`."""
+    """A value for each number in `lists`."""
     if is_optional(value):
         return masked(_repeated(filled(value, 0), lists), _repeated(missing(value), lists))
     return ak.broadcast_arrays(value, ak.local_index(lists, axis=-1))[0]
 
 
-def _is_of_objects(array: Any) -> bool:
+def _holds_objects(array: Any) -> bool:
     return leaf_type(array.layout) is None
 
 
@@ -117,7 +118,7 @@ def leaf_type(layout: Any) -> np.dtype[Any] | None:
 
 
 def has_nan(array: Any) -> bool:
-    """Whether some of its numbers are NaN, or such as slices have left out."""
+    """Whether some numbers are NaN, including those hidden by slices."""
     layout = array.layout if is_awkward(array) else ak.to_layout(array)
     while not (layout.is_numpy or layout.is_record or layout.is_union or layout.is_unknown):
         layout = layout.content
@@ -126,12 +127,12 @@ def has_nan(array: Any) -> bool:
 
 
 def masked(values: Any, is_missing: Any) -> Any:
-    """`values` with None where they are missing."""
+    """`values` with None where `is_missing`."""
     return ak.mask(values, is_missing, valid_when=False)
 
 
 def _truth(value: Any) -> Any:
-    """Whether numbers are not 0."""
+    """Truth of numbers: whether they differ from 0."""
     if isinstance(value, bool | np.bool_):
         return value
     dtype = leaf_type(value.layout) if is_awkward(value) else getattr(value, "dtype", None)
@@ -139,7 +140,7 @@ def _truth(value: Any) -> Any:
 
 
 def _logic(operation: Callable[[Any, Any], Any], neutral: bool) -> Callable[..., Any]:
-    """`and` or `or`. `neutral`: the value that leaves the decision to the other side."""
+    """`and` or `or` for arrays. `neutral`: operand that leaves the decision to the other one."""
 
     def of_two(one: Any, other: Any) -> Any:
         one, other = aligned(one, other)
@@ -158,12 +159,12 @@ either = _logic(np.logical_or, False)
 
 
 def negated(value: Any) -> Any:
-    """Whether a condition does not hold: what is missing does not."""
+    """Negation of a condition: True for missing values."""
     return filled(value == 0, True)
 
 
 def decided_by(name: str, neutral: bool) -> Callable[..., Any]:
-    """`any` or `all` of the list of each event: None if only a missing value would decide."""
+    """`any` or `all` of the list of each event; None if a missing value decides."""
 
     def apply(values: Any, **options: Any) -> Any:
         reduce = getattr(ak, name)
@@ -178,7 +179,7 @@ def decided_by(name: str, neutral: bool) -> Callable[..., Any]:
 
 
 def where(condition: Any, one: Any, other: Any) -> Any:
-    """`one` or `other`, by a condition; None where this is missing. Raises ValueError."""
+    """`one` or `other`, by a condition; None where it is missing. Raises ValueError."""
     one, other = of_exact_type(one, other), of_exact_type(other, one)
     condition = _truth(condition)
     if is_list(condition):
@@ -195,8 +196,8 @@ def where(condition: Any, one: Any, other: Any) -> Any:
 
 
 def of_exact_type(value: Any, other: Any) -> Any:
-    """A value to choose or `other`: uint64 and integers with a sign would both become float64.
-    Raises ValueError where that would round."""
+    """A value to be chosen instead of `other`. uint64 and signed integers would both become
+    float64: the result is exact, or ValueError is raised."""
     kind, kind_of_other = _number_type(value), _number_type(other)
     if kind is None or kind.kind != "i" or kind_of_other != np.uint64:
         return value

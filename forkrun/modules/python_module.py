@@ -1,4 +1,4 @@
-"""A module in Python as the core calls it."""
+"""Modules in Python in the form called by the core."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MODULE_CALLBACKS = (
     }
 )
 METHODS = {"producer": "produce", "filter": "filter", "analyzer": "analyze"}
-"""The method that is called with each block, by kind."""
+"""Method called with each block, by kind."""
 KINDS: tuple[tuple[Kind, type[Module]], ...] = (
     ("producer", Producer),
     ("filter", Filter),
@@ -56,8 +56,8 @@ KINDS: tuple[tuple[Kind, type[Module]], ...] = (
 
 
 class PythonModule:
-    """A user's module as the core calls it: with the core's blocks, returning plain arrays. The
-    module sees the conditions of the events that it is called with."""
+    """A user's module in the form called by the core: it takes the core's blocks and returns plain
+    arrays. During calls, the module sees the conditions valid for the events."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -72,27 +72,27 @@ class PythonModule:
         self.columns: Reader = ModuleColumns.of_names(self.consumes)
         self.replaces = list(module.replaces) if isinstance(module, Producer) else []
         self.asked = set(self.replaces)
-        """Columns for which it has asked in this process, or in those that it was forked from."""
+        """Columns requested in this process, or in its ancestors before their forks."""
         self.variations = variations_of(module)
         self.only_variation = module.only_variation if isinstance(module, Producer) else ""
         self.variation = self.only_variation or NOMINAL
         self.datasets: Datasets | None = None
         self.lacked: Mapping[int, frozenset[str]] = {}
-        """By number of a dataset, columns of the input that its files do not have."""
+        """Input columns that files lack, by number of the dataset."""
         self._readers: dict[str, tuple[Reader, Reader]] = {}
         self._by_dataset: HistogramsByDataset | None = None
         self.random_name = module.random_name
         self.one_lumi = bool(module.one_lumi)
         self.on_decision: list[Callable[[Place, npt.NDArray[np.bool_] | None], None]] = []
-        """Called for each block of a filter: for which events its value is missing."""
+        """Called for each block of a filter, with the events whose value is missing."""
 
     def __getattr__(self, name: str) -> Any:
-        """Callbacks, where the user's module has them."""
+        """Callbacks, if the user's module has them."""
         method = getattr(self.module, name)
         return partial(self._call_back, name, method) if name in MODULE_CALLBACKS else method
 
     def enter_iov(self, iov: int) -> None:
-        """The next callback is of a dataset, run or lumi in this IOV, or of the IOV itself."""
+        """Enters the IOV of the next callback, of a dataset, run or lumi, or of the IOV itself."""
         self._conditions.enter_iov(iov)
 
     def _call_back(self, name: str, method: Callable[..., None], *arguments: Any) -> None:
@@ -109,7 +109,7 @@ class PythonModule:
             raise
 
     def _call(self, method: Callable[[EventBlock], T], block: Any) -> T:
-        """`block`: the core's, or EventsLeft of it."""
+        """`block`: of the core, or EventsLeft of one."""
         self._conditions.enter_iov(block.iov)
         events = EventBlock(block, self._reader(block), self._conditions, self.asked)
         events.variation = self.variation
@@ -123,18 +123,18 @@ class PythonModule:
             events.forget()
 
     def _dataset(self, block: Any) -> Dataset | None:
-        """That of the block's events; None if the job has none."""
+        """Dataset of the block's events; None if the job has none."""
         each = self.datasets
         return each.datasets[each.number(block.file)] if each else None
 
     def _lacks(self, block: Any) -> frozenset[str]:
-        """Columns of the input that the files of the block's events do not have."""
+        """Input columns that the files of the block's events lack."""
         each = self.datasets
         nothing = frozenset[str]()
         return self.lacked.get(each.number(block.file), nothing) if each else nothing
 
     def _reader(self, block: Any) -> Reader:
-        """What the block's events have of the columns."""
+        """Reader for the columns that the block's events have."""
         lacked, dataset = self._lacks(block), self._dataset(block)
         if not lacked or dataset is None:
             return self.columns
@@ -146,13 +146,13 @@ class PythonModule:
 
     @property
     def knows_dataset(self) -> bool:
-        """Whether it may ask for other columns of one dataset than of another. Expressions ask for
-        the same ones of all events."""
+        """Whether it may request different columns in different datasets. Expressions request the
+        same columns for all events."""
         made_of = (getattr(self.module, name, None) for name in ("function", "weight"))
         return not any(isinstance(each, Expression) for each in made_of)
 
     def always_read(self, is_data: bool) -> set[str]:
-        """Columns that it asks for in all events of data, or of simulation."""
+        """Columns requested in every event of data, or of simulation."""
         if is_data and not getattr(self.module, "on_data", True):
             return {*self.replaces}
         return set() if self.knows_dataset else {*self.consumes}
@@ -168,17 +168,18 @@ class PythonModule:
         return wants_one_lumi(self.module)
 
     def call(self, method: str, block: Any) -> Any:
-        """What the user's method gives. `block`: the core's, or what is like it."""
+        """Result of the user's method. `block`: of the core, or a stand-in for one."""
         return self._call(getattr(self.module, method), block)
 
     def taken(self, take: Callable[..., T], *arguments: Any) -> T:
-        """`take(*arguments)`, of what the user's method gave. Raises TypeError with its place."""
+        """`take(*arguments)` for a result of the user's method. Raises TypeError with the place of
+        the method."""
         method = getattr(self.module, METHODS[self.kind])
         author = getattr(self.module, "function", method)
         return taken(method, author, take, *arguments)
 
     def found_out(self, reads: Sequence[str], produces: Mapping[str, str] | None) -> None:
-        """Completes what the module does not declare. What it declares stays."""
+        """Completes undeclared reads and products. Declarations stay."""
         if self.module.consumes is None:
             self.consumes = list(reads)
         if produces:
@@ -186,13 +187,15 @@ class PythonModule:
         self.is_declared = True
 
     def names(self) -> set[str]:
-        """Names and texts in the code of its methods, or in its expression, and in what it has."""
+        """Names and texts in the code of its methods or its expression, and texts in its
+        attributes."""
         members = [] if hasattr(self.module, "function") else self._members()
         texts = texts_in([*vars(self.module).values(), *members])
         return {name for method in self.methods() for name in names_in(method)}.union(texts)
 
     def methods(self) -> list[Callable[..., Any]]:
-        """Functions of its user: the methods of its class, or its function and that of weights."""
+        """Functions written by the user: methods of the class, or the function and that of the
+        weights."""
         given = [getattr(self.module, name, None) for name in ("function", "weight")]
         members = given if given[0] else self._members()
         return [member for member in members if callable(member)]
@@ -203,7 +206,7 @@ class PythonModule:
 
     def produce(self, block: _core.Block) -> dict[str, Any]:
         assert isinstance(self.module, Producer)
-        if (kept := self.left_alone(block)) is not None:
+        if (kept := self.unchanged_columns(block)) is not None:
             return kept
         events = events_left_of(block)
         columns = self._call(self.module.produce, events)
@@ -214,8 +217,9 @@ class PythonModule:
             return made
         return {name: spread(column, events.left) for name, column in made.items()}
 
-    def left_alone(self, block: Any) -> dict[str, Any] | None:
-        """The columns that it would replace, if the events are data that it leaves as they are."""
+    def unchanged_columns(self, block: Any) -> dict[str, Any] | None:
+        """Columns that it would replace, if the events are data that it leaves unchanged; else
+        None."""
         dataset = self._dataset(block)
         if getattr(self.module, "on_data", True) or not (dataset and dataset.is_data):
             return None
@@ -242,8 +246,8 @@ class PythonModule:
         booked: dict[str, BookedHistogram] = self.module.__dict__.get("_booked", {})
         return booked
 
-    def keep_apart(self, label: str, datasets: Datasets | None, n_more: int) -> None:
-        """Gives histograms an axis of datasets. `n_more`: of axes that come behind it."""
+    def separate_datasets(self, label: str, datasets: Datasets | None, n_more: int) -> None:
+        """Gives histograms an axis of datasets. `n_more`: number of axes added after it."""
         self.datasets = datasets
         if datasets and (booked := self.histograms()):
             from forkrun.histograms.by_dataset import HistogramsByDataset
@@ -256,13 +260,13 @@ class PythonModule:
         return self._by_dataset.named if self._by_dataset else []
 
     def take_histograms(self, label: str) -> list[tuple[str, HistogramSums]]:
-        """Name and sums of each as filled so far."""
+        """Name and sums of each histogram so far."""
         if self._by_dataset:
             return self._by_dataset.take()
         return [(name, each.take(label)) for name, each in self.histograms().items()]
 
     def take_accumulated(self) -> dict[str, Total]:
-        """What was accumulated since this was last asked."""
+        """Returns totals accumulated since the last call, and clears them."""
         accumulated: dict[str, Total] = self.module.__dict__.pop("_accumulated", {})
         return accumulated
 
@@ -292,8 +296,8 @@ def variations_of(module: Module) -> list[str]:
 
 
 class VariedModule(PythonModule):
-    """A module that is called again in a systematic variation. It is the same object, and has no
-    callbacks of its own."""
+    """A module called again for a systematic variation. It is the same object, without
+    callbacks."""
 
     def __init__(self, nominal: PythonModule, variation: str) -> None:
         super().__init__(nominal.module)

@@ -1,8 +1,7 @@
 """Random numbers of a block's events, with the usual methods of numpy.random.Generator.
 
-They depend on the job's seed, the module's label, run, lumi and event, and on nothing else: not on
-children, threads, blocks or on what other events draw. docs/modules.md says how they are made.
-"""
+They depend only on the job's seed, the module's label, run, lumi and event: not on children,
+threads, blocks or the numbers drawn for other events. docs/modules.md describes the algorithm."""
 
 from __future__ import annotations
 
@@ -22,14 +21,15 @@ Values: TypeAlias = Any  # npt.NDArray or, jagged, an ak.Array
 
 
 class Fixed(Struct, frozen=True):
-    """The same number for every event: (n_events,) or, with `k`, (n_events, k)."""
+    """Form with the same number of values for every event: (n_events,) or, with `k`, (n_events,
+    k)."""
 
     n_events: int
     k: int | None = None
 
     @property
     def counts(self) -> int:
-        """Values per event, as the core wants them."""
+        """Values per event, in the form for the core."""
         return 1 if self.k is None else self.k
 
     def spread(self, parameter: Values) -> Array:
@@ -50,13 +50,13 @@ class Fixed(Struct, frozen=True):
 
 
 class Jagged(Struct, frozen=True, eq=False):
-    """Any number: (n_events, n). `offsets`: (n_events + 1,) int64."""
+    """Form with any number of values: (n_events, n). `offsets`: (n_events + 1,) int64."""
 
     offsets: Array
 
     @classmethod
     def of_counts(cls, n_events: int, counts: Array) -> Jagged:
-        """Counts: (n_events,)."""
+        """`counts`: (n_events,)."""
         if counts.shape != (n_events,):
             raise _misfit(counts.shape, f"one count for each of {n_events} events")
         if np.any(counts < 0):
@@ -67,7 +67,7 @@ class Jagged(Struct, frozen=True, eq=False):
 
     @property
     def counts(self) -> Array:
-        """Values per event, as the core wants them."""
+        """Values per event, in the form for the core."""
         return self.offsets
 
     def spread(self, parameter: Values) -> Array:
@@ -88,14 +88,14 @@ class Jagged(Struct, frozen=True, eq=False):
 
 
 def as_values(parameter: Any) -> Values:
-    """An ak.Array where it is jagged, else an npt.NDArray of 0, 1 or 2 dimensions."""
+    """An ak.Array for jagged parameters, else an npt.NDArray of 0, 1 or 2 dimensions."""
     parameter = with_none(parameter)
     is_jagged = is_awkward(parameter) and parameter.ndim > 1
     return parameter if is_jagged else np.asarray(parameter)
 
 
 def form_of(n_events: int, parameters: Sequence[Values], size: Any, like: Values) -> Fixed | Jagged:
-    """Form of the values: as the caller says, else that of the parameters. Raises ValueError."""
+    """Form of the values: as requested, else that of the parameters. Raises ValueError."""
     if size is not None and like is not None:
         raise ValueError("random numbers: give size or like, not both")
     if size is not None:
@@ -128,16 +128,16 @@ def _misfit(what: object, wanted: str) -> ValueError:
 
 
 class BlockRandom:
-    """Each call gives one value per event: (n_events,); with `size=k` k of them: (n_events, k);
-    with an array of counts as `size`, or `like=` a jagged column, any number: an Awkward Array
-    (n_events, n). Parameters are numbers, or arrays of one per event or of one per value; without
-    `size` and `like` the values have the form of a parameter with more than one per event.
+    """Random numbers. Each call gives one value per event: (n_events,); with `size=k`, k of them:
+    (n_events, k); with an array of counts as `size`, or `like=` a jagged column, any number: an
+    Awkward Array (n_events, n). Parameters are numbers, or arrays with one per event or per value;
+    without `size` and `like`, the values have the form of a parameter with more than one per event.
 
-    A call continues each event's own stream where the call before has stopped. float64 or int64.
-    Raises ValueError if a parameter means nothing or does not fit."""
+    Each call continues the event's own stream. Values are float64 or int64. Raises ValueError for
+    parameters that are invalid or do not fit."""
 
     def __init__(self, core: _core.BlockRandom, mask: Array | None = None) -> None:
-        """`mask`: (n_events,) bool, the events that get numbers; not given: all."""
+        """`mask`: (n_events,) bool, events that get numbers; None: all."""
         self._core = core
         self._mask = mask
 
@@ -145,7 +145,7 @@ class BlockRandom:
         return self._core.n_events if self._mask is None else int(np.count_nonzero(self._mask))
 
     def of_some(self, mask: Array) -> BlockRandom:
-        """The same streams, of some events: each has the numbers that it would have of all."""
+        """The same streams for some of the events: each has the same numbers as among all."""
         if self._mask is not None:
             whole = self._mask.copy()
             whole[whole] = mask
@@ -184,8 +184,9 @@ class BlockRandom:
         return self._draw(self._core.poisson, np.float64, (lam,), size, like)
 
     def generator(self, event: int) -> np.random.Generator:
-        """A NumPy generator for one event of the block, for what is missing here; seeded with the
-        next two words of the event's stream. NumPy may change what it makes of them."""
+        """A NumPy generator for one event of the block, for distributions not offered here, seeded
+        with the next two words of the event's stream. Its numbers may change with the version of
+        NumPy."""
         place = event if self._mask is None else int(np.flatnonzero(self._mask)[event])
         return np.random.Generator(np.random.Philox(key=self._core.words_of(place, 2)))
 
@@ -203,7 +204,7 @@ class BlockRandom:
         return form.shaped(method(self._counts(form.counts), *spread))
 
     def _counts(self, of_these: Any) -> Any:
-        """Values per event in the whole block, or offsets where their number differs."""
+        """Values per event in the whole block, or offsets if their number differs."""
         if self._mask is None:
             return of_these
         offsets = np.zeros(self._core.n_events + 1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a user's method returned: taken over, or refused with what is wrong and what to do."""
+"""Results of a user's method: converted, or refused with the problem and a remedy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from forkrun.modules.missing_values import filled, is_optional, leaf_type
 
 
 def plain_of(where: str, kind: ColumnType, column: Any) -> Plain:
-    """A column of this type as offsets and values. Raises TypeError if it is of another form."""
+    """Offsets and values of a column of this type. Raises TypeError for other forms."""
     array = ak.Array(column)
     layout = ak.to_packed(array).layout
     offsets = []
@@ -64,8 +64,8 @@ def _without_none(where: str, layout: Any) -> Any:
 
 
 def nan_for_none(where: str, column: Any) -> Any:
-    """Missing floating-point numbers as MISSING, a NaN; anything else as it is. Where all are
-    missing, they may be floating-point numbers."""
+    """The column with the NaN of MISSING for missing floating-point numbers; other columns
+    unchanged. If all are missing, they may be floating-point numbers."""
     if not is_awkward(column) or not is_optional(column):
         return column
     leaf = leaf_type(column.layout)
@@ -92,8 +92,8 @@ def _is_text(layout: Any) -> bool:
 
 
 def column_type(name: str, values: Any) -> str:
-    """The type that a column of these values has: "float32[]" or the like. Raises TypeError if it
-    is none that a column can have."""
+    """Type for a column with these values, such as "float32[]". Raises TypeError if no column can
+    have it."""
     if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biuf":
         kind = ColumnType(values.dtype.name, 0, ())
         if kind.is_possible:
@@ -133,15 +133,14 @@ def _type_of(name: str, kind: Any) -> ColumnType:
 Values = npt.NDArray[Any]
 T = TypeVar("T")
 _EXACT = 1 << 53
-"""Integers up to this are exact as float64."""
+"""Largest integer up to which all are exact in float64."""
 
 
 def taken(
     method: Callable[..., Any], author: Callable[..., Any], take: Callable[..., T], *arguments: Any
 ) -> T:
-    """`take(*arguments)`, of what the method returned. `author`: the user's own function or
-    expression, of which the method is made, or the method itself. Raises TypeError with its
-    place."""
+    """`take(*arguments)` for a result of the method. `author`: the user's function or expression
+    that the method calls, or the method itself. Raises TypeError with its place."""
     try:
         return take(*arguments)
     except TypeError as error:
@@ -156,27 +155,27 @@ def taken(
 
 
 def _in_expression(what: str) -> str:
-    """The remedies of a message as an expression has them."""
+    """A message with its remedies as expressions have them."""
     what = re.sub(r"ak\.(\w+)\(([^()]*?)(, axis=\d)?\)", r"\1(\2)", what)
     what = re.sub(r"convert it with .*", "make a column of another name", what)
     return what.replace(".astype(bool)", "a comparison such as n > 0")
 
 
 class Decision(NamedTuple):
-    """What a filter decided: (n_events,) bool, whether it accepts an event, and whether it refuses
-    it because its value is missing; None: of none."""
+    """Decision of a filter: (n_events,) bool, whether it accepts each event, and whether it refuses
+    it because of a missing value; None: no value may be missing."""
 
     accepted: Values
     missing: Values | None
 
     def spread(self, left: Values) -> Decision:
-        """The same of all events, of which these were left: it refuses the others."""
+        """The decision for all events, if these were left: it refuses the others."""
         missing = None if self.missing is None else spread(self.missing, left)
         return Decision(spread(self.accepted, left), missing)
 
 
 def decision_of(returned: Any, n_events: int) -> Decision:
-    """Decision that filter() returned; None is refused. Raises TypeError."""
+    """Decision returned by filter(); None is refused. Raises TypeError."""
     if returned is None:
         raise TypeError("filter() returned None, not one bool per event; `return` may be missing")
     returned, missing = with_none(returned), None
@@ -208,7 +207,7 @@ def decision_of(returned: Any, n_events: int) -> Decision:
 
 
 def dict_of(returned: Any, names: Iterable[str]) -> Mapping[str, Any]:
-    """What produce() returned, `names` in it, if it is a dict. Raises TypeError."""
+    """Result of produce(), if it is a dict. `names`: its expected keys. Raises TypeError."""
     if not isinstance(returned, Mapping):
         columns = ", ".join(f'"{name}": …' for name in names)
         raise TypeError(
@@ -219,7 +218,7 @@ def dict_of(returned: Any, names: Iterable[str]) -> Mapping[str, Any]:
 
 
 def columns_of(returned: Any, produces: Mapping[str, str], n_events: int) -> dict[str, Any]:
-    """The columns that produce() returned, as the core takes them. Raises TypeError."""
+    """Columns returned by produce(), in the form for the core. Raises TypeError."""
     returned = dict_of(returned, produces)
     for name in produces:
         if name not in returned:
@@ -238,7 +237,7 @@ def columns_of(returned: Any, produces: Mapping[str, str], n_events: int) -> dic
 
 
 def check_replaced(name: str, before: Any, made: Any) -> None:
-    """Raises TypeError if a column has another form than the one that it replaces."""
+    """Raises TypeError if a column has another form than the column that it replaces."""
     if isinstance(before, tuple) != isinstance(made, tuple):
         kinds = ("a list", "one value") if isinstance(before, tuple) else ("one value", "a list")
         raise TypeError(f'column "{name}" has {kinds[0]} per event: it is replaced by such, not'
@@ -329,7 +328,7 @@ def _check(where: str, kind: str, values: Values, n: int, n_events: int) -> None
 
 
 def _rounded(values: Values) -> int | None:
-    """An integer that is not the same as float64."""
+    """An integer that float64 would round; None if there is none."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return None
     large = values[(values > _EXACT) | (values < -_EXACT)]
@@ -337,7 +336,7 @@ def _rounded(values: Values) -> int | None:
 
 
 def _n_none(array: ak.Array) -> int:
-    """Values that are missing in an array of one dimension."""
+    """Number of missing values in an array of one dimension."""
     return int(ak.count_nonzero(ak.is_none(array))) if array.layout.is_option else 0
 
 

@@ -101,7 +101,7 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
     added, again, more = _add_modules(builder, given, modules, variations)
     for label, module in added.items():
         varies = int(plain_name(label) in variations.of_analyzers)
-        module.keep_apart(label, datasets, varies)
+        module.separate_datasets(label, datasets, varies)
     return JobModules(
         builder, modules, added, again, versions, variations, _columns_of(builder, config), found,
         [*problems, *wrong_parameters, *more],

@@ -34,7 +34,7 @@ def _check_tree(of_tree: InputBranches, wanted: set[str]) -> None:
     if file is None or not wanted:
         return
     tree, form, prefix = file.tree or of_tree.tree, of_tree.format, of_tree.prefix
-    found = _asked(file.path, lambda: form.written_anew(file.path, tree))
+    found = _asked(file.path, lambda: form.rewritten_branches(file.path, tree))
     _check_forms(of_tree.files, sorted(wanted.difference(prefix + name for name in found)))
     names = [name for name in dict.fromkeys(found) if prefix + name in wanted]
     if not names or _tried(form, file.path, tree, [names]) == [True]:

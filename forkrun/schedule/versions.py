@@ -109,6 +109,6 @@ class Versions:
         last = next((m.label for m in reversed(makers) if not m.only), "")
         chain = [Version(f"{name}{AT_INPUT}" if last else name)]
         for module in makers:
-            product = name if module.label == last else f"{name}@behind-{module.label}"
+            product = name if module.label == last else f"{name}@after-{module.label}"
             chain.append(Version(product, module.label, chain[-1], module.only))
         return chain

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from forkrun._core import events_of_fragment, file_checksum
-
 from tests.faults.bench import RESUME, STATIONS, Bench, Calls, Ended, Fault, contents
 from tests.support.jobs import left_behind
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from forkrun._core import EventDigest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from forkrun._core import EventDigest
 from forkrun.config import (
     Distribution,
     EventOrder,

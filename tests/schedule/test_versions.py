@@ -28,9 +28,9 @@ def test_a_module_sees_the_column_as_the_last_one_before_it_has_made_it() -> Non
     assert seen == {
         "before": "Jet_pt@input",
         "scale": "Jet_pt@input",
-        "between": "Jet_pt@behind-scale",
-        "jes_up": "Jet_pt@behind-scale",
-        "smear": "Jet_pt@behind-scale",
+        "between": "Jet_pt@after-scale",
+        "jes_up": "Jet_pt@after-scale",
+        "smear": "Jet_pt@after-scale",
         "after": "Jet_pt",
     }
     assert versions.seen("after", "Jet_pt@input").product == "Jet_pt@input"
@@ -43,7 +43,7 @@ def test_the_first_version_keeps_its_name_where_a_column_is_only_varied() -> Non
     versions = Versions([Declared("up", ["Jet_pt"], only="jes_up"), Declared("after")])
     assert versions.replaced == []
     assert versions.first["Jet_pt"] == "Jet_pt"
-    assert versions.seen("after", "Jet_pt").product == "Jet_pt@behind-up"
+    assert versions.seen("after", "Jet_pt").product == "Jet_pt@after-up"
     assert versions.seen("after", "Jet_pt").nominal.product == "Jet_pt"
 
 
@@ -72,8 +72,8 @@ def test_what_depends_on_a_varied_column_runs_again_and_nothing_else() -> None:
     assert again == [
         "smear@jes_up", "ht@jes_up", "cut@jes_up", "ht_plot@jes_up", "met_plot@jes_up"
     ]  # fmt: skip
-    assert calls["smear"].sees == {"Jet_pt": "Jet_pt@behind-scale"}
-    assert calls["smear@jes_up"].sees == {"Jet_pt": "Jet_pt@behind-jes_up"}
+    assert calls["smear"].sees == {"Jet_pt": "Jet_pt@after-scale"}
+    assert calls["smear@jes_up"].sees == {"Jet_pt": "Jet_pt@after-jes_up"}
     assert calls["smear@jes_up"].makes == {"Jet_pt": "Jet_pt@jes_up"}
     assert calls["ht@jes_up"].makes == {"ht": "ht@jes_up"}
     assert calls["met_plot@jes_up"].sees == {}

@@ -1,1 +1,1 @@
-"""Datasets: what modules know of them, the weight of their events, histograms kept apart."""
+"""Datasets as modules see them, and the weight of their events."""

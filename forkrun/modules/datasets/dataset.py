@@ -14,7 +14,7 @@ _PER_FB = 1000.0
 
 
 class Dataset(Struct, frozen=True):
-    """`cross_section` in pb; `sum_of_weights`: of all events that were generated; `luminosity`: of
+    """A dataset. `cross_section` in pb; `sum_of_weights`: of all generated events; `luminosity`: of
     the job, in 1/fb."""
 
     name: str
@@ -26,8 +26,8 @@ class Dataset(Struct, frozen=True):
 
     @property
     def weight(self) -> float:
-        """What the weight of a generated event is multiplied with: luminosity times cross section,
-        divided by the sum of weights; 1 for data. Raises ConfigError if one is not known."""
+        """Factor for weights of generated events: luminosity times cross section, divided by the
+        sum of weights; 1 for data. Raises ConfigError if one of these is unknown."""
         if self.is_data:
             return 1.0
         of = f'of the dataset "{self.name}"'
@@ -44,7 +44,7 @@ def _given(value: float | None, what: str) -> float:
 
 
 class Datasets(Struct, frozen=True):
-    """All of a job. `of_file`: number of the dataset of each input file."""
+    """All datasets of a job. `of_file`: number of the dataset of each input file."""
 
     datasets: Sequence[Dataset]
     of_file: Sequence[int]
@@ -55,7 +55,7 @@ class Datasets(Struct, frozen=True):
 
     @property
     def sums_of_weights(self) -> dict[str, float]:
-        """By dataset, where they are known."""
+        """Known sums of weights, by dataset."""
         known = {dataset.name: dataset.sum_of_weights for dataset in self.datasets}
         return {name: total for name, total in known.items() if total is not None}
 

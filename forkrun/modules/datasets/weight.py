@@ -1,4 +1,4 @@
-"""The weight of each dataset as a column, `lumi_weight`."""
+"""Weight of each dataset as a column, `lumi_weight`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.modules.block import EventBlock
 
 
 class DatasetWeight(Producer):
-    """Luminosity times cross section over the sum of weights; 1 for data."""
+    """Luminosity times cross section, divided by the sum of weights; 1 for data."""
 
     consumes = ()
     produces = {"lumi_weight": "float64"}

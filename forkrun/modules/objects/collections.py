@@ -1,4 +1,4 @@
-"""Which columns belong together as a collection of objects, by a naming rule. Pure."""
+"""Grouping of columns into collections of objects, by a naming rule. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _BEGIN, _END = "_begin", "_end"
 
 
 class VectorMember(Struct, frozen=True):
-    """`begin`, `end`: columns with the part of the event's list that belongs to an object;
-    `columns`: those of the list by field, by "" where it has values alone; `types`: theirs."""
+    """Lists of values that belong to objects and lie in columns of their own: vector members of
+    EDM4hep, `EventHeader.weights_begin` and `_end` into `_EventHeader_weights`. `begin`, `end`:
+    columns with the object's part of the event's list; `columns`: of the list, by field, or "" for
+    plain values; `types`: theirs."""
 
     begin: str
     end: str
@@ -27,15 +29,15 @@ class VectorMember(Struct, frozen=True):
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Columns without which there is no list."""
+        """Columns required for the list."""
         return (self.begin, self.end, next(iter(self.columns.values())))
 
 
 def vector_members(
     name: str, columns: Mapping[str, str], types: Mapping[str, str], related: Container[str]
 ) -> dict[str, VectorMember]:
-    """Those of the collection `name`. `columns`: by field; `types`: all columns; `related`: names
-    of what leads to other objects."""
+    """Vector members of the collection `name`. `columns`: by field; `types`: of all columns;
+    `related`: names of relations."""
     found = {}
     for begin in columns:
         member = begin.removesuffix(_BEGIN)
@@ -66,7 +68,7 @@ _KINEMATICS = (
     ("Momentum2D", frozenset({"pt", "phi"})),
     ("Momentum2D", frozenset({"px", "py"})),
 )
-"""Kinds of vectors and the fields that make one; the first that a collection has."""
+"""Kinds of vectors with the fields that make one; the first match counts."""
 _LINK = re.compile(r"(?P<name>.+)Idx(?P<rest>[A-Z]?\w*)")
 
 _LINKS = {
@@ -74,7 +76,7 @@ _LINKS = {
     ("GenFatJetCands", "pFCandsIdx"): "GenCands", ("GenJetCands", "pFCandsIdx"): "GenCands",
     ("LowPtElectron", "electronIdx"): "Electron",
 }  # fmt: skip
-"""Links of NanoAOD and PFNano whose names do not tell the collection."""
+"""Links of NanoAOD and PFNano whose names do not show the collection."""
 
 
 _COORDINATES = {
@@ -86,8 +88,8 @@ _COORDINATES = {
     "fCoordinates.fE": "energy", "fCoordinates.fT": "energy", "fCoordinates.fM": "mass",
     "fE": "energy",
 }  # fmt: skip
-"""Members of Delphes, EDM4hep and ROOT that are coordinates, and the names that objects have for
-them, too."""
+"""Members of Delphes, EDM4hep and ROOT that are coordinates, and additional names for them in
+objects."""
 
 
 _WITHIN = ("parents", "daughters")
@@ -95,27 +97,29 @@ _WITHIN = ("parents", "daughters")
 
 
 class NoSuchColumnError(KeyError):
-    """Neither the input nor a module has it, or the module may not read it."""
+    """A column that exists neither in the input nor in a module, or that the module may not
+    read."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class NoSuchNameError(AttributeError):
-    """An event block, or the objects of a collection, have nothing of this name."""
+    """An event block, or the objects of a collection, have no such attribute."""
 
 
 class NamingRule(Struct, frozen=True, dict=True):
-    """`patterns`: how columns are named, "{collection}_{field}", the first that fits; the
-    collection ends where what stands between the two first appears. `fields`: other names of
-    fields, {"PT": "pt"}; `trees`: whose columns are TREE.BRANCH, of no collection but their own."""
+    """Rule for names of columns. `patterns`: "{collection}_{field}" and others, the first match
+    counts; the collection ends at the first occurrence of the text between the two. `fields`: other
+    names for fields, {"PT": "pt"}; `trees`: trees whose columns, TREE.BRANCH, form a collection of
+    their own."""
 
     patterns: Sequence[str] = ("{collection}.{field}", "{collection}_{field}")
     fields: Mapping[str, str] = {}
     trees: Sequence[str] = ()
 
     def split(self, column: str) -> tuple[str, str] | None:
-        """Collection and field of a column; None if it belongs to none."""
+        """Collection and field of a column; None if it belongs to no collection."""
         tree = next((tree for tree in self.trees if column.startswith(f"{tree}.")), "")
         for expression in self._expressions:
             match = expression.fullmatch(column)
@@ -135,12 +139,12 @@ def _expression(pattern: str) -> str:
 
 
 class Collection(Struct, frozen=True):
-    """`columns`: by field, "momentum.x" of a field within another; coordinates also by their usual
-    names. `is_jagged`: any number of objects per event; else one. `kind`: the name
-    of the vector's behaviour, "" if it is no vector; `coordinates`: fields that make the vector.
-    `links`: collections that a field of indices points into, by the name under which its objects
-    are reached; `relations`: the same, to several; `members`: lists of values that lie in columns
-    of their own."""
+    """Objects made of columns. `columns`: by field, "momentum.x" for a field within another one;
+    coordinates also under their usual names. `is_jagged`: any number of objects per event, else
+    one. `kind`: name of the vector's behaviour, "" for other objects; `coordinates`: fields that
+    make the vector. `links`: field of indices and target collection, by the name of the linked
+    objects; `relations`: links to several collections; `members`: lists of values in columns of
+    their own."""
 
     name: str
     columns: Mapping[str, str]
@@ -152,14 +156,14 @@ class Collection(Struct, frozen=True):
     members: Mapping[str, VectorMember] = {}
 
     def columns_of_link(self, name: str) -> list[str]:
-        """Columns that tell which objects a link or relation leads to; none if it is neither."""
+        """Columns that tell which objects a link or relation leads to; empty for other names."""
         if relation := self.relations.get(name):
             return [*(self.columns[field] for field in sorted(relation.fields)), *relation.columns]
         return [self.columns[self.links[name][0]]] if name in self.links else []
 
 
 class Columns:
-    """All columns that modules of a job can see, with their types, and their collections."""
+    """All columns visible to modules of a job, with their types and collections."""
 
     def __init__(
         self,
@@ -167,21 +171,21 @@ class Columns:
         rule: NamingRule | None = None,
         names_there: ColumnNames | None = None,
     ) -> None:
-        """`names_there`: what messages say of other names."""
+        """`names_there`: text for messages about other names."""
         self.types = types
         self.lacked: frozenset[str] = frozenset()
-        """Columns that other events have."""
+        """Columns that only other events have."""
         self.names_there = names_there or ColumnNames()
         self._rule = rule or NamingRule()
         self._fields: dict[str, dict[str, str]] | None = None
         self._collections: dict[str, Collection | None] = {}
 
     def with_types(self, types: Mapping[str, str]) -> Columns:
-        """Other columns, of the same input and rule."""
+        """Other columns, with the same input and rule."""
         return Columns(types, self._rule, self.names_there)
 
     def without(self, lacked: frozenset[str], dataset: str) -> Columns:
-        """Those of a dataset whose files do not have some."""
+        """Columns of a dataset whose files lack some."""
         types = {name: kind for name, kind in self.types.items() if name not in lacked}
         left = Columns(types, self._rule)
         collections = self.collections_of(lacked).difference(left.names)
@@ -192,7 +196,7 @@ class Columns:
         return left
 
     def no_field(self, collection: str, field: str) -> str:
-        """What there is where a collection has no such field; "": nothing."""
+        """Content of the input in place of a missing field; "": nothing."""
         for branch in self.names_there.others:
             if self._rule.split(branch) == (collection, field):
                 return self.names_there.no_column(branch)
@@ -208,7 +212,7 @@ class Columns:
         return {parts[0] for column in columns if (parts := self._rule.split(column))}
 
     def collection(self, name: str) -> Collection | None:
-        """The collection of this name, if there is one."""
+        """The collection with this name, if any."""
         if name not in self._collections:
             fields = self._by_collection().get(name)
             self._collections[name] = self._make(name, fields) if fields else None
@@ -223,8 +227,8 @@ class Columns:
         return self._fields
 
     def _make(self, name: str, fields: Mapping[str, str]) -> Collection:
-        """Jagged, if most of its columns are: a sum over jets may be named like one of their
-        fields. The others are then no fields."""
+        """Makes a collection, jagged if most of its columns are: a sum over jets may be named like
+        one of their fields. Columns of the other form are not fields."""
         # LCIO has parameters of a collection, which are none of its objects'.
         own = {k: c for k, c in fields.items() if not k.startswith("parameters.")}
         fields = own or fields
@@ -245,7 +249,7 @@ class Columns:
         return Collection(name, columns, is_jagged, kind, needed, links, relations, members)
 
     def _links(self, name: str, columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """`jetIdx` leads to `jet` in the collection Jet, `muonIdx1` to `muon1` in Muon,
+        """Links: `jetIdx` leads to `jet` in the collection Jet, `muonIdx1` to `muon1` in Muon,
         `genPartIdxMother` to `genPartMother` in GenPart."""
         links = {}
         for key in columns:
@@ -256,12 +260,12 @@ class Columns:
         return links
 
     def _target_by_name(self, name: str, relation: str) -> str | None:
-        """The collection that a relation certainly leads to, if no id tells."""
+        """Target of a relation by its name, where no id tells it; None if uncertain."""
         return name if relation in _WITHIN else self._target(name, relation, relation.casefold())
 
     def _target(self, name: str, key: str, meant: str) -> str | None:
-        """The collection that a field of indices leads to, None if that is not certain. `meant`: in
-        small letters. What belongs to fat jets, FatJetPFCands, has their index as `jetIdx`."""
+        """Target of a field of indices; None if uncertain. `meant`: in lower case. Collections of
+        fat jets, such as FatJetPFCands, call their index `jetIdx`."""
         if (name, key) in _LINKS:
             known = _LINKS[name, key]
             return known if known in self._by_collection() else None

@@ -1,4 +1,4 @@
-"""ElementLinks of ATLAS: an index, and a key that tells in which container the object is. Pure."""
+"""ElementLinks of ATLAS: an index, and a key that identifies the container of the object. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CLASS_IDS = {
     "TruthVertex": 1239726567, "Vertex": 1092961325, "BTagging": 1264356158,
     "BTagVertex": 1158124735,
 }  # fmt: skip
-"""Numbers of the classes of containers, `xAOD::JetContainer`: a key is made of one and a name."""
+"""Class ids of containers such as `xAOD::JetContainer`: keys are made of a class id and a name."""
 _KEY_BITS = (1 << 30) - 1
 _POLYNOMIAL = 0x95AC9329AC4BC9B5
 _KEY, _INDEX = ".m_persKey", ".m_persIndex"
@@ -31,9 +31,9 @@ def element_links(
     types: Mapping[str, str],
     containers: Mapping[str, str],
 ) -> Iterator[tuple[str, Relation]]:
-    """`btaggingLink` leads to the `btagging` of a jet, `trackParticleLinks` to `trackParticles`,
-    `GhostTrack` to `ghostTrack`. `columns`: by field, of the collection `name`; `types`: of all
-    columns; `containers`: one column of each collection that there is."""
+    """Relations for links: `btaggingLink` leads to the `btagging` of a jet, `trackParticleLinks` to
+    `trackParticles`, `GhostTrack` to `ghostTrack`. `columns`: of the collection `name`, by field;
+    `types`: of all columns; `containers`: one column of each collection."""
     links = [field.removesuffix(_KEY) for field in columns if field.endswith(_KEY)]
     keys = keys_of(tuple(containers.values())) if links else {}
     for link in links:
@@ -51,7 +51,7 @@ def _name_of(link: str) -> str:
 
 
 def _likeness(name: str, to: str, target: str) -> float:
-    """How much a collection is like one that the link of this name leads to: which it is where no
+    """Similarity of a collection to the one expected for a link with this name; decides where no
     object has a link."""
     if to in ("parents", "children"):
         return float(target == name)
@@ -62,8 +62,8 @@ def _likeness(name: str, to: str, target: str) -> float:
 
 @lru_cache(maxsize=16)
 def keys_of(columns: tuple[str, ...]) -> Mapping[int, int]:
-    """Numbers of the containers by the keys that these may have. `columns`: one of each,
-    `AnalysisJetsAuxDyn.pt`, in RNTuples `AnalysisJetsAuxDyn:pt`."""
+    """Numbers of the containers by their possible keys. `columns`: one of each container,
+    `AnalysisJetsAuxDyn.pt`, or `AnalysisJetsAuxDyn:pt` in RNTuples."""
     names = [re.sub(r"Aux(Dyn)?$", "", re.split("[.:]", column)[0]) for column in columns]
     return {
         key: number
@@ -73,8 +73,8 @@ def keys_of(columns: tuple[str, ...]) -> Mapping[int, int]:
 
 
 def key_of(container: str, class_id: int) -> int:
-    """The `m_persKey` of links into a container: a CRC of 64 bits of its name and the number of its
-    class, of which 30 are kept."""
+    """The `m_persKey` of links into a container: the lowest 30 bits of a 64-bit CRC of its name and
+    class id."""
     crc = _extended(0xFFFFFFFFFFFFFFFF, container.encode())
     return _extended(crc, class_id.to_bytes(4, "little").rstrip(b"\0")) & _KEY_BITS
 

@@ -1,4 +1,4 @@
-"""From objects to those of another collection, by an index that they have: `muons.jet`."""
+"""Links from objects to those of another collection, by their indices: `muons.jet`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from forkrun.modules.objects.relations import in_targets
 # In `attrs` of the arrays; what begins with @ is kept in no file.
 BLOCK, COLLECTION, NOTE = "@forkrun_block", "@forkrun_collection", "@forkrun_note"
 SUFFIX = "IdxG"
-"""Suffix of the field with the places of linked objects in the block, as in coffea."""
+"""Suffix of fields with the places of linked objects in the block, as in coffea."""
 
 
 def linked(objects: ak.Array, name: str) -> ak.Array | None:
-    """The object that each of `objects` leads to, or the list of them, None where there is none;
-    None if there is no such link, or its indices are not read."""
+    """The object to which each of `objects` leads, or the list of them, None where there is none.
+    Returns None if there is no such link, or its indices are not read."""
     block, collection = objects.attrs.get(BLOCK), objects.attrs.get(COLLECTION)
     field = name + SUFFIX
     if collection is None or field not in objects.fields:
@@ -47,10 +47,10 @@ def linked(objects: ak.Array, name: str) -> ak.Array | None:
 def _content(
     block: Any, targets: Sequence[str], used: Sequence[int]
 ) -> tuple[Any, Any, npt.NDArray[np.int64]]:
-    """All objects of the targets that are used, one after the other, and where each of them
-    begins. Where none is, nothing, with the fields of all that are read."""
+    """All objects of the targets in use, one target after the other, and where each begins. If none
+    is in use: no objects, with the fields of all targets that are read."""
     if not used:
-        return _nothing(block, targets)
+        return _no_objects(block, targets)
     found = [block.objects(targets[number]) for number in used]
     begins = np.zeros(len(targets) + 1, np.int64)
     begins[used] = np.cumsum([0, *(len(each.layout.content) for each in found)])[: len(used)]
@@ -60,9 +60,9 @@ def _content(
     return content, found[0].attrs if len(found) == 1 else {}, begins
 
 
-def _nothing(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArray[np.int64]]:
-    """No object, which has what those of any target have: no event tells which is meant, and what
-    a module may ask for must not depend on the events that are together."""
+def _no_objects(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """No objects, with the fields of all possible targets: no event shows which target is meant,
+    and available fields must not depend on the events in a block."""
     begins = np.zeros(len(targets) + 1, np.int64)
     found = []
     for target in targets:
@@ -93,13 +93,13 @@ def _record(objects: ak.Array) -> str:
 
 
 def _note_guess(found: Sequence[ak.Array], _: Collection, fields: Iterable[str]) -> None:
-    """Notes fields of each collection that may be meant: no event has told yet which one is."""
+    """Notes fields of all collections that may be meant, since no event has shown which one is."""
     for each in found:
         each.attrs[NOTE](each.attrs[COLLECTION], fields, is_guess=True)
 
 
-def why_not(objects: ak.Array, name: str) -> str:
-    """Why these objects have no such attribute, in words."""
+def explain_missing(objects: ak.Array, name: str) -> str:
+    """Reason why these objects have no such attribute, for messages."""
     collection = objects.attrs.get(COLLECTION)
     if collection is None:
         return f"no field, link or vector property named {name!r}"

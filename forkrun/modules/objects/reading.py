@@ -1,4 +1,4 @@
-"""Which columns a module reads, and what it is told when it asks for another."""
+"""Columns read by a module, and messages about others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSu
 
 
 class Reader(Protocol):
-    """What an event block asks for columns."""
+    """Access of an event block to columns."""
 
     @property
     def known(self) -> Columns:
@@ -23,25 +23,25 @@ class Reader(Protocol):
         """Columns of modules in Python, whose numbers may be missing."""
 
     def objects(self, block: Any, name: str) -> Any:
-        """The objects of a collection. Raises AttributeError, KeyError."""
+        """Objects of a collection. Raises AttributeError, KeyError."""
 
     def offsets(self, block: Any, name: str) -> Any:
-        """(n_events + 1,) of a collection; None if no column of it can be read."""
+        """(n_events + 1,) offsets of a collection; None if none of its columns can be read."""
 
     def without(self, lacked: frozenset[str], dataset: str) -> Reader:
-        """The same for events of a dataset whose files lack some columns."""
+        """The reader for events of a dataset whose files lack some columns."""
 
     def not_read(self, column: str, message: str) -> str:
-        """What is said of a column that the module may not read."""
+        """Message about a column that the module may not read."""
 
     def no_attribute(self, name: str) -> str:
-        """What is said of a name that is neither a collection nor a column."""
+        """Message about a name that is neither a collection nor a column."""
 
 
 class ModuleColumns(Struct, frozen=True):
-    """`known`: all columns of the job; `read`: those of the module; `n_tried`: number of events
-    with which these were found out, None if they are declared; `made`: columns of modules in
-    Python, whose numbers may be missing."""
+    """Columns of a job as one module may read them. `known`: all columns; `read`: those of the
+    module; `n_tried`: number of events with which these were found, None if they are declared;
+    `made`: columns of modules in Python, whose numbers may be missing."""
 
     known: Columns
     read: frozenset[str]
@@ -50,16 +50,16 @@ class ModuleColumns(Struct, frozen=True):
 
     @classmethod
     def of_names(cls, names: Iterable[str]) -> ModuleColumns:
-        """A module that knows nothing but what it reads."""
+        """Reader that knows no columns except those of the module."""
         return cls(Columns({}), frozenset(names))
 
     def without(self, lacked: frozenset[str], dataset: str) -> ModuleColumns:
-        """The same for events of a dataset whose files lack some columns."""
+        """The reader for events of a dataset whose files lack some columns."""
         known = self.known.without(lacked, dataset)
         return ModuleColumns(known, self.read - lacked, self.n_tried, self.made)
 
     def objects(self, block: Any, name: str) -> Any:
-        """The objects of a collection, with a field for each column that is read."""
+        """Objects of a collection, with a field for each column that is read."""
         from forkrun.modules.objects.records import make_objects
 
         collection = self.known.collection(name)
@@ -72,7 +72,7 @@ class ModuleColumns(Struct, frozen=True):
         return make_objects(block, collection, columns)
 
     def offsets(self, block: Any, name: str) -> Any:
-        """(n_events + 1,) of a collection; None if no column of it is read."""
+        """(n_events + 1,) offsets of a collection; None if none of its columns is read."""
         collection = self.known.collection(name)
         if collection is None or not collection.is_jagged:
             return None
@@ -80,9 +80,9 @@ class ModuleColumns(Struct, frozen=True):
         return block.plain(column)[0] if column else None
 
     def load_objects(self, names: Collection[str], *, any_name: bool) -> None:
-        """Loads what makes the objects of the collections that the module reads and names, in this
-        process, which children then share; also the library of vectors, if it reads all coordinates
-        of one. `names`: in its code; `any_name`: whether it may compute others."""
+        """Loads the classes of objects that the module reads and names into this process, to be
+        shared by children, and the library of vectors if all coordinates of a vector are read.
+        `names`: found in its code; `any_name`: it may compute further names."""
         of_read = self.known.collections_of(self.read)
         for name in of_read if any_name else of_read & {*names}:
             collection = self.known.collection(name)
@@ -94,7 +94,7 @@ class ModuleColumns(Struct, frozen=True):
                 load_behaviour(collection, fields)
 
     def not_read(self, column: str, message: str) -> str:
-        """What is said of a column that the module may not read."""
+        """Message about a column that the module may not read."""
         if self.n_tried is None:
             return explain_column(column, self.read, self.known) if self.known.types else message
         return (
@@ -103,18 +103,18 @@ class ModuleColumns(Struct, frozen=True):
         )
 
     def no_attribute(self, name: str) -> str:
-        """What is said of a name that is neither a collection nor a column."""
+        """Message about a name that is neither a collection nor a column."""
         return no_such_name(name, self.known)
 
 
 def no_such_name(name: str, known: Columns) -> str:
-    """What is said of a name that is neither a collection nor a column."""
+    """Message about a name that is neither a collection nor a column."""
     names = [*known.names, *known.types]
     return known.names_there.missing(name, names)
 
 
 def explain_column(name: str, consumes: Collection[str], known: Columns) -> str:
-    """Why a module cannot have a column, and what to do."""
+    """Message about a column that the module cannot have, with a remedy."""
     start, there = f'"{name}" is not in `consumes` of the module', known.names_there
     if name in known.types:
         names = ", ".join(f'"{column}"' for column in [*sorted(consumes), name])

@@ -1,5 +1,5 @@
-"""Objects of a collection: an Awkward Array of records, with the behaviour of Lorentz vectors where
-the columns allow it, on the memory of the columns."""
+"""Objects of a collection: an Awkward Array of records on the memory of the columns, with the
+behaviour of Lorentz vectors where the columns allow it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from forkrun.modules.objects.vectors import register
 
 
 class Columnar(Protocol):
-    """What objects are made of: an event block."""
+    """Source of columns for objects: an event block."""
 
     def __len__(self) -> int: ...
     def plain(self, column: str) -> Plain:
@@ -35,12 +35,12 @@ class Columnar(Protocol):
         """All objects of a collection."""
 
     def offsets(self, name: str) -> npt.NDArray[np.int64] | None:
-        """(n_events + 1,) of a collection; None if no column of it is read."""
+        """(n_events + 1,) offsets of a collection; None if none of its columns is read."""
 
 
 def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, str]) -> ak.Array:
-    """(n_events, n) records, or (n_events,) of a collection with one object per event. `columns`:
-    by field, those that can be read; vectors if these are all coordinates."""
+    """(n_events, n) records, or (n_events,) for a collection with one object per event. `columns`:
+    readable ones, by field; the objects are vectors if these include all coordinates."""
     plain = {key: block.plain(column) for key, column in columns.items()}
     if not collection.is_jagged:
         contents = {key: _layout(block, columns[key], each) for key, each in plain.items()}
@@ -53,7 +53,7 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     contents = {key: _layout(block, columns.get(key, ""), each) for key, each in fields.items()}
     for name, relation in collection.relations.items():
         if relation.fields <= fields.keys():
-            contents |= _related(block, offsets, name, relation, fields)
+            contents |= _relation_places(block, offsets, name, relation, fields)
             if name + SUFFIX in contents:  # the objects, in the place of their numbers
                 contents.pop(name, None)
     for name, member in collection.members.items():
@@ -79,10 +79,10 @@ def _common_offsets(plain: Mapping[str, Plain], columns: Mapping[str, str]) -> A
     return offsets
 
 
-def _related(
+def _relation_places(
     block: Columnar, offsets: Any, name: str, relation: Relation, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Places of related objects, if the module reads all that they need."""
+    """Places of related objects; empty unless the module reads all columns needed."""
     parts = [fields[key] for key in (relation.begin, relation.end) if key]
     try:
         ends, found = places_of(relation, offsets, parts, block.plain, block.offsets)
@@ -95,7 +95,7 @@ def _related(
 
 
 def _member(block: Columnar, offsets: Any, name: str, member: VectorMember) -> dict[str, Any]:
-    """Lists of values that objects have elsewhere, of the columns that the module reads."""
+    """Lists of values in columns of their own, made of the columns that the module reads."""
     found: dict[str, Plain] = {}
     for field, column in member.columns.items():
         with suppress(NoSuchColumnError):
@@ -117,8 +117,8 @@ def _record(collection: Collection, contents: Mapping[str, Any]) -> Any:
 
 
 def _nested(parts: Mapping[str, Any], make: Callable[..., Any], **options: Any) -> Any:
-    """A record of contents or forms by field, with one for all fields "momentum.x", "momentum.y"
-    that are within another."""
+    """Record of contents or forms by field. Fields "momentum.x" and "momentum.y" form a record
+    within it."""
     within: dict[str, dict[str, Any]] = {}
     for key, part in parts.items():
         first, _, rest = key.partition(".")
@@ -130,14 +130,14 @@ def _nested(parts: Mapping[str, Any], make: Callable[..., Any], **options: Any) 
 
 
 def record_name(collection: Collection, fields: Any) -> str:
-    """`Momentum4D` and its like if all coordinates are there."""
+    """Name of the behaviour: `Momentum4D` or similar if all coordinates are present."""
     return (
         collection.kind if collection.coordinates <= set(fields) and collection.kind else "Objects"
     )
 
 
 def load_behaviour(collection: Collection, fields: Iterable[str]) -> None:
-    """Loads what objects with these fields can do."""
+    """Loads the behaviour of objects with these fields."""
     register(record_name(collection, {*fields}))
 
 
@@ -157,9 +157,9 @@ def make_virtual(
     peek: Callable[[str], Plain],
     note: Callable[[Collection, Iterable[str]], None],
 ) -> ak.Array:
-    """The same with all fields, each of which is read when it is touched. `types`: by field;
-    `peek` gives a column without that being noted, for the places of lists in lists and of texts;
-    `note` is told of fields that are asked for by name, or by what the vectors are used for."""
+    """Objects like those of `make_objects`, with all fields, each read when accessed. `types`: by
+    field; `peek` returns a column without recording it, for offsets of inner lists and texts;
+    `note` receives fields accessed by name or through vectors."""
     buffers: dict[str, Any] = {}
     forms = {}
     for key, kind in types.items():
@@ -207,7 +207,7 @@ def _member_form(
     peek: Callable[[str], Plain],
     buffers: dict[str, Any],
 ) -> Any:
-    """Adds to the buffers what the form needs."""
+    """Form of a vector member. Adds its data to the buffers."""
     begin, end, column = (peek(each) for each in member.needed)
     ends, chosen = parts_of(offsets, (begin[1], end[1]), column[0])
     forms = {}
@@ -227,7 +227,8 @@ def _values(block: Columnar, column: str) -> Any:
 
 
 def _form(kind: ColumnType, key: str, n_outer: int) -> Any:
-    """Awkward form of a column, without its `n_outer` outer lists (1: a field of a collection)."""
+    """Awkward form of a column without its `n_outer` outer lists (1 for a field of a
+    collection)."""
     primitive, texts = ("uint8", {"__array__": "char"}) if kind.is_text else (kind.element, None)
     form: Any = ak.forms.NumpyForm(
         primitive, inner_shape=kind.dimensions, parameters=texts, form_key=key

@@ -1,5 +1,5 @@
-"""From objects to any number of others, in one collection or several: relations of EDM4hep,
-references of Delphes and links of ATLAS. Pure."""
+"""Relations from objects to any number of others, in one or several collections: relations of
+EDM4hep, references of Delphes, pointers of LCIO and links of ATLAS. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def event_of(offsets: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 def places(
     event: npt.NDArray[Any], indices: npt.NDArray[Any], there: npt.NDArray[Any]
 ) -> npt.NDArray[np.int64]:
-    """For each of some objects the place of the one that it leads to, among all of the block; -1
-    where its index leads to none. `event`: its event; `there`: offsets of those that the indices
-    count in each event."""
+    """Place of the linked object among all in the block, for each object; -1 for an invalid index.
+    `event`: number of the object's event; `there`: offsets of the collection to which indices
+    refer."""
     index = indices.astype(np.int64)
     is_there = (index >= 0) & (index < np.diff(there)[event])
     return np.where(is_there, there[:-1][event] + index, -1)
@@ -30,8 +30,8 @@ def places(
 def parts_of(
     offsets: npt.NDArray[Any], parts: Sequence[npt.NDArray[Any]], there: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Offsets and places, among all values of a block, of those that belong to each object.
-    `parts`: (n_objects,) begin and end in the event's list; `there`: offsets of these lists."""
+    """Offsets and places of the values that belong to each object, among all values in a block.
+    `parts`: (n_objects,) beginning and end in the event's list; `there`: offsets of these lists."""
     event = event_of(offsets)
     n_there = np.diff(there)[event]
     begin, end = (np.minimum(part.astype(np.int64), n_there) for part in parts)
@@ -42,21 +42,22 @@ def parts_of(
 
 
 _IN_TARGET = 1 << 40
-"""A place among the objects of the first target, of the second behind so many, and so on."""
+"""Offset between targets: a place is that among the objects of the target, plus a multiple of
+this."""
 _UNIQUE = 0xFFFFFF
-"""Bits of a `fUniqueID` that tell objects apart; those above are the number of a process."""
+"""Bits of a `fUniqueID` that identify an object; the higher ones number a process."""
 
 Lists = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """Offsets and values."""
 
 
 class Relation(Struct, frozen=True):
-    """`index`: column of each event, or of each object, with the numbers of others; `begin`, `end`:
-    fields with the part of the event's list that belongs to an object; "": one for each object.
-    `targets`: collections to which it may lead, the likely one first; `is_list`: to any number, or
-    to one at most. `ids`: column beside `index` that tells which, by `keys`; `by_unique_id`: the
-    numbers are those of `fUniqueID`; `has_small_ids`: ids below 65,536, which a table tells
-    apart, mean the first target."""
+    """A relation. `index`: column with the numbers of related objects, one list per event or one
+    entry per object; `begin`, `end`: fields with an object's part of the event's list; "": one
+    entry for each object. `targets`: possible collections, the likely one first; `is_list`: leads
+    to any number of objects, else to one at most. `ids`: column parallel to `index` that tells the
+    target, by `keys`; `by_unique_id`: numbers are values of `fUniqueID`; `has_small_ids`: ids below
+    65,536, which only a table could tell apart, mean the first target."""
 
     index: str
     targets: Sequence[str]
@@ -70,13 +71,13 @@ class Relation(Struct, frozen=True):
 
     @property
     def columns(self) -> list[str]:
-        """What is read beside the objects and those that they lead to."""
+        """Columns read in addition to those of the objects and targets."""
         ids = [f"{each}.fUniqueID" for each in self.targets] if self.by_unique_id else [self.ids]
         return [self.index, *(each for each in ids if each)]
 
     @property
     def fields(self) -> set[str]:
-        """Fields of the objects that have to be read."""
+        """Fields of the objects required for the relation."""
         return {self.begin, self.end} - {""}
 
 
@@ -87,8 +88,8 @@ def relations_of(
     collections: Sequence[str],
     by_name: Callable[[str], str | None],
 ) -> dict[str, Relation]:
-    """Those of the collection `name`. `columns`: by field; `types`: all columns; `by_name`: the
-    collection that a name certainly means."""
+    """Relations of the collection `name`. `columns`: by field; `types`: of all columns; `by_name`:
+    returns the collection that a name certainly means."""
     found = dict(_of_delphes(columns, types, collections))
     for to, index in _indices(name, columns, types, collections):
         likely = by_name(to)
@@ -111,8 +112,8 @@ def relations_of(
 def _indices(
     name: str, columns: Mapping[str, str], types: Collection[str], collections: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Names of relations of EDM4hep, and the columns with the numbers of objects. A collection of
-    such numbers alone, a part of another collection, leads to its `object`."""
+    """Names of EDM4hep relations, with the columns of their object numbers. A collection of nothing
+    but such numbers, a subset of another collection, leads to its `object`."""
     if {"index", "collectionID"} == columns.keys():
         yield "object", columns["index"]
     before, end = f"_{name}_", ".index"
@@ -125,8 +126,8 @@ def _indices(
 def _of_delphes(
     columns: Mapping[str, str], types: Collection[str], collections: Sequence[str]
 ) -> Iterator[tuple[str, Relation]]:
-    """`Particle.ref` leads from tracks to the `particle`, `Constituents.refs` from jets to their
-    `constituents`."""
+    """Relations of Delphes: `Particle.ref` leads from tracks to the `particle`, `Constituents.refs`
+    from jets to their `constituents`."""
     for field in columns:
         name, _, last = field.rpartition(".")
         if last not in ("ref", "refs") or "." in name or not name:  # Jet_ref is a column
@@ -166,9 +167,9 @@ def places_of(
     plain: Callable[[str], Any],
     there: Callable[[str], npt.NDArray[Any] | None],
 ) -> Lists:
-    """For each object of a block the others that it is related to: offsets and places, as
-    `in_targets` takes them apart. `offsets`: (n_events + 1,) of the objects; `parts`: values of
-    `begin` and `end`; `plain` reads a column, `there`: offsets of a collection."""
+    """Offsets and places of the objects related to each object of a block; `in_targets` decodes the
+    places. `offsets`: (n_events + 1,) of the objects; `parts`: values of `begin` and `end`; `plain`
+    reads a column, `there` returns offsets of a collection."""
     per_event, *lists, numbers = plain(relation.index)
     chosen = np.arange(len(numbers))
     ends = lists[0] if lists else np.arange(len(numbers) + 1)
@@ -191,8 +192,8 @@ def places_of(
 
 
 def _targets(relation: Relation, ids: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Numbers of targets. Before podio hashed names, ids were small numbers of a table: of these
-    the first target is meant."""
+    """Numbers of targets. Before podio hashed names, ids were small numbers from a table: these
+    mean the first target."""
     known, which = np.unique(ids, return_inverse=True)
     numbers = [relation.keys.get(int(each) & 0xFFFFFFFF, -1) for each in known]
     is_of_table = relation.has_small_ids and all(0 < int(each) < 1 << 16 for each in known)
@@ -206,7 +207,8 @@ def _by_unique_id(
     plain: Callable[[str], Any],
     n_events: int,
 ) -> npt.NDArray[np.int64]:
-    """Places of the objects with these numbers; of several in an event the first target's."""
+    """Places of the objects with these unique ids; if an event has several, that in the first
+    target."""
     wanted = event.astype(np.int64) << 24 | (numbers & _UNIQUE)
     found = np.full(len(wanted), -1, np.int64)
     for number, target in enumerate(relation.targets):
@@ -222,15 +224,14 @@ def _by_unique_id(
 
 
 def in_targets(found: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Number of the target and place in it of each, from `places_of`; -1 of those that lead to
-    none."""
+    """Number of the target and place in it for each place from `places_of`; -1 for none."""
     is_there = found >= 0
     return np.where(is_there, found // _IN_TARGET, -1), np.where(is_there, found % _IN_TARGET, -1)
 
 
 _IDS = "_collectionID"
 _PARTICLES = "MCParticle"
-"""Pointers lead here, unless another collection has their name."""
+"""Target of pointers, unless another collection has their name."""
 
 
 def lcio_pointers(
@@ -239,9 +240,10 @@ def lcio_pointers(
     collections: Sequence[str],
     by_name: Callable[[str], str | None],
 ) -> Iterator[tuple[str, Relation]]:
-    """`MCParticle.parents` leads to the `parents` of a particle, `PFOs.tracks` to `tracks`. Those
+    """Relations of LCIO, where an index and a column with the collection form a pointer:
+    `MCParticle.parents` leads to the `parents` of a particle, `PFOs.tracks` to `tracks`. Pointers
     of items in lists, `contributions.particle`, stay numbers. `columns`: by field; `types`: of all
-    columns; `by_name`: the collection that a name certainly means."""
+    columns; `by_name`: returns the collection that a name certainly means."""
     for field, column in columns.items():
         ids = columns.get(field + _IDS)
         if ids is None or "." in field:

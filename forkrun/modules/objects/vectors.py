@@ -1,5 +1,5 @@
-"""What collections of objects can do besides what Awkward Arrays can: Lorentz vectors of the
-`vector` library, which is loaded when one is made, and links to other collections."""
+"""Methods of objects beyond those of Awkward Arrays: Lorentz vectors of the `vector` library, which
+is loaded when the first one is made, and links to other collections."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import awkward as ak
 import numpy as np
 
 from forkrun.modules.objects.collections import NoSuchNameError
-from forkrun.modules.objects.links import COLLECTION, NOTE, linked, why_not
+from forkrun.modules.objects.links import COLLECTION, NOTE, explain_missing, linked
 
 _KINDS = ("Momentum2D", "Momentum3D", "Momentum4D")
 _FIELDS = ("pt", "eta", "phi", "mass", "x", "y", "z", "t")
-"""What is read as it is, if it is there; else it follows from the coordinates."""
+"""Attributes read directly if they are fields; otherwise computed from the coordinates."""
 _OTHER_NAMES = {"px": "x", "py": "y", "pz": "z", "E": "t", "e": "t", "energy": "t"}
-"""Other names that `vector` has for coordinates; columns of these names may mean something else."""
+"""Other names of coordinates in `vector`; columns with these names may mean something else."""
 _PARTS = ("azimuthal", "longitudinal", "temporal")
 _OWN_FIELDS = {"azimuthal": ("pt", "phi"), "longitudinal": ("eta",), "temporal": ("mass",)}
 _OWN_KINDS = {
@@ -30,7 +30,7 @@ _OTHERS = (
     ({"eta"}, {"z", "pz", "theta"}),
     ({"mass"}, {"t", "tau", "E", "e", "energy", "M", "m"}),
 )
-"""Coordinates, and those that are something else beside them."""
+"""Coordinates, with names that mean something else in their presence."""
 _COORDINATES = {
     "x", "y", "z", "t", "rho", "phi", "theta", "eta", "tau",
     "px", "py", "pz", "E", "e", "energy", "pt", "M", "m", "mass",
@@ -38,7 +38,7 @@ _COORDINATES = {
 
 
 class _Linked:
-    """Leads to other collections, and says why an attribute is not there."""
+    """Base of objects: follows links to other collections, and explains missing attributes."""
 
     def __getitem__(self, where: Any) -> Any:
         if NOTE in self.attrs:
@@ -56,18 +56,19 @@ class _Linked:
                 raise
             found = linked(self, name)
             if found is None:
-                raise NoSuchNameError(why_not(self, name)) from None
+                raise NoSuchNameError(explain_missing(self, name)) from None
             return found
 
 
 class Objects(_Linked, ak.Array):  # type: ignore[misc]
-    """Objects of a collection that are no vectors."""
+    """Objects of a collection that are not vectors."""
 
 
 def register(name: str) -> None:
-    """Gives records of this name their behaviour, in all of this process: that of an array gets
-    lost where several are combined. Other users of `vector` get sums in double precision, too; one
-    that registers its own again takes ours away until the next call."""
+    """Registers the behaviour of records with this name in the whole process: the behaviour of an
+    array is lost when several are combined. Sums become double precision for other users of
+    `vector`, too; registering the library's own behaviour again replaces this until the next
+    call."""
     if name in _KINDS and not issubclass(ak.behavior.get(("*", name), ak.Array), _Linked):
         _register_vectors()
     ak.behavior["*", "Objects"] = Objects
@@ -90,7 +91,7 @@ def _register_vectors() -> None:
 
 
 def _vector_class(plain: type) -> type:
-    """Reads its own coordinates without a detour."""
+    """Reads its own coordinates directly."""
     own: dict[str, Any] = {
         name: _coordinate(getattr(plain, name), name) for name in _FIELDS if hasattr(plain, name)
     }
@@ -111,8 +112,8 @@ def _record_class(plain: type) -> type:
 
 
 def _checked(plain: type) -> Callable[[Any], None]:
-    """The library refuses vectors that have x and y as well, or mass and energy; those with pt and
-    phi, or px and py, are clear."""
+    """Replaces the check of the library, which refuses vectors that also have x and y, or mass and
+    energy: with pt and phi, or px and py, they are unambiguous."""
     inherited = getattr(plain, "__awkward_validation__", None)
 
     def check(self: Any) -> None:
@@ -130,22 +131,22 @@ def _coordinate(inherited: Any, name: str) -> property:
 
 
 def _still_vectors(objects: Any, chosen: Any) -> Any:
-    """Some fields of objects, which are vectors as long as all coordinates are among them."""
+    """The given fields of objects, which remain vectors if all coordinates are among them."""
     collection = objects.attrs.get(COLLECTION)
     is_vector = collection and collection.coordinates and collection.coordinates <= {*chosen.fields}
     return ak.with_name(chosen, collection.kind) if is_vector else chosen
 
 
 def _note(objects: Any, fields: Any) -> None:
-    """Fields that are asked for, while it is found out what a module reads."""
+    """Notes accessed fields during a trial."""
     if isinstance(fields, list | set | frozenset):
         names = [field for field in fields if isinstance(field, str)]
         objects.attrs[NOTE](objects.attrs[COLLECTION], names)
 
 
 def _noted(part: str, inherited: Any) -> property:
-    """The coordinates as the library asks for them. It would take x and y for those of the
-    momentum, but a secondary vertex has these beside pt and phi, as its place."""
+    """Coordinates as requested by the library. It would take x and y for those of the momentum, but
+    a secondary vertex has them, next to pt and phi, as its position."""
 
     def read(self: Any) -> Any:
         from vector.backends import awkward as kinds
@@ -163,20 +164,20 @@ def _noted(part: str, inherited: Any) -> property:
 
 
 def _delta_r(self: Any, other: Any) -> Any:
-    """As coffea calls deltaR."""
+    """Name of deltaR in coffea."""
     return self.deltaR(other)
 
 
 def _delta_phi(self: Any, other: Any) -> Any:
-    """As coffea calls deltaphi."""
+    """Name of deltaphi in coffea."""
     return self.deltaphi(other)
 
 
 def _nearest(
     self: Any, other: Any, *, threshold: float | None = None, return_metric: bool = False
 ) -> Any:
-    """(n_events, n) for each object the one of `other` in its event with the least ΔR, None where
-    there is none, or none nearer than `threshold`; with `return_metric` and ΔR, as in coffea."""
+    """(n_events, n) for each object, the one of `other` in its event with the smallest ΔR, None if
+    there is none, or none within `threshold`; with `return_metric`, also ΔR, as in coffea."""
     mine, theirs = ak.unzip(ak.cartesian([self, other], axis=1, nested=True))
     distance = mine.deltaR(theirs)
     best = ak.argmin(distance, axis=2, keepdims=True)
@@ -191,12 +192,12 @@ _HABITS = {
     "delta_phi": ("deltaphi", _delta_phi),
     "nearest": ("deltaR", _nearest),
 }
-"""What users of coffea know, by name, and the property that a vector needs for it."""
+"""Methods known from coffea, by name, with the property that a vector needs for them."""
 
 
 def _in_double(operation: Any) -> Any:
-    """Sums of vectors in double precision: the mass of two is a small difference of large numbers,
-    of which float32 leaves nothing."""
+    """Sum of vectors in double precision: the mass of two is a small difference of large numbers,
+    which float32 would lose."""
 
     def sum_of(*arrays: Any, **options: Any) -> Any:
         return operation(*(_doubled(each) for each in arrays), **options)

@@ -1,1 +1,1 @@
-"""What a job gets of the program in Python that runs it: functions, and values of its modules."""
+"""Functions and values that a job gets from the Python program that runs it."""

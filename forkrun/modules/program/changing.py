@@ -1,4 +1,4 @@
-"""Whether code may change what outlives its call, as its bytecode tells."""
+"""Whether code may change objects that outlive its call, according to its bytecode."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ CHANGES = frozenset((
     "ixor", "iconcat", "itruediv", "ifloordiv", "imod", "ipow", "write", "writelines", "seek",
     "read", "readline", "set", "reset", "register", "setstate", "__dict__", "vars", "seed",
 ))  # fmt: skip
-"""Names of functions, methods and arguments that change things."""
+"""Names of functions, methods and arguments that change objects."""
 _LIBRARIES = frozenset(("np", "numpy", "ak", "awkward"))
 _MAKE_NEW = frozenset(("add", "sort", "partition", "insert", "append", "subtract"))
-"""Functions of these that change nothing: `ak.sort`, `np.add`."""
+"""Functions of these libraries that change nothing, despite their names: `ak.sort`, `np.add`."""
 _BUILDS = frozenset((
     "BUILD_MAP", "BUILD_LIST", "BUILD_SET", "BUILD_CONST_KEY_MAP", "LIST_EXTEND", "DICT_UPDATE",
 ))  # fmt: skip
 _COMPUTES = _BUILDS | {"BINARY_OP", "COMPARE_OP", "UNARY_INVERT", "LOAD_CONST"}
-"""Instructions whose result is no object that others know."""
+"""Instructions whose result is a new object."""
 _NEW_ARRAYS = frozenset((
     "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "arange", "linspace", "array",
     "where", "sum", "prod", "num", "exp", "log", "sqrt", "abs", "minimum", "maximum", "clip", "any",
     "all", "min", "max", "count", "argmax", "argmin", "sin", "cos", "hypot", "power",
 ))  # fmt: skip
-"""Functions of libraries whose result is no view of an argument."""
+"""Functions of libraries whose result is not a view of an argument."""
 _STORES = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE", "STORE_ATTR", "DELETE_ATTR")
 _ENDS = ("STORE_", "POP_TOP", "FOR_ITER", "JUMP_BACKWARD", "END_FOR")
-"""Instructions after which another statement begins."""
+"""Instructions that end a statement."""
 _MAKE_SELF = ("__init__", "__post_init__", "__new__", "__setstate__", "__set_name__")
-"""Methods of objects that nobody else knows yet."""
+"""Methods of objects that no other code knows yet."""
 
 
 def may_change(code: CodeType, is_of_module: bool = False) -> bool:
-    """Whether code may change what it has not made itself: containers that it has just built are
-    its own, and "self" when it is made, or `is_of_module`: of a module, which nobody shares."""
+    """Whether code may change objects that it has not made itself: containers that it has just
+    built are its own, and so is "self" while it is made, or with `is_of_module`: a module, which is
+    not shared."""
     listed = instructions(code)
     own = _made_here(code, listed, _BUILDS)
     if code.co_varnames[:1] == ("self",) and (is_of_module or code.co_name in _MAKE_SELF):
@@ -73,7 +74,7 @@ def may_change(code: CodeType, is_of_module: bool = False) -> bool:
 
 
 def _target(listed: Sequence[Instruction], place: int) -> Instruction | None:
-    """What loads the object that an instruction stores into; None if it is not told at once."""
+    """Instruction that loads the object to be stored into; None if that is not obvious."""
     if "ATTR" in listed[place].name:
         return listed[place - 1]
     index = listed[place - 1]
@@ -82,7 +83,7 @@ def _target(listed: Sequence[Instruction], place: int) -> Instruction | None:
 
 
 def _made_here(code: CodeType, listed: Sequence[Instruction], made_by: Collection[str]) -> set[str]:
-    """Names of variables that hold nothing but results of these instructions."""
+    """Names of variables that hold only results of these instructions."""
     n_arguments = code.co_argcount + code.co_kwonlyargcount
     n_arguments += bool(code.co_flags & inspect.CO_VARARGS)
     n_arguments += bool(code.co_flags & inspect.CO_VARKEYWORDS)
@@ -97,7 +98,7 @@ def _made_here(code: CodeType, listed: Sequence[Instruction], made_by: Collectio
 
 
 def _statement(listed: Sequence[Instruction], end: int) -> Sequence[Instruction]:
-    """What computes the value that is stored at the end."""
+    """Instructions that compute the value stored at the end."""
     begin = end
     while begin and not listed[begin - 1].name.startswith(_ENDS):
         begin -= 1
@@ -105,7 +106,7 @@ def _statement(listed: Sequence[Instruction], end: int) -> Sequence[Instruction]
 
 
 def _is_new(statement: Sequence[Instruction], made_by: Collection[str]) -> bool:
-    """Whether it makes what it gives. One of two values after a jump may be another's."""
+    """Whether a statement makes its result. After a jump, the value may be another one."""
     if any("JUMP" in each.name for each in statement):
         return False
     if statement[-1].name.startswith("CALL") and "BINARY_OP" in made_by:

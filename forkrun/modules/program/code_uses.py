@@ -1,5 +1,5 @@
-"""What code uses, as its bytecode tells: variables with the attributes taken of them, imports, and
-variables that it stores."""
+"""Uses found in the bytecode of code: variables with attributes taken of them, imports, and stored
+variables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STORES_GLOBAL = ("STORE_GLOBAL", "DELETE_GLOBAL")
 
 
 class Instruction(NamedTuple):
-    """As `dis` has it, alike in all versions of Python."""
+    """Instruction of `dis` in a form common to all versions of Python."""
 
     name: str
     value: object
@@ -26,8 +26,9 @@ class Instruction(NamedTuple):
 
 
 class Use(NamedTuple):
-    """`is_cell`: a variable of a function around, else a global; `chain`: attributes taken of it,
-    one after the other; none: it is handed on as a whole; `is_stored`: the last one is set."""
+    """Use of a variable. `is_cell`: a variable of an enclosing function, else a global; `chain`:
+    attributes taken of it, in order; empty: it is passed on as a whole; `is_stored`: the last
+    attribute is set."""
 
     is_cell: bool
     name: str
@@ -36,8 +37,8 @@ class Use(NamedTuple):
 
 
 class Import(NamedTuple):
-    """An import within a function. `names`: that it takes of the module; none: it binds
-    the module itself, or its top package; `is_handed_on`: to other code."""
+    """Import within a function. `names`: taken from the module; empty: the module itself, or its
+    top package, is bound; `is_handed_on`: that module is passed to other code."""
 
     module: str
     level: int
@@ -47,7 +48,7 @@ class Import(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def instructions(code: CodeType) -> tuple[Instruction, ...]:
-    """Those that do something; two for one that works on two variables."""
+    """Instructions with an effect; one that works on two variables becomes two."""
     return tuple(_plain(code))
 
 
@@ -66,7 +67,7 @@ def _plain(code: CodeType) -> Iterator[Instruction]:
 
 @functools.lru_cache(maxsize=4096)
 def uses(code: CodeType) -> frozenset[Use]:
-    """Uses of variables that are not the code's own, with those of functions in it."""
+    """Uses of variables of enclosing code, including uses in inner functions."""
     found, listed = set(), instructions(code)
     for place, each in enumerate(listed):
         if each.name in _GLOBALS or each.name in _CELLS:
@@ -86,31 +87,31 @@ def _chain(listed: tuple[Instruction, ...], place: int) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=4096)
 def stored_globals(code: CodeType) -> frozenset[str]:
-    """Globals that code, with functions in it, gives another value."""
+    """Globals that code, or an inner function, assigns or deletes."""
     own = {str(each.value) for each in instructions(code) if each.name in _STORES_GLOBAL}
     return frozenset(own.union(*map(stored_globals, inner_codes(code))))
 
 
 @functools.lru_cache(maxsize=4096)
 def names_in(code: CodeType) -> frozenset[str]:
-    """Globals and attributes that code uses, with functions in it."""
+    """Globals and attributes used by code or its inner functions."""
     return frozenset(code.co_names).union(*map(names_in, inner_codes(code)))
 
 
 def globals_in(code: CodeType) -> set[str]:
-    """Globals that code uses, with functions in it: not `MET` of `events.MET`."""
+    """Globals used by code or its inner functions: not `MET` of `events.MET`."""
     return {use.name for use in uses(code) if not use.is_cell}
 
 
 def stored_cells(code: CodeType) -> list[str]:
-    """Variables of functions around to which code gives another value."""
+    """Variables of enclosing functions that code assigns or deletes."""
     free = code.co_freevars
     stores = (i for i in instructions(code) if i.name in ("STORE_DEREF", "DELETE_DEREF"))
     return [str(each.value) for each in stores if each.value in free]
 
 
 def imports(code: CodeType) -> Iterator[Import]:
-    """Without those of functions in it."""
+    """Imports in the code, without inner functions."""
     listed = instructions(code)
     for place, each in enumerate(listed):
         if each.name == "IMPORT_NAME":
@@ -122,7 +123,7 @@ def imports(code: CodeType) -> Iterator[Import]:
 
 
 def _is_handed_on(code: CodeType, place: int) -> bool:
-    """Whether the variable of an import is used otherwise than for its attributes."""
+    """Whether the variable of an import is used for more than its attributes."""
     listed = instructions(code)
     bound = next((i.value for i in listed[place:] if i.name.startswith("STORE_")), None)
     loads = [p for p, each in enumerate(listed) if p > place and _loads(each) == bound]

@@ -1,5 +1,5 @@
-"""Walk over all that code reaches: helpers in other files of the user, closures, defaults, globals,
-attributes and values."""
+"""Walk over everything that code reaches: helpers in other files of the user, closures, defaults,
+globals, attributes and values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from forkrun.modules.program.changing import may_change
 from forkrun.modules.program.encoded import CACHED, importable
 from forkrun.modules.program.own_code import (
     has_own_code,
-    is_of_library,
+    is_library_function,
     is_own_class,
     is_own_module,
     is_patched,
@@ -43,13 +43,13 @@ _NOT_CODE = frozenset((
 ))  # fmt: skip
 _NOT_OF_MODULE = frozenset(("__builtins__", "__cached__", "__loader__", "__spec__", "__doc__"))
 _KINDS_OF_CLASSES = frozenset(("builtins", "abc", "enum", "typing", "_py_abc"))
-"""Modules whose metaclasses keep nothing apart from attributes of the class."""
+"""Modules whose metaclasses keep nothing outside the attributes of the class."""
 
 
 class CodeWalk(ValueWalk):
-    """`values`: those of the user's own modules that were reached, by `FILE.py:NAME`; `stores`:
-    variables to which code gives another value; `handed_on`: variables of modules that are handed
-    on as a whole."""
+    """Walk over code. `values`: reached values of the user's own modules, by `FILE.py:NAME`;
+    `stores`: variables that code assigns; `handed_on`: variables of modules that are passed on as a
+    whole."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class CodeWalk(ValueWalk):
             self._data(value, where)
 
     def _note_value(self, home: Any, name: str, value: Any) -> None:
-        """Notes the value of a variable that may be one of the user's own modules."""
+        """Notes the value of a variable, if it belongs to the user's own modules."""
         file = own_file(home) if isinstance(home, str) else None
         if name.rpartition(".")[2].startswith("__"):
             return
@@ -111,7 +111,7 @@ class CodeWalk(ValueWalk):
             self.values[f"{file}:{name}"] = value
 
     def _use(self, value: Any, chain: tuple[str, ...], where: str) -> None:
-        """What code takes of a variable."""
+        """Follows the use of a variable."""
         if isinstance(value, ModuleType):
             self._use_module(value, chain, where)
             return
@@ -120,7 +120,7 @@ class CodeWalk(ValueWalk):
         self.visit(value, where)
 
     def _use_module(self, module: ModuleType, chain: tuple[str, ...], where: str) -> None:
-        """The attributes that are used of a module; all of one that is handed on."""
+        """Visits the used attributes of a module, or all of one that is passed on."""
         self.put("module", module.__name__)
         if not self._is_first(module, (id(module), chain)):
             return
@@ -131,7 +131,7 @@ class CodeWalk(ValueWalk):
                 self.doubt(where, f"uses {what}")
             self._package(module.__name__, where)
             if chain and chain[0] in space:
-                self._of_library(space[chain[0]], chain[1:], where)
+                self._visit_library(space[chain[0]], chain[1:], where)
             return
         if type(module) is not ModuleType:
             self.visit(type(module), where)
@@ -147,8 +147,8 @@ class CodeWalk(ValueWalk):
             self.handed_on |= set() if chain else {(id(space), name)}
             self._use(found, chain[1:], f"{module.__name__}.{name}")
 
-    def _of_library(self, value: Any, chain: tuple[str, ...], where: str) -> None:
-        """An attribute of a library, which may have been set by the user."""
+    def _visit_library(self, value: Any, chain: tuple[str, ...], where: str) -> None:
+        """Visits an attribute of a library if it may have been set by the user."""
         if isinstance(value, ModuleType):
             if chain or is_own_module(value):
                 self._use(value, chain, where)
@@ -159,7 +159,7 @@ class CodeWalk(ValueWalk):
         code, owner, self._owner = function.__code__, self._owner, None
         used = code_uses.uses(code)
         closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        if is_of_library(function):
+        if is_library_function(function):
             self._named_by_package(function, where)
             if importable(function):
                 return
@@ -234,7 +234,7 @@ class CodeWalk(ValueWalk):
     def _import(
         self, each: code_uses.Import, space: dict[str, Any], where: str, names: Collection[str]
     ) -> None:
-        """A module that is imported when the code is called."""
+        """Follows an import done when the code is called."""
         name = each.module
         if each.level:
             name = importlib.util.resolve_name("." * each.level + name, space.get("__package__"))
@@ -318,7 +318,7 @@ def _joined(where: str, name: str) -> str:
 
 
 def _is_made_by_dataclass(kind: type) -> bool:
-    """Whether its text for people was made by `dataclasses`."""
+    """Whether the class's `__repr__` was made by `dataclasses`."""
     text = getattr(vars(kind).get("__repr__"), "__wrapped__", None)
     file = getattr(getattr(text, "__code__", None), "co_filename", "")
     return "__dataclass_fields__" in vars(kind) and file == "<string>"

@@ -1,7 +1,7 @@
-"""Facts about a function or class that follow from all that its code reaches: a digest of what its
-results depend on, a digest of the code alone, and the values of the user's modules that it uses.
+"""Dependence of results on code: a digest of everything that a function or class reaches, a digest
+of the code alone, and the values of the user's modules that it uses.
 
-None depends on the text: a comment, or another line elsewhere, changes nothing."""
+None depends on the text: comments, or changes in other lines, have no effect."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PYTHONS = ((3, 11), (3, 12), (3, 13))
 
 
 class Dependence(Struct, frozen=True):
-    """`digest`: of everything reached; `reasons`: why results depend on more than this; `shared`:
-    what others may reach as well and change: objects by `id`, variables by name and `id` of their
-    module; `changes`: whether this code may change objects; `stores`: variables to which it gives
-    another value."""
+    """Facts about code. `digest`: of everything reached; `reasons`: why results depend on more than
+    this; `shared`: reached objects, by `id`, and variables, by name and `id` of their module, that
+    other code may reach and change; `changes`: whether this code may change objects; `stores`:
+    variables that it assigns."""
 
     digest: str
     reasons: tuple[str, ...]
@@ -39,8 +39,8 @@ class Dependence(Struct, frozen=True):
 
 
 def dependence_of(*values: Any) -> Dependence:
-    """What the results of code and values depend on: code, values, files and versions of packages.
-    The digest is the same in another process with the same Python."""
+    """Dependence of results on code, values, files and versions of packages. The digest is the same
+    in another process with the same Python."""
     walk = _walked(CodeWalk(), values)
     if sys.version_info[:2] not in _PYTHONS:
         walk.doubt("", "is code of a version of Python that forkrun does not know")
@@ -59,8 +59,8 @@ def dependence_of(*values: Any) -> Dependence:
 
 
 def code_digest(*values: Any) -> str:
-    """Digest of what code and values do, without versions of packages and the content of files: a
-    job is resumed only with the same code. Objects that cannot be looked into count as pickled."""
+    """Digest of code and values, without versions of packages and the content of files: a job is
+    resumed only with the same code. Objects that cannot be inspected count as pickled."""
     walk = _walked(_Imported(), values)
     walk.put(*map(_pickled, walk.opaque))
     return walk.digest.hexdigest()

@@ -1,4 +1,4 @@
-"""One value of a module, as another process can have it."""
+"""Encoding of single values of a module for another process."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from typing import Any
 import msgspec
 
 Encoded = tuple[str, Any]
-"""("module", its name), ("name", (module, qualified name)), ("value", pickled), or, for what cannot
-be pickled, ("type", name of its type)."""
+"""("module", name), ("name", (module, qualified name)), ("value", pickled), or ("type", name of the
+type) for values that cannot be pickled."""
 
 CACHED = type(functools.lru_cache(len))
-"""Functions under `functools.lru_cache` or `functools.cache`."""
+"""Type of functions with `functools.lru_cache` or `functools.cache`."""
 _WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 
 
 def encode(value: Any) -> Encoded:
-    """The value, by its name if another process can import it. Never raises."""
+    """Encodes a value, by its name if another process can import it. Never raises."""
     if type(value) in _PLAIN:
         return "value", pickle.dumps(value)
     if isinstance(value, ModuleType):
@@ -40,7 +40,7 @@ def encode(value: Any) -> Encoded:
 
 
 def decode(encoded: Encoded) -> Any:
-    """The value; raises what its import or its pickle raises."""
+    """Decodes a value. Raises exceptions of its import or its unpickling."""
     kind, what = encoded
     if kind == "module":
         return importlib.import_module(what)
@@ -51,7 +51,7 @@ def decode(encoded: Encoded) -> Any:
 
 
 def importable(value: Any) -> tuple[str, str] | None:
-    """Module and qualified name of a function, class or the like; None if it is not there."""
+    """Module and qualified name of a function, class or similar; None if it is not found there."""
     home, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if not isinstance(home, str) or not isinstance(name, str) or home == "__main__":
         return None
@@ -70,8 +70,8 @@ def _attribute(module: ModuleType, name: str) -> Any:
 
 
 def pickled(value: Any) -> bytes:
-    """As `cloudpickle` makes it. Code keeps the name of its file, which messages show lines of:
-    since version 3.1.3 `cloudpickle` leaves it out."""
+    """Pickles with `cloudpickle`, and keeps the file name of code, from which messages show lines:
+    `cloudpickle` omits it since version 3.1.3."""
     import cloudpickle
 
     as_usual = cloudpickle.Pickler.dispatch_table[CodeType]
@@ -80,25 +80,25 @@ def pickled(value: Any) -> bytes:
         make, values = as_usual(code)
         return code_in_file, (code.co_filename, make, *values)
 
-    own: dict[Any, Callable[[Any], Any]] = {CodeType: with_file, CACHED: _of_cached}
-    own[functools.cached_property] = _of_cached_property
-    own.update((kind, _of_weak) for kind in _WEAK)
+    own: dict[Any, Callable[[Any], Any]] = {CodeType: with_file, CACHED: _reduce_cached}
+    own[functools.cached_property] = _reduce_cached_property
+    own.update((kind, _reduce_weak) for kind in _WEAK)
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         dispatch_table = cloudpickle.Pickler.dispatch_table.new_child(own)
 
         def reducer_override(self, value: Any) -> Any:
             is_struct = type(value) is type(msgspec.Struct) and not importable(value)
-            return _of_struct(value) if is_struct else super().reducer_override(value)
+            return _reduce_struct(value) if is_struct else super().reducer_override(value)
 
     file = io.BytesIO()
     Pickler(file).dump(value)
     return file.getvalue()
 
 
-def _of_cached(function: Any) -> Any:
-    """A function with a cache, which begins empty; by its name where that can be imported: Python
-    would take the name in any case."""
+def _reduce_cached(function: Any) -> Any:
+    """Reduces a function with a cache, which starts empty; by its name if that can be imported:
+    Python would use the name in any case."""
     if importable(function):
         return function.__qualname__
     return cached, (function.__wrapped__, function.cache_parameters()), vars(function)
@@ -109,15 +109,15 @@ def cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
     return functools.lru_cache(**parameters)(function)
 
 
-def _of_cached_property(value: Any) -> Any:
-    """Without the lock that it has in Python 3.11."""
+def _reduce_cached_property(value: Any) -> Any:
+    """Reduces a cached property, without its lock in Python 3.11."""
     state = {key: each for key, each in vars(value).items() if key != "lock"}
     return functools.cached_property, (value.func,), state
 
 
-def _of_struct(kind: Any) -> Any:
-    """A class of `msgspec`, which needs its fields and options when it is made: `cloudpickle` sets
-    attributes afterwards."""
+def _reduce_struct(kind: Any) -> Any:
+    """Reduces a class of `msgspec`, which needs its fields and options when it is made:
+    `cloudpickle` sets attributes afterwards."""
     from cloudpickle import cloudpickle
 
     fields, config = kind.__struct_fields__, kind.__struct_config__
@@ -147,17 +147,18 @@ def make_struct(
     defaults: Mapping[str, tuple[str, Any]],
     options: dict[str, Any],
 ) -> type:
-    """The class of `msgspec` without its methods."""
+    """Class of `msgspec` without its methods."""
     space = {"__annotations__": dict(annotations)}
     space |= {field: msgspec.field(**{how: each}) for field, (how, each) in defaults.items()}
     return new_class(name, bases, options, lambda own: own.update(space))
 
 
-def _of_weak(value: Any) -> Any:
-    """What it refers to weakly, as in the registry of `functools.singledispatch`."""
+def _reduce_weak(value: Any) -> Any:
+    """Reduces a dictionary with weak references, such as the registry of
+    `functools.singledispatch`."""
     return type(value), (dict(value),)
 
 
 def code_in_file(file: str, make: Callable[..., CodeType], *values: Any) -> CodeType:
-    """The code that `make` makes, as of that file."""
+    """Code from `make`, with the name of its file."""
     return make(*values).replace(co_filename=file)

@@ -1,7 +1,7 @@
-"""Functions and classes that a running program gives to its job, by the type in the configuration:
+"""Functions and classes that a running program passes to its job, by the type in the configuration:
 "given:FILE:NAME".
 
-Other processes get them from that program (`received.py`)."""
+Other processes receive them from that program (`received.py`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from forkrun.errors import ConfigError
 
 
 class Given(Struct, frozen=True):
-    """`function`: or a class, or an expression; `histograms`: what an analyzer fills; `weight`: a
-    function, of a histogram."""
+    """Code passed to a job. `function`: a function, class or expression; `histograms`: those an
+    analyzer fills; `weight`: function for the weights of a histogram."""
 
     function: Any
     histograms: Mapping[str, Any] = {}
@@ -26,7 +26,7 @@ class Given(Struct, frozen=True):
 
     @property
     def functions(self) -> list[Any]:
-        """All that is called."""
+        """All functions that are called."""
         return [self.function, self.weight]
 
 
@@ -35,7 +35,7 @@ _given: dict[str, Given] = {}
 
 @contextlib.contextmanager
 def giving(given: Mapping[str, Given]) -> Iterator[None]:
-    """Gives them to a job in this process."""
+    """Passes functions to a job in this process."""
     _given.update(given)
     try:
         yield
@@ -45,7 +45,7 @@ def giving(given: Mapping[str, Given]) -> Iterator[None]:
 
 
 def find_given(kind: str, where: str) -> Given:
-    """What is given under a type. Raises ConfigError."""
+    """Function for a type. Raises ConfigError."""
     if kind not in _given and (content := received(GIVEN)):
         _given.update(_loaded(content, where))
     if kind not in _given:
@@ -70,5 +70,5 @@ def _loaded(content: bytes, where: str) -> dict[str, Given]:
 
 
 def is_given(kind: str) -> bool:
-    """Whether this process's own program gives it."""
+    """Whether this process's own program has passed it."""
     return kind in _given

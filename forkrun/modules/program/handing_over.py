@@ -1,9 +1,9 @@
-"""Hands what a job needs of the running program over to its clean parent process.
+"""Transfers the parts of a running program that its job needs to the clean parent process.
 
-`cloudpickle` takes a function by what it is: its code, what it closes over and the globals that it
-uses, if these belong to the program itself, a notebook, or another function; by its name if it is
-of a module that can be imported. Values of such modules come as the program has set them. The
-anonymous files have no name that anybody else could open."""
+`cloudpickle` stores a function as code, closure and used globals if it belongs to the program
+itself, to a notebook or to another function, and by name if its module can be imported. Values of
+such modules are transferred as set by the program. The files are anonymous, so nobody else can open
+them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from forkrun.modules.program.state import ProgramState
 
 
 class HandedOver(Struct, frozen=True):
-    """What the process is started with."""
+    """Environment and descriptors with which the process is started."""
 
     environment: Mapping[str, str]
     descriptors: tuple[int, ...]
 
 
 def contents_for(given: Mapping[str, Given]) -> dict[str, bytes]:
-    """What another process needs of this program. Raises ConfigError for what cannot be handed
-    over."""
+    """Data that another process needs from this program. Raises ConfigError for functions that
+    cannot be transferred."""
     contents = {STATE: pickle.dumps(ProgramState.taken())}
     return contents | {GIVEN: _pickled(given)} if given else contents
 
 
 @contextlib.contextmanager
 def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
-    """Keeps the anonymous files while the process runs. Raises ConfigError."""
+    """Keeps the anonymous files open while the process runs. Raises ConfigError."""
     with anonymous_files(contents_for(given)) as descriptors:
         numbers = {name: str(descriptor) for name, descriptor in descriptors.items()}
         environment = {"PYTHONPATH": import_path(), **numbers}
@@ -48,8 +48,7 @@ def handing_over(given: Mapping[str, Given]) -> Iterator[HandedOver]:
 
 
 def import_path() -> str:
-    """Where this program finds modules, which the other process may not: its own folder, and what
-    it has added."""
+    """Folders where only this program finds modules: its own, and those that it has added."""
     installed = environment_folders()
     here = (path or os.getcwd() for path in sys.path)
     own = [path for path in here if path not in installed and ".zip" not in path]
@@ -67,7 +66,7 @@ def _pickled(given: Mapping[str, Given]) -> bytes:
 
 
 def _why(kind: str, given: Given) -> str:
-    """Why it cannot be handed over, "" if it can."""
+    """Reason why it cannot be transferred; "" if it can."""
     try:
         pickled(given)
     except Exception as error:

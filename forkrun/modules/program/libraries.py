@@ -1,5 +1,5 @@
-"""What compiled libraries of modules depend on: their content, that of libraries that they load,
-and functions by which they ask for what is outside: time, environment, files, chance."""
+"""Dependence of compiled libraries of modules: their content, the libraries they load, and
+functions by which they read the outside: time, environment, files, chance."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _DYNAMIC, _DYNAMIC_SYMBOLS, _NEEDED = 6, 11, 1
 
 
 class Linked(NamedTuple):
-    """What a library asks of others: names of functions, and of libraries."""
+    """Symbols of a library: functions and libraries that it requests from others."""
 
     functions: list[str]
     libraries: list[str]
 
 
 def libraries_of(plugin: Path) -> tuple[list[str], list[str]]:
-    """Digests of a loaded plugin and all libraries that it brings, save for those of forkrun and
-    ROOT, whose builds are known; and why these are not all it depends on."""
+    """Digests of a loaded plugin and all libraries that it brings, except those of forkrun and
+    ROOT, whose builds are known; and reasons why it depends on more than these."""
     digests, reasons, waiting, seen = [], [], [plugin], set[str]()
     loaded = {os.path.basename(path): path for path in _loaded()}
     while waiting:
@@ -66,8 +66,8 @@ def libraries_of(plugin: Path) -> tuple[list[str], list[str]]:
 
 
 def linked_by(data: bytes) -> Linked:
-    """What a shared library of this kind of machine asks of others. Raises ValueError, struct.error
-    or IndexError for something else."""
+    """Functions and libraries that a shared library requests. Raises ValueError, struct.error or
+    IndexError for other files and architectures."""
     if data[:6] != b"\x7fELF\x02\x01":
         raise ValueError("no shared library")
     place, size, n_sections, _ = _HEADER.unpack_from(data)

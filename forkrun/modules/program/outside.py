@@ -1,5 +1,5 @@
-"""What code reads that is neither in its input nor in its code: the time, the environment, files,
-chance. Results of such code have no digest: they are computed whenever the job runs."""
+"""Information that code reads from outside its input and itself: the time, the environment, files,
+chance. Results of such code have no digest: they are computed in every run."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _PURE = frozenset((
     "statistics", "string", "struct", "textwrap", "traceback", "types", "typing", "unicodedata",
     "warnings", "zlib", "zoneinfo",
 ))  # fmt: skip
-"""Packages of Python's library that read nothing but their arguments, save for `_NAMES` and
+"""Packages of Python's library that read only their arguments, except for `_NAMES` and
 `_ATTRIBUTES`."""
 _MODULES = frozenset((
     "requests", "httpx", "aiohttp", "cffi", "_cffi_backend", "urllib3", "fsspec", "s3fs", "uproot",
     "h5py", "tables", "ROOT", "cppyy", "XRootD", "pyarrow", "psutil", "cloudpickle", "dill",
     "joblib", "yaml", "toml", "dotenv",
 ))  # fmt: skip
-"""Other packages of which code may only use what `_HARMLESS` names; so of all others of Python's
+"""Further packages from which only the names in `_HARMLESS` may be used, like the rest of Python's
 library."""
 _HARMLESS = {
     "os": {"path", "sep", "fspath", "PathLike", "linesep", "curdir", "extsep"},
@@ -57,7 +57,7 @@ _ATTRIBUTES = frozenset((
     "process_time", "clock_gettime", "getpid", "get_data", "urlopen", "__doc__", "__annotations__",
     "get_type_hints", "f_locals", "tb_frame", "__reduce__", "__reduce_ex__", "__getstate__",
 ))  # fmt: skip
-"""Names of attributes, whatever has them."""
+"""Names of attributes of any object."""
 _OF_PACKAGES = {
     "numpy": {"random", "load", "empty", "empty_like", "DataSource"},
     "scipy": {"rvs", "random_state", "io", "datasets"},
@@ -75,18 +75,18 @@ _RECORD = re.compile(r"(.+?)-(\d[^-]*)(?:-py[^-]*)?\.(?:dist|egg)-info")
 
 
 def uses_outside(attributes: Collection[str]) -> list[str]:
-    """Attributes that code uses which read what is outside, whatever they are of."""
+    """Used attributes that read the outside, of any object."""
     return sorted(_ATTRIBUTES.intersection(attributes))
 
 
 def builtin_outside(name: str) -> bool:
-    """Whether a built-in function of this name reads what is outside, or depends on more than its
+    """Whether the built-in function with this name reads the outside, or depends on more than its
     arguments."""
     return name in _NAMES
 
 
 def module_outside(module: ModuleType, attributes: set[str]) -> str:
-    """What a library's module is used for that has no digest; "" if nothing."""
+    """Use of a library's module without a digest; "" if there is none."""
     top, *inner = module.__name__.split(".")
     used = set(attributes)
     if module.__name__ in ("posixpath", "os.path"):
@@ -104,7 +104,8 @@ def module_outside(module: ModuleType, attributes: set[str]) -> str:
 
 
 def name_outside(module: str, name: str) -> str:
-    """The same of something that is imported by itself, `from time import time`; ""."""
+    """Use of a directly imported name without a digest, as in `from time import time`; "" if
+    harmless."""
     top, *inner = module.split(".")
     first = name.partition(".")[0]
     if _is_outside(top) and first not in _HARMLESS.get(top, set()) and top != "posix":
@@ -116,15 +117,15 @@ def name_outside(module: str, name: str) -> str:
 
 
 def _is_outside(package: str) -> bool:
-    """Whether a package is one of those that read what is outside."""
+    """Whether a package reads the outside."""
     is_of_python = package in sys.stdlib_module_names and package.lstrip("_") not in _PURE
     return package in _MODULES or is_of_python
 
 
 @functools.cache
 def edited_files(package: str) -> str:
-    """Digest of files of an installed package that were changed in place after it was installed;
-    of one without a record, of all that are loaded. Those of Python's library never are."""
+    """Digest of files of an installed package that were edited after the installation; of all its
+    loaded files if it has no record. Files of Python's library are never edited."""
     if package in sys.stdlib_module_names or package == _FORKRUN:
         return ""
     modules = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == package]
@@ -139,7 +140,7 @@ def edited_files(package: str) -> str:
 
 
 def _installed_s(package: str, file: str) -> float:
-    """When a package was installed, by its record; 0 if it has none."""
+    """Time of a package's installation, from its record; 0 without one."""
     folder = file[: file.rindex(f"{os.sep}{package}")]
     version = package_version(package)
     record = Path(folder, f"{package}-{version}.dist-info", "RECORD")
@@ -148,8 +149,7 @@ def _installed_s(package: str, file: str) -> float:
 
 @functools.cache
 def package_version(name: str) -> str | None:
-    """The version of the package with a module; None if it has none: then nobody knows when it
-    changes."""
+    """Version of a module's package; None if it has none, so that changes go unnoticed."""
     top = name.partition(".")[0].lstrip("_")
     package = sys.modules.get(name.partition(".")[0])
     file = getattr(package, "__file__", None)
@@ -164,14 +164,14 @@ def package_version(name: str) -> str | None:
 
 
 def installed_version(package: str) -> str | None:
-    """The version of an installed package; None if it is not installed, or has none."""
+    """Version of an installed package; None if it is not installed, or has none."""
     return _installed_versions().get(_plain(package))
 
 
 @functools.cache
 def _installed_versions() -> dict[str, str]:
-    """By the plain name of each installed package. The names of their records say it; to import
-    what reads records takes 20 ms."""
+    """Versions by the plain name of each installed package, from the names of the records:
+    importing their reader takes 20 ms."""
     matches = filter(None, map(_RECORD.fullmatch, reversed(_records())))
     return {_plain(match[1]): match[2] for match in matches}
 
@@ -188,7 +188,7 @@ def installed_packages() -> str:
 
 @functools.cache
 def _records() -> list[str]:
-    """Names of the folders in which packages are described, those first that are imported."""
+    """Names of the folders that describe packages, in order of import precedence."""
     places = dict.fromkeys([*sys.path, *map(sysconfig.get_path, ("purelib", "platlib"))])
     names = (n for p in places if os.path.isdir(p or "") for n in os.listdir(p))
     return [n for n in names if n.endswith((".dist-info", ".egg-info"))]

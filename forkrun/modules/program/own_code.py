@@ -1,5 +1,5 @@
-"""Functions and classes of the user's own, whatever they say of themselves: `functools.wraps` gives
-names of libraries, and programs put functions into libraries."""
+"""Code of the user, as opposed to that of libraries, under any name: `functools.wraps` copies names
+of libraries, and programs put functions into libraries."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from forkrun.modules.program.encoded import importable
 
 
 def own_file(name: str) -> str | None:
-    """The file of a module that has been imported under this name; None if it is of a library, of
-    forkrun, or the program itself."""
+    """File of a module imported under this name; None for modules of libraries and forkrun, and for
+    the program itself."""
     file = getattr(sys.modules.get(name), "__file__", None)
     if not isinstance(file, str) or name.partition(".")[0] in ("__main__", "forkrun"):
         return None
@@ -24,8 +24,8 @@ def own_file(name: str) -> str | None:
 
 
 def is_own_module(module: ModuleType) -> bool:
-    """Whether a module is the user's own: one of Python code, a folder of such, or one that a
-    program has made."""
+    """Whether a module is the user's own: a Python file, a folder of these, or made by a
+    program."""
     name = module.__name__
     if own_file(name) and sys.modules[name] is module:
         return True
@@ -35,15 +35,15 @@ def is_own_module(module: ModuleType) -> bool:
 
 
 def own_modules() -> Iterator[ModuleType]:
-    """All of a program, in the order of their import; each as it can be imported again."""
+    """All own modules of a program that can be imported again, in import order."""
     for name, module in list(sys.modules.items()):
         if own_file(name) and module.__name__ == name and not name.startswith("forkrun_user_"):
             yield module
 
 
 def find_in_program(kind: str) -> Any:
-    """The function or class of `python:FILE.py:NAME` or `python:package.module:NAME` in
-    [[modules]]; None if the running program has not imported that module."""
+    """Function or class `python:FILE.py:NAME` or `python:package.module:NAME` of [[modules]]; None
+    if the running program has not imported its module."""
     home, _, name = kind.removeprefix("python:").rpartition(":")
     if home.endswith(".py"):
         home = names_by_file().get(os.path.realpath(home), "")
@@ -51,7 +51,7 @@ def find_in_program(kind: str) -> Any:
 
 
 def names_by_file() -> dict[str, str]:
-    """Under which name this program has the file of each of its modules."""
+    """Names under which this program has imported its modules, by file."""
     return {str(own_file(module.__name__)): module.__name__ for module in own_modules()}
 
 
@@ -59,26 +59,26 @@ _METHODS = (staticmethod, classmethod, MethodType)
 
 
 def is_own_class(kind: type) -> bool:
-    """Whether a class is the user's, whatever it says."""
+    """Whether a class is the user's, under any name."""
     if kind.__module__ == "__main__" or own_file(kind.__module__):
         return True
     return not _is_home_library(kind.__module__) or (has_own_methods(kind) and not importable(kind))
 
 
 def has_own_methods(kind: type) -> bool:
-    """Whether code of the user's is in a class, which may be a library's."""
+    """Whether a class, possibly of a library, contains the user's code."""
     return any(map(has_own_code, vars(kind).values()))
 
 
 def is_patched(value: Any) -> bool:
-    """Whether what a library has under a name is the user's, or has methods that are."""
+    """Whether an attribute of a library is the user's, or has methods that are."""
     if isinstance(value, type):
         return is_own_class(value) or has_own_methods(value)
     return has_own_code(value)
 
 
 def has_own_code(value: Any) -> bool:
-    """Whether it is a function or class of the user's, under whatever name."""
+    """Whether it is a function or class of the user, under any name."""
     value = getattr(value, "__func__", value) if isinstance(value, _METHODS) else value
     if isinstance(value, type):
         return value.__module__ == "__main__" or own_file(value.__module__) is not None
@@ -88,7 +88,7 @@ def has_own_code(value: Any) -> bool:
     return home == "__main__" or own_file(home) is not None
 
 
-def is_of_library(function: FunctionType) -> bool:
+def is_library_function(function: FunctionType) -> bool:
     """Whether a function was made by code of a library."""
     home = str(function.__globals__.get("__name__", ""))
     if home == "__main__" or own_file(home) or not _is_home_library(home):
@@ -98,7 +98,7 @@ def is_of_library(function: FunctionType) -> bool:
 
 
 def _is_home_library(home: str) -> bool:
-    """Whether a module is of a library, or of Python."""
+    """Whether a module belongs to a library or to Python."""
     module = sys.modules.get(home)
     if module is None or home.startswith("forkrun_user_"):
         return False
@@ -107,8 +107,8 @@ def _is_home_library(home: str) -> bool:
 
 
 def put_into_libraries() -> list[tuple[str, Any]]:
-    """What the program has put into libraries, where all code may use it: functions, methods of
-    arrays, behaviors of Awkward arrays; with places."""
+    """Objects that the program has put into libraries, where any code may use them: functions,
+    methods of arrays, behaviors of Awkward arrays; with their places."""
     found: list[tuple[str, Any]] = []
     for home, module in [*sys.modules.items()]:
         if isinstance(module, ModuleType) and home != "__main__" and not own_file(home):

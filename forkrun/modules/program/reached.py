@@ -1,6 +1,6 @@
-"""What the code of a module can change: attributes of the module, globals that its functions use,
-what they close over, attributes of the user's own classes and functions. Looked at where changes
-are lost, in children, and put back where the calls of a trial may leave none."""
+"""Variables that the code of a module can change: attributes of the module, globals used by its
+functions, closures, attributes of the user's classes and functions. They are inspected in children,
+where changes are lost, and restored after trials, which must leave no change."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ import numpy as np
 from forkrun.base.user_code import unpartial
 from forkrun.modules.base import Module
 from forkrun.modules.program.code_uses import names_in
-from forkrun.modules.program.own_code import is_of_library, is_own_class, own_file
+from forkrun.modules.program.own_code import is_library_function, is_own_class, own_file
 
 _CODE = (ModuleType, FunctionType, MethodType, partial, staticmethod, classmethod, property, type)
 _MOST_BYTES = 256 << 20
-"""The most that is kept to be put back."""
+"""Largest amount of data kept for restoring."""
 _MOST_INSIDE = 1 << 12
-"""Elements of a container up to which they are looked into."""
+"""Largest size of a container whose elements are inspected."""
 _ABSENT = object()
 
 
 class Variable(NamedTuple):
-    """`space`: the globals, attributes or cells that have it, under `key`, of an `owner`; `name`:
-    for people."""
+    """A variable. `space`: globals, attributes or cells that contain it, under `key`; `owner`:
+    owner of these; `name`: for people."""
 
     name: str
     space: MutableMapping[str, Any]
@@ -40,17 +40,17 @@ class Variable(NamedTuple):
 
     @property
     def place(self) -> tuple[int, str]:
-        """The same for the same variable, as long as its owner lives."""
+        """Identity of the variable while its owner lives."""
         return id(self.owner), self.key
 
     @property
     def value(self) -> Any:
-        """None if there is none yet."""
+        """Present value; None if there is none."""
         return self.space.get(self.key)
 
 
 class _Cells(MutableMapping[str, Any]):
-    """What a function closes over, and defaults of its parameters, by name."""
+    """Closure and defaults of a function, by name."""
 
     def __init__(self, function: FunctionType) -> None:
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -68,7 +68,7 @@ class _Cells(MutableMapping[str, Any]):
             self._cells[name].cell_contents = value
 
     def __delitem__(self, name: str) -> None:
-        """Nothing: none is new."""
+        """Does nothing: no variable is new."""
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._cells, **self._defaults})
@@ -107,14 +107,14 @@ class _ClassSpace(MutableMapping[str, Any]):
 
 
 def variables_of(module: Any) -> Iterator[Variable]:
-    """Those of a module, an object of a class or one that is made of functions: each once."""
+    """Variables of a module that is an object of a class or made of functions; each once."""
     code = [vars(module).get(name) for name in ("function", "weight")]
     given = code if code[0] is not None else [module]
     params = {} if code[0] is None else module.params
     seen: set[tuple[int, str]] = set()
     for each in (
         *(Variable(f"the parameter {name}", params, name, params) for name in params),
-        *(each for what in given for each in _of_object(what)),
+        *(each for what in given for each in _object_variables(what)),
         *_variables([type(module), *code], set()),
     ):
         if each.place not in seen:
@@ -122,8 +122,8 @@ def variables_of(module: Any) -> Iterator[Variable]:
             yield each
 
 
-def _of_object(what: Any) -> Iterator[Variable]:
-    """Attributes of the object that is called, or whose method is."""
+def _object_variables(what: Any) -> Iterator[Variable]:
+    """Attributes of the called object, or of the object whose method is called."""
     what = getattr(unpartial(what), "__self__", unpartial(what))
     own = getattr(what, "__dict__", {}) if not isinstance(what, _CODE) else {}
     if isinstance(what, Module) or is_own_class(type(what)):
@@ -131,7 +131,7 @@ def _of_object(what: Any) -> Iterator[Variable]:
 
 
 def _variables(todo: list[Any], seen: set[int]) -> Iterator[Variable]:
-    """Those of code, and of all that it leads to."""
+    """Variables of code, and of everything that it leads to."""
     while todo:
         what = todo.pop()
         if id(what) in seen:
@@ -148,8 +148,8 @@ def _variables(todo: list[Any], seen: set[int]) -> Iterator[Variable]:
 
 
 def _spaces(what: Any, todo: list[Any]) -> Iterator[Variable]:
-    if isinstance(what, FunctionType) and not is_of_library(what):
-        yield from _of_function(what, todo)
+    if isinstance(what, FunctionType) and not is_library_function(what):
+        yield from _function_variables(what, todo)
     elif isinstance(what, partial):
         todo += [what.func, *what.args, *what.keywords.values()]
     elif isinstance(what, MethodType):
@@ -168,7 +168,7 @@ def _spaces(what: Any, todo: list[Any]) -> Iterator[Variable]:
         todo.append(wrapped)
 
 
-def _of_function(function: FunctionType, todo: list[Any]) -> Iterator[Variable]:
+def _function_variables(function: FunctionType, todo: list[Any]) -> Iterator[Variable]:
     name = function.__name__
     own, attributes = _Cells(function), vars(function)
     yield from (Variable(f"{key} of {name}()", own, key, function) for key in own)
@@ -191,13 +191,13 @@ def _of_function(function: FunctionType, todo: list[Any]) -> Iterator[Variable]:
 
 
 class Budget:
-    """Bytes that may be kept."""
+    """Number of bytes that may be kept."""
 
     def __init__(self) -> None:
         self._n_left = _MOST_BYTES
 
     def __call__(self, n_bytes: int) -> bool:
-        """Whether so many more fit."""
+        """Whether this many more bytes fit."""
         fits = n_bytes <= self._n_left
         self._n_left -= n_bytes if fits else 0
         return fits
@@ -205,8 +205,8 @@ class Budget:
 
 @contextlib.contextmanager
 def unchanged(modules: Iterable[Any]) -> Iterator[None]:
-    """Puts back at the end what the code of modules may have changed: variables, and the content of
-    what they refer to, as far as it is data of Python, arrays, generators of random numbers or
+    """Restores afterwards what the code of modules may have changed: variables, and the content of
+    the objects they refer to, as far as it is Python data, arrays, generators of random numbers or
     objects of the user's own classes."""
     budget = Budget()
     undo = [_undo_random(), *(u for module in modules for u in _undo_module(module, budget))]
@@ -233,7 +233,7 @@ def _put(variable: Variable, value: Any) -> None:
 
 
 def _undo(value: Any, seen: set[int], budget: Budget) -> Iterator[Callable[[], None]]:
-    """What puts the content back that an object has now, and what it refers to."""
+    """Functions that restore the present content of an object and of objects it refers to."""
     todo = [value]
     while todo:
         value = todo.pop()
@@ -251,7 +251,7 @@ def _undo(value: Any, seen: set[int], budget: Budget) -> Iterator[Callable[[], N
 
 
 def _restore_of(value: Any, budget: Budget) -> Callable[[], None] | None:
-    """What gives an object the content that it has now; None of what has none, or too much."""
+    """Function that restores the present content of an object; None if it has none, or too much."""
     if isinstance(value, np.ndarray):
         is_plain = value.flags.writeable and not isinstance(value, np.memmap)
         return partial(_refill, value, value.copy()) if is_plain and budget(value.nbytes) else None
@@ -300,13 +300,13 @@ def _refill(content: Any, kept: Any) -> None:
 
 
 def _refill_histogram(histogram: Any, kept: Any) -> None:
-    """Its axes may have grown."""
+    """Restores a histogram, whose axes may have grown."""
     histogram._hist = kept._hist
     histogram.axes = histogram._generate_axes_()
 
 
 def _undo_random() -> Callable[[], None]:
-    """That of the generators that `random.…()` and `np.random.…()` draw from."""
+    """Restores the generators of `random.…()` and `np.random.…()`."""
     return partial(_set_random, random.getstate(), np.random.get_state())
 
 

@@ -1,9 +1,9 @@
-"""What a program has set before it runs its job, for the clean parent process of that job: values
-of the user's own modules, the arguments and import path of the program, its filters of warnings,
-NumPy's answer to floating-point errors, and behaviors of Awkward arrays.
+"""State set by a program before it runs its job, for the clean parent process of that job: values
+of the user's own modules, arguments and import path of the program, its warning filters, NumPy's
+handling of floating-point errors, and behaviors of Awkward arrays.
 
-Values are given to a module when its import has ended, whoever imports it and when: a module that
-the job does not need is not imported."""
+A module gets its values at the end of its import, at any time: modules not needed by the job are
+not imported."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ from forkrun.modules.program.own_code import names_by_file, own_modules
 from forkrun.modules.program.values import Values, settle, values_of
 
 _WITHOUT = ("awkward", "forkrun")
-"""Packages whose behaviors are there when they are imported."""
+"""Packages that register their behaviors on import."""
 
 
 class ProgramState(Struct, frozen=True):
-    """State of the running program. `names`: of modules by their file; `values`: by module;
-    `behaviors`: of Awkward arrays, by the module with whose import they come: a library's, or
-    Awkward."""
+    """State of the running program. `names`: of modules, by file; `values`: by module; `behaviors`:
+    of Awkward arrays, by the module whose import brings them: that of a library, or Awkward."""
 
     argv: Sequence[str]
     path: Sequence[str]
@@ -48,7 +47,7 @@ class ProgramState(Struct, frozen=True):
 
     @classmethod
     def taken(cls) -> ProgramState:
-        """As it is now."""
+        """The present state."""
         numpy = sys.modules.get("numpy")
         return cls(
             tuple(map(hide_secrets, sys.argv)),
@@ -61,7 +60,7 @@ class ProgramState(Struct, frozen=True):
         )
 
     def set_up(self) -> None:
-        """Brings it into this process, which has imported nothing of the user's yet."""
+        """Sets this process up, before it imports any of the user's modules."""
         sys.path[:] = self.path
         sys.argv[:] = self.argv
         user_code.program_names.update(self.names)
@@ -71,8 +70,7 @@ class ProgramState(Struct, frozen=True):
                 _filter_warnings(*decode(encoded))
 
     def imported(self, module: ModuleType) -> None:
-        """Gives a module, which has just been imported, what the program has set of it. Raises
-        ConfigError."""
+        """Gives a newly imported module the values set by the program. Raises ConfigError."""
         name = module.__name__
         if name in self.values:
             settle(module, self.values[name])
@@ -83,13 +81,13 @@ class ProgramState(Struct, frozen=True):
 
     @property
     def awaited(self) -> set[str]:
-        """Modules whose import is waited for."""
+        """Modules that get values when they are imported."""
         numpy = {"numpy"} if self.float_errors else set()
         return {*self.values, *self.behaviors, *numpy}
 
 
 def _encoded_filter(each: tuple[Any, ...]) -> Encoded:
-    """As `encode`, which would load `cloudpickle` for it."""
+    """Encodes a filter of warnings like `encode`, which would load `cloudpickle`."""
     is_of_program = each[2].__module__ == "__main__"
     return encode(each) if is_of_program else ("value", pickle.dumps(each))
 
@@ -125,7 +123,7 @@ def _behave(behaviors: Mapping[Encoded, Encoded]) -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds modules as usual, and has them settled when they have been imported."""
+    """Finds modules as usual, and has their values set after import."""
 
     def __init__(self, state: ProgramState) -> None:
         self._state = state
@@ -143,7 +141,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(Loader):
-    """A loader that has the module settled when it has run, and is then forgotten."""
+    """Loader that sets a module's values after running it, and then removes itself."""
 
     def __init__(self, loader: Any, state: ProgramState) -> None:
         self._loader, self._state = loader, state
@@ -165,7 +163,7 @@ class _Loader(Loader):
 
 @contextlib.contextmanager
 def running_here() -> Iterator[None]:
-    """While a program runs its job in its own process: modules of the job are those that it has."""
+    """Lets a job in the program's own process use the modules that the program has imported."""
     before = dict(user_code.program_names)
     user_code.program_names.update(names_by_file())
     try:
@@ -176,8 +174,8 @@ def running_here() -> Iterator[None]:
 
 
 def receive_state() -> None:
-    """In a clean parent process or a node, before it imports anything of the user's; nothing in
-    others."""
+    """Receives the state in a clean parent process or a node, before it imports the user's modules;
+    does nothing in other processes."""
     if content := received(STATE):
         state: ProgramState = pickle.loads(content)
         state.set_up()

@@ -1,5 +1,5 @@
-"""Commands that take the job of a program in Python: `forkrun submit analysis.py`. The program is
-run up to the first call that would run, check or submit a job; this ends it."""
+"""Commands that take the job of a program in Python: `forkrun submit analysis.py`. The program runs
+up to the first call that would run, check or submit a job; this call ends it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 
 class Offer(Struct):
-    """What a program offers. `made`: its jobs, in order; `job`: the one that it would run first,
-    with the arguments of that `call`."""
+    """Jobs offered by a program. `made`: its jobs, in order; `job`: the one that it would run
+    first, with the arguments of that `call`."""
 
     made: list[Any] = field(default_factory=list)
     job: Any = None
@@ -20,7 +20,7 @@ class Offer(Struct):
 
 
 class Taken(BaseException):
-    """Ends the program: its job is taken. No `except Exception` holds it."""
+    """Ends the program when its job is taken. Not caught by `except Exception`."""
 
 
 _offer: Offer | None = None
@@ -28,7 +28,7 @@ _offer: Offer | None = None
 
 @contextmanager
 def taking() -> Iterator[Offer]:
-    """While a program is run for its job."""
+    """Runs a program for its job."""
     global _offer
     _offer = Offer()
     try:
@@ -44,7 +44,7 @@ def note_job(job: Any) -> None:
 
 
 def offer(job: Any, **call: Any) -> None:
-    """Ends the program if a command takes its job. `call`: arguments that were given."""
+    """Ends the program if a command takes its job. `call`: given arguments."""
     if _offer:
         if _offer.job is None:
             _offer.job = job

@@ -1,5 +1,5 @@
-"""Walks over values of programs and digests them: plain ones and arrays by content, objects of
-libraries by what pickle takes of them, objects of the user's by class and state."""
+"""Walk over values of programs, with a digest: plain values and arrays by content, objects of
+libraries by their pickled state, objects of the user's classes by class and state."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _DATA = frozenset((
     "array", "zoneinfo", "correctionlib", "builtins", "typing", "statistics", "string", "abc",
     "_operator", "_decimal", "_collections", "_hist", "dataclasses",
 ))  # fmt: skip
-"""Packages whose objects are what pickle takes of them."""
+"""Packages whose objects are fully described by their pickled state."""
 _MOST_PARTS = 200_000
 
 
 class ValueWalk:
-    """`digest`: of code and values; `packages`: versions of the libraries used; `reasons`: why
-    results depend on more than this; `opaque`: objects that cannot be looked into; `shared`:
-    objects and variables that others may reach as well; `changes`: whether something that changes
-    things was reached."""
+    """Walk over values. `digest`: of code and values; `packages`: versions of the libraries used;
+    `reasons`: why results depend on more than this; `opaque`: objects that cannot be inspected;
+    `shared`: objects and variables that other code may reach; `changes`: whether something was
+    reached that changes objects."""
 
     def __init__(self) -> None:
         self.digest = hashlib.sha256()
@@ -53,7 +53,7 @@ class ValueWalk:
             self.digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
 
     def doubt(self, where: str, why: str) -> None:
-        """Notes what has no digest."""
+        """Notes something that has no digest."""
         self.reasons.append(f"{where.removeprefix('.')} {why}" if where else why)
 
     def visit(self, value: Any, where: str) -> None:
@@ -77,7 +77,8 @@ class ValueWalk:
                 self.doubt(where, f"cannot be looked into: {type(error).__name__}: {error}")
 
     def _is_first(self, value: Any, key: Any) -> bool:
-        """Whether it is met for the first time; else where that was."""
+        """Whether it is met for the first time; otherwise adds the place of the first time to the
+        digest."""
         if key in self._seen:
             self.put("again", str(self._seen[key]))
             return False
@@ -102,7 +103,7 @@ class ValueWalk:
                 self.doubt(where, f"names {path}, which cannot be read")
 
     def _look(self, value: Any, where: str) -> None:
-        """Something that is met for the first time."""
+        """Visits a value that is met for the first time."""
         raise NotImplementedError
 
     def _all(self, values: Any, where: str) -> None:
@@ -111,7 +112,7 @@ class ValueWalk:
             self.visit(value, where)
 
     def _named(self, home: str, name: str) -> None:
-        """A function of Python or a library, which may be one that changes things."""
+        """Adds a function of Python or a library, which may be one that changes objects."""
         self.put(home, name)
         self.changes |= name.rpartition(".")[2] in CHANGES
 
@@ -133,7 +134,7 @@ class ValueWalk:
         self.packages[top] = version or ""
 
     def _data(self, value: Any, where: str) -> None:
-        """Values; of other objects of libraries what pickle takes of them."""
+        """Adds data; objects of libraries by their pickled state."""
         kind = type(value)
         self.put(kind.__module__, kind.__qualname__)
         if kind not in (tuple, frozenset) and not importable(value):
@@ -173,7 +174,7 @@ class ValueWalk:
                 self.doubt(where, f"has a {named}, which cannot be looked into")
 
     def _object(self, value: Any, where: str) -> None:
-        """An object of the user's: its class and state."""
+        """Adds an object of the user's class: its class and state."""
         kind = type(value)
         self.shared.setdefault(id(value), value)
         self.visit(kind, where)
@@ -186,7 +187,8 @@ class ValueWalk:
         self._taken(value, where, is_all_seen=not bases)
 
     def _taken(self, value: Any, where: str, *, is_all_seen: bool = False) -> None:
-        """What pickle takes of an object. `is_all_seen`: nothing that has not been looked into."""
+        """Adds the pickled state of an object. `is_all_seen`: all of it has been visited
+        already."""
         try:
             make: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(value))
             taken = make(value) if make else value.__reduce_ex__(4)

@@ -1,5 +1,5 @@
-"""Values of the user's own modules: as the running program has them, and brought into a process
-that imports these modules anew.
+"""Values of the user's own modules: read in the running program, and set in a process that imports
+these modules again.
 
 A program sets them after its imports (`cuts.CUT = args.cut`, `cuts.CONFIG["year"] = 2018`,
 `Selection.pt = 20`), and functions of its job read them."""
@@ -25,7 +25,7 @@ _REDUCE = ("__reduce__", "__reduce_ex__", "__setattr__")
 
 
 def values_of(module: ModuleType) -> Values:
-    """All but what a fresh import makes in any case: the module's own functions and classes."""
+    """All values except the module's own functions and classes, which an import makes."""
     return {
         f"{prefix}{name}": encode(value)
         for prefix, space in _spaces(module)
@@ -54,9 +54,8 @@ def _counts(space: Any, prefix: str, name: str, value: Any) -> bool:
 
 
 def settle(module: ModuleType, values: Values) -> None:
-    """Gives a module that has just been imported the values that the program has. What is there
-    already is left alone, so that what refers to it still does. Raises ConfigError that names what
-    could not be handed over."""
+    """Gives a newly imported module the program's values. Equal values stay, so that references to
+    them remain valid. Raises ConfigError that names values which could not be transferred."""
     problems = []
     for key, encoded in values.items():
         try:
@@ -93,8 +92,7 @@ def _settle(module: ModuleType, key: str, encoded: Encoded) -> None:
 
 
 def _takes_over(fresh: Any, value: Any) -> bool:
-    """Whether the object that is there could be given the other's content: others may refer to
-    it."""
+    """Gives the existing object the new content, if that is possible: others may refer to it."""
     if type(fresh) is not type(value):
         return False
     if isinstance(fresh, dict | set):
@@ -111,7 +109,7 @@ def _takes_over(fresh: Any, value: Any) -> bool:
 
 
 def _is_its_dictionary(kind: type) -> bool:
-    """Whether objects of this class are nothing but their `__dict__`."""
+    """Whether objects of this class consist of their `__dict__` alone."""
     own = kind.__mro__[:-1]
     is_plain = all(base.__flags__ & _BY_STATEMENT and "__slots__" not in vars(base) for base in own)
     as_usual = all(getattr(kind, name) is getattr(object, name) for name in _REDUCE)

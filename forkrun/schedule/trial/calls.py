@@ -222,7 +222,7 @@ class Trial:
         answer, produces = None, None
         try:
             with self._entered(label):
-                if (kept := module.left_alone(block)) is not None:
+                if (kept := module.unchanged_columns(block)) is not None:
                     self._keep(label, kept, left)
                     return kept
                 answer = module.call(METHODS[module.kind], block)

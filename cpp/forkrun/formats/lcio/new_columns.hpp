@@ -21,7 +21,7 @@ struct Additions {
 };
 
 /// New columns of events to be written soon: one value per event becomes its parameter, a list a
-/// collection of vectors. They have types of LCIO: `forkrun/formats/lcio_columns.py`.
+/// collection of vectors. They have types of LCIO: `forkrun/formats/lcio.py`.
 class NewColumns {
  public:
   explicit NewColumns(const std::vector<ColumnDescription>& columns);
