@@ -14,6 +14,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from forkrun._core import EventDigest
+from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
 from forkrun.histograms.accumulators.parts import (
     ByDataset,
@@ -46,6 +47,7 @@ from forkrun.rundir.results import (
     WrittenEvents,
     plain_label,
     store_bytes,
+    store_fragment,
     store_output,
     summed_counts,
     summed_cutflows,
@@ -143,7 +145,10 @@ class Kept(Struct, frozen=True):
         numbers = np.arange(commits[0].unit, commits[-1].units.stop)
         ranges = units.joined_ranges(numbers).tolist()
         named = tuple((self.run.files[file], first, last) for file, first, last in ranges)
-        return InputPart(named, read.count, read.hex, time.time(), build_identity(), self._datasets)
+        files = tuple(file for file, *_ in ranges)
+        return InputPart(
+            named, read.count, read.hex, time.time(), build_identity(), self._datasets, files
+        )
 
     def sums(
         self, groups: Sequence[Group], units: PlannedUnits, datasets: Sequence[int]
@@ -245,8 +250,14 @@ class Kept(Struct, frozen=True):
 
     # --- for later runs ---------------------------------------------------------------------------
 
-    def store(self, groups: Sequence[Group], outputs: Sequence[MergedOutput]) -> None:
-        """Stores the results of the run, those that it keeps with them."""
+    def store(
+        self,
+        groups: Sequence[Group],
+        outputs: Sequence[MergedOutput],
+        ordered: Sequence[Commit],
+    ) -> None:
+        """Stores the results of the run, those that it keeps with them. `ordered`: commits of all
+        events, in the order of the plan."""
         if not any(each.digest for each in self.run.results):
             return
         commits = [commit for group in groups for commit in group.commits]
@@ -267,17 +278,22 @@ class Kept(Struct, frozen=True):
                 parts := self.run.parts.get(each.digest, ())) else []  # fmt: skip
             if self.run.keeps(*each.key):
                 now.append(replace(self.stored[each.digest], aside=False, pieces=tuple(old)))
-            elif is_one_build and each.kind == OUTPUT:
-                now += self._made(each, commits, outputs)
             elif is_one_build:
-                new = [_piece(each, *of) for of in zip(groups, sums, strict=True)]
-                if all(new):
-                    now.append(Stored(each, (*old, *filter(None, new))))
+                new = [self._piece(each, *of) for of in zip(groups, sums, strict=True)]
+                pieces = (*old, *filter(None, new)) if all(new) else ()
+                if each.kind == OUTPUT:
+                    now += self._made(each, pieces, ordered, outputs)
+                elif pieces:
+                    now.append(Stored(each, pieces))
         new_parts = [group.part for group in groups if group.part]
         self.all.after(now, new_parts).write(self.folder)
 
     def _made(
-        self, result: ResultDigest, commits: Sequence[Commit], outputs: Sequence[MergedOutput]
+        self,
+        result: ResultDigest,
+        pieces: tuple[Piece, ...],
+        commits: Sequence[Commit],
+        outputs: Sequence[MergedOutput],
     ) -> list[Stored]:
         """An output, as it is stored; none if it cannot be."""
         merged = [each for each in outputs if each.label.partition("/")[0] == result.label]
@@ -287,11 +303,30 @@ class Kept(Struct, frozen=True):
         if len(files) < len(places):
             return []
         told = tuple(to_builtins(each) for each in merged)
-        return [Stored(result, (), files, told, _written(commits, result.label))]
+        return [Stored(result, pieces, files, told, _written(commits, result.label))]
+
+    def _piece(
+        self, result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]
+    ) -> Piece | None:
+        """What is stored of a result for a group; None if it cannot be."""
+        assert group.part is not None
+        if result.kind == OUTPUT:
+            return self._fragment(result.label, group, group.part.name)
+        return _piece(result, group, sums)
+
+    def _fragment(self, label: str, group: Group, part: str) -> Piece | None:
+        """Selected events of a group; None where children take turns, so that the fragments of a
+        lumi alternate."""
+        if self.config.forking.distribution is Distribution.ROUND_ROBIN:
+            return None
+        own = [commit.outputs[label] for commit in group.commits]
+        total = total_digest((each.n_events, each.digest) for each in own)
+        paths = [str(self.folder.path / each.file) for each in own]
+        file = store_fragment(self.folder, f"{part}.{label}.fragment", paths)
+        return Piece(part, (file,), written=WrittenEvents(total.count, total.hex, file.n_bytes))
 
 
 def _piece(result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]) -> Piece | None:
-    """What is stored of a result for a group; None if it cannot be."""
     assert group.part is not None
     if result.kind == SUMS:
         nan = group.nan_fills

@@ -77,7 +77,7 @@ def merge_run(
         histograms = _write_histograms(folder, config, totals)
         n_bytes = _write_accumulators(folder, merged)
         if planned.is_whole and not skipped.count and not planned.left_out:
-            kept.store(groups, outputs)
+            kept.store(groups, outputs, ordered)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise

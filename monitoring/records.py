@@ -17,9 +17,9 @@ from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.monitoring.samples import Sample, read_samples
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit
+from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.nodes import read_commits
-from forkrun.rundir.results import Earlier
+from forkrun.rundir.results import Earlier, WrittenEvents
 
 __all__ = ["RunRecords", "Sample", "TimelineLine", "Written", "read_records"]
 
@@ -77,6 +77,12 @@ class RunRecords(Struct, frozen=True):
     def commits(self) -> tuple[Commit, ...]:
         """Commits of all events, by this run and by earlier ones."""
         return (*self.kept, *self.ledger)
+
+    def written(self, label: str) -> list[tuple[int, OutputPart | WrittenEvents]]:
+        """Selected events of an output, with the numbers of their datasets."""
+        if (kept := self.earlier.written(label)) is not None:
+            return [*kept.items()]
+        return [(c.dataset, c.outputs[label]) for c in self.commits if label in c.outputs]
 
     @property
     def n_children(self) -> int:

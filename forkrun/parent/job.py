@@ -216,7 +216,7 @@ def _begin(
     folder: RunDirectory, job: PreparedJob, keeping: Keeping | None, *, force: bool
 ) -> list[Commit]:
     clear(folder, stored=force or keeping is None)
-    before = keeping.commits() if keeping else []
+    before = keeping.commits(folder) if keeping else []
     if before:
         make_folders(folder)
         write_kept(str(folder.ledger), before)

@@ -3,11 +3,12 @@ directory keeps those with the same digest.
 
     results.json            the present run: the inputs of its results, and the results it keeps
     results/index.json      stored results: of the last run, and `aside` those no longer requested
-    results/…               sums of histograms and accumulators; outputs as hard links
+    results/…               sums of histograms and accumulators; outputs as hard links; fragments
 
-Sums and cutflows are stored in pieces, one for each part of the input: a run with more input keeps
-the pieces of unchanged events. Stored files are named by digest, and trusted only if size and
-checksum (sums), or size and time (outputs) agree. So a process may be killed at any time.
+Results are stored in pieces, one for each part of the input: a run with more input keeps the
+pieces of unchanged events. A piece of an output is a fragment, of which its files are made again.
+Stored files are named by digest, and trusted only if size and checksum (sums), or size and time
+(outputs, unused fragments) agree. So a process may be killed at any time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from forkrun.rundir.ledger import Commit, CutCount
 SUMS, OUTPUT, CUTFLOW = "sums", "output", "cutflow"
 """Kinds of results: an analyzer's histograms and accumulators; an output; a path's cutflow."""
 _WORDS = {SUMS: "histogram ", OUTPUT: "output ", CUTFLOW: "cutflow of "}
-_FORM = 2
+_FORM = 3
 """Version of the two files."""
 FileRange = tuple[str, int, int]
 """Key of a file, first entry, and the entry after the last."""
@@ -48,7 +49,9 @@ def plain_label(name: str) -> str:
 
 class ResultDigest(Struct, frozen=True, dict=True):
     """Inputs of a result. `label`: of its module or output, or its path; `parts`: digests of the
-    inputs, by name; `reasons`: why these are incomplete, so the result is always computed."""
+    inputs, by name; `reasons`: why these are incomplete, so the result is always computed;
+    `files`: digest of what the files of an output depend on besides, all of its events and their
+    form."""
 
     kind: str
     label: str
@@ -56,6 +59,7 @@ class ResultDigest(Struct, frozen=True, dict=True):
     reasons: tuple[str, ...] = ()
     title: str = ""
     """Display name of a histogram."""
+    files: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -116,8 +120,8 @@ class RunResults(Struct, frozen=True, dict=True):
 
 
 class StoredFile(Struct, frozen=True):
-    """`name`: in the folder of stored results; `place`: of an output, in the folder of outputs,
-    with its modification time; `checksum`: of sums."""
+    """`name`: in the folder of stored results; `place`: of an output, in the folder of outputs;
+    `mtime_ns`: modification time of outputs and fragments; `checksum`: of sums and fragments."""
 
     name: str
     n_bytes: int
@@ -125,14 +129,14 @@ class StoredFile(Struct, frozen=True):
     place: str = ""
     mtime_ns: int = 0
 
-    def is_as_written(self, folder: RunDirectory) -> bool:
-        """Whether the file exists unchanged."""
+    def is_as_written(self, folder: RunDirectory, *, thorough: bool = False) -> bool:
+        """Whether the file exists unchanged. `thorough`: compares checksums of fragments."""
         path = folder.stored / self.name
         try:
             found = path.stat(follow_symlinks=False)
             if found.st_size != self.n_bytes:
                 return False
-            if self.place:
+            if self.place or (self.mtime_ns and not thorough):
                 return found.st_mtime_ns == self.mtime_ns
             return bool(_core.file_checksum(str(path)) == self.checksum)
         except Exception:
@@ -150,7 +154,8 @@ class WrittenEvents(Struct, frozen=True):
 class InputPart(Struct, frozen=True):
     """Consecutive events of one dataset processed by a run. `ranges`: their positions, in the run's
     order; `events`: digest of their ids; `computed_s`: time of processing since the epoch; `build`:
-    of the forkrun that processed them; `datasets`: names of all datasets of the run."""
+    of the forkrun that processed them; `datasets`: names of all datasets of the run; `numbers`: of
+    the file of each range in the run."""
 
     ranges: tuple[FileRange, ...]
     n_events: int
@@ -158,6 +163,7 @@ class InputPart(Struct, frozen=True):
     computed_s: float
     build: str
     datasets: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -167,13 +173,14 @@ class InputPart(Struct, frozen=True):
 
 
 class Piece(Struct, frozen=True):
-    """Sums or the cutflow of a part of the input. `part`: its name; `cutflow`: by path;
-    `nan_fills`: by histogram."""
+    """Sums, the cutflow or an output's fragment of a part of the input. `part`: its name;
+    `cutflow`: by path; `nan_fills`: by histogram; `written`: events of the fragment."""
 
     part: str
     files: tuple[StoredFile, ...] = ()
     cutflow: dict[str, list[CutCount]] = {}
     nan_fills: dict[str, int] = {}
+    written: WrittenEvents | None = None
 
 
 class Stored(Struct, frozen=True):
@@ -232,9 +239,9 @@ class Store(Struct, frozen=True):
                 for piece in stored.pieces
                 if piece.part in self.inputs and all(is_good[file] for file in piece.files)
             )
-            has_files = all(is_good[file] for file in stored.files)
-            if stored.digest and has_files and (pieces or stored.result.kind == OUTPUT):
-                found[stored.digest] = replace(stored, pieces=pieces)
+            own = stored.files if all(is_good[file] for file in stored.files) else ()
+            if stored.digest and (pieces or own):
+                found[stored.digest] = replace(stored, pieces=pieces, files=own)
         return found
 
     def write(self, folder: RunDirectory) -> None:
@@ -279,6 +286,16 @@ def store_output(folder: RunDirectory, file: Path, digest: str) -> StoredFile | 
     except OSError:
         return None
     return StoredFile(name, found.st_size, 0, place, found.st_mtime_ns)
+
+
+def store_fragment(
+    folder: RunDirectory, name: str, fragments: Sequence[str], files: Mapping[int, int] = {}
+) -> StoredFile:
+    """Stores fragments of an output as one. `files`: new numbers of input files."""
+    folder.stored.mkdir(exist_ok=True)
+    place = folder.stored / name
+    n_bytes, checksum = _core.join_fragments(list(fragments), str(place), dict(files))
+    return StoredFile(name, n_bytes, checksum, "", place.stat().st_mtime_ns)
 
 
 def take_output(folder: RunDirectory, file: StoredFile) -> None:
@@ -389,6 +406,8 @@ class Earlier(Struct, frozen=True):
 
     def written(self, label: str) -> dict[int, WrittenEvents] | None:
         """Expected events of a kept output, by dataset; None if it is not kept."""
+        if not self.run.keeps(OUTPUT, label):
+            return None
         own = (s for s in self.kept if s.result.key == (OUTPUT, label))
         return next((stored.written for stored in own), None)
 

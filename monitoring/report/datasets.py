@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -60,15 +61,22 @@ def count_datasets(records: RunRecords) -> tuple[DatasetCounts, ...]:
     if not datasets:
         return ()
     planned = _Planned.of(records.plan, max(datasets) + 1)
-    return tuple(_counts(records, planned, *each) for each in datasets.items())
+    written: dict[str, Counter[int]] = {}
+    for output in records.config.get("outputs", ()):
+        of_label = written.setdefault(output["label"], Counter())
+        for number, part in records.written(output["label"]):
+            of_label[number] += part.n_events
+    return tuple(_counts(records, planned, written, *each) for each in datasets.items())
 
 
 def _counts(
-    records: RunRecords, planned: _Planned, number: int, dataset: DatasetApart
+    records: RunRecords,
+    planned: _Planned,
+    written: Mapping[str, Counter[int]],
+    number: int,
+    dataset: DatasetApart,
 ) -> DatasetCounts:
     commits = [commit for commit in records.commits if commit.dataset == number]
-    labels = [output["label"] for output in records.config.get("outputs", ())]
-    written = [commit.outputs for commit in commits]
     sums = records.datasets.get("sums_of_weights") or {}
     return DatasetCounts(
         name=dataset.name,
@@ -80,9 +88,7 @@ def _counts(
         n_lumis_planned=len(number_keys(planned.lumis[planned.dataset_of_unit == number])[0]),
         n_lumis_committed=n_lumis(planned.lumis, commits),
         sum_of_weights=None if dataset.is_data else sums.get(dataset.name),
-        n_events_written={
-            label: sum(of[label].n_events for of in written if label in of) for label in labels
-        },
+        n_events_written={label: n[number] for label, n in written.items()},
     )
 
 

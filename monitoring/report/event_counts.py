@@ -10,8 +10,7 @@ from msgspec import Struct, convert
 from forkrun.base.destinations import Destination, destinations_in
 from forkrun.monitoring.records import RunRecords, Written
 from forkrun.monitoring.report.datasets import lumis_of_plan, n_lumis
-from forkrun.rundir.ledger import OutputPart
-from forkrun.rundir.results import WrittenEvents, summed_counts
+from forkrun.rundir.results import summed_counts
 
 DIGEST_MODULUS = 1 << 128
 
@@ -148,11 +147,7 @@ def _destinations(records: RunRecords) -> list[Destination]:
 def _output(records: RunRecords, destination: Destination) -> OutputCounts:
     label = destination.label
     lines = [line for line in records.commits if destination.has(line.dataset)]
-    kept = records.earlier.written(label)
-    parts: list[OutputPart | WrittenEvents] = [
-        line.outputs[label] for line in lines if kept is None and label in line.outputs
-    ]
-    parts += [part for number, part in (kept or {}).items() if destination.has(number)]
+    parts = [part for number, part in records.written(label) if destination.has(number)]
     n_events = sum(part.n_events for part in parts)
     digest = add_digests(part.digest for part in parts if part.digest)
     merged = _merged(records).get(destination.name)

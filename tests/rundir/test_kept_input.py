@@ -30,6 +30,7 @@ SEED = 4107
 """Of the changes, unless FORKRUN_SEED or FORKRUN_INPUTS is set."""
 CHANGES = (
     "add", "insert", "remove", "rewrite", "limit", "mask", "dataset", "lose", "order", "axis",
+    "outputs", "outputs",
 )  # fmt: skip
 OWN = """
 import numpy as np
@@ -44,7 +45,16 @@ class Last(forkrun.Analyzer):
 
 def early(events):
     return events.event % 3 != 0
+
+def scaled(events):
+    return events.Jet_pt * 2.5
 """
+SKIM = {"label": "skim", "paths": ["all"]}
+OUTPUTS: tuple[list[dict[str, Any]], ...] = (
+    [], [SKIM], [{**SKIM, "compression": "zlib:3"}], [{**SKIM, "datasets": "together"}],
+    [SKIM, {"label": "every", "keep": ["run", "luminosityBlock", "event", "scaled"]}],
+    [{**SKIM, "per_lumi": True}], [{**SKIM, "format": "rntuple", "decisions": True}],
+)  # fmt: skip
 COUNTS = {
     "label": "counts", "type": "expression:num(Jet_pt)", "kind": "histogram",
     "axes": [{"bins": 6, "low": 0, "high": 6}],
@@ -63,6 +73,7 @@ class Input:
             {"label": "early", "type": f"python:{folder}/own.py:early", "kind": "filter"},
             {"label": "last", "type": f"python:{folder}/own.py:Last"},
             COUNTS,
+            {"label": "scaled", "type": f"python:{folder}/own.py:scaled", "kind": "producer"},
         ]
         self.outputs: list[dict[str, Any]] = []
 
@@ -150,6 +161,61 @@ def test_files_that_are_added_are_processed_alone(tmp_path: Path, given: Input) 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("outputs", OUTPUTS[1:])
+def test_outputs_are_made_of_stored_and_new_events(
+    tmp_path: Path, given: Input, outputs: list[dict[str, Any]]
+) -> None:
+    given.outputs = outputs
+    run(tmp_path, given.job())
+    given.files["one"].insert(0, given.new())
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 67
+    check_as_from_scratch(tmp_path, given.job())
+    given.outputs = [{**outputs[0], "compression": "lz4:2"}, *outputs[1:]]
+    ended = forkrun("run", write_job(tmp_path, given.job()), "-o", "run", cwd=tmp_path)
+    assert ended.code == 0, ended.err
+    assert "made of stored events" in ended.err
+    assert n_processed(tmp_path) == 0
+    check_as_from_scratch(tmp_path, given.job())
+    del given.files["two"]
+    run(tmp_path, given.job())
+    has_numbers = outputs[0].get("datasets") == "together"  # of datasets, in a column
+    assert n_processed(tmp_path) == (321 if has_numbers else 0)
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
+def test_pieces_without_selected_events_are_kept(tmp_path: Path, given: Input) -> None:
+    given.outputs = [{**SKIM, "paths": ["none"]}]
+    (tmp_path / "own.py").write_text(OWN + "\ndef none(events): return events.event < 0\n")
+    none = {"label": "none", "type": f"python:{tmp_path}/own.py:none", "kind": "filter"}
+    given.modules.append(none)
+    job = {**given.job(), "paths": {"all": ["early", "last", "counts"], "none": ["none"]}}
+    run(tmp_path, job)
+    given.files["one"].insert(0, given.new())
+    job = {**given.job(), "paths": job["paths"]}
+    run(tmp_path, job)
+    assert n_processed(tmp_path) == 67
+    check_as_from_scratch(tmp_path, job)
+
+
+@pytest.mark.slow
+def test_a_damaged_fragment_is_processed_again(tmp_path: Path, given: Input) -> None:
+    given.outputs = [SKIM]
+    run(tmp_path, given.job())
+    fragment = sorted((tmp_path / "run/results").glob("*.skim.fragment"))[0]
+    state = fragment.stat()
+    data = bytearray(fragment.read_bytes())
+    data[len(data) // 2] ^= 1
+    fragment.write_bytes(data)
+    os.utime(fragment, ns=(state.st_atime_ns, state.st_mtime_ns))
+    given.files["three"].append(given.new())
+    run(tmp_path, given.job())
+    assert 67 < n_processed(tmp_path) < 448
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1, 3])
 def test_a_dataset_that_is_added_is_processed_alone(
     tmp_path: Path, given: Input, place: int
@@ -225,6 +291,7 @@ def test_random_changes_of_the_input_give_the_bytes_of_a_run_from_scratch(
     run(tmp_path, given.job())
     for number in range(N_CHANGES):
         changed = [change(given, rng) for _ in range(rng.choice([1, 1, 2]))]
+        print(f"FORKRUN_SEED={seed}, change {number}: {', '.join(changed)}")
         job = given.job(rng.choice([0, 2]))
         run(tmp_path, job)
         run(tmp_path, job, "--force", name="scratch")
@@ -252,6 +319,8 @@ def change(given: Input, rng: random.Random) -> str:
         given.source = {**given.source, "lumi_mask": str(given.folder / "mask.json")}
     elif what == "dataset":
         given.files[f"more{given.n_files}"] = [given.new()]
+    elif what == "outputs":
+        given.outputs = list(rng.choice(OUTPUTS))
     elif what == "lose" and len(given.files) > 2:
         del given.files[rng.choice(list(given.files))]
     elif what == "order":

@@ -309,6 +309,10 @@ such record.)");
       "read_fragment", &read_fragment, py::arg("path"),
       R"(Pieces of a fragment, one after the other: its entries as (file, first, last), and the new
 columns of these events. Raises InputError.)");
+  module.def("join_fragments", &join_fragments, py::arg("paths"), py::arg("joined"),
+             py::arg("files"), py::call_guard<py::gil_scoped_release>(),
+             R"(Writes fragments with the same columns as one; returns its size and CRC-32C. `files`: new
+numbers of input files; others stay. Raises InputError or OutputError.)");
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>(),
              "Number of events in a fragment; reads all of it. Raises InputError.");

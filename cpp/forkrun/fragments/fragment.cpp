@@ -151,12 +151,12 @@ void FragmentWriter::put(std::span<const std::byte> bytes) {
   checksum_ = crc32c(bytes, checksum_);
 }
 
-std::int64_t FragmentWriter::close() {
+std::int64_t FragmentWriter::close(Sync sync) {
   if (!entries_.empty()) {
     write_piece();
   }
   put_number(0);
-  if (::fdatasync(descriptor_) != 0) {
+  if (sync == Sync::yes && ::fdatasync(descriptor_) != 0) {
     fail("cannot be synced");
   }
   const auto descriptor = descriptor_;
@@ -283,6 +283,32 @@ std::size_t FragmentReader::checked_size(std::uint64_t n, std::size_t unit) cons
 
 void FragmentReader::fail() const {
   throw InputError(path_ + ": not a fragment of an output, or damaged");
+}
+
+std::pair<std::int64_t, std::uint32_t> join_fragments(
+    const std::vector<std::string>& paths, const std::string& joined,
+    const std::map<std::uint32_t, std::uint32_t>& files) {
+  std::optional<FragmentWriter> writer;
+  for (const auto& path : paths) {
+    FragmentReader fragment{path};
+    if (!writer) {
+      writer.emplace(joined, fragment.columns());
+    }
+    while (const auto piece = fragment.next()) {
+      for (auto entries : piece->entries) {
+        const auto file = files.find(entries.file);
+        entries.file = file == files.end() ? entries.file : file->second;
+        writer->add_entries(entries);
+      }
+      const std::array all{EntryRun{0, piece->n_events()}};
+      for (std::size_t i = 0; i < piece->columns.size(); ++i) {
+        writer->add(i, piece->columns[i], all);
+      }
+      writer->end_of_step();
+    }
+  }
+  const auto n_bytes = writer.value().close(FragmentWriter::Sync::no);
+  return {n_bytes, writer->checksum()};
 }
 
 }  // namespace forkrun

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/bytes/growing_bytes.hpp>
@@ -28,6 +30,8 @@ struct FragmentPiece {
 /// their values fill `piece_bytes`, so that memory stays bounded.
 class FragmentWriter {
  public:
+  enum class Sync : std::uint8_t { yes, no };
+
   /// \throws OutputError
   FragmentWriter(const std::string& path, const std::vector<ColumnDescription>& columns);
   ~FragmentWriter();
@@ -40,8 +44,9 @@ class FragmentWriter {
   void add(std::size_t number, const Column& column, std::span<const EntryRun> runs);
   /// All columns have the values of all added entries: a piece may be written.
   void end_of_step();
-  /// Writes the rest, and syncs; returns the size of the file. \throws OutputError
-  std::int64_t close();
+  /// Writes the rest, and syncs unless the file can be written again; returns the size of the file.
+  /// \throws OutputError
+  std::int64_t close(Sync sync = Sync::yes);
   /// CRC-32C of all bytes given to the disk.
   [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
   /// Closes and removes the file.
@@ -100,5 +105,11 @@ class FragmentReader {
   std::vector<ColumnDescription> columns_;
   std::vector<std::byte> packed_;
 };
+
+/// Writes all pieces of fragments with the same columns into one, unsynced; returns its size and
+/// CRC-32C. `files`: new numbers of input files; others stay. \throws InputError, OutputError
+std::pair<std::int64_t, std::uint32_t> join_fragments(
+    const std::vector<std::string>& paths, const std::string& joined,
+    const std::map<std::uint32_t, std::uint32_t>& files);
 
 }  // namespace forkrun

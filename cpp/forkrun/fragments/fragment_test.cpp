@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/process/file_checksum.hpp>
 
 namespace forkrun {
 namespace {
@@ -50,6 +51,23 @@ class Fragment : public testing::Test {
 
   std::string path_;
 };
+
+TEST_F(Fragment, IsJoinedWithOthers) {
+  write(2);
+  const auto joined = path_ + ".joined";
+  const auto [n_bytes, checksum] = join_fragments({path_, path_}, joined, {{3, 5}, {5, 7}});
+  EXPECT_EQ(n_bytes, static_cast<std::int64_t>(std::filesystem::file_size(joined)));
+  EXPECT_EQ(checksum, file_checksum(joined));
+  FragmentReader reader{joined};
+  const auto piece = reader.next();
+  ASSERT_TRUE(piece);
+  EXPECT_EQ(piece->n_events(), 12);
+  EXPECT_EQ(piece->entries.front().file, 5);
+  EXPECT_EQ(piece->columns[0].values<double>()[9], 11);
+  EXPECT_EQ(piece->columns[1].jagged<float>()[11][4], 14);
+  EXPECT_FALSE(reader.next());
+  std::filesystem::remove(joined);
+}
 
 TEST_F(Fragment, GivesBackWhatWasWritten) {
   write(2);

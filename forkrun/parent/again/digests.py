@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun import _core
+from forkrun.base.destinations import TOGETHER
 from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
@@ -52,6 +53,8 @@ FORKRUN = "forkrun and Python"
 """Name of the digest of builds."""
 _OF_MERGE = {"carry", "keep_first"}
 """Keys of [merge] that affect outputs."""
+_OF_FILES = {"mode", "per_lumi", "datasets", "format", "flat_names", "parquet", "compression"}
+"""Keys of an output that affect its files, but not its fragments."""
 _CHOICE = {
     "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
     "max_events", "skip_events", "order", "datasets", "only",
@@ -281,13 +284,18 @@ class JobResults:
     def _output(self, label: str) -> ResultDigest:
         job, output = self.job, self.job.config.output_of[label]
         merge = {key: self._described["merge"][key] for key in _OF_MERGE}
-        described = next(each for each in self._described["outputs"] if each["label"] == label)
+        of_label = (each for each in self._described["outputs"] if each["label"] == label)
+        described = dict(next(of_label))
         content = msgspec.to_builtins(job.schedule.outputs[label])
-        settings = [described, merge, content, job.schedule.input_format]
+        own = {key: described.pop(key) for key in _OF_FILES}
+        names = [each.name for each in job.config.datasets if output.datasets == TOGETHER]
+        settings = [described, content, job.schedule.input_format, names]
         paths = self.paths if output.decisions else output.paths
         order = {f"order of {path}": value_digest(self.filters(path)) for path in paths}
-        parts = {**self._of_all, f"settings of {label}": value_digest(settings), **order}
-        return self._result(OUTPUT, label, self.needed_by_output(label), parts)
+        parts = {**self._of_sums, f"settings of {label}": value_digest(settings), **order}
+        found = self._result(OUTPUT, label, self.needed_by_output(label), parts)
+        whole = [self._of_all[name] for name in ("input", "source", "datasets")]
+        return replace(found, files=value_digest([whole, own, merge]))
 
     def _cutflow(self, path: str) -> ResultDigest:
         weight = self.job.config.monitoring.cutflow_weight

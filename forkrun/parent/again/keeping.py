@@ -19,7 +19,7 @@ from forkrun.plan.cut import EventRow, Stretch, Stretches, cut_at
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import differences
 from forkrun.rundir.fingerprint import read_fingerprint
-from forkrun.rundir.ledger import NO_EVENTS, Commit, read_ledgers
+from forkrun.rundir.ledger import NO_EVENTS, Commit, OutputPart, read_ledgers
 from forkrun.rundir.results import (
     CUTFLOW,
     OUTPUT,
@@ -29,6 +29,7 @@ from forkrun.rundir.results import (
     RunResults,
     Store,
     Stored,
+    store_fragment,
 )
 
 _SHOWN = 4
@@ -38,13 +39,13 @@ _MIXED = "the run was begun with other code, packages or builds"
 
 class Keeping(Struct, frozen=True, dict=True):
     """`run`: the results of the job, including kept ones; `before`: stored results, by kind and
-    label; `good`: digests of intact stored results; `inputs`: parts of the input with stored
+    label; `good`: intact stored results, by digest; `inputs`: parts of the input with stored
     pieces, by name."""
 
     results: JobResults
     run: RunResults
     before: dict[tuple[str, str], Stored]
-    good: frozenset[str]
+    good: Mapping[str, Stored]
     inputs: dict[str, InputPart]
     known: frozenset[tuple[str, str]] = frozenset()
     """Results requested by the previous run, if it was finished, or stored."""
@@ -55,18 +56,21 @@ class Keeping(Struct, frozen=True, dict=True):
         results = JobResults(job)
         store = Store() if force else Store.read(folder)
         good = store.good(folder)
-        run = _kept(results, EventRow(job.plan.units), good, store.inputs)
+        row = EventRow(job.plan.units)
+        run = _kept(results, row, good, store.inputs)
+        while _drop_damaged(folder, run, good):
+            run = _kept(results, row, good, store.inputs)
         before = {s.result.key: s for s in sorted(store.results, key=lambda s: not s.aside)}
         last = RunResults.read(folder).results if folder.is_finished() else ()
         known = frozenset(before) | {each.key for each in last}
-        return cls(results, run, before, frozenset(good), store.inputs, known)
+        return cls(results, run, before, good, store.inputs, known)
 
     def resumed(self, begun: RunResults) -> Keeping | None:
         """Results kept by the run that was `begun`, perhaps of another build; None if they are no
         longer stored, or depend on changes."""
         before = {each.key: each for each in begun.results}
         results = tuple(_resumed(before.get(each.key), each, begun) for each in self.run.results)
-        digests = {each.digest for each in results} & self.good
+        digests = {each.digest for each in results} & self.good.keys()
         if not {*begun.kept, *begun.parts} <= digests or begun.files != self.run.files:
             return None
         again = replace(begun, results=results)
@@ -82,11 +86,17 @@ class Keeping(Struct, frozen=True, dict=True):
     def parts(self) -> list[tuple[str, Stretch]]:
         """Parts of the input whose events are not processed: name, and range among all events."""
         parts = self.run.parts
-        mine = [parts.get(each.digest, ()) for each in self.computed] or [*parts.values()]
+        computed = [*self._outputs, *self.computed]
+        mine = [parts.get(each.digest, ()) for each in computed] or [*parts.values()]
         row = EventRow(self.results.job.plan.units)
         numbers = self.results.numbers
         found = [(n, row.place_of(self.inputs[n].ranges, numbers)) for n in mine[0]] if mine else []
         return [(name, place) for name, place in found if place]
+
+    @property
+    def _outputs(self) -> list[ResultDigest]:
+        """Outputs that are made again; all have the same kept parts."""
+        return [each for each in self.computed if each.kind == OUTPUT]
 
     @cached_property
     def whole_job(self) -> PreparedJob:
@@ -106,7 +116,7 @@ class Keeping(Struct, frozen=True, dict=True):
             return self.whole_job
         return reduced_job(self.results, self.computed, self.whole_job.plan)
 
-    def commits(self) -> list[Commit]:
+    def commits(self, folder: RunDirectory) -> list[Commit]:
         """Ledger entries for events that earlier runs have processed."""
         plan, now_s = self.whole_job.plan, time.time()
         before = np.concatenate(([0], np.cumsum(plan.units.n_events)))
@@ -114,13 +124,33 @@ class Keeping(Struct, frozen=True, dict=True):
         for name, stretch in self.parts:
             first, end = before.searchsorted(stretch).tolist()
             part, whole = self.inputs[name], plan.units.stretch(first, end - first)
+            fragments = self._fragments(folder, name)
             found.append(
                 Commit(
                     first, 0, os.getpid(), whole.run, whole.lumi, part.n_events, part.events, (),
-                    NO_EVENTS, {}, None, now_s, now_s, 0.0, 0.0, 0, 0, end - first,
+                    NO_EVENTS, fragments, None, now_s, now_s, 0.0, 0.0, 0, 0, end - first,
                     build=part.build, dataset=plan.dataset_of(whole), computed_s=part.computed_s,
                 )
             )  # fmt: skip
+        return found
+
+    def _fragments(self, folder: RunDirectory, part: str) -> dict[str, OutputPart]:
+        """Stored fragments of a part of the input, by output, with the present numbers of files."""
+        numbers, stored = self.results.numbers, self.inputs[part]
+        keys = (key for key, *_ in stored.ranges)
+        moved = {old: numbers[key] for key, old in zip(keys, stored.numbers, strict=True)}
+        moved = {old: new for old, new in moved.items() if old != new}
+        found = {}
+        for each in self._outputs:
+            (piece,) = self.good[each.digest].of([part])
+            (file,) = piece.files
+            if moved:
+                path = str(folder.stored / file.name)
+                file = store_fragment(folder, f"moved.{file.name}", [path], moved)
+            assert piece.written is not None
+            place = f"{folder.stored.name}/{file.name}"
+            events = piece.written.n_events, piece.written.digest
+            found[each.label] = OutputPart(place, *events, file.n_bytes, file.checksum)
         return found
 
     @property
@@ -138,9 +168,12 @@ class Keeping(Struct, frozen=True, dict=True):
             return f"always computed: {'; '.join(result.reasons[:_SHOWN])}"
         if (before := self.before.get(result.key)) is None:
             return "new"
-        is_there = result.digest in self.good and result.kind != OUTPUT
-        if is_there or result.digest in self.run.parts:
+        if result.digest in self.run.parts and not self._n_new:
+            return "other input, settings or files: made of stored events"
+        if result.digest in self.run.parts or (result.digest in self.good and not result.files):
             return f"new or changed input: {self._n_new:,} of {self._n_all:,} events"
+        if before.result.digest == result.digest and before.result.files != result.files:
+            return f"changed: input or settings of {result.label}"
         changed = _changed(before.result, result)
         return f"changed: {', '.join(changed[:_SHOWN])}" if changed else "not stored as written"
 
@@ -219,12 +252,16 @@ def _kept(
     known = {name: place for name, part in inputs.items()
              if (place := row.place_of(part.ranges, numbers))}  # fmt: skip
     line = Stretches(len(row), known)
-    names = {d.digest: [p.part for p in s.pieces] for d in digests
-             if (s := good.get(d.digest)) and d.kind != OUTPUT}  # fmt: skip
+    names = {d.digest: [p.part for p in s.pieces] for d in digests if (s := good.get(d.digest))}
     parts = {digest: line.chosen(own) for digest, own in names.items()}
-    whole = {d for d, chosen in parts.items() if not line.missing(chosen).any()}
-    whole |= {each.digest for each in digests if each.kind == OUTPUT and each.digest in good}
+    parts = {d: own for d, own in parts.items() if not line.missing(own).any()}
+    whole = {each.digest for each in digests if each.kind != OUTPUT} & parts.keys()
+    whole |= {d.digest for d in digests if d.kind == OUTPUT and _has_files(d, good)}
     computed = [each.digest for each in digests if each.digest not in whole]
+    outputs = [d.digest for d in digests if d.kind == OUTPUT and d.digest not in whole]
+    if outputs:  # these need fragments of the same parts
+        same = set.intersection(*({*names.get(digest, ())} for digest in outputs))
+        names = {digest: [n for n in own if n in same] for digest, own in names.items()}
     new = np.zeros(len(line.sizes), np.bool_)
     while True:
         more = new.copy()
@@ -238,6 +275,31 @@ def _kept(
     return RunResults(
         digests, kept, {d: tuple(own) for d, own in parts.items() if own}, results.files
     )
+
+
+def _has_files(output: ResultDigest, good: Mapping[str, Stored]) -> bool:
+    """Whether the stored files of an output are those of the present input and settings."""
+    stored = good.get(output.digest)
+    return stored is not None and bool(stored.files) and stored.result.files == output.files
+
+
+def _drop_damaged(folder: RunDirectory, run: RunResults, good: dict[str, Stored]) -> bool:
+    """Removes damaged fragments that a run would use; returns whether there are any."""
+    found = False
+    for each in run.results:
+        used = {*run.parts.get(each.digest, ())}
+        if each.kind != OUTPUT or run.keeps(*each.key) or not used:
+            continue
+        stored = good[each.digest]
+        pieces = tuple(
+            piece
+            for piece in stored.pieces
+            if piece.part not in used
+            or all(file.is_as_written(folder, thorough=True) for file in piece.files)
+        )
+        found |= len(pieces) < len(stored.pieces)
+        good[each.digest] = replace(stored, pieces=pieces)
+    return found
 
 
 def _resumed(before: ResultDigest | None, now: ResultDigest, begun: RunResults) -> ResultDigest:
