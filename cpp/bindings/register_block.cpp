@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/data/events_left.hpp>
+#include <forkrun/core/data/masks.hpp>
 #include <forkrun/random/block_random.hpp>
 
 #include "bindings.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include <forkrun/pages/page_counts.hpp>
+#include <forkrun/pages/page_table.hpp>
 #include <forkrun/pages/page_watch.hpp>
 #include <forkrun/python_memory/object_pages.hpp>
 

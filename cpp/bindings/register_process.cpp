@@ -9,7 +9,6 @@
 #include <forkrun/process/child_signals.hpp>
 #include <forkrun/process/file_checksum.hpp>
 #include <forkrun/process/fork.hpp>
-#include <forkrun/process/forked_copy.hpp>
 
 #include "bindings.hpp"
 

@@ -7,7 +7,6 @@
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
-#include <forkrun/fragments/dataset_column.hpp>
 #include <forkrun/fragments/fragment_output.hpp>
 
 #include "bindings.hpp"

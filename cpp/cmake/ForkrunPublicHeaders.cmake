@@ -2,7 +2,6 @@
 set(FORKRUN_PUBLIC_HEADERS
   module.hpp
   conditions/correctionlib.hpp
-  core/data/block_lumis.hpp
   core/data/column.hpp
   core/data/errors.hpp
   core/data/event_id.hpp
@@ -18,9 +17,7 @@ set(FORKRUN_PUBLIC_HEADERS
   core/module/conditions.hpp
   core/module/coroutine.hpp
   core/module/external_work.hpp
-  core/module/left.hpp
   core/module/module.hpp
-  core/module/product_fetcher.hpp
   histograms/axes.hpp
   histograms/cell_filler.hpp
   histograms/cell_table.hpp
@@ -33,7 +30,6 @@ set(FORKRUN_PUBLIC_HEADERS
   histograms/pending_fills.hpp
   histograms/sums_in_parts.hpp
   histograms/table_memory.hpp
-  histograms/thread_number.hpp
   random/distributions.hpp
   random/event_random.hpp
   random/mixing.hpp

@@ -4,5 +4,4 @@
 /// analyzers.
 
 #include <forkrun/core/module/appending.hpp>
-#include <forkrun/core/module/left.hpp>
 #include <forkrun/core/module/module.hpp>

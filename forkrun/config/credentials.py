@@ -40,7 +40,7 @@ def _age(until_s: _Until) -> str:
 
 
 def _token() -> Iterator[tuple[str, _Until]]:
-    """The token that clients find (`bearer_token.cpp`), and until when it is valid."""
+    """The token that clients find (`https_client.cpp`), and until when it is valid."""
     if token := os.environ.get("BEARER_TOKEN"):
         yield "the token in BEARER_TOKEN", _end_of_token(token)
         return

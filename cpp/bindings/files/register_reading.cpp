@@ -9,7 +9,7 @@
 #include <forkrun/core/data/input_cost.hpp>
 #include <forkrun/formats/index/tree_index.hpp>
 #include <forkrun/formats/merge/origin_record.hpp>
-#include <forkrun/formats/source/read_columns.hpp>
+#include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/fragments/fragment.hpp>
 

@@ -5,7 +5,6 @@
 #include <pybind11/stl.h>
 
 #include <forkrun/formats/root_histograms/histogram_file.hpp>
-#include <forkrun/formats/root_histograms/histogram_reader.hpp>
 
 #include "../bindings.hpp"
 #include "../names.hpp"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include <forkrun/core/data/column_bytes.hpp>
+#include <forkrun/core/data/column.hpp>
 
 namespace py = pybind11;
 

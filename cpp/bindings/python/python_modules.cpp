@@ -5,7 +5,6 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/process/fork.hpp>
-#include <forkrun/process/forked_copy.hpp>
 
 #include "../column_arrays.hpp"
 #include "kept_memory.hpp"

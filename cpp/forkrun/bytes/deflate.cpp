@@ -1,7 +1,7 @@
 #include <forkrun/bytes/deflate.hpp>
 
 #include <forkrun/bytes/big_endian.hpp>
-#include <forkrun/bytes/checksum.hpp>
+#include <forkrun/bytes/inflate.hpp>
 #include <forkrun/bytes/zip.hpp>
 
 // From the library that ROOT uses, where it can be reached: these two functions of its stable

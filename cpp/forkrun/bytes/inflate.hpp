@@ -7,6 +7,9 @@
 
 namespace forkrun {
 
+/// Adler-32, the checksum at the end of a zlib stream.
+[[nodiscard]] std::uint32_t adler32(std::span<const std::byte> bytes);
+
 /// A zlib stream, and room for exactly its inflated bytes.
 struct ZlibStream {
   std::span<const std::byte> from;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/bytes/checksum.hpp>
 #include <forkrun/bytes/deflate.hpp>
 #include <forkrun/bytes/zip.hpp>
 

@@ -11,7 +11,6 @@
 #include <RZip.h>
 
 #include <forkrun/bytes/inflate.hpp>
-#include <forkrun/bytes/zip_page.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include <forkrun/fragments/entry_ranges.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 
 namespace forkrun {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <forkrun/fragments/entry_ranges.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 
 namespace forkrun {
 namespace {

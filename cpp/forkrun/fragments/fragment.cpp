@@ -11,10 +11,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/fragments/entry_ranges.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/process/file_checksum.hpp>
 
 // A file begins with the magic and its columns: their number, then name and type of each. Pieces

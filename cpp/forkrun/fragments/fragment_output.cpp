@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/data/events_left.hpp>
-#include <forkrun/fragments/counter_name.hpp>
+#include <forkrun/core/data/masks.hpp>
 
 namespace forkrun {
 
@@ -207,6 +207,15 @@ void FragmentOutput::abandon() noexcept {
     fragment_.reset();
   }
   written_ = {};
+}
+
+DatasetColumn::DatasetColumn(Construction& construction, const std::string& name,
+                             std::vector<std::int32_t> of_file)
+    : column_{construction.produces_scalar<std::int32_t>(name)}, of_file_{std::move(of_file)} {}
+
+/// All events of a block are of one dataset.
+void DatasetColumn::produce(const EventBlock& block) {
+  std::ranges::fill(block.make(column_), of_file_.at(block.ranges().front().file));
 }
 
 }  // namespace forkrun

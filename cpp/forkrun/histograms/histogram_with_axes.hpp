@@ -17,7 +17,7 @@
 #include <forkrun/histograms/cell_table.hpp>
 #include <forkrun/histograms/histogram.hpp>
 #include <forkrun/histograms/pending_fills.hpp>
-#include <forkrun/histograms/thread_number.hpp>
+#include <forkrun/histograms/table_memory.hpp>
 
 namespace forkrun {
 

@@ -5,8 +5,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace forkrun::pages {
+
+/// A line of /proc/PID/maps: addresses [start, end).
+struct Mapping {
+  std::uint64_t start{};
+  std::uint64_t end{};
+  bool is_accessible{};  ///< readable or writable: others are reserved addresses
+  bool is_private{};     ///< written pages are copied; else all processes see them
+  std::string path;      ///< file, "[heap]", "[stack]"; empty: anonymous
+};
+
+/// In the order of addresses. `pid` 0: this process.
+/// \throws std::system_error if the process has ended or may not be read
+std::vector<Mapping> read_mappings(pid_t pid);
+
+/// "/proc/PID/NAME", with "self" for 0.
+std::string proc_file(pid_t pid, const char* name);
 
 /// Bytes of a page.
 [[nodiscard]] std::uint64_t page_size() noexcept;
@@ -62,5 +80,20 @@ bool for_each_piece(const PageTable& table, std::uint64_t first_page, std::uint6
   }
   return true;
 }
+
+/// Sizes [bytes] of a process's memory, by its page table. Swapped pages do not count.
+struct PageCounts {
+  std::uint64_t resident{};
+  std::uint64_t resident_private{};   ///< no other process maps it
+  std::uint64_t anonymous{};          ///< part of `resident`: no page of a file
+  std::uint64_t anonymous_private{};  ///< part of `anonymous`
+  std::int64_t
+      longest_read_ns{};  ///< CPU time of one piece: the time for which the process was stopped
+};
+
+/// Reads the whole page table of a process in pieces, each of which holds its mmap lock for some
+/// tens of microseconds. `pid` 0: this process.
+/// \throws std::system_error if the process has ended or may not be read
+PageCounts count_pages(pid_t pid);
 
 }  // namespace forkrun::pages

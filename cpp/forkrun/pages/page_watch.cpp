@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include <forkrun/pages/mapping.hpp>
+#include <forkrun/pages/page_table.hpp>
 
 namespace forkrun::pages {
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace forkrun {
@@ -28,5 +29,19 @@ struct Forked {
 /// `fork_children` begins this way: its own children come to its parent when it ends, and not
 /// before.
 void adopt_orphans(bool yes);
+
+/// A module may fork. The new copy of the child must not act as the child: it would process and
+/// commit the child's units a second time.
+
+/// Claims the work of the job for this process: processes forked from it later are copies. May be
+/// called again, also in a copy with work of its own.
+void claim_process();
+/// Withdraws the claim: this process does not count as a copy.
+void unclaim_process();
+/// Whether this process was forked from a claimed one.
+[[nodiscard]] bool is_forked_copy();
+/// Ends a copy that returns from the module that forked it, with a message on stderr; `error`: its
+/// exception.
+[[noreturn]] void end_forked_copy(int exit_code, std::string_view error = {});
 
 }  // namespace forkrun

@@ -1,6 +1,5 @@
 #include <forkrun/process/fork.hpp>
 
-#include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,9 +13,12 @@
 #include <system_error>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include <forkrun/process/status_board.hpp>
 
 namespace forkrun {
+
 namespace {
 
 constexpr std::size_t n_children = 100;
@@ -135,5 +137,36 @@ TEST(ForkTest, if_one_fork_fails_nobody_is_left) {
   EXPECT_EQ(code, 0);
 }
 
+/// What a forked process finds, as its exit code.
+template <class Function>
+int exit_code_of_copy(Function function) {
+  const auto pid = ::fork();
+  if (pid == 0) {
+    ::_exit(function());
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST(ForkedCopy, OnlyACopyOfAClaimedProcessIsOne) {
+  unclaim_process();
+  EXPECT_EQ(exit_code_of_copy([] { return is_forked_copy() ? 1 : 0; }), 0);
+  claim_process();
+  EXPECT_FALSE(is_forked_copy());
+  EXPECT_EQ(exit_code_of_copy([] { return is_forked_copy() ? 1 : 0; }), 1);
+  EXPECT_EQ(exit_code_of_copy([] {
+              claim_process();
+              return is_forked_copy() ? 1 : 0;
+            }),
+            0);
+  unclaim_process();
+}
+
+TEST(ForkedCopy, EndsWithItsExitCode) {
+  EXPECT_EQ(exit_code_of_copy([]() -> int { end_forked_copy(7); }), 7);
+}
+
 }  // namespace
+
 }  // namespace forkrun

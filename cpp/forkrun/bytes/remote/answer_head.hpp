@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/bytes/byte_source.hpp>
-#include <forkrun/bytes/remote/remote_version.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
 
 namespace forkrun {
 

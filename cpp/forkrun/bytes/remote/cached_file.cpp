@@ -12,7 +12,7 @@
 #include <utility>
 
 #include <forkrun/bytes/content_digest.hpp>
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 
 namespace forkrun {
 

@@ -13,7 +13,6 @@
 
 #include <forkrun/bytes/remote/remote_cache.hpp>
 #include <forkrun/bytes/remote/remote_connection.hpp>
-#include <forkrun/bytes/remote/remote_version.hpp>
 
 namespace forkrun {
 

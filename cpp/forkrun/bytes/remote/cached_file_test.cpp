@@ -16,7 +16,7 @@
 
 #include <gtest/gtest.h>
 
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 
 namespace forkrun {
 

@@ -1,17 +1,65 @@
 #include <forkrun/bytes/remote/https_client.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <fstream>
 #include <initializer_list>
 #include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include <forkrun/bytes/remote/bearer_token.hpp>
 #include <forkrun/bytes/remote/remote_limits.hpp>
 
 namespace forkrun {
 
 namespace {
+
+/// Signatures of Amazon, Google and Azure, which refuse signed requests with a token.
+constexpr std::array signatures{"X-Amz-Signature=", "X-Goog-Signature=", "Signature=", "sig="};
+
+std::string first_word(std::istream&& text) {
+  std::string word;
+  text >> word;
+  return word;
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Current token, by the discovery of grid clients (WLCG): in BEARER_TOKEN, in the file
+/// BEARER_TOKEN_FILE, in bt_u and the user's number below XDG_RUNTIME_DIR, or in /tmp; "" if there
+/// is none. Of any form.
+std::string bearer_token() {
+  if (const auto token = first_word(std::istringstream{variable("BEARER_TOKEN")}); !token.empty()) {
+    return token;
+  }
+  if (const auto file = variable("BEARER_TOKEN_FILE"); !file.empty()) {
+    return first_word(std::ifstream{file});
+  }
+  const auto name = "/bt_u" + std::to_string(::geteuid());
+  const auto folder = variable("XDG_RUNTIME_DIR");
+  const auto token = folder.empty() ? "" : first_word(std::ifstream{folder + name});
+  return token.empty() ? first_word(std::ifstream{"/tmp" + name}) : token;
+}
+
+/// Header with the token for requests to this URL; "": there is no token, or it must not be sent:
+/// without TLS, or to a signed URL.
+std::string authorization_for(const std::string& url) {
+  const auto begin = url.find('?');
+  const std::string_view query =
+      begin == std::string::npos ? "" : std::string_view{url}.substr(begin);
+  const bool is_signed = std::ranges::any_of(
+      signatures, [&](const char* each) { return query.find(each) != std::string_view::npos; });
+  const auto token = is_signed || !url.starts_with("https") ? "" : bearer_token();
+  return token.empty() ? "" : "Authorization: Bearer " + token;
+}
 
 constexpr long most_redirections = 20;
 

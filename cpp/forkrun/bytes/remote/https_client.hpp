@@ -12,7 +12,6 @@
 #include <forkrun/bytes/remote/curl.hpp>
 #include <forkrun/bytes/remote/range_requests.hpp>
 #include <forkrun/bytes/remote/remote_connection.hpp>
-#include <forkrun/bytes/remote/remote_version.hpp>
 
 namespace forkrun {
 

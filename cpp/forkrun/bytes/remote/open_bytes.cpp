@@ -9,7 +9,6 @@
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/local_file.hpp>
 #include <forkrun/bytes/remote/remote_file.hpp>
-#include <forkrun/bytes/remote/remote_places.hpp>
 #include <forkrun/bytes/remote/remote_protocols.hpp>
 
 namespace forkrun {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 
 namespace forkrun {
 

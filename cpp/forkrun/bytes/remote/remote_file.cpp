@@ -9,7 +9,7 @@
 
 #include <forkrun/bytes/remote/remote_ends.hpp>
 #include <forkrun/bytes/remote/remote_limits.hpp>
-#include <forkrun/bytes/remote/remote_places.hpp>
+#include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 

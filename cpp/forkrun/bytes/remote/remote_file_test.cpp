@@ -14,8 +14,8 @@
 
 #include <gtest/gtest.h>
 
-#include <forkrun/bytes/local_io.hpp>
-#include <forkrun/bytes/remote/remote_places.hpp>
+#include <forkrun/bytes/local_file.hpp>
+#include <forkrun/bytes/remote/remote_protocols.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <forkrun/bytes/remote/remote_connection.hpp>
-#include <forkrun/bytes/remote/remote_version.hpp>
 
 namespace forkrun {
 

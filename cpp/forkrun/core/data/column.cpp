@@ -10,7 +10,6 @@
 #include <new>
 #include <utility>
 
-#include <forkrun/core/data/column_bytes.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
@@ -234,6 +233,11 @@ std::span<const std::int64_t> Column::offsets(std::size_t level) const {
     return {&no_events, 1};
   }
   return {reinterpret_cast<const std::int64_t*>(offsets_[level]->data()), n_lists(level) + 1};
+}
+
+std::string counter_name(const std::string& column) {
+  const bool is_member = column.find('.') != std::string::npos;
+  return std::string{"n"}.append(column, 0, is_member ? std::string::npos : column.find('_'));
 }
 
 }  // namespace forkrun

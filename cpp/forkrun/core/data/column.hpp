@@ -11,6 +11,9 @@
 
 namespace forkrun {
 
+/// Memory of all columns of this process, including columns that only arrays hold.
+[[nodiscard]] std::int64_t bytes_of_all_columns();
+
 enum class ElementType : std::uint8_t {
   boolean,
   int8,
@@ -263,5 +266,10 @@ class Column {
   std::shared_ptr<Buffer> values_;
   std::array<std::shared_ptr<Buffer>, ColumnType::most_levels> offsets_;
 };
+
+/// Name of the branch that counts the values of a jagged column: "nMuon" for "Muon_pt", "njets" for
+/// "jets". A member of objects, "Jet.PT", has a counter of its own, as its name does not tell its
+/// collection.
+[[nodiscard]] std::string counter_name(const std::string& column);
 
 }  // namespace forkrun

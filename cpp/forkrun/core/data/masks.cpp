@@ -36,4 +36,61 @@ void Masks::add(std::size_t mask, std::size_t other) const {
   }
 }
 
+std::vector<EntryRun> runs_of(std::span<const std::uint8_t> mask) {
+  std::vector<EntryRun> runs;
+  for (auto at = mask.begin();;) {
+    const auto first = std::find(at, mask.end(), 1);
+    if (first == mask.end()) {
+      return runs;
+    }
+    at = std::find(first, mask.end(), 0);
+    runs.push_back({first - mask.begin(), at - mask.begin()});
+  }
+}
+
+namespace {
+
+std::size_t n_in(std::span<const EntryRun> runs) {
+  std::int64_t n = 0;
+  for (const auto& [first, last] : runs) {
+    n += last - first;
+  }
+  return static_cast<std::size_t>(n);
+}
+
+/// Copies the offsets of lists, and turns runs of lists into runs of their items.
+void copy_offsets(std::span<const std::int64_t> from, std::span<std::int64_t> to,
+                  std::span<EntryRun> runs) {
+  auto next = to.begin();
+  *next = 0;
+  for (auto& [first, last] : runs) {
+    const auto lists =
+        from.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + 1);
+    const auto shift = *next - lists.front();
+    for (const auto end : lists.subspan(1)) {
+      *++next = end + shift;
+    }
+    first = lists.front();
+    last = lists.back();
+  }
+}
+
+}  // namespace
+
+Column events_left(const Column& from, std::span<const std::uint8_t> mask) {
+  auto runs = runs_of(mask);
+  const auto type = from.type();
+  Column to{type};
+  for (std::size_t level = 0; level < type.n_levels(); ++level) {
+    copy_offsets(from.offsets(level), to.resize_offsets(n_in(runs), level), runs);
+  }
+  auto* out = to.resize_values(n_in(runs) * type.n_in_item());
+  const auto n_bytes = static_cast<std::int64_t>(type.n_in_item() * size_of(type.element));
+  const auto* const in = from.values<std::byte>().data();
+  for (const auto& [first, last] : runs) {
+    out = std::copy_n(in + first * n_bytes, (last - first) * n_bytes, out);
+  }
+  return to;
+}
+
 }  // namespace forkrun

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>

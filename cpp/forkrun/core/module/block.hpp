@@ -5,10 +5,10 @@
 #include <span>
 #include <utility>
 
-#include <forkrun/core/data/block_lumis.hpp>
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/event_id.hpp>
 #include <forkrun/core/data/source.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/core/module/coroutine.hpp>
 #include <forkrun/random/event_random.hpp>
 

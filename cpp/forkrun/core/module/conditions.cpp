@@ -4,7 +4,6 @@
 #include <functional>
 #include <numeric>
 
-#include <forkrun/core/data/error_context.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 

@@ -8,10 +8,17 @@
 #include <vector>
 
 #include <forkrun/core/data/unit_of_work.hpp>
-#include <forkrun/core/schedule/module_record.hpp>
+#include <forkrun/core/module/block.hpp>
+#include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 
 namespace forkrun {
+
+/// `1:5`.
+[[nodiscard]] std::string text_of(LumiId lumi);
+
+/// `module "dimuon" failed at 1:5, events 100…199`
+[[nodiscard]] std::string describe_failure(const Node& node, const EventBlock& block);
 
 /// Calls the transition callbacks of modules as datasets, runs, lumis and IOVs change, for each
 /// module at its own pace: from unit to unit and, where a unit has several lumis, from lumi to lumi

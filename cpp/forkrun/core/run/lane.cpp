@@ -6,9 +6,8 @@
 #include <utility>
 
 #include <forkrun/concurrency/cpu_clock.hpp>
-#include <forkrun/core/data/error_context.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/run/describe_failure.hpp>
+#include <forkrun/core/run/announcer.hpp>
 
 namespace forkrun {
 

@@ -8,8 +8,8 @@
 #include <forkrun/concurrency/task_chain.hpp>
 #include <forkrun/concurrency/team.hpp>
 #include <forkrun/concurrency/waiting_task_list.hpp>
+#include <forkrun/core/module/coroutine.hpp>
 #include <forkrun/core/module/external_work.hpp>
-#include <forkrun/core/module/product_fetcher.hpp>
 #include <forkrun/core/run/lane.hpp>
 #include <forkrun/core/run/unit_sequence.hpp>
 #include <forkrun/core/run/unit_tasks.hpp>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/core/module/left.hpp>
+#include <forkrun/core/module/module.hpp>
 #include <forkrun/core/testing/processor_fixture.hpp>
 
 namespace forkrun::testing {

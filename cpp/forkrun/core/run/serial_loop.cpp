@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <forkrun/concurrency/cache_lines.hpp>
-#include <forkrun/core/module/product_fetcher.hpp>
+#include <forkrun/core/module/coroutine.hpp>
 #include <forkrun/core/run/block_loop.hpp>
 #include <forkrun/core/run/lane.hpp>
 #include <forkrun/core/schedule/graph.hpp>

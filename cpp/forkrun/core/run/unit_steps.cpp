@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <forkrun/concurrency/cpu_clock.hpp>
-#include <forkrun/core/data/error_context.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 

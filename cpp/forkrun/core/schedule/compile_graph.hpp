@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <forkrun/core/schedule/graph.hpp>
-#include <forkrun/core/schedule/module_record.hpp>
 #include <forkrun/core/schedule/product_table.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <forkrun/core/data/error_context.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/graph.hpp>
-#include <forkrun/core/schedule/module_record.hpp>
 
 namespace forkrun {
 

@@ -12,7 +12,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/compile_graph.hpp>
-#include <forkrun/core/schedule/module_record.hpp>
+#include <forkrun/core/schedule/graph.hpp>
 #include <forkrun/core/schedule/product_table.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <forkrun/concurrency/relax.hpp>
-#include <forkrun/core/module/left.hpp>
+#include <forkrun/core/module/module.hpp>
 
 namespace forkrun::testing {
 

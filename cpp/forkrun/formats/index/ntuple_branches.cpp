@@ -7,7 +7,7 @@
 #include <TKey.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 

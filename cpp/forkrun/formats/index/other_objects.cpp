@@ -12,7 +12,7 @@
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/index/ntuple_branches.hpp>
-#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/root_file/key_path.hpp>
 #include <forkrun/formats/root_file/object_stream.hpp>

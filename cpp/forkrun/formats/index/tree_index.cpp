@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/source/event_ids.hpp>
 #include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <forkrun/bytes/inflate.hpp>
-#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 
 namespace forkrun::lcio {

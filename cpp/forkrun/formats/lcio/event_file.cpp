@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::lcio {
 

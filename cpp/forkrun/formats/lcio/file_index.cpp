@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <forkrun/bytes/content_digest.hpp>
-#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/is_text.hpp>
 #include <forkrun/formats/lcio/columns.hpp>
 

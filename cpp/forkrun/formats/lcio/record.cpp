@@ -19,7 +19,7 @@ bool is_name(std::string_view name) {
   });
 }
 
-std::string text_of(const std::byte* from, std::size_t n) {
+std::string text_from(const std::byte* from, std::size_t n) {
   return {reinterpret_cast<const char*>(from), n};
 }
 
@@ -30,7 +30,7 @@ std::string text_of(const std::byte* from, std::size_t n) {
 
 /// A name with missing letters would make the record look irrelevant.
 void check_name(const std::string& name, std::span<const std::byte> bytes) {
-  const auto there = text_of(bytes.data() + least_head, padded(name.size()));
+  const auto there = text_from(bytes.data() + least_head, padded(name.size()));
   for (const std::string known : {"LCRunHeader", "LCEventHeader", "LCEvent"}) {
     if (there.starts_with(known) && name.size() < known.size()) {
       throw_wrong_head("its name is \"" + name + "\" and not " + known);
@@ -79,7 +79,7 @@ RecordHead record_head(std::span<const std::byte> bytes, std::int64_t place, std
     throw_wrong_head("its length is " + std::to_string(head.n_head) + ", that of the name " +
                      std::to_string(n_name));
   }
-  head.name = text_of(from.take(n_name), n_name);
+  head.name = text_from(from.take(n_name), n_name);
   if (!is_name(head.name)) {
     throw_wrong_head("its name has other characters than letters, digits and _");
   }

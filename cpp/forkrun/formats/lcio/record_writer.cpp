@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/lcio/file_index.hpp>
 #include <forkrun/formats/lcio/written.hpp>

@@ -1,7 +1,7 @@
 #include <bit>
 #include <string>
 
-#include <forkrun/core/data/error_context.hpp>
+#include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/lcio/event_block.hpp>
 
 namespace forkrun::lcio {

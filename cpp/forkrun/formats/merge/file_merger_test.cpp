@@ -9,7 +9,7 @@
 #include <TTree.h>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/source/read_columns.hpp>
+#include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/testing/folder_test.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 

@@ -11,9 +11,9 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/index/ntuple_branches.hpp>
 #include <forkrun/formats/merge/origin_record.hpp>
-#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
-#include <forkrun/formats/table/cluster_size.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
 #include <forkrun/formats/ttree/write/tree_writer.hpp>
 

@@ -7,6 +7,7 @@
 #include <TFile.h>
 #include <TTree.h>
 
+#include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
@@ -15,7 +16,6 @@
 #include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
-#include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {
 

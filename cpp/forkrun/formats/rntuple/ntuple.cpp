@@ -1,16 +1,121 @@
 #include <forkrun/formats/rntuple/ntuple.hpp>
 
 #include <algorithm>
+#include <list>
+#include <mutex>
 #include <utility>
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/xxh3.hpp>
+#include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>
 
 namespace forkrun::rntuple {
 
 namespace {
+
+Cluster parse_summary(RecordCursor from) {
+  constexpr std::uint64_t flag_shift = 56;
+  Cluster cluster;
+  cluster.first_entry = from.number<std::uint64_t>();
+  const auto told = from.number<std::uint64_t>();
+  cluster.n_entries = told & ((std::uint64_t{1} << flag_shift) - 1);
+  if (told >> flag_shift != 0) {
+    throw Error("a cluster has a flag that this version of forkrun does not know; update forkrun");
+  }
+  return cluster;
+}
+
+Page parse_page(RecordCursor& from, std::uint64_t n_file_bytes) {
+  const std::int64_t told = from.number<std::int32_t>();
+  const bool has_checksum = told < 0;
+  const Page page{static_cast<std::uint32_t>(has_checksum ? -told : told), has_checksum,
+                  locator(from)};
+  const auto n_bytes = page.where.n_bytes + (has_checksum ? checksum_bytes : 0);
+  if (n_bytes < page.where.n_bytes || n_bytes > n_file_bytes ||
+      page.where.place > n_file_bytes - n_bytes) {
+    throw Error("a page is behind the end of the file, which is truncated");
+  }
+  return page;
+}
+
+/// Adds its pages to those before.
+PagesOfColumn parse_pages(Frame list, std::uint64_t n_file_bytes, std::vector<Page>& pages) {
+  PagesOfColumn column;
+  for (auto n = list.n_items; n > 0; --n) {
+    pages.push_back(parse_page(list.content, n_file_bytes));
+    column.n_values += pages.back().n_values;
+  }
+  column.is_suppressed = list.content.number<std::int64_t>() < 0;  // else its first value's number
+  if (!column.is_suppressed) {
+    column.compression = list.content.number<std::uint32_t>();
+  }
+  return column;
+}
+
+void parse_columns(Frame columns, std::uint64_t n_file_bytes, Cluster& cluster) {
+  std::vector<std::size_t> ends;  // pages of a column may still move
+  for (auto n = columns.n_items; n > 0; --n) {
+    cluster.columns.push_back(
+        parse_pages(list_frame(columns.content), n_file_bytes, cluster.pages));
+    ends.push_back(cluster.pages.size());
+  }
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    cluster.columns[i].pages = std::span{cluster.pages}.subspan(begin, ends[i] - begin);
+    begin = ends[i];
+  }
+}
+
+void read_header(const DescriptionRecord& record, Description& into) {
+  const auto bytes = unpacked_envelope(record.header, record.n_unpacked);
+  auto from = envelope_content(bytes, EnvelopeType::header);
+  into.header_checksum = checksum_of(bytes);
+  require_known_features(from);
+  into.name = from.text();
+  static_cast<void>(from.text());  // a description
+  static_cast<void>(from.text());  // the library that wrote it
+  into.schema.add(from);
+}
+
+std::shared_ptr<const Description> read_description(const DescriptionRecord& record) {
+  auto read = std::make_shared<Description>();
+  naming_part("header", [&] { read_header(record, *read); });
+  naming_part("footer", [&] { read->schema.add(RecordCursor{record.extension}); });
+  read->columns = field_columns(read->schema);
+  for (std::size_t i = 0; i < read->columns.size(); ++i) {
+    read->by_name.emplace(read->columns[i].name, i);
+  }
+  return read;
+}
+
+/// Those that were asked for last: files of some kinds may take turns.
+class KnownDescriptions {
+ public:
+  std::shared_ptr<const Description> find(const DescriptionRecord& record) {
+    const std::lock_guard lock{mutex_};
+    const auto known = std::ranges::find(known_, record, &Known::first);
+    if (known == known_.end()) {
+      return nullptr;
+    }
+    known_.splice(known_.begin(), known_, known);
+    return known->second;
+  }
+  void add(DescriptionRecord record, std::shared_ptr<const Description> description) {
+    constexpr std::size_t n_most = 4;
+    const std::lock_guard lock{mutex_};
+    known_.emplace_front(std::move(record), std::move(description));
+    if (known_.size() > n_most) {
+      known_.pop_back();
+    }
+  }
+
+ private:
+  using Known = std::pair<DescriptionRecord, std::shared_ptr<const Description>>;
+  std::mutex mutex_;
+  std::list<Known> known_;
+};
 
 /// A header, a footer or a page list in the file.
 struct StoredEnvelope {
@@ -120,6 +225,49 @@ std::uint64_t count_entries(std::vector<Cluster>& clusters, std::size_t n_column
 }
 
 }  // namespace
+
+ByteRange range_of(const Page& page) {
+  auto range = range_of(page.where);
+  range.n_bytes += page.has_checksum ? static_cast<std::int64_t>(checksum_bytes) : 0;
+  range.has_checksum = page.has_checksum;
+  return range;
+}
+
+void add_clusters(RecordCursor from, std::uint64_t header_checksum, std::uint64_t n_file_bytes,
+                  std::vector<Cluster>& clusters) {
+  if (from.number<std::uint64_t>() != header_checksum) {
+    throw Error("it belongs to another header");
+  }
+  auto summaries = list_frame(from);
+  auto pages = list_frame(from);
+  if (summaries.n_items != pages.n_items) {
+    throw Error("it has not the pages of each cluster");
+  }
+  for (auto n = summaries.n_items; n > 0; --n) {
+    auto cluster = parse_summary(record_frame(summaries.content).content);
+    parse_columns(list_frame(pages.content), n_file_bytes, cluster);
+    clusters.push_back(std::move(cluster));
+  }
+}
+
+std::shared_ptr<const Description> description_of(DescriptionRecord record) {
+  static KnownDescriptions known;
+  auto found = known.find(record);
+  if (!found) {
+    found = read_description(record);
+    known.add(std::move(record), found);
+  }
+  return found;
+}
+
+void require_known_features(RecordCursor& from) {
+  for (std::int64_t features = -1; features < 0;) {
+    features = from.number<std::int64_t>();
+    if (features != 0) {
+      throw Error("it uses a feature that this version of forkrun does not know; update forkrun");
+    }
+  }
+}
 
 Ntuple open_ntuple(std::span<const std::byte> anchor, const root_io::InputFile& file) {
   const auto n_file_bytes = static_cast<std::uint64_t>(file.size());

@@ -6,16 +6,58 @@
 #include <numeric>
 #include <optional>
 #include <ranges>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include <TFile.h>
+#include <TKey.h>
+
+#include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
+#include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>
 
 namespace forkrun::rntuple {
 
 namespace {
+
+using root_io::FileKey;
+using root_io::InputFile;
+
+constexpr std::string_view class_name = "ROOT::RNTuple";
+constexpr std::string_view class_before_1_0 = "ROOT::Experimental::RNTuple";
+
+/// Of files on servers and of unusual ones, ROOT knows where the object is.
+std::optional<FileKey> key_at(const InputFile& file, const std::string& path) {
+  if (file.outline()) {
+    return file.outline()->find(path);
+  }
+  const auto* key = root_io::find_object(file.file(), path);
+  if (key == nullptr) {
+    return {};
+  }
+  FileKey found;
+  found.type = key->GetClassName();
+  found.name = key->GetName();
+  found.place = key->GetSeekKey();
+  found.n_bytes = key->GetNbytes();
+  found.n_object_bytes = key->GetObjlen();
+  found.key_length = key->GetKeylen();
+  return found;
+}
+
+std::vector<std::byte> object_at(InputFile& file, const FileKey& key) {
+  const std::int64_t n_stored = key.n_bytes - key.key_length;
+  if (n_stored < 0 || !is_possible_size(key.n_object_bytes, n_stored)) {
+    throw Error("its key has impossible sizes");
+  }
+  std::vector<std::byte> stored(static_cast<std::size_t>(n_stored));
+  file.read(key.place + key.key_length, stored);
+  return restored(stored, static_cast<std::size_t>(key.n_object_bytes));
+}
 
 template <typename T>
 void fill_counts(std::span<const std::int64_t> offsets, std::byte* into) {
@@ -35,6 +77,55 @@ std::uint64_t n_values_of(std::span<const Stretch> stretches) {
 }
 
 }  // namespace
+
+std::shared_ptr<const Lists> ListReader::read(const std::vector<Stretch>& lists) {
+  const std::lock_guard lock{mutex_};
+  if (!kept_ || asked_ != lists) {
+    kept_.reset();
+    auto made = std::make_shared<Lists>();
+    made->offsets.push_back(0);
+    if (lists.size() == 1) {
+      pages_.require(lists[0]);  // before memory is taken
+      made->offsets.reserve(1 + lists[0].last - lists[0].first);
+    }
+    for (const auto& each : lists) {
+      add(each, *made);
+    }
+    asked_ = lists;
+    kept_ = std::move(made);
+  }
+  return kept_;
+}
+
+void ListReader::forget() {
+  const std::lock_guard lock{mutex_};
+  kept_.reset();
+  asked_ = {};
+  ends_ = {};
+  pages_.forget();
+}
+
+/// What is stored is where each list ends in its cluster; the first one begins at 0.
+void ListReader::add(const Stretch& lists, Lists& into) {
+  const bool is_first = lists.first == 0;
+  const Stretch with_begin{lists.cluster, is_first ? 0 : lists.first - 1, lists.last};
+  pages_.require(with_begin);
+  ends_.resize(with_begin.last - with_begin.first);
+  pages_.read(with_begin, reinterpret_cast<std::byte*>(ends_.data()));
+  const auto begin = is_first || ends_.empty() ? 0 : ends_.front();
+  auto end = begin;
+  const auto shift = into.offsets.back() - begin;
+  for (std::size_t i = is_first ? 0 : 1; i < ends_.size(); ++i) {
+    if (ends_[i] < end) {
+      throw Error(pages_.path() + " is damaged: list " + std::to_string(with_begin.first + i) +
+                  " of cluster " + std::to_string(lists.cluster) + " ends before it begins");
+    }
+    end = ends_[i];
+    into.offsets.push_back(end + shift);
+  }
+  into.items.push_back(
+      {lists.cluster, static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
+}
 
 /// Reads a field. What it looks at outlives it: the table.
 class NtupleTable::Reader final : public ColumnReader {
@@ -240,5 +331,24 @@ bool NtupleTable::is_of_entries(std::size_t column) const {
   const auto field = ntuple_.schema().columns[column].field;
   return ntuple_.schema().fields[field].parent == field;
 }
+
+std::unique_ptr<NtupleTable> ntuple_in(InputFile& file, const std::string& path) {
+  const auto key = key_at(file, path);
+  if (key && key->type == class_before_1_0) {
+    throw InputError(file.path() + ": RNTuple \"" + path +
+                     "\" is of the format as it was before its version 1.0 (" + key->type +
+                     "), which nothing reads any more: write it again with ROOT 6.34 or later");
+  }
+  if (!key || key->type != class_name) {
+    return nullptr;
+  }
+  return root_io::naming_file(file.path(), [&] {
+    const auto anchor =
+        file.reading_again({key->place, key->n_bytes}, [&] { return object_at(file, *key); });
+    return std::make_unique<NtupleTable>(path, anchor, file);
+  });
+}
+
+bool is_class_name(std::string_view name) { return name == class_name || name == class_before_1_0; }
 
 }  // namespace forkrun::rntuple

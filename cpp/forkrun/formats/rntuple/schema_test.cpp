@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/clusters.hpp>
 #include <forkrun/formats/rntuple/field_column.hpp>
+#include <forkrun/formats/rntuple/ntuple.hpp>
 #include <forkrun/formats/rntuple/write/record_writer.hpp>
 
 namespace forkrun::rntuple {

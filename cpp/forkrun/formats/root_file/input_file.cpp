@@ -12,7 +12,6 @@
 #include <forkrun/bytes/byte_source.hpp>
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/bytes/local_file.hpp>
-#include <forkrun/bytes/local_io.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/file_record.hpp>
 

@@ -5,9 +5,11 @@
 
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/formats/root_file/file_record.hpp>
-#include <forkrun/formats/root_file/output_mode.hpp>
 
 namespace forkrun::root_io {
+
+/// `create` replaces an existing file.
+enum class OutputMode { create, update };
 
 /// Opens a file to write and read it. A new one replaces an existing one: a process that still has
 /// the old file open writes into that. \throws OutputError

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <forkrun/bytes/compression.hpp>
-#include <forkrun/formats/root_file/output_mode.hpp>
+#include <forkrun/formats/root_file/output_descriptor.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
 
 class TDirectory;

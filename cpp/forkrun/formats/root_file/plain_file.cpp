@@ -8,7 +8,7 @@
 #include <limits>
 #include <ranges>
 
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/class_layouts.hpp>

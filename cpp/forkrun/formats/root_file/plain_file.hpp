@@ -10,7 +10,7 @@
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/formats/root_file/key.hpp>
 #include <forkrun/formats/root_file/object_writer.hpp>
-#include <forkrun/formats/root_file/output_mode.hpp>
+#include <forkrun/formats/root_file/output_descriptor.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
 
 namespace forkrun::root_io {

@@ -7,9 +7,9 @@
 #include <TFile.h>
 
 #include <forkrun/bytes/content_digest.hpp>
-#include <forkrun/bytes/local_io.hpp>
+#include <forkrun/bytes/local_file.hpp>
 #include <forkrun/formats/root_file/file_record.hpp>
-#include <forkrun/formats/root_file/output_mode.hpp>
+#include <forkrun/formats/root_file/output_descriptor.hpp>
 
 namespace forkrun::root_io {
 

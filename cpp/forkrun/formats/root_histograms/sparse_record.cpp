@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <forkrun/formats/root_histograms/axis_record.hpp>
 #include <forkrun/formats/root_histograms/histogram_record.hpp>
 
 namespace forkrun::root_io {

@@ -7,7 +7,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/source/filled_column.hpp>
-#include <forkrun/formats/source/joined_column.hpp>
+#include <forkrun/formats/source/reading_order.hpp>
 
 namespace forkrun::root_io {
 

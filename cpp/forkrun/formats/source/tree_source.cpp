@@ -6,7 +6,7 @@
 
 #include <forkrun/core/data/cut_into_blocks.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/source/joined_column.hpp>
+#include <forkrun/formats/source/reading_order.hpp>
 
 namespace forkrun::root_io {
 

@@ -8,7 +8,7 @@
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
-#include <forkrun/formats/rntuple/write/add_events.hpp>
+#include <forkrun/formats/rntuple/write/new_fields.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 
 namespace forkrun::rntuple {

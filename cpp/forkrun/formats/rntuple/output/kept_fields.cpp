@@ -5,7 +5,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
-#include <forkrun/formats/rntuple/write/add_events.hpp>
+#include <forkrun/formats/rntuple/write/new_fields.hpp>
 
 namespace forkrun::rntuple {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <forkrun/bytes/compression.hpp>
-#include <forkrun/formats/rntuple/list_reader.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/output/kept_schema.hpp>
 #include <forkrun/formats/rntuple/output/ntuple_input.hpp>

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include <forkrun/bytes/in_parallel.hpp>
+#include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/formats/rntuple/output/written_check.hpp>
-#include <forkrun/formats/rntuple/write/add_events.hpp>
-#include <forkrun/formats/table/cluster_size.hpp>
-#include <forkrun/fragments/counter_name.hpp>
-#include <forkrun/fragments/entry_ranges.hpp>
+#include <forkrun/formats/rntuple/write/new_fields.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 
 namespace forkrun::rntuple {
 

@@ -7,7 +7,7 @@
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
 #include <forkrun/formats/rntuple/write/page_encoding.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>

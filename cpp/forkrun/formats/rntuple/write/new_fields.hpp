@@ -9,7 +9,9 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/formats/rntuple/schema.hpp>
+#include <forkrun/formats/rntuple/write/pending_column.hpp>
 
 namespace forkrun::rntuple {
 
@@ -78,5 +80,13 @@ class NewFields {
   std::map<std::string, Group> groups_;  ///< by counter
   std::set<std::string> names_;          ///< of what is added
 };
+
+/// Adds events of a column to the stored columns of its field. Distinct fields may be filled at the
+/// same time.
+void add_events(const Column& from, const EntryRun& events, const FieldPlace& place,
+                std::span<PendingColumn> columns);
+
+/// The same for ends of lists alone: `offsets` from where the first of them begins.
+void add_ends(std::span<const std::int64_t> offsets, PendingColumn& ends);
 
 }  // namespace forkrun::rntuple

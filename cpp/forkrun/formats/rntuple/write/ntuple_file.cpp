@@ -2,19 +2,90 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
-#include <forkrun/formats/rntuple/write/depth_first.hpp>
+#include <forkrun/formats/rntuple/schema.hpp>
 #include <forkrun/formats/rntuple/write/record_writer.hpp>
-#include <forkrun/formats/rntuple/write/schema_record.hpp>
 #include <forkrun/formats/root_file/key.hpp>
 
 namespace forkrun::rntuple {
 
 namespace {
+
+/// A schema with other numbers of fields and columns. `columns`: the new number of each column.
+struct Renumbered {
+  Schema schema;
+  std::vector<std::uint32_t> columns;
+};
+
+void put_in_order(const Schema& schema, std::uint32_t field, std::vector<std::uint32_t>& order) {
+  order.push_back(field);
+  for (const auto child : schema.fields[field].children) {
+    put_in_order(schema, child, order);
+  }
+}
+
+std::vector<std::uint32_t> fields_in_order(const Schema& schema) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t field = 0; field < schema.fields.size(); ++field) {
+    if (schema.fields[field].parent == field) {
+      put_in_order(schema, field, order);
+    }
+  }
+  return order;
+}
+
+/// Of each element, where it is in an order.
+std::vector<std::uint32_t> places_in(const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> places(order.size());
+  for (std::uint32_t place = 0; place < order.size(); ++place) {
+    places[order[place]] = place;
+  }
+  return places;
+}
+
+void renumber(std::vector<std::uint32_t>& numbers, const std::vector<std::uint32_t>& places) {
+  for (auto& number : numbers) {
+    number = places[number];
+  }
+}
+
+/// Numbers fields depth first, each followed by all that is in it, and columns in the order of
+/// their fields. The format allows any order, but hadd takes this one for granted.
+Renumbered depth_first(const Schema& schema) {
+  const auto fields = fields_in_order(schema);
+  const auto field_places = places_in(fields);
+  std::vector<std::uint32_t> columns;
+  for (const auto field : fields) {
+    if (!schema.fields[field].source) {
+      const auto& own = schema.fields[field].columns;
+      columns.insert(columns.end(), own.begin(), own.end());
+    }
+  }
+  Renumbered made{{}, places_in(columns)};
+  made.schema.class_records = schema.class_records;
+  for (const auto number : fields) {
+    auto field = schema.fields[number];
+    field.parent = field_places[field.parent];
+    renumber(field.children, field_places);
+    renumber(field.columns, made.columns);
+    if (field.source) {
+      field.source = field_places[*field.source];
+    }
+    made.schema.fields.push_back(std::move(field));
+  }
+  for (const auto number : columns) {
+    auto column = schema.columns[number];
+    column.field = field_places[column.field];
+    made.schema.columns.push_back(column);
+  }
+  return made;
+}
 
 /// Of a path in the file.
 std::string_view own_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -9,7 +9,7 @@
 
 #include <forkrun/bytes/compression.hpp>
 #include <forkrun/bytes/growing_bytes.hpp>
-#include <forkrun/formats/rntuple/clusters.hpp>
+#include <forkrun/formats/rntuple/ntuple.hpp>
 #include <forkrun/formats/rntuple/schema.hpp>
 #include <forkrun/formats/rntuple/write/pending_column.hpp>
 #include <forkrun/formats/rntuple/write/record_writer.hpp>

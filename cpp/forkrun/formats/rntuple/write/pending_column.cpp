@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <forkrun/bytes/xxh3.hpp>
-#include <forkrun/bytes/zip_page.hpp>
+#include <forkrun/bytes/zip.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
 #include <forkrun/formats/rntuple/write/page_encoding.hpp>
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <forkrun/formats/rntuple/record_cursor.hpp>
+#include <forkrun/formats/rntuple/schema.hpp>
 
 namespace forkrun::rntuple {
 
@@ -57,5 +58,13 @@ class RecordWriter {
 /// A header, a footer or a page list: its type and size before what it holds, its checksum behind.
 [[nodiscard]] std::vector<std::byte> envelope(EnvelopeType type,
                                               std::span<const std::byte> content);
+
+/// What a header says: name, writer, fields, columns and which columns projected fields show. The
+/// writer is always "forkrun", so that bytes depend on the content alone.
+void put_header(RecordWriter& to, std::string_view name, const Schema& schema);
+
+/// A schema without fields, columns, projected fields or more: the extension of one that has not
+/// been extended.
+void put_no_extension(RecordWriter& to);
 
 }  // namespace forkrun::rntuple

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/ttree/layout/fixed_place.hpp>
-#include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {
 

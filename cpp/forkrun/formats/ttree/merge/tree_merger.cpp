@@ -10,14 +10,14 @@
 
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/table/cluster_size.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/merge/basket_chunks.hpp>
 #include <forkrun/formats/ttree/merge/unread_copy.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/write/recompress.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
-#include <forkrun/fragments/entry_ranges.hpp>
 
 namespace forkrun::root_io {
 

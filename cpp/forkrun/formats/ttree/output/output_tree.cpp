@@ -7,12 +7,12 @@
 #include <utility>
 
 #include <forkrun/bytes/in_parallel.hpp>
-#include <forkrun/formats/table/cluster_size.hpp>
+#include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/unit_of_work.hpp>
+#include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
 #include <forkrun/formats/ttree/read/stored_baskets.hpp>
-#include <forkrun/fragments/counter_name.hpp>
-#include <forkrun/fragments/entry_ranges.hpp>
 
 namespace forkrun::root_io {
 

@@ -13,7 +13,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/is_text.hpp>
-#include <forkrun/formats/rntuple/ntuple_in_file.hpp>
+#include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/root_file/directory_keys.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>

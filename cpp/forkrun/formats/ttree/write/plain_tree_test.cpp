@@ -14,6 +14,7 @@
 #include <TLeaf.h>
 #include <TTree.h>
 
+#include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/test_bytes.hpp>
 #include <forkrun/formats/testing/folder_test.hpp>
@@ -22,7 +23,6 @@
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/plain_target.hpp>
 #include <forkrun/formats/ttree/write/root_target.hpp>
-#include <forkrun/fragments/counter_name.hpp>
 
 namespace forkrun::root_io {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/formats/root_file/output_mode.hpp>
+#include <forkrun/formats/root_file/output_descriptor.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/tree_target.hpp>
 

@@ -1,4 +1,4 @@
-#include <forkrun/core/run/block_deal.hpp>
+#include <forkrun/core/run/unit_in_flight.hpp>
 
 #include <gtest/gtest.h>
 

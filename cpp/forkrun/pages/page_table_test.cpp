@@ -1,4 +1,4 @@
-#include <forkrun/pages/page_counts.hpp>
+#include <forkrun/pages/page_table.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,8 +7,6 @@
 
 #include <cstddef>
 #include <system_error>
-
-#include <forkrun/pages/page_table.hpp>
 
 namespace forkrun::pages {
 namespace {

@@ -1,4 +1,4 @@
-#include <forkrun/bytes/remote/remote_version.hpp>
+#include <forkrun/bytes/remote/remote_connection.hpp>
 
 #include <array>
 #include <ctime>
