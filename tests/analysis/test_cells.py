@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -220,29 +220,77 @@ def test_a_notebook_that_is_executed_replaces_no_filter_by_another(
     assert shown[0]["text"] == "['expression:nJet > 1']\n"
 
 
-@pytest.mark.slow
-def test_the_kernel_tells_which_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    manager = pytest.importorskip("jupyter_client.manager")
+class Kernel:
+    """A kernel of Jupyter that is told which cell it runs."""
+
+    def __init__(self, folder: Path) -> None:
+        manager = pytest.importorskip("jupyter_client.manager")
+        self._manager, self._client = manager.start_new_kernel(cwd=str(folder))
+
+    def run(self, cell: str, code: str) -> str:
+        """Runs a cell; returns what it prints."""
+        content = {"code": code, "silent": False, "store_history": True}
+        client = self._client
+        message = client.session.msg("execute_request", content, metadata={"cellId": cell})
+        client.shell_channel.send(message)
+        reply: Any = client.get_shell_msg(timeout=PATIENCE_S)
+        assert reply["content"]["status"] == "ok", reply["content"]
+        printed = ""
+        while True:
+            told = client.get_iopub_msg(timeout=PATIENCE_S)
+            if told["parent_header"].get("msg_id") != message["header"]["msg_id"]:
+                continue
+            if told["content"].get("execution_state") == "idle":
+                return printed
+            printed += told["content"].get("text", "")
+
+    def end(self) -> None:
+        self._client.stop_channels()
+        self._manager.shutdown_kernel(now=True)
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
     pytest.importorskip("ipykernel")
     write_events(tmp_path / "a.root", [(1, 1, 40)])
     for name, value in environment(IPYTHONDIR=str(tmp_path / "ipython")).items():
         monkeypatch.setenv(name, value)
-    kernel, client = manager.start_new_kernel(cwd=str(tmp_path))
-    try:
+    made = Kernel(tmp_path)
+    yield made
+    made.end()
 
-        def run(cell: str, code: str) -> None:
-            content = {"code": code, "silent": False, "store_history": True}
-            message = client.session.msg("execute_request", content, metadata={"cellId": cell})
-            client.shell_channel.send(message)
-            reply: Any = client.get_shell_msg(timeout=PATIENCE_S)
-            assert reply["content"]["status"] == "ok", reply["content"]
 
-        run("a", "import forkrun; job = forkrun.Job('a.root')")
-        run("b", "job.filter('nJet > 1')")
-        run("c", "job.hist('nJet', (5, 0, 5))")
-        run("b", "job.filter('nJet > 2')")
-        wanted = ["expression:nJet > 2", "expression:nJet"]
-        run("d", f"assert [m.type for m in job.config.modules] == {wanted}")
-    finally:
-        client.stop_channels()
-        kernel.shutdown_kernel(now=True)
+@pytest.mark.slow
+def test_the_kernel_tells_which_cell_runs(kernel: Kernel) -> None:
+    kernel.run("a", "import forkrun; job = forkrun.Job('a.root')")
+    kernel.run("b", "job.filter('nJet > 1')")
+    kernel.run("c", "job.hist('nJet', (5, 0, 5))")
+    kernel.run("b", "job.filter('nJet > 2')")
+    wanted = ["expression:nJet > 2", "expression:nJet"]
+    kernel.run("d", f"assert [m.type for m in job.config.modules] == {wanted}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("children", [0, 2])
+def test_a_changed_cell_computes_what_depends_on_it(kernel: Kernel, children: int) -> None:
+    def hist(name: str, factor: int) -> str:
+        axis = f"@job.hist((5, 0, 50), name='{name}')"
+        return f"{axis}\ndef {name}(events): return scale * {factor} * events.nJet"
+
+    kernel.run("a", "import forkrun; job = forkrun.Job('a.root')")
+    kernel.run("b", "scale = 1")
+    kernel.run("c", hist("one", 2))
+    kernel.run("d", hist("two", 3))
+    run = f"result = job.run(children={children})"
+    kernel.run("e", run)
+    kernel.run("d", hist("two", 4))
+    told = kernel.run("e", f"{run}; print(result.histograms['two'].values().tolist())")
+    assert "kept 1 of 2 histograms; computing two (changed: histogram hist_two)" in told
+    kernel.run("f", "# a comment")
+    assert "already done" in kernel.run("e", run)
+    kernel.run("b", "scale = 2")
+    assert "computing 2 histograms again" in kernel.run("e", run)
+    scratch = "again = job.run(children=2, force=True)"
+    kernel.run("g", f"before = result.histograms; {scratch}")
+    same = "print(all(before[n] == again.histograms[n] for n in ('one', 'two')))"
+    assert kernel.run("h", same) == "True\n"

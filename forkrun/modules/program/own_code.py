@@ -110,8 +110,9 @@ def put_into_libraries() -> list[tuple[str, Any]]:
     """Objects that the program has put into libraries, where any code may use them: functions,
     methods of arrays, behaviors of Awkward arrays; with their places."""
     found: list[tuple[str, Any]] = []
+    program = sys.modules["__main__"]  # multiprocessing gives it a second name
     for home, module in [*sys.modules.items()]:
-        if isinstance(module, ModuleType) and home != "__main__" and not own_file(home):
+        if isinstance(module, ModuleType) and module is not program and not own_file(home):
             kinds = (FunctionType, type) if home == "awkward.highlevel" else (FunctionType,)
             values = [pair for pair in [*vars(module).items()] if isinstance(pair[1], kinds)]
             found += [(f"{home}.{name}", value) for name, value in values if is_patched(value)]
