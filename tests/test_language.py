@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,73 @@ def test_functions_of_pages_and_examples_are_given_events() -> None:
     assert places([*PAGES, *sorted(ROOT.glob("configs/**/*.py"))], OTHER_ARGUMENT) == []
     quoted = [f"{p}: {t}" for p, t, _ in python_texts() if OTHER_ARGUMENT.search(t)]
     assert quoted == []
+
+
+NOUNS = re.compile(
+    r" (more |other |new |Python |separate |forked )?(axes|bins|blocks|branches|bytes|calls|cells"
+    r"|children|clusters|columns|commits|copies|cores|costs|CPUs|datasets|digits|entries|errors"
+    r"|events|files|fills|filters|histograms|jobs|lines|lumis|modules|names|nodes|objects|others"
+    r"|outputs|paths|pieces|points|problems|processes|ranges|repeats|rows|runs|samples|sessions"
+    r"|stretches|threads|times|trees|units|values|variations)\b"
+)
+NO_COUNT = re.compile(r"^_?[A-Z][A-Z_0-9]*$|^plural\(|quoted|name|what\b|rate")
+"""Expressions before a noun that agree with it, or are no whole numbers."""
+ALWAYS_SEVERAL = {
+    "forkrun/cli/__init__.py": "several problems",
+    "forkrun/studies/estimate/report.py": "the mean of several events",
+    "forkrun/studies/scheduling.py": "names of published figures, on 15 and 20 threads",
+}
+TODO_NUMBERS = {
+    "forkrun/base": 2,
+    "forkrun/batch": 7,
+    "forkrun/conditions": 3,
+    "forkrun/config": 2,
+    "forkrun/fork": 1,
+    "forkrun/histograms": 9,
+    "forkrun/index": 7,
+    "forkrun/modules": 10,
+    "forkrun/parent": 15,
+    "forkrun/plan": 5,
+    "forkrun/rundir": 2,
+    "forkrun/schedule": 2,
+    "merge": 13,
+}
+"""Most numbers of a room that are followed by a plural, whatever they are. Those of a new message
+are written by `plural` of forkrun/base/quantities.py."""
+
+
+def numbers_before_plurals(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and text of numbers in messages that are followed by a plural without agreeing."""
+    for node in ast.walk(tree):
+        parts = node.values if isinstance(node, ast.JoinedStr) else []
+        for number, after in pairwise(parts):
+            if not isinstance(number, ast.FormattedValue) or not isinstance(after, ast.Constant):
+                continue
+            form = ast.unparse(number.format_spec) if number.format_spec else ""
+            text, noun = ast.unparse(number.value), NOUNS.match(str(after.value))
+            if noun and not NO_COUNT.search(text) and not re.search("[.g]", form):
+                yield number.lineno, f"{text}{noun[0]}"
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).parts
+    return "/".join(parts[: 2 if parts[0] == "forkrun" and len(parts) > 2 else 1])
+
+
+def test_numbers_in_messages_agree() -> None:
+    found: dict[str, list[str]] = {}
+    for path in PYTHON:
+        place = str(path.relative_to(ROOT))
+        if place not in ALWAYS_SEVERAL:
+            for line, text in numbers_before_plurals(ast.parse(path.read_text())):
+                found.setdefault(room_of(path), []).append(f"{place}:{line}: {text}")
+    new = {
+        room: places for room, places in found.items() if len(places) > TODO_NUMBERS.get(room, 0)
+    }
+    assert new == {}, "write plural(n, 'event')"
+    assert TODO_NUMBERS.keys() - found.keys() == set(), "take finished rooms off the list"
+
+
+def test_a_number_that_does_not_agree_is_found() -> None:
+    tree = ast.parse('f"{n:,} events in {plural(m, word)} files, {t:.2f} times {MOST} files"')
+    assert [text for _, text in numbers_before_plurals(tree)] == ["n events"]

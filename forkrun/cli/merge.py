@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from forkrun.base.input_files.urls import register_url
 from forkrun.base.progress import make_progress
+from forkrun.base.quantities import plural
 from forkrun.cli.arguments import add_option, add_options, add_quiet, print_json
 from forkrun.errors import ConfigError, VerificationError
 
@@ -150,7 +151,7 @@ def merge_files_of(
         print_json({"file": output, "entries": entries, "notes": notes})
     elif not options.quiet:
         for tree, n_entries in entries.items():
-            print(f"{output}: {tree}: {n_entries:,} entries")
+            print(f"{output}: {tree}: {plural(n_entries, 'entry')}")
         for line in notes:
             print(f"{output}: {line}")
     return 0

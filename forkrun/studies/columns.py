@@ -203,7 +203,7 @@ def _column_rows(costs: Mapping[str, ColumnCost]) -> list[Row]:
     groups = {name: [costs[name]] for name in order[:n_shown]}
     if order[n_shown:]:
         rest = [costs[name] for name in order[n_shown:]]
-        groups[f"{len(rest)} other columns"] = rest
+        groups[plural(len(rest), "other column")] = rest
     return [
         Row(
             name,
@@ -221,7 +221,7 @@ def _remarks(
     file: OpenedFile, blocks: Blocks, n_threads: int, one: Sequence[Pass], best_s: Sequence[float]
 ) -> list[str]:
     remarks = [
-        f"{file.index.n_entries:,} events in {plural(len(blocks), 'block')},"
+        f"{plural(file.index.n_entries, 'event')} in {plural(len(blocks), 'block')},"
         f" {plural(len(file.columns), 'column')}, {plural(n_threads, 'thread')};"
         f" best of columns in parallel: {duration(median(best_s))}; unzipped ×: what was read and"
         " unzipped, over what one thread needs"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.quantities import count
+from forkrun.base.quantities import plural
 from forkrun.histograms.booking import BookedHistogram
 from forkrun.monitoring.tables import Column
 from forkrun.studies.frame.repeats import Row, Way, measure_ways
@@ -96,7 +96,7 @@ BINS = (
 
 def name_of(way: str, n_threads: int) -> str:
     """Name of a row."""
-    return f"{way}, {n_threads} thread{'s' * (n_threads > 1)}"
+    return f"{way}, {plural(n_threads, 'thread')}"
 
 
 def thread_ways(n_fills: int, threads: Sequence[int], *, is_weighted: bool) -> dict[str, Way]:
@@ -140,7 +140,7 @@ def measure_histograms(
     ways = {**thread_ways(n_fills, threads, is_weighted=False), **column_ways(n_fills, N_BLOCK)}
     rows, load = measure_ways(ways, n_repeats, quiet=quiet)
     crossing = buffered_from(rows, threads)
-    name = f"{count(n_fills)} fills"
+    name = plural(n_fills, "fill")
     return Study(
         "histograms", name, COLUMNS, rows, load, _conclusions(rows, threads, crossing),
         [
@@ -175,10 +175,12 @@ def _conclusions(
             best = min(PUBLISHED, key=lambda way: by_name[name_of(way, n)][bins.key])
             ratio = by_name[name_of(best, n)][bins.key] / by_name[name_of("forkrun", n)][bins.key]
             lines.append(
-                f"{bins.title}, {n} threads: the best published way ({best}) takes {ratio:.2f}"
-                " times forkrun's time"
+                f"{bins.title}, {plural(n, 'thread')}: the best published way ({best}) takes"
+                f" {ratio:.2f} times forkrun's time"
             )
-    where = "at no number of threads" if crossing is None else f"from {crossing} threads on"
+    where = (
+        "at no number of threads" if crossing is None else f"from {plural(crossing, 'thread')} on"
+    )
     lines.append(f"a buffer is quicker than a lock {where}")
     for name in HISTOGRAMS:
         theirs, ours = (by_name[f"{name}: {who}"]["columns"] for who in ("hist", "forkrun"))

@@ -148,10 +148,10 @@ def measure_order(
     table = {way: row.with_ratio("times", "bytes", size) for way, row in measured.items()}
     name = Path(files[0]).name
     remark = (
-        f"{plural(len(events), 'event')} in {plural(len(pieces), 'lumi')}, of {n_children} children"
-        f" with an event each in turn: in {plural(n_pieces[SCATTERED], 'piece')}, together in"
-        f" {n_pieces[TOGETHER]:,}. Another framework: reads each piece of a lumi, with one basket"
-        " of each branch in memory"
+        f"{plural(len(events), 'event')} in {plural(len(pieces), 'lumi')}, of"
+        f" {plural(n_children, 'child')} with an event each in turn: in"
+        f" {plural(n_pieces[SCATTERED], 'piece')}, together in {n_pieces[TOGETHER]:,}. Another"
+        " framework: reads each piece of a lumi, with one basket of each branch in memory"
     )
     return Study(
         "order", name, COLUMNS, table, load, _conclusions(table), [remark], _figures(table),

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from forkrun.base.cpus import usable_cpus
-from forkrun.base.quantities import duration, percent
+from forkrun.base.quantities import duration, percent, plural
 from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
@@ -180,7 +180,7 @@ def reason(use: Use, alone: Use, n_cpus: int) -> str:
             " its time (smaller units, or more events)"
         )
     if use.n_cores > n_cpus:
-        return f"CPUs: there are {n_cpus} for {use.n_cores} threads"
+        return f"CPUs: there are {n_cpus} for {plural(use.n_cores, 'thread')}"
     if use.cached < 0.98:
         return (
             f"disk: threads compute {percent(use.busy)} of the time, and"
@@ -279,7 +279,7 @@ def _curves(points: Sequence[Point]) -> dict[str, list[Point]]:
 def _kind(point: Point) -> str:
     if point.children == 1:
         return "threads of one child"
-    return "children" if point.threads == 1 else f"children of {point.threads} threads"
+    return "children" if point.threads == 1 else f"children of {plural(point.threads, 'thread')}"
 
 
 def _remarks(rows: Collection[Row]) -> list[str]:

@@ -64,12 +64,12 @@ def _title(job: LiveJob, now_s: float) -> Text:
 def _progress(job: LiveJob, now_s: float, width: int) -> str:
     planned, done = job.whole.n_planned, job.n_events
     if planned is None:
-        return f"{count(done)} events"
+        return plural(done, "event")
     share = done / planned if planned else 1.0
     left_s = job.left_s(now_s)
     left = f", {clock(left_s)} left" if left_s is not None and job.whole.outcome is None else ""
     rate = "" if job.whole.outcome is not None else f", {count(job.rate(now_s))}/s"
-    text = f" {percent(share)} · {count(done)} of {count(planned)} events{rate}{left}"
+    text = f" {percent(share)} · {count(done)} of {plural(planned, 'event')}{rate}{left}"
     return bar(share, max(min(width - len(text) - 1, 40), 5)) + text
 
 

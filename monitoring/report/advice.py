@@ -191,14 +191,14 @@ def _cpus(job: _Job) -> Iterator[Advice]:
     used = job.summary.totals.cpu_efficiency or 0.0
     if job.lacks_cpus:
         yield Advice(
-            f"{plural(job.n_threads, 'thread')} share the {n_cpus} CPUs of this machine: as many as"
-            " CPUs take the same time and less memory, unless they wait.",
+            f"{plural(job.n_threads, 'thread')} share the {plural(n_cpus, 'CPU')} of this machine:"
+            " as many as CPUs take the same time and less memory, unless they wait.",
             f"CPU efficiency {percent(used)}",
             "children",
         )
     elif job.n_threads < n_cpus and used >= _BUSY and not job.summary.nodes:
         yield Advice(
-            f"{n_cpus - job.n_threads} of {n_cpus} CPUs had nothing to do: more children"
+            f"{n_cpus - job.n_threads} of {plural(n_cpus, 'CPU')} had nothing to do: more children"
             " (--children) use them.",
             f"CPU efficiency {percent(used)} of {plural(job.n_threads, 'thread')}",
             "children",
@@ -272,7 +272,7 @@ def _memory(job: _Job) -> Iterator[Advice]:
     room = int((machine - peak.shared_bytes) / private) - 1  # the parent is one of them
     if room < max(2 * n_children, host["n_cpus"]):
         yield Advice(
-            f"About {room:,} children fit into the memory of this machine: each has"
+            f"About {plural(room, 'child')} fit into the memory of this machine: each has"
             f" {size(private)} of its own.",
             f"{size(peak.pss_bytes)} of {size(machine)}",
             "memory",

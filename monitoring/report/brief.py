@@ -80,7 +80,7 @@ def _output(output: Mapping[str, Any]) -> str:
     n_bytes = size(output["n_bytes_merged"] or output["n_bytes_written"])
     agrees = {True: "merged file agrees", False: "MERGED FILE DIFFERS"}
     merged = agrees.get(output["agree"], "not merged")
-    return f"{output['label']}: {count(n_written)} events ({kept}), {n_bytes}, {merged}"
+    return f"{output['label']}: {plural(n_written, 'event')} ({kept}), {n_bytes}, {merged}"
 
 
 def _path(flow: Mapping[str, Any]) -> str:

@@ -201,7 +201,7 @@ def _reasons(
         yield f"it began {seconds(begun_s)} s after the first to begin"
     if last is not None and last.duration_s > _PART * after_s:
         n = last.n_events
-        events = f"{n:,} events, committed together," if n > 1 else "event"
+        events = f"{plural(n, 'event')}, committed together," if n > 1 else "event"
         yield f"its last {events} took {seconds(last.duration_s)} s"
     rate = sum(each.n_events for each in others) / sum(each.processing_s for each in others)
     own = late.rate_events_per_s or 0.0
@@ -209,7 +209,7 @@ def _reasons(
         yield f"its events took longer, {own:,.0f} events/s against {rate:,.0f} of the others"
     mean = sum(each.n_events for each in others) / len(others)
     if late.n_units_planned is not None and late.n_events > _MORE * mean:
-        yield f"it had {late.n_events:,} events, the others {mean:,.0f} on average"
+        yield f"it had {plural(late.n_events, 'event')}, the others {mean:,.0f} on average"
 
 
 def utilization(processing_s: Sequence[float]) -> float | None:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from forkrun.base.destinations import DatasetApart, datasets_in
 from forkrun.base.lumis import Integers, Keys, lumi_keys, number_keys
+from forkrun.base.quantities import plural
 from forkrun.monitoring.records import RunRecords
 from forkrun.rundir.ledger import Commit
 
@@ -108,8 +109,9 @@ def yields_that_lack(records: RunRecords) -> Iterator[str]:
             n_lost += n_planned - sum(commit.n_events for commit in commits)
         if n_lost and not dataset.get("is_data"):
             yield (
-                f'"{dataset["name"]}": {n_lost:,} of {n_planned:,} events are left out, which its'
-                " sum of weights counts: its yields are too low by their share"
+                f'"{dataset["name"]}": {n_lost:,} of {plural(n_planned, "event")}'
+                f" {'is' if n_lost == 1 else 'are'} left out, which its sum of weights counts: its"
+                " yields are too low by their share"
             )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from forkrun.base.quantities import plural
 from forkrun.monitoring.records import RunRecords, Sample
 from forkrun.monitoring.report.memory_curves import Life, Totals, complete_samples, lives_and_totals
 
@@ -158,7 +159,9 @@ def _bands(private: Mapping[int, float]) -> list[tuple[str, tuple[int, ...]]]:
     near, quarter = ordered[: len(ordered) - len(far)], len(ordered) // 4
     bands = near[:quarter], near[quarter:-quarter], near[-quarter:]
     words = ("with least", "between", "with most")
-    named = [(f"{len(b)} children {w}", tuple(b)) for b, w in zip(bands, words, strict=True)]
+    named = [
+        (f"{plural(len(b), 'child')} {w}", tuple(b)) for b, w in zip(bands, words, strict=True)
+    ]
     return [*named, *((f"child {child}", (child,)) for child in far)]
 
 

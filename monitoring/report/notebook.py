@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from forkrun.base.quantities import count
+from forkrun.base.quantities import plural
 from forkrun.errors import ConfigError
 from forkrun.monitoring.report import tables
 from forkrun.monitoring.report.parts import html_of, text_of
@@ -23,7 +23,7 @@ class CutRow(dict[str, Any]):
     """Events left by a filter, as in report.json; `print` shows a line."""
 
     def __str__(self) -> str:
-        said = f"{self['after'] or '(all)'}: {count(self['n_events'])} events"
+        said = f"{self['after'] or '(all)'}: {plural(self['n_events'], 'event')}"
         if not self["after"] or not self["step"] or not self["total"]:
             return said
         of_last, of_all = efficiency(self["step"]), efficiency(self["total"])

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from forkrun.base.quantities import percent, seconds, size
+from forkrun.base.quantities import percent, plural, seconds, size
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.children import Balance, ChildSummary
 from forkrun.monitoring.report.memory import summarize_memory
@@ -141,7 +141,7 @@ def draw_memory(records: RunRecords) -> Figure | None:
     peak = memory.peak
     subtitle = (
         f"peak {'at least ' * memory.is_at_least}{size(peak.pss_bytes)} in"
-        f" {peak.n_processes} processes,"
+        f" {plural(peak.n_processes, 'process')},"
         f" {size(peak.shared_bytes)} of it shared; {percent(memory.saving_fraction, 0)} less than"
         " unshared"
     )
@@ -179,7 +179,7 @@ def _draw_layers(axes: Axes, records: RunRecords, unit_bytes: int) -> None:
 def _labels(children: Sequence[int]) -> list[str]:
     names = [f"child {child}, private" for child in children]
     if len(children) > MAX_CHILDREN_IN_LEGEND:
-        names = [f"{len(children)} children, private", *(["_"] * (len(children) - 1))]
+        names = [f"{plural(len(children), 'child')}, private", *(["_"] * (len(children) - 1))]
     return ["shared", "parent, private", *names]
 
 

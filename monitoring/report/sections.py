@@ -161,10 +161,10 @@ def remarks(report: Json, start_s: float = 0.0) -> list[Part]:
 
 def _to_do(events: Json) -> Iterator[str]:
     if events["n_units_committed"] != events["n_units_planned"]:
-        done, planned = count(events["n_units_committed"]), count(events["n_units_planned"])
+        done = count(events["n_units_committed"])
         yield (
-            f"committed {done} of {planned} units, safe in the run directory; for the rest, run the"
-            " same command again, or forkrun resume RUNDIR"
+            f"committed {done} of {plural(events['n_units_planned'], 'unit')}, safe in the run"
+            " directory; for the rest, run the same command again, or forkrun resume RUNDIR"
         )
 
 
@@ -238,7 +238,7 @@ def _work(report: Json) -> Iterator[Fact]:
     yield Fact("read", size(totals["read_bytes"]), reads)
     if totals["events_per_commit"] is not None:
         largest, n = totals["largest_block"], totals["n_commits"]
-        block = f"up to {count(largest)} events" if largest else "cache-sized"
+        block = f"up to {plural(largest, 'event')}" if largest else "cache-sized"
         commits = f"{plural(n, 'commit')} of {plural(int(totals['events_per_commit']), 'event')}"
         if n > 100 and largest and totals["events_per_commit"] < _FEW_EVENTS:
             why = "few events per call of a Python module: docs/modules.md says why, under Blocks"
@@ -270,7 +270,7 @@ def modules(timing: Json | None, n_events_read: int) -> list[Part]:
     said = []
     if timing["n_events"] < n_events_read:
         said.append(
-            f"Times are those of {count(timing['n_events'])} of {count(n_events_read)} events: a"
+            f"Times are those of {count(timing['n_events'])} of {plural(n_events_read, 'event')}: a"
             " process that is killed leaves none."
         )
     if (outside := timing["overhead_s_per_event"]) is not None:

@@ -339,8 +339,8 @@ def _unfinished(why: str, events: EventCounts) -> str:
     """Finished work, and the command for the rest."""
     if events.n_units_planned is None:
         return why
-    n_events = f"{events.n_events_read:,} of {events.n_events_planned:,} events"
-    units = f"{events.n_units_committed:,} of {events.n_units_planned:,} units"
+    n_events = f"{events.n_events_read:,} of {plural(events.n_events_planned, 'event')}"
+    units = f"{events.n_units_committed:,} of {plural(events.n_units_planned, 'unit')}"
     resume = "running the same command again, or forkrun resume RUNDIR, resumes the job"
     return f"{why}\n{units} ({n_events}) are done; {resume}"
 

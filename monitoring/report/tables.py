@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from forkrun.base.quantities import DASH, count
+from forkrun.base.quantities import DASH, plural
 from forkrun.monitoring.report.parts import Part
 from forkrun.monitoring.tables import Column, Table, cell
 
@@ -291,7 +291,7 @@ def cutflow(flows: Sequence[Json]) -> list[Part]:
     missing = flows[0]["n_units_missing"]
     notes = [
         flows[0]["no_sum"],
-        f"Without {count(missing)} units that were not counted" * (missing > 0),
+        f"Without {plural(missing, 'unit')} that were not counted" * (missing > 0),
     ]
     return [*parts, *filter(None, notes)]
 

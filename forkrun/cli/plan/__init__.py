@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+from forkrun.base.quantities import plural
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.cli.options import add_config_options, config_of, naming, settings_of
 from forkrun.cli.plan.fit import FIT, run_fit
@@ -57,7 +58,9 @@ def run(options: argparse.Namespace) -> int:
         print()
         return 0
     left = len(plan.units) - options.units
-    more = f"and {left:,} more units (--units {len(plan.units)} shows all)" if left > 0 else ""
+    more = (
+        f"and {plural(left, 'more unit')} (--units {len(plan.units)} shows all)" if left > 0 else ""
+    )
     print(text_of([units_table(plan, options.units), more, children_table(plan)]))
     return 0
 
@@ -79,7 +82,8 @@ def _index(options: argparse.Namespace, config: JobConfig) -> tuple[JobConfig, l
 
 def units_table(plan: Plan, n_shown: int) -> Table:
     """The first units, a row each."""
-    title = f"{plan.n_events:,} events, {plan.n_lumis:,} lumis, {len(plan.units):,} units"
+    counts = {"event": plan.n_events, "lumi": plan.n_lumis, "unit": len(plan.units)}
+    title = ", ".join(plural(n, what) for what, n in counts.items())
     numbers = ("unit:text", "child:text", "run:text", "lumi:text", "events:count")
     rows = [
         (unit.number, "any" if unit.child == ANY_CHILD else unit.child, unit.run, unit.lumi,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from forkrun.base.nearest import suggestion
+from forkrun.base.quantities import plural
 from forkrun.cli.arguments import add_option, add_options
 from forkrun.errors import ConfigError
 from forkrun.histograms.final.samples import axes_of
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     for name in _chosen(list(result.histograms), options.names):
         n_axes = len(axes_of(result.histograms[name]))
         if not options.names and n_axes not in (1, 2):
-            print(f"{name}: left out, it has {n_axes} axes")
+            print(f"{name}: left out, it has {plural(n_axes, 'axis')}")
             continue
         figure = result.plot(name, text=options.text or "", **look)
         file = folder / f"{name}.{options.format}"

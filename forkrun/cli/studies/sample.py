@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from forkrun.base.durable import require_folder
-from forkrun.base.quantities import duration, size
+from forkrun.base.quantities import duration, plural, size
 from forkrun.base.streams import unfiltered
 from forkrun.cli.arguments import add_option, add_quiet, print_json
 from forkrun.errors import OutputError
@@ -78,14 +78,16 @@ class _Progress:
     def __call__(self, n_done: int) -> None:
         end = "\n" if n_done >= self._n_events else ""
         terminal = unfiltered(sys.stderr)
-        print(f"\r{n_done} of {self._n_events} events", end=end, file=terminal, flush=True)
+        print(
+            f"\r{n_done} of {plural(self._n_events, 'event')}", end=end, file=terminal, flush=True
+        )
 
 
 def _print_summary(paths: list[Path], settings: SampleSettings, duration_s: float) -> None:
     n_bytes = sum(path.stat().st_size for path in paths)
     names = str(paths[0]) if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
-    is_lcio = paths[0].suffix == _OF_LCIO
-    content = "" if is_lcio else f" {settings.n_branches} branches, {settings.n_lumis} lumis,"
-    print(
-        f"{names}: {settings.n_events} events,{content} {size(n_bytes)} in {duration(duration_s)}"
-    )
+    counts = {"event": settings.n_events}
+    if paths[0].suffix != _OF_LCIO:
+        counts |= {"branch": settings.n_branches, "lumi": settings.n_lumis}
+    content = ", ".join(plural(n, what) for what, n in counts.items())
+    print(f"{names}: {content}, {size(n_bytes)} in {duration(duration_s)}")

@@ -50,7 +50,7 @@ class Layout(Struct, frozen=True):
         size = (
             f"blocks of {plural(self.block_size, 'event')}" if self.block_size else "large blocks"
         )
-        return size + (f" in {self.children} children" if self.children > 1 else "")
+        return size + (f" in {plural(self.children, 'child')}" if self.children > 1 else "")
 
     @property
     def name(self) -> str:

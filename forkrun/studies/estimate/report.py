@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct, to_builtins
 
-from forkrun.base.quantities import duration
+from forkrun.base.quantities import duration, plural
 from forkrun.monitoring.report.parts import Fact, Facts, text_of
 from forkrun.monitoring.tables import Table
 from forkrun.studies.estimate.graph import EstimateGraph
@@ -48,15 +48,17 @@ class Estimate(Struct, frozen=True):
 def print_estimate(estimate: Estimate) -> None:
     """Prints facts, critical path and scaling."""
     graph, p = estimate.graph, estimate.parallelism
-    print(f"{graph.name}: {p.n_modules} modules, {_times_of(graph)}")
+    print(f"{graph.name}: {plural(p.n_modules, 'module')}, {_times_of(graph)}")
     print(text_of([Facts([Fact(*fact) for fact in _facts(estimate)])]), end="\n\n")
     print(text_of([_critical_table(p, graph.unit), _scaling_table(estimate.scaling, graph.unit)]))
 
 
 def _times_of(graph: EstimateGraph) -> str:
     if graph.run is None:
-        return f"{graph.n_events:,} events"
-    return f"{graph.run.n_blocks:,} blocks of {graph.events_per_block:,.4g} events on average"
+        return plural(graph.n_events, "event")
+    return (
+        f"{plural(graph.run.n_blocks, 'block')} of {graph.events_per_block:,.4g} events on average"
+    )
 
 
 def _facts(estimate: Estimate) -> Iterator[tuple[str, str]]:
@@ -90,7 +92,7 @@ def _critical_table(parallelism: Parallelism, unit: str) -> Table:
     rows = [(shorten(m.label, _MODULE_WIDTH), m.on_path_s, m.share) for m in first]
     if rest:
         sums = sum(m.on_path_s for m in rest), sum(m.share for m in rest)
-        rows.append((f"{len(rest)} others", *sums))
+        rows.append((plural(len(rest), "other"), *sums))
     return Table.of("On the critical path", ("module", f"per {unit}:time", "share:share"), rows)
 
 

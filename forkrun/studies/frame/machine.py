@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from forkrun.base.cgroups import PROC
+from forkrun.base.quantities import plural
 
 _BEFORE_S = 0.5
 _QUIET_SHARE = 0.05
@@ -35,7 +36,7 @@ class OtherLoad(Struct, frozen=True):
 
     def __str__(self) -> str:
         return (
-            f"other programs used {self.before:.2f} of {self.n_cpus} CPUs before it, and"
+            f"other programs used {self.before:.2f} of {plural(self.n_cpus, 'CPU')} before it, and"
             f" {self.during:.2f} during it"
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from forkrun.base.quantities import plural
 from forkrun.monitoring.host import describe_host
 from forkrun.monitoring.tables import FORMS, Column, Table
 from forkrun.studies.frame.machine import OtherLoad
@@ -118,7 +119,7 @@ def print_study(study: Study) -> None:
     print(f"{study.kind}: {study.name}")
     print(Table("", [Column("name", ""), *columns], rows).text())
     if study.n_repeats > 1:
-        print(f"  median of {study.n_repeats} repeats, ± half of their range")
+        print(f"  median of {plural(study.n_repeats, 'repeat')}, ± half of their range")
     for figure in study.figures:
         what, unit = f"{figure.published.line} {figure.published.name}", figure.published.unit
         theirs, ours = with_unit(figure.published.value, unit), with_unit(figure.value, unit)

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from forkrun.base.quantities import megabytes, percent
+from forkrun.base.quantities import megabytes, percent, plural
 from forkrun.config import JobConfig
 from forkrun.errors import JobError
 from forkrun.monitoring.records import RunRecords, read_records
@@ -43,7 +43,7 @@ def probe_job(
 def _probe(
     config: JobConfig, n_events: int, n_threads: int, folder: Path, say: Callable[[str], None]
 ) -> Probe:
-    say(f"probe: {n_events:,} events with {n_threads} thread{'s' * (n_threads > 1)} …")
+    say(f"probe: {plural(n_events, 'event')} with {plural(n_threads, 'thread')} …")
     limit = min(n_events, config.source.max_events or n_events)
     settings = (*_SETTINGS, f"threads.per_child={n_threads}", f"source.max_events={limit}")
     job = RunningJob(config, folder / f"probe-{n_threads}", settings)

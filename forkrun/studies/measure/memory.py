@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from forkrun.base.quantities import plural
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, JobError
 from forkrun.monitoring.records import Sample, read_records
@@ -100,8 +101,9 @@ def forked_memory(run_dir: Path, n_children: int) -> Forked:
     ]
     if not groups:
         raise JobError(
-            f"measure memory: the {n_children} children were not seen all at work together: the job"
-            " is too short, or has too few lumis; give it more events, or ask for fewer children"
+            f"measure memory: the {plural(n_children, 'child')}"
+            f" {'was' if n_children == 1 else 'were'} not seen all at work together: the job is too"
+            " short, or has too few lumis; give it more events, or ask for fewer children"
         )
     group = max(groups, key=_anonymous_pss)
     children = [sample for sample in group if sample.child is not None]
@@ -265,16 +267,16 @@ def measure_memory(
 
 def _run_forked(config: JobConfig, folder: Path, say: Callable[[str], None]) -> Path:
     n_children = config.forking.children
-    say(f"{n_children} forked children …")
+    say(f"{plural(n_children, 'forked child')} …")
     job = RunningJob(config, folder / "forked", _SAMPLING)
-    run_jobs([job], f"the job with {n_children} children")
+    run_jobs([job], f"the job with {plural(n_children, 'child')}")
     return job.folder
 
 
 def _run_separate(
     config: JobConfig, folder: Path, n_separate: int, forked: Path, say: Callable[[str], None]
 ) -> list[Path]:
-    say(f"{n_separate} separate process{'es' * (n_separate > 1)} …")
+    say(f"{plural(n_separate, 'separate process')} …")
     n_events = json.loads(RunDirectory(forked).plan.read_bytes())["n_events"]
     share = max(n_events // config.forking.children, 1)
     jobs = [
@@ -290,7 +292,7 @@ def _run_separate(
         )
         for number in range(n_separate)
     ]
-    run_jobs(jobs, f"{n_separate} separate processes")
+    run_jobs(jobs, plural(n_separate, "separate process"))
     return [job.folder for job in jobs]
 
 

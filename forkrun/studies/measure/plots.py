@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from forkrun.base.quantities import megabytes, percent
+from forkrun.base.quantities import megabytes, percent, plural
 from forkrun.monitoring.report.plot_style import (
     GRID,
     INK,
@@ -48,10 +48,13 @@ def _draw_processes(measurement: MemoryMeasurement) -> Figure:
     """Mean child and a separate process against time: private below, shared above."""
     n = measurement.forked.n_children
     figure, axes = new_figure(
-        9, 4.2, "Memory of a process", f"mean of {n} children (left), a separate process (right)"
+        9,
+        4.2,
+        "Memory of a process",
+        f"mean of {plural(n, 'child')} (left), a separate process (right)",
     )
     axes.set_axis_off()
-    names = (f"one of {n} children", "a separate process")
+    names = (f"one of {plural(n, 'child')}", "a separate process")
     series = (measurement.children_against_time, measurement.separate_against_time)
     top = 1.08 * max(m.private_bytes + m.shared_bytes for moments in series for m in moments) / _MB
     for i, (name, moments) in enumerate(zip(names, series, strict=True)):
@@ -83,7 +86,8 @@ def _draw_total(measurement: MemoryMeasurement) -> Figure:
     """All processes together against their number."""
     n, mix = measurement.forked.n_children, measurement.separate.mix
     subtitle = (
-        f"{n} children save {percent(measurement.saving, 1)} of the memory of separate processes;"
+        f"{plural(n, 'child')} {'saves' if n == 1 else 'save'} {percent(measurement.saving, 1)}"
+        " of the memory of separate processes;"
         f" arithmetic allows {percent(measurement.ideal_saving, 1)}"
     )
     figure, axes = new_figure(7, 4.2, "Memory of all processes", subtitle)

@@ -32,7 +32,7 @@ def _processes(measurement: MemoryMeasurement) -> Table:
     forked, separate = measurement.forked, measurement.separate
     processes = {
         "parent": forked.parent,
-        f"one of {forked.n_children} children": forked.children,
+        f"one of {plural(forked.n_children, 'child')}": forked.children,
         "separate, before its events": separate.start,
         "separate, at most": separate.most,
     }
@@ -49,9 +49,9 @@ def _processes(measurement: MemoryMeasurement) -> Table:
 def _totals(measurement: MemoryMeasurement) -> Table:
     n, mix = measurement.forked.n_children, measurement.separate.mix
     each = f"{megabytes(mix.shared_bytes)} shared, {megabytes(mix.private_bytes)} private each"
-    forked = f"parent and {n} children: PSS of anonymous memory + files once"
+    forked = f"parent and {plural(n, 'child')}: PSS of anonymous memory + files once"
     rows = (
-        (f"{n} separate processes: {_how(measurement)}", measurement.separate_bytes, ""),
+        (f"{plural(n, 'separate process')}: {_how(measurement)}", measurement.separate_bytes, ""),
         (f"ideal: {each}", mix.forked_bytes(n), percent(measurement.ideal_saving, 2)),
         (forked, measurement.forked_bytes, percent(measurement.saving, 2)),
     )
@@ -94,8 +94,8 @@ def _print_unshared(unshared: UnsharedMemory, n_rows: int) -> None:
     sizes = sorted(unshared.by_child_bytes.values()) or [0]
     part = percent(unshared.private_bytes / max(unshared.at_fork_bytes, 1), 2)
     print(
-        f"At the fork {unshared.n_children} children shared {megabytes(unshared.at_fork_bytes)} of"
-        f" anonymous memory with their parent.\n"
+        f"At the fork {plural(unshared.n_children, 'child')} shared"
+        f" {megabytes(unshared.at_fork_bytes)} of anonymous memory with their parent.\n"
         f"{megabytes(unshared.private_bytes)} of it ({part}) became private, on average;"
         f" from {megabytes(sizes[0])} to {megabytes(sizes[-1])}."
     )
@@ -146,4 +146,5 @@ def _by_place(unshared: UnsharedMemory, n_rows: int) -> Iterator[Table | str]:
     ]  # fmt: skip
     yield Table.of("by type and place, per child", heads, rows)
     if rest:
-        yield f"and {len(rest)} more rows, {megabytes(sum(r.private_bytes for r in rest))}"
+        n_bytes = sum(row.private_bytes for row in rest)
+        yield f"and {plural(len(rest), 'more row')}, {megabytes(n_bytes)}"

@@ -45,7 +45,7 @@ def _duplicates(job: ReplayJob) -> Iterator[str]:
     counts = Counter(module.label for module in job.modules)
     for label, count in counts.items():
         if count > 1:
-            yield f'process: {count} modules have the label "{label}"; give each its own'
+            yield f'process: {plural(count, "module")} have the label "{label}"; give each its own'
 
 
 def _unmet(product: Product, modules: dict[str, ReplayModule]) -> str:

@@ -200,7 +200,14 @@ def _rows(simulation: Simulation) -> Iterator[tuple[Any, ...]]:
     for children, group in groupby(rows, key=lambda row: row.children):
         for n, row in enumerate(group):
             if n == 0:
-                yield f"{children} children, ideal", 1.0, 0.0, _time(row.ideal_s), 1.0, *[""] * 3
+                yield (
+                    f"{plural(children, 'child')}, ideal",
+                    1.0,
+                    0.0,
+                    _time(row.ideal_s),
+                    1.0,
+                    *[""] * 3,
+                )
             yield (
                 f"  {row.distribution}", row.utilization, row.relative_std, _time(row.wall_s),
                 row.efficiency, row.n_stretches, _number(row.mean_stretch_events),

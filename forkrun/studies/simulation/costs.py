@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.lumis import Integers
+from forkrun.base.quantities import plural
 from forkrun.errors import ConfigError
 from forkrun.plan import Plan
 from forkrun.rundir.directory import RunDirectory
@@ -170,8 +171,9 @@ def _of_file(path: Path, layout: Layout) -> Costs:
         entry = np.append(layout.lumi_range, layout.n_entries)
     else:
         raise ConfigError(
-            f"{path} has {len(costs_s):,} costs; the input has {layout.n_entries:,} entries in"
-            f" {n_ranges:,} ranges of one lumi: give a cost for each of these or those"
+            f"{path} has {plural(len(costs_s), 'cost')}; the input has"
+            f" {plural(layout.n_entries, 'entry')} in {plural(n_ranges, 'range')} of one lumi: give"
+            " a cost for each of these or those"
         )
     return Costs(path.name, entry, np.concatenate(([0.0], np.cumsum(costs_s))))
 

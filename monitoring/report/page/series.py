@@ -10,6 +10,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun.base.destinations import datasets_in
+from forkrun.base.quantities import plural
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.memory_curves import Curve, memory_curves
 from forkrun.monitoring.report.phases import parent_steps
@@ -142,7 +143,7 @@ class _Course(Struct):
         total = np.zeros((len(KINDS), self.n_pieces))
         for pieces in self.threads.values():
             total[:, : pieces.shape[1]] += pieces
-        self.threads = {f"{len(self.threads)} threads": total / max(len(self.threads), 1)}
+        self.threads = {plural(len(self.threads), "thread"): total / max(len(self.threads), 1)}
 
 
 def course_rows(courses: Iterable[ChildCourses], start_s: float) -> list[dict[str, Any]]:
