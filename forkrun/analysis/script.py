@@ -44,7 +44,7 @@ def _named(names: Sequence[str]) -> str:
 def _run(file: str, arguments: Sequence[str], offer: Offer) -> None:
     """Functions of the program are of the module `__main__`, which stays."""
     try:
-        code = compile(Path(file).read_bytes(), file, "exec")
+        code = compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
     except OSError as error:
         raise ConfigError(f"{file}: cannot read the program: {error.strerror}") from None
     except (SyntaxError, ValueError) as error:

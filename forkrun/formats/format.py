@@ -163,7 +163,7 @@ class Format:
         keep_first: bool,
         identities: Sequence[Identity],
         common_branches: bool,
-    ) -> None:
+    ) -> object:
         """Adds the inputs' other objects to an output. Raises InputError."""
 
     def check_carried(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from forkrun import _core
@@ -77,16 +77,11 @@ class LcioFormat(Format):
         )
 
     def make_outputs(
-        self,
-        outputs: Sequence[OutputToMake],
-        events: EventSource,
-        n_threads: int = 1,
-        verify: bool = False,
-        on_open: Callable[[int], None] | None = None,
+        self, outputs: Sequence[OutputToMake], events: EventSource, *how: Any, **named: Any
     ) -> list[list[int]]:
         """Makes outputs by copying the records of events, or by rewriting them."""
         made = [to_make(output, output.branches) for output in outputs]
-        return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
+        return _core.make_outputs(made, self.source(events), *how, **named)
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         unknown = ("trees", "compression", "keep_first", "format")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
@@ -12,7 +12,6 @@ from forkrun.formats.events import (
     COMPRESSION,
     NO_IDS,
     EventSource,
-    Identity,
     Ids,
     OutputToMake,
     to_make,
@@ -47,6 +46,7 @@ class TTreeFormat(Format):
 
     read = staticmethod(_core.read_columns)
     opened = staticmethod(_core.OpenTree)
+    carry = staticmethod(_core.carry_objects)
     check_carried = staticmethod(_core.check_carried)
     origins = staticmethod(_core.read_origins)
     add_text = staticmethod(_core.add_text)
@@ -83,17 +83,12 @@ class TTreeFormat(Format):
         )
 
     def make_outputs(
-        self,
-        outputs: Sequence[OutputToMake],
-        events: EventSource,
-        n_threads: int = 1,
-        verify: bool = False,
-        on_open: Callable[[int], None] | None = None,
+        self, outputs: Sequence[OutputToMake], events: EventSource, *how: Any, **named: Any
     ) -> list[list[int]]:
         if events.form not in (None, self):
-            return super().make_outputs(outputs, events, n_threads, verify, on_open)
+            return super().make_outputs(outputs, events, *how, **named)
         made = [to_make(output, output.branches) for output in outputs]
-        return _core.make_outputs(made, self.source(events), n_threads, verify, on_open)
+        return _core.make_outputs(made, self.source(events), *how, **named)
 
     def _write_output(
         self,
@@ -120,17 +115,6 @@ class TTreeFormat(Format):
     ) -> list[tuple[int, int, int]]:
         """Beginnings of an output's clusters, as `make_outputs` places them."""
         return _core.cluster_begins(to_make(output, output.branches), self.source(events))
-
-    def carry(
-        self,
-        inputs: Sequence[str],
-        output: str,
-        exclude: Sequence[str],
-        keep_first: bool,
-        identities: Sequence[Identity],
-        common_branches: bool,
-    ) -> None:
-        _core.carry_objects(inputs, output, exclude, keep_first, identities, common_branches)
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         return _core.merge_trees(inputs, output, **options)

@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.user_text import leaves
 from forkrun.conditions import Conditions, ModuleConditions
 from forkrun.config.modules import NOMINAL
 from forkrun.histograms.accumulators.totals import Total
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
-from forkrun.modules.code_names import names_in, texts_in
 from forkrun.modules.datasets.dataset import Dataset, Datasets
 from forkrun.modules.events_left import events_left_of, spread
 from forkrun.modules.expressions import Expression
 from forkrun.modules.objects.reading import ModuleColumns, Reader
+from forkrun.modules.program.code_uses import names_of
 from forkrun.modules.returned import check_replaced, columns_of, decision_of, taken
 
 if TYPE_CHECKING:  # slow to load, and not needed before a histogram is booked
@@ -190,8 +191,8 @@ class PythonModule:
         """Names and texts in the code of its methods or its expression, and texts in its
         attributes."""
         members = [] if hasattr(self.module, "function") else self._members()
-        texts = texts_in([*vars(self.module).values(), *members])
-        return {name for method in self.methods() for name in names_in(method)}.union(texts)
+        texts = {t for t in leaves([*vars(self.module).values(), *members]) if isinstance(t, str)}
+        return {name for method in self.methods() for name in names_of(method)}.union(texts)
 
     def methods(self) -> list[Callable[..., Any]]:
         """Functions written by the user: methods of the class, or the function and that of the

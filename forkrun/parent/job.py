@@ -17,7 +17,7 @@ from forkrun.base.caller import option
 from forkrun.base.durable import output_errors, write_columns, write_json
 from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
-from forkrun.conditions.record import conditions_to_json, summary
+from forkrun.conditions.snapshots import conditions_to_json, summary
 from forkrun.config import JobConfig
 from forkrun.errors import (
     DamagedFilesError,

@@ -21,7 +21,7 @@ from forkrun.plan.event_counts import EventCounts
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut, Tried
 from forkrun.schedule.input_branches import InputBranches
-from forkrun.schedule.trial.before import problems_before_trial
+from forkrun.schedule.problems import problems_before_trial
 from forkrun.schedule.trial.cpp import CppModules
 from forkrun.schedule.variations import Call, Variations, Wiring
 from forkrun.schedule.versions import Declared, Versions, plain_name

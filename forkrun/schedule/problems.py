@@ -1,14 +1,17 @@
-"""Messages about problems with input branches and output formats, naming the file and a remedy.
-Pure."""
+"""Problems of a job found without calling its modules: those of input branches and output formats,
+with the file and a remedy, and those of paths."""
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from forkrun import _core
 from forkrun.config import OutputConfig, OutputMode
+from forkrun.errors import ConfigError
 from forkrun.formats import Format
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.lcio import LCIO, PARAMETERS, RUN_HEADER, problem_of
@@ -17,6 +20,11 @@ from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch, FileIndex
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import InputBranches, all_branches, types_of
+from forkrun.schedule.variations import Wiring
+from forkrun.schedule.versions import AT_INPUT
+
+if TYPE_CHECKING:
+    from forkrun.modules.python_module import PythonModule
 
 _SHOWN = 5
 _MOST_NAMED = 20
@@ -289,3 +297,37 @@ def _field_problems(output: OutputConfig, names: Iterable[str]) -> Iterator[str]
                 f'outputs.{output.label}: "{name}" cannot be the name of a field in an RNTuple;'
                 f' write drop = ["{name}"], or format = "ttree"'
             )
+
+
+def problems_before_trial(
+    labels: Sequence[str],
+    paths: Mapping[str, Sequence[str]],
+    modules: Mapping[str, PythonModule],
+    in_cpp: Mapping[str, Wiring],
+    types: Mapping[str, str],
+) -> list[str]:
+    """Problems of paths, and of declared columns if all columns are known in advance, found by
+    compiling a schedule of stand-ins. `labels`: of all modules; `paths`: labels on each path;
+    `types`: of input columns."""
+    is_known = all(m.produces for m in modules.values() if m.kind == "producer")
+    is_known = is_known and not any(m.replaces for m in modules.values())
+    builder = _core.ScheduleBuilder(list(types.items()), 0, None)
+    kind: Any
+    for label in labels:
+        if module := modules.get(label):
+            kind, makes = module.kind, dict(module.produces)
+            reads = [name.removesuffix(AT_INPUT) for name in module.consumes]
+        elif wiring := in_cpp.get(label):
+            kind, reads = wiring.kind, []
+            makes = dict.fromkeys(wiring.makes, "float64")  # any type: existence counts
+        else:
+            continue
+        reads, makes = (reads, makes) if is_known else ([], {})
+        builder.add_python_module(label, kind, object(), reads, makes)
+    for path, on_path in paths.items():
+        builder.add_path(path, list(on_path))
+    try:
+        builder.compile()
+    except ConfigError as error:
+        return list(error.problems)
+    return []

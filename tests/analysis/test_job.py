@@ -14,8 +14,8 @@ import pytest
 import uproot
 
 import forkrun
-from forkrun.modules.code_names import mentions
 from forkrun.modules.program.dependence import code_digest
+from forkrun.schedule.trial.find_reads import mentions
 from tests.analysis.objects_file import N_MUONS, write_objects
 from tests.support.jobs import environment
 from tests.support.jobs import forkrun as command

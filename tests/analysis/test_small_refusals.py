@@ -15,6 +15,7 @@ import forkrun
 from forkrun.modules.program.dependence import code_digest
 from tests.analysis.objects_file import N_MUONS, write_objects
 from tests.support.jobs import environment
+from tests.support.jobs import forkrun as command
 
 QUIET: dict[str, Any] = {"quiet": True, "plots": False}
 
@@ -189,3 +190,15 @@ def test_generators_that_children_copy_are_named(
     for text in (said, warnings):
         assert (DRAWS[draw] in text) if DRAWS[draw] else ("is a generator" not in text)
         assert bool(DRAWS[draw]) == ("use events.random" in text)
+
+
+def test_a_program_taken_by_a_command_has_the_annotations_that_it_has_by_itself(
+    file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "analysis.py").write_text(
+        "import forkrun\nclass Cut:\n    least: int\n"
+        "assert Cut.__annotations__ == {'least': int}, Cut.__annotations__\n"
+        "job = forkrun.Job('objects.root')\njob.hist('MET_pt', (5, 0, 100))\n"
+    )
+    ended = command("check", "analysis.py", cwd=tmp_path)
+    assert ended.code == 0, ended.err

@@ -38,7 +38,7 @@ from tests.server.served_python import write_program
 _PRELOADED = (
     "awkward", "hist", "forkrun.api", "forkrun.cli.parser", "forkrun.cli.run", "forkrun.cli.plan",
     "forkrun.cli.merge", "forkrun.monitoring", "forkrun.parent.job", "forkrun.parent.merging",
-    "forkrun.monitoring.report.write", "forkrun.modules.loading", "forkrun.modules.functions",
+    "forkrun.monitoring.report.write", "forkrun.modules.loading", "forkrun.modules.entries",
     "forkrun.modules.expressions", "forkrun.histograms.booking", "forkrun.batch.collecting",
     "forkrun.index.worker", "forkrun.formats.ttree", "numpy.ma", "psutil",
 )  # fmt: skip
@@ -245,7 +245,7 @@ def _run_program(words: list[str]) -> None:
     sys.modules["__main__"] = main
     linecache.clearcache()
     try:
-        exec(compile(Path(path).read_bytes(), path, "exec"), main.__dict__)
+        exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), main.__dict__)
     except Exception as error:
         trace = error.__traceback__
         sys.excepthook(type(error), error, trace and trace.tb_next)

@@ -7,8 +7,10 @@ import dis
 import functools
 import re
 from collections.abc import Iterator
-from types import CodeType
-from typing import NamedTuple
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from forkrun.base.user_code import unpartial
 
 _GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _CELLS = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
@@ -101,6 +103,28 @@ def names_in(code: CodeType) -> frozenset[str]:
 def globals_in(code: CodeType) -> set[str]:
     """Globals used by code or its inner functions: not `MET` of `events.MET`."""
     return {use.name for use in uses(code) if not use.is_cell}
+
+
+def names_of(function: Any, seen: frozenset[int] = frozenset()) -> Iterator[str]:
+    """Attributes, globals and texts in a function, in functions within it, and in functions of its
+    module that it calls by name; all names of an expression; nothing for functions written in C.
+    For functions that cannot be called on trial."""
+    function = unpartial(function)
+    yield from getattr(function, "names", ())
+    code = getattr(function, "__code__", None)
+    if code is None or id(code) in seen:
+        return
+    names = names_in(code) | _texts_in(code)
+    yield from names
+    for name in names & function.__globals__.keys():
+        called = function.__globals__[name]
+        if isinstance(called, FunctionType) and called.__module__ == function.__module__:
+            yield from names_of(called, seen | {id(code)})
+
+
+def _texts_in(code: CodeType) -> frozenset[str]:
+    own = frozenset(each for each in code.co_consts if isinstance(each, str))
+    return own.union(*map(_texts_in, inner_codes(code)))
 
 
 def stored_cells(code: CodeType) -> list[str]:

@@ -53,7 +53,7 @@ def together(code: Mapping[str, Dependence]) -> dict[str, set[str]]:
 def values_of(module: Any) -> list[Any]:
     """Code of a user's module: its functions, or its class."""
     function = getattr(module, "function", None)
-    if type(module).__module__ != "forkrun.modules.functions" or function is None:
+    if type(module).__module__ != "forkrun.modules.entries" or function is None:
         return [type(module)]
     others = [getattr(module, name, None) for name in ("params", "weight")]
     return [_text_of(each) for each in (function, *others)]

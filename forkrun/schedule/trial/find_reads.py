@@ -3,13 +3,12 @@ events of the job, in a forked copy of this process, which then exits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from forkrun.config import JobConfig
 from forkrun.config.choices import OnBadEvent
 from forkrun.errors import ConfigError
-from forkrun.modules.code_names import mentions
 from forkrun.modules.objects.collections import Columns
 from forkrun.modules.python_module import PythonModule
 from forkrun.schedule.found_out import Tried
@@ -98,6 +97,16 @@ def _leave_out(modules: Mapping[str, PythonModule], types: Mapping[str, str]) ->
             names = module.names()
             if not mentions(names, columns) and not names & BY_COMPUTED_NAME:
                 module.found_out([], None)
+
+
+def mentions(names: Collection[str], columns: Collection[str]) -> bool:
+    """Whether some names are columns, collections, or parts of column names."""
+    parts = [name for name in names if len(name) > 2]
+    return any(
+        column == part or column.startswith(f"{part}_") or ("_" in part and part in column)
+        for part in parts
+        for column in columns
+    )
 
 
 def _complete(

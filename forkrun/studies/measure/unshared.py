@@ -15,7 +15,7 @@ from forkrun import _core
 from forkrun.errors import InputError
 from forkrun.parent.page_watch import INTERPRETER, read_names
 from forkrun.rundir.directory import RunDirectory
-from forkrun.schedule.page_watch import Border
+from forkrun.schedule.job_schedule import Border
 from forkrun.studies.measure.attribution import Objects, Unshared, attribute, parse_maps
 
 _BORDERS: dict[int, str] = {
