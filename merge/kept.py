@@ -47,7 +47,7 @@ from forkrun.rundir.results import (
     WrittenEvents,
     plain_label,
     store_bytes,
-    store_fragment,
+    store_fragments,
     store_output,
     summed_counts,
     summed_cutflows,
@@ -321,9 +321,9 @@ class Kept(Struct, frozen=True):
             return None
         own = [commit.outputs[label] for commit in group.commits]
         total = total_digest((each.n_events, each.digest) for each in own)
-        paths = [str(self.folder.path / each.file) for each in own]
-        file = store_fragment(self.folder, f"{part}.{label}.fragment", paths)
-        return Piece(part, (file,), written=WrittenEvents(total.count, total.hex, file.n_bytes))
+        files = store_fragments(self.folder, f"{part}.{label}", own)
+        n_bytes = sum(file.n_bytes for file in files)
+        return Piece(part, tuple(files), written=WrittenEvents(total.count, total.hex, n_bytes))
 
 
 def _piece(result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]) -> Piece | None:

@@ -31,11 +31,13 @@ from forkrun import _core
 from forkrun.base.durable import remove, sync, write_bytes, write_json
 from forkrun.base.regular_file import read_regular
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import Commit, CutCount
+from forkrun.rundir.ledger import Commit, CutCount, OutputPart
 
 SUMS, OUTPUT, CUTFLOW = "sums", "output", "cutflow"
 """Kinds of results: an analyzer's histograms and accumulators; an output; a path's cutflow."""
 _WORDS = {SUMS: "histogram ", OUTPUT: "output ", CUTFLOW: "cutflow of "}
+_MOST_JOINED_BYTES = 32 << 20
+"""Larger fragments are not copied when they are stored."""
 _FORM = 3
 """Version of the two files."""
 FileRange = tuple[str, int, int]
@@ -288,11 +290,32 @@ def store_output(folder: RunDirectory, file: Path, digest: str) -> StoredFile | 
     return StoredFile(name, found.st_size, 0, place, found.st_mtime_ns)
 
 
-def store_fragment(
-    folder: RunDirectory, name: str, fragments: Sequence[str], files: Mapping[int, int] = {}
+def store_fragments(
+    folder: RunDirectory, name: str, parts: Sequence[OutputPart]
+) -> list[StoredFile]:
+    """Stores fragments of an output: small ones as one file, others as hard links where the file
+    system has them."""
+    folder.stored.mkdir(exist_ok=True)
+    paths = [folder.path / part.file for part in parts]
+    if sum(part.n_bytes for part in parts) < _MOST_JOINED_BYTES:
+        return [join_fragments(folder, f"{name}.fragment", map(str, paths))]
+    files = []
+    for number, (path, part) in enumerate(zip(paths, parts, strict=True)):
+        place = folder.stored / f"{name}.{number}.fragment"
+        try:
+            place.unlink(missing_ok=True)
+            os.link(path, place, follow_symlinks=False)
+        except OSError:
+            return [join_fragments(folder, f"{name}.fragment", map(str, paths))]
+        mtime_ns = place.stat().st_mtime_ns
+        files.append(StoredFile(place.name, part.n_bytes, part.checksum, "", mtime_ns))
+    return files
+
+
+def join_fragments(
+    folder: RunDirectory, name: str, fragments: Iterable[str], files: Mapping[int, int] = {}
 ) -> StoredFile:
     """Stores fragments of an output as one. `files`: new numbers of input files."""
-    folder.stored.mkdir(exist_ok=True)
     place = folder.stored / name
     n_bytes, checksum = _core.join_fragments(list(fragments), str(place), dict(files))
     return StoredFile(name, n_bytes, checksum, "", place.stat().st_mtime_ns)

@@ -6,6 +6,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +199,23 @@ def test_pieces_without_selected_events_are_kept(tmp_path: Path, given: Input) -
     run(tmp_path, job)
     assert n_processed(tmp_path) == 67
     check_as_from_scratch(tmp_path, job)
+
+
+@pytest.mark.slow
+def test_large_fragments_are_stored_as_links(tmp_path: Path, given: Input) -> None:
+    given.outputs = [SKIM]
+    write_job(tmp_path, given.job())
+    program = (
+        "import forkrun; from forkrun.rundir import results; results._MOST_JOINED_BYTES = 0;"
+        " forkrun.load('job.json').run(0, output='run', quiet=True)"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment(), check=True)
+    n_fragments = len(list((tmp_path / "run/results").glob("*.skim.*.fragment")))
+    assert n_fragments == sum(1 for commit in commits(tmp_path) if commit.outputs)
+    given.files["one"].insert(0, given.new())
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 67
+    check_as_from_scratch(tmp_path, given.job())
 
 
 @pytest.mark.slow

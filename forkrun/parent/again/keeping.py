@@ -29,7 +29,7 @@ from forkrun.rundir.results import (
     RunResults,
     Store,
     Stored,
-    store_fragment,
+    join_fragments,
 )
 
 _SHOWN = 4
@@ -143,10 +143,10 @@ class Keeping(Struct, frozen=True, dict=True):
         found = {}
         for each in self._outputs:
             (piece,) = self.good[each.digest].of([part])
-            (file,) = piece.files
-            if moved:
-                path = str(folder.stored / file.name)
-                file = store_fragment(folder, f"moved.{file.name}", [path], moved)
+            file = piece.files[0]
+            if moved or len(piece.files) > 1:
+                paths = [str(folder.stored / each.name) for each in piece.files]
+                file = join_fragments(folder, f"moved.{file.name}", paths, moved)
             assert piece.written is not None
             place = f"{folder.stored.name}/{file.name}"
             events = piece.written.n_events, piece.written.digest
