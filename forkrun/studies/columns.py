@@ -60,22 +60,21 @@ def _cost(read: Callable[..., object], name: str, blocks: Blocks) -> ColumnCost:
     for first, last in blocks:
         read([name], first, last)
     time_s, after = time.perf_counter() - begin_s, _core.byte_costs()
-    (n_reads, n_bytes, read_s), (n_unzipped, _, unzip_s) = (
+    (_, n_bytes, read_s), (n_unzipped, _, unzip_s) = (
         tuple(a - b for a, b in zip(after[kind], before[kind], strict=True))
         for kind in ("read", "unzip")
     )
-    del n_reads
     decode_s = max(time_s - read_s - unzip_s, 0.0)
     return ColumnCost(read_s, unzip_s, decode_s, int(n_unzipped), int(n_bytes))
 
 
-def what_is_slow(costs: Mapping[str, float]) -> tuple[str, float]:
+def most_expensive(costs: Mapping[str, float]) -> tuple[str, float]:
     """Pattern of the most expensive columns' names, and their share of the total cost: the most
     expensive collection, or fewer of its columns if they make up nearly all of its cost."""
-    names = _dearest(costs, [*costs], lambda name: name.partition("_")[0])
+    names = _most_expensive_group(costs, [*costs], lambda name: name.partition("_")[0])
     while len(names) > 1:
         n_common = len(_common_start(names))
-        within = _dearest(costs, names, itemgetter(slice(n_common + 1)))
+        within = _most_expensive_group(costs, names, itemgetter(slice(n_common + 1)))
         if _sum(costs, within) < _DEEPER * _sum(costs, names):
             break
         names = within
@@ -84,7 +83,7 @@ def what_is_slow(costs: Mapping[str, float]) -> tuple[str, float]:
     return (names[0] if len(names) == 1 else f"{_common_start(names)}*"), share
 
 
-def _dearest(
+def _most_expensive_group(
     costs: Mapping[str, float], names: Sequence[str], group_of: Callable[[str], str]
 ) -> list[str]:
     """Names of the most expensive group."""
@@ -240,7 +239,7 @@ def _conclusions(rows: Mapping[str, Row], costs: Mapping[str, ColumnCost]) -> li
         f" thread of its own: {rows[HALVES]['speedup']:.2f} ×",
     ]
     for part, word in (("unzip_s", "unzipping"), ("decode_s", "decoding"), ("read_s", "reading")):
-        name, share = what_is_slow({n: getattr(cost, part) for n, cost in costs.items()})
+        name, share = most_expensive({n: getattr(cost, part) for n, cost in costs.items()})
         lines.append(f"{name} {'are' if '*' in name else 'is'} {percent(share, 0)} of {word}")
     return lines
 

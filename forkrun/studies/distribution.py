@@ -11,7 +11,7 @@ from forkrun.base.quantities import percent, plural, seconds
 from forkrun.config import JobConfig
 from forkrun.monitoring.report.children import measure_balance
 from forkrun.monitoring.tables import Column
-from forkrun.studies.frame.jobs import Ran, run_way
+from forkrun.studies.frame.jobs import EndedJob, run_way
 from forkrun.studies.frame.published import published
 from forkrun.studies.frame.repeats import Row, measure_ways
 from forkrun.studies.frame.study import Curve, Figure, Plot, Study
@@ -33,7 +33,7 @@ def measure_distribution(
 ) -> Study:
     """Runs the job with its children, in each distribution. `turns`: events per turn of
     round-robin; `folder`: for the runs. Raises the job's errors."""
-    runs: dict[str, list[Ran]] = {}
+    runs: dict[str, list[EndedJob]] = {}
 
     def once(name: str, settings: Sequence[str]) -> Mapping[str, float]:
         runs.setdefault(name, []).append(run_way(config, folder, settings))
@@ -66,7 +66,7 @@ def _settings(turns: Sequence[int]) -> dict[str, list[str]]:
     return ways
 
 
-def _values(ran: Ran) -> dict[str, float]:
+def _values(ran: EndedJob) -> dict[str, float]:
     balance = measure_balance([ran.children])
     times, ends = balance.processing_times, balance.end_times
     begin_s = min((c.first_event_s for c in ran.children if c.first_event_s is not None), default=0)
@@ -82,7 +82,7 @@ def _values(ran: Ran) -> dict[str, float]:
     }
 
 
-def _durations(runs: Sequence[Ran]) -> list[float]:
+def _durations(runs: Sequence[EndedJob]) -> list[float]:
     """Processing time of each child, the median of the repeats [s]."""
     each = zip(*([child.processing_s for child in ran.children] for ran in runs), strict=False)
     return [median(times) for times in each]

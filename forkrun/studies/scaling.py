@@ -17,7 +17,7 @@ from forkrun.config import JobConfig
 from forkrun.config.anchor import is_url
 from forkrun.index.files import input_files
 from forkrun.monitoring.tables import Column
-from forkrun.studies.frame.jobs import Ran, run_way
+from forkrun.studies.frame.jobs import EndedJob, run_way
 from forkrun.studies.frame.machine import cached_share
 from forkrun.studies.frame.repeats import Row, doubling, measure_ways
 from forkrun.studies.frame.study import Curve, Plot, Study
@@ -110,7 +110,7 @@ class Runs:
             "loop_s": ran.loop_s,
         }
 
-    def _run(self, point: Point, n_events: int) -> Ran:
+    def _run(self, point: Point, n_events: int) -> EndedJob:
         most = self._config.source.max_events
         settings = {
             "forking.children": point.children,
@@ -138,7 +138,7 @@ def with_work(config: JobConfig, work_ms: float) -> JobConfig:
     return JobConfig.checked(changed)
 
 
-def _processing_s(ran: Ran) -> float:
+def _processing_s(ran: EndedJob) -> float:
     """Time of all children, summed over ranges of events from begin to commit."""
     return math.fsum(child.processing_s for child in ran.children)
 
@@ -239,12 +239,12 @@ def measure_scaling(
 def _conclusions(by_point: Mapping[Point, Row], n_cpus: int) -> list[str]:
     """Limit of scaling and its reason, for each setting and kind of cores."""
     return [
-        _where_it_stops(what, [curve[0].alone, *curve], by_point, n_cpus)
+        _limit_in_words(what, [curve[0].alone, *curve], by_point, n_cpus)
         for what, curve in _curves([*by_point]).items()
     ]
 
 
-def _where_it_stops(
+def _limit_in_words(
     what: str, curve: Sequence[Point], by_point: Mapping[Point, Row], n_cpus: int
 ) -> str:
     alone = _use(curve[0], by_point[curve[0]])

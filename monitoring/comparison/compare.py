@@ -234,7 +234,7 @@ class Condition(Struct, frozen=True):
         ratio = self._ratio(column)
         return ratio is None or _SIGNS[self.sign](ratio, self.limit)
 
-    def said_of(self, column: Column) -> str:
+    def described_for(self, column: Column) -> str:
         """Text of the condition, with the ratio."""
         ratio = self._ratio(column)
         if ratio is not None:

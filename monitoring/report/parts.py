@@ -68,11 +68,11 @@ class Section(Struct, frozen=True):
         return {
             "name": self.name,
             "title": self.title,
-            "parts": [*map(_for_page, _said(self.parts))],
+            "parts": [*map(_for_page, _with_content(self.parts))],
         }
 
 
-def _said(parts: Iterable[Part | None]) -> Iterator[Part]:
+def _with_content(parts: Iterable[Part | None]) -> Iterator[Part]:
     """Parts with content."""
     for part in parts:
         match part:
@@ -91,7 +91,7 @@ def _for_page(part: Part) -> dict[str, Any]:
 
 def text_of(parts: Iterable[Part | None]) -> str:
     """Text of the parts, separated by empty lines; parts for pages only are left out."""
-    return "\n\n".join(text for part in _said(parts) if (text := _text(part)))
+    return "\n\n".join(text for part in _with_content(parts) if (text := _text(part)))
 
 
 def _text(part: Part) -> str:
@@ -117,7 +117,7 @@ _TILE = "display:inline-block;margin:0 1.2em .5em 0;vertical-align:top"
 
 def html_of(parts: Iterable[Part | None], most: int = 0) -> str:
     """HTML for notebooks. `most`: lines of a kind."""
-    return "".join(_html(part, most) for part in _said(parts))
+    return "".join(_html(part, most) for part in _with_content(parts))
 
 
 def _html(part: Part, most: int) -> str:

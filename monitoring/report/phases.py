@@ -122,13 +122,13 @@ def add_up(phases: Sequence[Phases]) -> Phases:
     return Phases(**{**sums, "start_s": phases[0].start_s if phases else None})
 
 
-def _covered(stretches: Sequence[tuple[float, float]]) -> float | None:
+def _covered(ranges: Sequence[tuple[float, float]]) -> float | None:
     """Time covered by at least one range; None without ranges."""
     covered_s, until_s = 0.0, float("-inf")
-    for begin_s, end_s in sorted(stretches):
+    for begin_s, end_s in sorted(ranges):
         covered_s += max(end_s - max(begin_s, until_s), 0.0)
         until_s = max(until_s, end_s)
-    return covered_s if stretches else None
+    return covered_s if ranges else None
 
 
 def length_of(ranges: Iterable[tuple[float, float]]) -> float:

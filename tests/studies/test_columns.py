@@ -9,7 +9,7 @@ import uproot
 
 from forkrun.config import IdBranches
 from forkrun.studies import order
-from forkrun.studies.columns import column_costs, measure_columns, what_is_slow
+from forkrun.studies.columns import column_costs, measure_columns, most_expensive
 from forkrun.studies.frame.passes import OpenedFile, alternate, halves, read_apart, read_together
 from forkrun.studies.order import measure_order
 from tests.support.files import write_events
@@ -74,10 +74,10 @@ def test_a_study_of_columns_has_all_published_figures_beside(file: Path) -> None
 
 def test_what_is_slow_is_named_by_the_start_of_its_names() -> None:
     costs = {"Jet_btagB": 3.0, "Jet_btagC": 1.5, "Jet_pt": 0.5, "Muon_pt": 4.0, "event": 1.0}
-    assert what_is_slow(costs) == ("Jet_btag*", 0.45)
-    assert what_is_slow({"Jet_pt": 1.0, "Jet_eta": 1.0, "event": 1.0}) == ("Jet_*", 2 / 3)
-    assert what_is_slow({"Jet_pt": 9.0, "Jet_eta": 1.0}) == ("Jet_pt", 0.9)
-    assert what_is_slow({"event": 0.0}) == ("event", 0.0)
+    assert most_expensive(costs) == ("Jet_btag*", 0.45)
+    assert most_expensive({"Jet_pt": 1.0, "Jet_eta": 1.0, "event": 1.0}) == ("Jet_*", 2 / 3)
+    assert most_expensive({"Jet_pt": 9.0, "Jet_eta": 1.0}) == ("Jet_pt", 0.9)
+    assert most_expensive({"event": 0.0}) == ("event", 0.0)
 
 
 def test_unknown_columns_are_named(file: Path) -> None:

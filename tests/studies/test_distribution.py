@@ -13,7 +13,7 @@ from forkrun.errors import NOT_CONCLUSIVE
 from forkrun.monitoring.records import RunRecords
 from forkrun.monitoring.report.children import ChildSummary
 from forkrun.studies import distribution
-from forkrun.studies.frame.jobs import Ran
+from forkrun.studies.frame.jobs import EndedJob
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, write_job
 
@@ -31,11 +31,11 @@ def child(number: int, processing_s: float, read_bytes: int) -> ChildSummary:
 def test_utilization_is_that_of_processing_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_way(_: Any, __: Path, settings: list[str]) -> Ran:
+    def run_way(_: Any, __: Path, settings: list[str]) -> EndedJob:
         is_guided = settings == ["forking.distribution=guided"]
         times = (2.0, 2.0) if is_guided else (4.0, 1.0)
         children = tuple(child(n, t, 300 if is_guided else 100) for n, t in enumerate(times))
-        return Ran(RunRecords({}, "", {}), children, max(times))
+        return EndedJob(RunRecords({}, "", {}), children, max(times))
 
     monkeypatch.setattr(distribution, "run_way", run_way)
     config = validate({"source": {"files": ["in.root"]}, "forking": {"children": 2}}, "job")

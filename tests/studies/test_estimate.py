@@ -111,7 +111,7 @@ def test_what_a_later_filter_needs_is_asked_for_when_the_one_before_has_ended() 
 
 def test_outputs_come_after_everything() -> None:
     job = graph([[1.0], [5.0], [2.0]], {}, first=(0, 1), last=(2,))
-    assert simulate(job, 1).event_end_s == (7.0,)
+    assert simulate(job, 1).makespan_s == 7.0
 
 
 @pytest.mark.slow

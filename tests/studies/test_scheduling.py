@@ -13,7 +13,7 @@ from forkrun.studies.replay.model import ReplaySettings
 from forkrun.studies.replay.read import parse_replay
 from forkrun.studies.replay.run import run_replay
 from forkrun.studies.scheduling import Sizes, empty_job, measure_scheduling, ratios
-from forkrun.studies.workload.generate import PRESETS, Wishes, generate
+from forkrun.studies.workload.generate import PRESETS, WorkloadOptions, generate
 
 SMALL = Sizes(
     n_empty=100, n_without_work=10, n_busy=4, busy_scale=0.001, n_alone=1, alone_scale=0.002,
@@ -23,7 +23,7 @@ SMALL = Sizes(
 
 @pytest.mark.slow
 def test_all_ways_run_and_nothing_is_better_than_the_critical_path(tmp_path: Path) -> None:
-    file = generate(PRESETS["hipileup"], Wishes(n_modules=30, n_events=4))
+    file = generate(PRESETS["hipileup"], WorkloadOptions(n_modules=30, n_events=4))
     study = measure_scheduling(parse_replay(file, "small"), SMALL, 1, quiet=True)
     found = ratios(study.rows)
     assert len(study.rows) == 18

@@ -15,11 +15,11 @@ from forkrun.studies.estimate.parallelism import measure_parallelism
 from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay, read_replay
 from forkrun.studies.workload.fit import fit
-from forkrun.studies.workload.generate import PRESETS, Wishes, generate
+from forkrun.studies.workload.generate import PRESETS, WorkloadOptions, generate
 
 
 def job_of(name: str, **wishes: Any) -> ReplayJob:
-    return parse_replay(generate(PRESETS[name], Wishes(**wishes)), "workload")
+    return parse_replay(generate(PRESETS[name], WorkloadOptions(**wishes)), "workload")
 
 
 @pytest.mark.parametrize("n_modules", [2, 3, 50, 489, 1000])
@@ -94,7 +94,7 @@ def test_what_is_fitted_to_a_file_is_like_it() -> None:
 def test_wrong_wishes_are_errors(tmp_path: Path) -> None:
     for wrong in ({"n_modules": 0}, {"n_events": 0}, {"scale": 0.0}, {"iterations": -1}):
         with pytest.raises(ConfigError):
-            Wishes(**wrong)
+            WorkloadOptions(**wrong)
     assert main(["workload", str(tmp_path / "x.json"), "--like", "nothing"]) == 2
     assert main(["workload", str(tmp_path / "no" / "x.json")]) == 4
 

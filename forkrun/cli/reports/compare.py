@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(format_comparison(columns), end="")
     failed = [
-        f"{column.runs[0].name}: {condition.said_of(column)}"
+        f"{column.runs[0].name}: {condition.described_for(column)}"
         for column in columns[1:]
         for condition in conditions
         if condition.holds(column)

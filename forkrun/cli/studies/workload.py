@@ -30,7 +30,7 @@ _WRITTEN = {
     "scale": ("--scale FACTOR = 1.0", "factor of all times (default: 1)"),
     "concurrency": ("--concurrency {reentrant,one,unsafe}", "concurrency of all modules"),
 }
-"""Options, by field of the wishes."""
+"""Options, by field of the wanted."""
 
 DESCRIPTION = (
     "Write a replay file of any size with the statistics of a real one: times of"
@@ -48,13 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
-    from forkrun.studies.workload.generate import Wishes, generate
+    from forkrun.studies.workload.generate import WorkloadOptions, generate
 
     require_folder(options.output)
 
-    fields = Wishes.__struct_fields__
-    wishes = Wishes(**{name: getattr(options, name) for name in fields})
-    text = json.dumps(generate(_statistics(options.like), wishes)) + "\n"
+    fields = WorkloadOptions.__struct_fields__
+    wanted = WorkloadOptions(**{name: getattr(options, name) for name in fields})
+    text = json.dumps(generate(_statistics(options.like), wanted)) + "\n"
     data = text.encode()
     if options.output.suffix == ".gz":
         data = gzip.compress(data, mtime=0)  # the same bytes at any time

@@ -25,10 +25,9 @@ class Call(NamedTuple):
 
 
 class Execution(Struct, frozen=True):
-    """All calls, in order of end; and the end of the last call of each event."""
+    """All calls, in order of end."""
 
     calls: tuple[Call, ...]
-    event_end_s: tuple[float, ...]
 
     @property
     def makespan_s(self) -> float:
@@ -47,10 +46,7 @@ def simulate(
     """Runs `n_events` events to the end, as defined by `Simulation`."""
     calls: list[Call] = []
     Simulation(graph, n_threads, in_flight, n_events, calls).run(n_events)
-    event_end_s = [0.0] * n_events
-    for call in calls:
-        event_end_s[call.event] = call.end_s
-    return Execution(tuple(calls), tuple(event_end_s))
+    return Execution(tuple(calls))
 
 
 class _Event(Struct):

@@ -98,7 +98,7 @@ def _check_memory(what: str) -> None:
         )
 
 
-class Ran(Struct, frozen=True):
+class EndedJob(Struct, frozen=True):
     """A job that has ended. `loop_s`: from the start of the first unit to the last commit."""
 
     records: RunRecords
@@ -120,7 +120,7 @@ class Ran(Struct, frozen=True):
         return sum(child.n_events for child in self.children)
 
 
-def run_way(config: JobConfig, folder: Path, settings: Sequence[str]) -> Ran:
+def run_way(config: JobConfig, folder: Path, settings: Sequence[str]) -> EndedJob:
     """Runs the job without its merge in a new run directory in `folder`, and removes it.
     `settings`: texts KEY=VALUE. Raises the job's errors; JobError for a job without events."""
     job = RunningJob(config, folder / "way", settings)
@@ -131,4 +131,4 @@ def run_way(config: JobConfig, folder: Path, settings: Sequence[str]) -> Ran:
     begin_s = min(commit.start_s for commit in records.ledger)
     loop_s = max(commit.end_s for commit in records.ledger) - begin_s
     shutil.rmtree(job.folder)
-    return Ran(records, summarize_children(records), loop_s)
+    return EndedJob(records, summarize_children(records), loop_s)

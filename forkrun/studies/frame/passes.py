@@ -99,7 +99,7 @@ class Pass(Struct, frozen=True):
     columns_s: dict[str, float]
 
 
-class _Asks:
+class _RequestAll:
     """Module that requests all columns."""
 
     def analyze(self, block: Any) -> None:
@@ -176,7 +176,7 @@ class _Reader:
     ) -> None:
         names = [name for name, _ in file.columns]
         builder = _core.ScheduleBuilder(list(file.columns))
-        builder.add_python_module("asks", "analyzer", _Asks(), names, {})
+        builder.add_python_module("asks", "analyzer", _RequestAll(), names, {})
         builder.add_path("all", ["asks"])
         self._schedule, self._source = builder.compile(), file.source()
         settings = _core.ProcessorSettings(

@@ -48,9 +48,6 @@ class Table:
         """Sets the place at which problems are reported from now on."""
         self.place = place
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._values
-
     def text(self, key: str, default: str | None = None) -> str:
         """Returns a non-empty text."""
         value = self._get(key, default)

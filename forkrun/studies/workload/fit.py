@@ -12,7 +12,7 @@ from forkrun.studies.estimate.graph import EstimateGraph, graph_of_replay
 from forkrun.studies.estimate.parallelism import critical_path_speedup
 from forkrun.studies.replay.model import Kind, ReplayJob
 from forkrun.studies.replay.read import parse_replay
-from forkrun.studies.workload.generate import Statistics, Wishes, generate
+from forkrun.studies.workload.generate import Statistics, WorkloadOptions, generate
 
 _SHORTEST_S = 1e-7
 _N_QUANTILES = 21
@@ -81,6 +81,6 @@ def _with_spine(statistics: Statistics, speedup: float) -> Statistics:
 
 
 def _mean_speedup(statistics: Statistics) -> float:
-    files = (generate(statistics, Wishes(seed=seed, n_events=20)) for seed in _SEEDS)
+    files = (generate(statistics, WorkloadOptions(seed=seed, n_events=20)) for seed in _SEEDS)
     jobs = [graph_of_replay(parse_replay(raw, "workload")) for raw in files]
     return float(np.mean([critical_path_speedup(job) for job in jobs]))

@@ -63,7 +63,7 @@ _SPREAD_AT_MOST = 2.5
 _MOST_TIMES = 100_000_000
 
 
-class Wishes(Struct, frozen=True):
+class WorkloadOptions(Struct, frozen=True):
     """Properties of the file; None: as in the statistics. `n_events` : with individual times.
     `concurrency` None: in the statistics' shares. `scale` : factor of all times."""
 
@@ -91,32 +91,32 @@ class Wishes(Struct, frozen=True):
             raise ConfigError(f"workload: --scale: a number above 0 is needed, not {self.scale}")
 
 
-def generate(statistics: Statistics, wishes: Wishes) -> dict[str, Any]:
-    """Content of a replay file; the same for the same wishes. Every producer is consumed by another
-    one or by a filter."""
-    random = np.random.default_rng(wishes.seed)
-    n_filters = wishes.n_filters or statistics.n_filters
-    n_modules = wishes.n_modules or statistics.n_modules
+def generate(statistics: Statistics, options: WorkloadOptions) -> dict[str, Any]:
+    """Content of a replay file; the same for the same options. Every producer is consumed by
+    another one or by a filter."""
+    random = np.random.default_rng(options.seed)
+    n_filters = options.n_filters or statistics.n_filters
+    n_modules = options.n_modules or statistics.n_modules
     n_producers = max(n_modules - n_filters, 1)
     levels = _levels(statistics, n_producers, random)
     inputs = _inputs(statistics, levels, random)
-    times = _times(statistics, levels, n_filters, wishes, random)
-    kinds = _concurrency(statistics, n_producers + n_filters, wishes, random)
+    times = _times(statistics, levels, n_filters, options, random)
+    kinds = _concurrency(statistics, n_producers + n_filters, options, random)
     labels = [f"producer{i:0{len(str(n_producers))}d}" for i in range(n_producers)]
     wanted = _filter_inputs(statistics, inputs, n_filters, random)
     names = [f"filter{i}" for i in range(n_filters)]
     rows = zip([*labels, *names], [*inputs, *wanted], times.tolist(), kinds, strict=True)
     modules = [
-        _module(row, labels, wishes.mode, "Producer" if i < n_producers else "PassFilter")
+        _module(row, labels, options.mode, "Producer" if i < n_producers else "PassFilter")
         for i, row in enumerate(rows)
     ]
     return {
         "process": {
             "label": "WORKLOAD",
-            "options": {"nSimultaneousEvents": wishes.in_flight},
+            "options": {"nSimultaneousEvents": options.in_flight},
             "source": {
                 "@type": "demo::SimpleSource",
-                "iterations": wishes.iterations or wishes.n_events,
+                "iterations": options.iterations or options.n_events,
             },
             "producers": modules[:n_producers],
             "filters": modules[n_producers:],
@@ -127,7 +127,7 @@ def generate(statistics: Statistics, wishes: Wishes) -> dict[str, Any]:
 
 def synthetic_job(preset: str) -> ReplayJob:
     """Generates a job from one of PRESETS."""
-    return parse_replay(generate(PRESETS[preset], Wishes()), preset)
+    return parse_replay(generate(PRESETS[preset], WorkloadOptions()), preset)
 
 
 def _levels(statistics: Statistics, n: int, random: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -169,7 +169,7 @@ def _times(
     statistics: Statistics,
     levels: npt.NDArray[np.int64],
     n_filters: int,
-    wishes: Wishes,
+    options: WorkloadOptions,
     random: np.random.Generator,
 ) -> npt.NDArray[np.float64]:
     """Times: (n_modules, n_events) [s]."""
@@ -178,12 +178,12 @@ def _times(
     placed = np.empty(n)
     placed[_places(levels, n, statistics.spine_share, random)] = means
     spread = np.minimum(draw(statistics.spread_quantiles, n, random), _SPREAD_AT_MOST)
-    common = random.standard_normal(wishes.n_events)
-    own = random.standard_normal((n, wishes.n_events))
+    common = random.standard_normal(options.n_events)
+    own = random.standard_normal((n, options.n_events))
     share = statistics.correlation
     wave = np.sqrt(share) * common + np.sqrt(1 - share) * own
     times = placed[:, None] * np.exp(spread[:, None] * wave - spread[:, None] ** 2 / 2)
-    return np.asarray(times * wishes.scale)
+    return np.asarray(times * options.scale)
 
 
 def _places(
@@ -218,10 +218,10 @@ def _filter_inputs(
 
 
 def _concurrency(
-    statistics: Statistics, n: int, wishes: Wishes, random: np.random.Generator
+    statistics: Statistics, n: int, options: WorkloadOptions, random: np.random.Generator
 ) -> list[str]:
-    if wishes.concurrency is not None:
-        return [wishes.concurrency] * n
+    if options.concurrency is not None:
+        return [options.concurrency] * n
     n_one, n_unsafe = round(statistics.one * n), round(statistics.unsafe * n)
     kinds = ["one"] * n_one + ["unsafe"] * n_unsafe
     kinds += ["reentrant"] * (n - len(kinds))

@@ -42,12 +42,12 @@ def _name(text: str, row: int) -> str:
     return f'<text x="0" y="{(row + 0.8) * _ROW:.0f}">{text}</text>'
 
 
-def _path(colour: str, stretches: Iterable[Sequence[float]], row: int, scale: float) -> str:
+def _path(colour: str, bars: Iterable[Sequence[float]], row: int, scale: float) -> str:
     """Bars of a row; bars that would touch are joined."""
     y, height = row * _ROW + 1, _ROW - 2
     shapes = "".join(
         f"M{_LEFT + begin:.1f},{y:.0f}h{end - begin:.1f}v{height:.0f}h{begin - end:.1f}Z"
-        for begin, end in _joined((a * scale, b * scale) for a, b in stretches)
+        for begin, end in _joined((a * scale, b * scale) for a, b in bars)
     )
     return f'<path fill="{colour}" d="{shapes}"/>'
 

@@ -38,7 +38,7 @@ class Collection(Struct, frozen=True):
     values: dict[str, list[Any]] = {}
 
 
-class _Things(Struct, frozen=True):
+class _Origins(Struct, frozen=True):
     """Origin of the objects of a kind. `of`: (n,) number among all particles; `event`: (n,); `tag`:
     (n,) number used by pointers to them."""
 
@@ -61,7 +61,7 @@ class _Detector:
         self.charge = particles.charge
         self.momentum = np.linalg.norm(particles.four[:, :3], axis=1)
         everything = np.arange(len(particles.event))
-        self.generated = self._things(everything)
+        self.generated = self._numbered(everything)
         self.stable = everything[particles.is_stable]
         self.charged = self.stable[self.charge[self.stable] != 0]
 
@@ -86,14 +86,14 @@ class _Detector:
         made += [self._links([of_found, of_tracks, of_clusters]), self._vertices()]
         return made
 
-    def _things(self, of: Any) -> _Things:
+    def _numbered(self, of: Any) -> _Origins:
         """Numbers new objects made from these particles."""
         event = self.particles.event[of]
         counts = np.bincount(event, minlength=self.n_events)
         place = np.arange(len(of)) - (np.cumsum(counts) - counts)[event]
         tag = self._n_tags[event] + place + 1
         self._n_tags += counts
-        return _Things(of, event, tag)
+        return _Origins(of, event, tag)
 
     def _generated(self) -> Objects:
         p, tags = self.particles, self.generated.tag
@@ -120,8 +120,8 @@ class _Detector:
     def _cells(self, n: int) -> tuple[Any, Any]:
         return self.random.integers(1, 1 << 20, n), self.random.integers(0, 1 << 12, n) << 16
 
-    def _tracker_hits(self, name: str, mean: float) -> tuple[Collection, _Things, Any]:
-        hits = self._things(self._repeated(self.charged, mean))
+    def _tracker_hits(self, name: str, mean: float) -> tuple[Collection, _Origins, Any]:
+        hits = self._numbered(self._repeated(self.charged, mean))
         n = len(hits.of)
         place = self._near(hits.of, _RADII_MM[name], 5)
         objects = Objects(hits.event).ints(*self._cells(n)).doubles(place)
@@ -131,8 +131,8 @@ class _Detector:
         flag = _ID1 | _MOMENTUM
         return Collection(f"{name}Collection", "SimTrackerHit", flag, objects, _CELLS), hits, place
 
-    def _calorimeter_hits(self, name: str, mean: float) -> tuple[Collection, _Things, Any]:
-        hits = self._things(self._repeated(self.stable, mean))
+    def _calorimeter_hits(self, name: str, mean: float) -> tuple[Collection, _Origins, Any]:
+        hits = self._numbered(self._repeated(self.stable, mean))
         n = len(hits.of)
         energy = self.random.gamma(1.5, 0.002, n)
         objects = Objects(hits.event).ints(*self._cells(n)).floats(energy)
@@ -150,8 +150,8 @@ class _Detector:
             energy,
         )
 
-    def _digits(self, name: str, of: _Things) -> tuple[Collection, _Things]:
-        hits = self._things(of.of)
+    def _digits(self, name: str, of: _Origins) -> tuple[Collection, _Origins]:
+        hits = self._numbered(of.of)
         n = len(hits.of)
         objects = Objects(hits.event).ints(*self._cells(n)).floats(self.random.gamma(1.5, 0.06, n))
         objects.floats(self.random.gamma(2, 4, n), self._near(hits.of, _RADII_MM[name], 50))
@@ -159,8 +159,8 @@ class _Detector:
         flag = _LONG | _ID1 | 1 << 27
         return Collection(f"{name}Hits", "CalorimeterHit", flag, objects, _CELLS), hits
 
-    def _plane_hits(self, of: _Things) -> tuple[Collection, _Things]:
-        hits = self._things(of.of)
+    def _plane_hits(self, of: _Origins) -> tuple[Collection, _Origins]:
+        hits = self._numbered(of.of)
         n = len(hits.of)
         objects = Objects(hits.event).ints(self._cells(n)[0], 0)
         objects.doubles(self._near(hits.of, _RADII_MM["VXD"], 5)).floats(
@@ -169,8 +169,8 @@ class _Detector:
         objects.floats(0.003, 0.003, self.random.gamma(2, 1e-6, n), 0, 0).ints(0, 0, hits.tag)
         return Collection("VXDHits", "TrackerHitPlane", 0, objects, _CELLS), hits
 
-    def _space_points(self, of: _Things) -> tuple[Collection, _Things]:
-        hits = self._things(of.of)
+    def _space_points(self, of: _Origins) -> tuple[Collection, _Origins]:
+        hits = self._numbered(of.of)
         n = len(hits.of)
         objects = Objects(hits.event).ints(self._cells(n)[0], 0)
         objects.doubles(self._near(hits.of, _RADII_MM["TPC"], 5))
@@ -178,7 +178,7 @@ class _Detector:
         objects.floats(self.random.gamma(2, 1e-6, n), 0, 0).ints(0, 0, hits.tag)
         return Collection("TPCHits", "TrackerHit", 0, objects, _CELLS), hits
 
-    def _owned(self, owners: _Things, hits: list[_Things]) -> tuple[Any, Any]:
+    def _owned(self, owners: _Origins, hits: list[_Origins]) -> tuple[Any, Any]:
         """Owners and numbers of the hits: each owner has the hits of its particle."""
         place = np.full(len(self.particles.event), -1)
         place[owners.of] = np.arange(len(owners.of))
@@ -187,8 +187,8 @@ class _Detector:
         order = np.argsort(owner[owner >= 0], kind="stable")
         return owner[owner >= 0][order], tags[order]
 
-    def _tracks(self, hits: list[_Things]) -> tuple[Collection, _Things]:
-        tracks = self._things(self.charged)
+    def _tracks(self, hits: list[_Origins]) -> tuple[Collection, _Origins]:
+        tracks = self._numbered(self.charged)
         n = len(tracks.of)
         four, normal = self.particles.four[tracks.of], self.random.normal
         pt = np.hypot(four[:, 0], four[:, 1])
@@ -208,8 +208,8 @@ class _Detector:
         state.lists(owner, (">i4", tags)).ints(tracks.tag)
         return Collection("Tracks", "Track", _HITS, state), tracks
 
-    def _clusters(self, hits: list[_Things]) -> tuple[Collection, _Things]:
-        clusters = self._things(self.stable)
+    def _clusters(self, hits: list[_Origins]) -> tuple[Collection, _Origins]:
+        clusters = self._numbered(self.stable)
         n = len(clusters.of)
         energy = self._smeared_energy(clusters.of)
         objects = Objects(clusters.event).ints(1).floats(energy, 0.15 * np.sqrt(energy))
@@ -224,9 +224,9 @@ class _Detector:
         energy = self.particles.four[of, 3]
         return np.maximum(energy + self.random.normal(0, 0.3, len(of)) * np.sqrt(energy), 0.01)
 
-    def _reconstructed(self, tracks: _Things, clusters: _Things) -> tuple[Collection, _Things]:
+    def _reconstructed(self, tracks: _Origins, clusters: _Origins) -> tuple[Collection, _Origins]:
         p = self.particles
-        found = self._things(self.stable)
+        found = self._numbered(self.stable)
         n, four = len(found.of), p.four[found.of]
         charge, momentum = self.charge[found.of], self.momentum[found.of]
         by_track = momentum * (1 + self.random.normal(0, 2e-5, n) * momentum)
@@ -238,18 +238,18 @@ class _Detector:
         kind = np.where(charge == 0, 22, np.where(is_muon, -13 * charge, 211 * charge))
         objects = Objects(found.event).ints(kind).floats(three, energy)
         objects.floats(np.abs(self.random.normal(0, 1e-4, (n, 10))), mass, charge, 0, 0, 0)
-        ids = self._things(found.of)
+        ids = self._numbered(found.of)
         objects.ints(1).floats(self.random.uniform(0.5, 1, n)).ints(0, kind, 7, 1)
         objects.floats(self.random.uniform(0, 1, n)).ints(ids.tag, ids.tag).floats(1).ints(0)
         objects.lists(*self._one_each(found, tracks)).lists(*self._one_each(found, clusters))
         objects.ints(0, found.tag)
         return Collection("PandoraPFOs", "ReconstructedParticle", 0, objects, _ALGORITHMS), found
 
-    def _one_each(self, owners: _Things, owned: _Things) -> tuple[Any, tuple[str, Any]]:
+    def _one_each(self, owners: _Origins, owned: _Origins) -> tuple[Any, tuple[str, Any]]:
         owner, tags = self._owned(owners, [owned])
         return owner, (">i4", tags)
 
-    def _links(self, found: list[_Things]) -> Collection:
+    def _links(self, found: list[_Origins]) -> Collection:
         event, of, tag = (
             np.concatenate([getattr(each, name) for each in found])
             for name in ("event", "of", "tag")
