@@ -23,7 +23,7 @@ _OWN: dict[str, Format] = {form.name: form for form in (TTREE, RNTUPLE, LCIO, PA
 def format_of(path: str) -> Format:
     """Format of a file, which need not exist; that of trees for RNTuples, which the index tells
     apart. Files of unknown format count as ROOT files, whose reader explains what is wrong."""
-    own = (LCIO, TTREE) if "://" in path else (TTREE, LCIO)  # of URLs only the name tells
+    own = (LCIO, TTREE) if "://" in path else (TTREE, LCIO)  # for URLs, only the name tells
     for form in own:
         if form.is_of(path):
             return form

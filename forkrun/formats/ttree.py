@@ -137,7 +137,7 @@ class TTreeFormat(Format):
         _core.try_copy(path, tree, names, scratch)
 
     def needs_root(self, path: str, tree: str, for_outputs: bool) -> bool:
-        if "://" in path:  # opening it would start threads before the forks; taken for plain
+        if "://" in path:  # opening it would start threads before the fork; assumed to be plain
             return False
         if for_outputs:
             return not _core.has_plain_trees_alone(path)

@@ -235,7 +235,7 @@ def element(values: Any, *where: Any) -> Any:
     (index,) = where
     if isinstance(index, np.integer):
         index = int(index)
-    if isinstance(index, bool | np.bool_) and not _is_constant(values):  # a mask, and no place
+    if isinstance(index, bool | np.bool_) and not _is_constant(values):  # a mask, not a position
         index = np.full(len(values), index)
     if not is_list(values):
         return _select_values(values, index)
@@ -243,7 +243,7 @@ def element(values: Any, *where: Any) -> Any:
         return values[:, index]
     if isinstance(index, int):
         return ak.firsts(values[:, index : index + 1 or None])
-    values, index = as_lists(values), as_lists(index)  # NumPy's indices are of all events
+    values, index = as_lists(values), as_lists(index)  # NumPy would index all events
     if not is_list(index):
         return _per_event_index(values, index)
     return _selected_by(values, index) if _is_bool(index) else _at_positions(values, index)

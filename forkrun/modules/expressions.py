@@ -105,7 +105,7 @@ class _Names(Mapping[str, Any]):
             return FUNCTIONS[name.removesuffix(_CALLED)]
         try:
             return self._block[name] if "@" in name else self._column(name)
-        except NoSuchColumnError as error:  # a KeyError, of which Python makes a NameError here
+        except NoSuchColumnError as error:  # a KeyError, which Python turns into a NameError
             raise NoSuchNameError(str(error)) from None
         except NoSuchNameError as error:
             close = suggestion(name, FUNCTIONS)
@@ -120,7 +120,7 @@ class _Names(Mapping[str, Any]):
             return self._block[name]
         first, *fields = name.split(".")
         if len(fields) > 1 and self._lacks_member(name, f"{first}.{fields[0]}."):
-            value, fields = self._block.objects(name), []  # says what there is instead
+            value, fields = self._block.objects(name), []  # the message names what exists
         elif fields and first in self._block.column_types:
             value = self._block[first]
         elif name in CONSTANTS:
@@ -131,7 +131,7 @@ class _Names(Mapping[str, Any]):
             try:
                 value = self._block.objects(first)
             except NoSuchNameError:
-                value, fields = self._block.objects(name), []  # says what there is instead
+                value, fields = self._block.objects(name), []  # the message names what exists
         for field in fields:
             value = field_of(value, field)
         return value

@@ -94,7 +94,7 @@ def _takes(method: Any, raw: Any) -> bool:
     given = (None,) if isinstance(raw, staticmethod) else (None, None)
     try:
         inspect.signature(method).bind(*given)
-    except ValueError:  # written in C: it does not say
+    except ValueError:  # written in C, without a signature
         return True
     except TypeError:
         return False

@@ -187,7 +187,7 @@ def where(condition: Any, one: Any, other: Any) -> Any:
     elif is_list(one) != is_list(other):
         lists = as_lists(one if is_list(one) else other)
         one, other = (as_lists(v) if is_list(v) else _repeated(v, lists) for v in (one, other))
-    else:  # each event has the list, or the value, of one or the other
+    else:  # each event gets the list, or the value, of one of them
         one, other = as_lists(one), as_lists(other)
     if isinstance(condition, bool | np.bool_):
         return one if condition else other

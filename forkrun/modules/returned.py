@@ -41,7 +41,7 @@ def _values(where: str, kind: ColumnType, layout: Any) -> npt.NDArray[Any]:
     if kind.is_text:
         return np.ascontiguousarray(layout.data, dtype=np.uint8).view("S1")
     layout = _without_none(where, layout)
-    if layout.is_unknown:  # of empty lists alone
+    if layout.is_unknown:  # only empty lists
         return np.empty((0, *kind.dimensions), kind.dtype)
     try:
         values = np.asarray(ak.to_numpy(ak.Array(layout), allow_missing=False))
@@ -145,7 +145,7 @@ def taken(
         return take(*arguments)
     except TypeError as error:
         what = str(error)
-    except Exception as error:  # of a library, about a value that is of no form we know
+    except Exception as error:  # from a library, for a value of unknown form
         what = f"what {method.__name__}() returned cannot be used: {error}"
     name = getattr(unpartial(author), "__name__", "")
     own = f"{name}()" if name.isidentifier() else "the expression" if not name else "the function"

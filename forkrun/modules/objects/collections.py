@@ -229,7 +229,7 @@ class Columns:
     def _make(self, name: str, fields: Mapping[str, str]) -> Collection:
         """Makes a collection, jagged if most of its columns are: a sum over jets may be named like
         one of their fields. Columns of the other form are not fields."""
-        # LCIO has parameters of a collection, which are none of its objects'.
+        # In LCIO, parameters belong to the collection, not to its objects.
         own = {k: c for k, c in fields.items() if not k.startswith("parameters.")}
         fields = own or fields
         jagged = [key for key, column in fields.items() if "[]" in self.types[column]]

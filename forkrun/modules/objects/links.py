@@ -16,7 +16,7 @@ from forkrun.base.nearest import suggestion
 from forkrun.modules.objects.collections import Collection, NoSuchColumnError
 from forkrun.modules.objects.relations import in_targets
 
-# In `attrs` of the arrays; what begins with @ is kept in no file.
+# Keys of `attrs` of the arrays; keys that begin with @ are never written to files.
 BLOCK, COLLECTION, NOTE = "@forkrun_block", "@forkrun_collection", "@forkrun_note"
 SUFFIX = "IdxG"
 """Suffix of fields with the places of linked objects in the block, as in coffea."""
@@ -56,7 +56,7 @@ def _content(
     begins[used] = np.cumsum([0, *(len(each.layout.content) for each in found)])[: len(used)]
     contents = [each.layout.content for each in found]
     content = contents[0] if len(found) == 1 else ak.concatenate(contents, highlevel=False)
-    # Objects of several collections have other relations each: none is followed from here.
+    # Collections have different relations: none can be followed from their objects together.
     return content, found[0].attrs if len(found) == 1 else {}, begins
 
 
@@ -66,7 +66,7 @@ def _no_objects(block: Any, targets: Sequence[str]) -> tuple[Any, Any, npt.NDArr
     begins = np.zeros(len(targets) + 1, np.int64)
     found = []
     for target in targets:
-        with suppress(NoSuchColumnError):  # the module reads nothing of it
+        with suppress(NoSuchColumnError):  # the module reads none of its columns
             found.append(block.objects(target))
     if len(found) < 2:
         first = found[0] if found else block.objects(targets[0])

@@ -54,7 +54,7 @@ def make_objects(block: Columnar, collection: Collection, columns: Mapping[str, 
     for name, relation in collection.relations.items():
         if relation.fields <= fields.keys():
             contents |= _relation_places(block, offsets, name, relation, fields)
-            if name + SUFFIX in contents:  # the objects, in the place of their numbers
+            if name + SUFFIX in contents:  # objects replace their numbers
                 contents.pop(name, None)
     for name, member in collection.members.items():
         contents |= _member(block, offsets, name, member)
@@ -178,7 +178,7 @@ def make_virtual(
         found = partial(_found, block, offsets, collection, relation)
         key = name + SUFFIX
         forms[key] = ak.forms.NumpyForm("int64", form_key=f"{key}.0")
-        forms.pop(name, None)  # the objects are in the place of their numbers
+        forms.pop(name, None)  # objects replace their numbers
         if relation.is_list:
             forms[key] = ak.forms.ListOffsetForm("i64", forms[key], form_key=key)
         buffers[f"{key}-offsets"] = partial(lambda found: found()[0], found)
@@ -191,7 +191,7 @@ def make_virtual(
     )
     if collection.is_jagged:
         form = ak.forms.ListOffsetForm("i64", form, form_key="lists")
-        # Awkward takes no lists of unknown length that have lists or records in them.
+        # Awkward does not support lists of unknown length that contain lists or records.
         has_nested = any(kind.n_levels > 1 or "." in key for key, kind in types.items())
         has_nested = has_nested or bool(collection.relations) or bool(collection.members)
         buffers["lists-offsets"] = offsets() if has_nested else offsets

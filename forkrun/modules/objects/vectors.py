@@ -78,7 +78,7 @@ def _register_vectors() -> None:
     import vector
     import vector._compute.lorentz
     import vector._compute.planar
-    import vector._compute.spatial  # with what computes, which it would import at the first call
+    import vector._compute.spatial  # imported on the first call otherwise
 
     vector.register_awkward()
     for kind in _KINDS:

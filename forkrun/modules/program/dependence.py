@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from forkrun.modules.program import outside
 from forkrun.modules.program.code_walk import CodeWalk
+from forkrun.modules.program.encoded import pickled
 from forkrun.modules.program.own_code import is_own_class
 from forkrun.modules.program.value_walk import ValueWalk
 
@@ -61,7 +62,7 @@ def dependence_of(*values: Any) -> Dependence:
 def code_digest(*values: Any) -> str:
     """Digest of code and values, without versions of packages and the content of files: a job is
     resumed only with the same code. Objects that cannot be inspected count as pickled."""
-    walk = _walked(_Imported(), values)
+    walk = _walked(_WithoutImports(), values)
     walk.put(*map(_pickled, walk.opaque))
     return walk.digest.hexdigest()
 
@@ -84,14 +85,14 @@ def _walked(walk: W, values: Any) -> W:
     return walk
 
 
-class _Imported(CodeWalk):
-    """Walk that leaves out imports within functions: their modules may be loaded later."""
+class _WithoutImports(CodeWalk):
+    """Walk over code except imports within functions, whose modules may be loaded later."""
 
     def _import(self, *_: Any) -> None:
         pass
 
 
-class _Finder(_Imported):
+class _Finder(_WithoutImports):
     """Walk over code alone."""
 
     def _data(self, value: Any, where: str) -> None:
@@ -113,9 +114,7 @@ class _Values(ValueWalk):
 
 
 def _pickled(value: Any) -> str:
-    import cloudpickle
-
     try:
-        return hashlib.sha256(cloudpickle.dumps(value)).hexdigest()
+        return hashlib.sha256(pickled(value)).hexdigest()
     except Exception:  # reported where the value is handed over
         return type(value).__qualname__

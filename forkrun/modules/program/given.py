@@ -60,7 +60,7 @@ def find_given(kind: str, where: str) -> Given:
 def _loaded(content: bytes, where: str) -> dict[str, Given]:
     try:
         found: dict[str, Given] = pickle.loads(content)
-    except Exception as error:  # of a class's own methods, or of a name
+    except Exception as error:  # from a class's own methods, or a missing name
         raise ConfigError(
             f"{where}: what the program gives to the job cannot be made again in another process"
             f" ({type(error).__name__}: {error}); move it to a module that the program imports, or"

@@ -172,7 +172,7 @@ def _function_variables(function: FunctionType, todo: list[Any]) -> Iterator[Var
     name = function.__name__
     own, attributes = _Cells(function), vars(function)
     yield from (Variable(f"{key} of {name}()", own, key, function) for key in own)
-    names = sorted(names_in(function.__code__))  # attributes as well: what is not there is None
+    names = sorted(names_in(function.__code__))  # attributes as well: absent ones are None
     keys = {**attributes, **dict.fromkeys(names)}
     yield from (Variable(f"{name}.{key}", attributes, key, attributes) for key in keys)
     todo.append(attributes.get("__wrapped__"))
@@ -187,7 +187,7 @@ def _function_variables(function: FunctionType, todo: list[Any]) -> Iterator[Var
             yield from (Variable(f"the global {key}.{n}", space, n, space) for n in inner)
 
 
-# --- what it was is put back ----------------------------------------------------------------------
+# --- restoring ------------------------------------------------------------------------------------
 
 
 class Budget:
@@ -219,7 +219,7 @@ def unchanged(modules: Iterable[Any]) -> Iterator[None]:
 
 def _undo_module(module: Any, budget: Budget) -> Iterator[Callable[[], None]]:
     booked = module.histograms().values()
-    seen = {id(module.module), *(id(each.histogram) for each in booked)}  # these are cleared
+    seen = {id(module.module), *(id(each.histogram) for each in booked)}  # cleared separately
     for variable in [*variables_of(module.module)]:
         yield partial(_put, variable, variable.space.get(variable.key, _ABSENT))
         yield from _undo(variable.value, seen, budget)

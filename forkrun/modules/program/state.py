@@ -66,7 +66,7 @@ class ProgramState(Struct, frozen=True):
         user_code.program_names.update(self.names)
         sys.meta_path.insert(0, _Finder(self))
         for encoded in reversed(self.filters):
-            with contextlib.suppress(Exception):  # its class is of what cannot be imported here
+            with contextlib.suppress(Exception):  # its class cannot be imported here
                 _filter_warnings(*decode(encoded))
 
     def imported(self, module: ModuleType) -> None:

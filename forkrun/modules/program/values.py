@@ -49,7 +49,7 @@ def _counts(space: Any, prefix: str, name: str, value: Any) -> bool:
     if isinstance(space, type) and inspect.isdatadescriptor(value):
         return False
     home = space.__name__ if isinstance(space, ModuleType) else space.__module__
-    inner = getattr(value, "__func__", value)  # static methods and those of the class
+    inner = getattr(value, "__func__", value)  # static and class methods
     return importable(inner) != (home, f"{prefix}{name}")
 
 
@@ -62,7 +62,7 @@ def settle(module: ModuleType, values: Values) -> None:
             _settle(module, key, encoded)
         except Exception as error:
             name = key.rpartition(".")[2]
-            if encoded[0] != "type" or not name.startswith("_"):  # those are a module's own affair
+            if encoded[0] != "type" or not name.startswith("_"):  # else private
                 problems.append(f"{module.__name__}.{key}: {_why(encoded, error)}")
     if problems:
         raise ConfigError(problems)
