@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from forkrun.base.caller import file_of_job
 from forkrun.base.quantities import plural
-from forkrun.cli.arguments import add_option, add_options
+from forkrun.cli.arguments import add_option, add_options, print_json
 from forkrun.cli.options import add_config_options, config_of
 from forkrun.conditions.snapshots import summary
 from forkrun.config import JobConfig
@@ -57,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if found.errors or found.job is None:
         raise _together(found.errors, file)
     if options.json:
-        print(json.dumps(_as_json(found, found.job), indent=1))
+        print_json(_as_json(found, found.job))
     else:
         print(_summary(file, config, found, found.job))
     if options.blocks:

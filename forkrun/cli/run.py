@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from forkrun.cli.arguments import add_option, add_options, add_plots
+from forkrun.cli.arguments import add_option, add_options, add_plots, print_json
 from forkrun.cli.options import add_config_options, config_of, naming
 from forkrun.config import JobConfig
 from forkrun.errors import EVENTS_LEFT_OUT
@@ -88,8 +87,8 @@ def print_result(result: Result, options: argparse.Namespace, others: Sequence[P
     `others`: more files. Returns the exit code."""
     files = [*result.files, *others]
     if options.json:
-        named = {"run_directory": str(result.run_directory), "files": list(map(str, files))}
-        print(json.dumps({**named, "report": result.report}, indent=1))
+        named = {"run_directory": result.run_directory, "files": files}
+        print_json({**named, "report": result.report})
     elif not options.quiet:
         print(_text(result, options.verbose), end="")
         print(*files, sep="\n")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from forkrun.base.caller import file_of_job
-from forkrun.cli.arguments import add_option
+from forkrun.cli.arguments import add_option, print_json
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig, read_config, validate
 from forkrun.config.anchor import anchored, is_url
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     with naming(first):
         columns = columns_of_input(_config(files, options.tree)).matching(patterns)
     if options.json:
-        print(json.dumps(columns.as_dicts(), indent=1))
+        print_json(columns.as_dicts())
     else:
         print(columns)
     return 0

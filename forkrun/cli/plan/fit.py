@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from msgspec import to_builtins
 
 from forkrun.base.quantities import parse_size
-from forkrun.cli.arguments import quantity
+from forkrun.cli.arguments import print_json, quantity
 from forkrun.cli.options import naming
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError
@@ -52,12 +51,7 @@ def run_fit(options: argparse.Namespace, config: JobConfig, index: Sequence[File
     model = JobModel(probes)
     fit = choose(model, slot.n_cores, slot.memory.value, max(n_units, 1))
     if options.json:
-        figures = {
-            "slot": to_builtins(slot),
-            "probes": to_builtins(probes),
-            **fit.to_json(),
-        }
-        print(json.dumps(figures, indent=1))
+        print_json({"slot": to_builtins(slot), "probes": to_builtins(probes), **fit.to_json()})
     else:
         print_fit(slot, model, fit)
     return 0 if fit.chosen else ConfigError.exit_code

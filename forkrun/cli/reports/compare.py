@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from msgspec import to_builtins
 
 from forkrun.base.durable import write_user_file
-from forkrun.cli.arguments import add_option
+from forkrun.cli.arguments import add_option, print_json
 from forkrun.errors import ConfigError
 from forkrun.monitoring.comparison.compare import FIGURES, Condition, compare, read_run
 from forkrun.monitoring.comparison.faces import comparison_page, format_comparison
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if options.html is not None:
         write_user_file(options.html, comparison_page(columns))
     if options.json:
-        print(json.dumps({"columns": to_builtins(columns)}, indent=1))
+        print_json({"columns": to_builtins(columns)})
     else:
         print(format_comparison(columns), end="")
     failed = [
