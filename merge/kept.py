@@ -34,6 +34,7 @@ from forkrun.merge.verify import total_digest
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, CutCount, OutputPart
+from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 from forkrun.rundir.results import (
     OUTPUT,
     SUMS,
@@ -126,12 +127,15 @@ class Kept(Struct, frozen=True):
         if not any(each.digest for each in self.run.results):
             return [Group(own)] if own else []
         most = max(int(units.n_events.sum()) // _PIECES, 1)
+        is_split = is_on_nodes(self.folder)  # sums of whole nodes are read faster
+        begins = set(NodeRanges.read(self.folder).first_unit) if is_split else None
         found: list[Group] = []
         n_events, end = 0, -1
         for _, commits in groupby(own, key=lambda commit: commit.dataset):
             end = -1
             for commit in commits:
-                if commit.unit != end or n_events + commit.n_events > most:
+                is_full = n_events + commit.n_events > most
+                if commit.unit != end or (is_full and (begins is None or commit.unit in begins)):
                     found.append(Group([]))
                     n_events = 0
                 found[-1].commits.append(commit)

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.durable import remove
 from forkrun.batch.preparing import NodesJob, Split, write_parts
-from forkrun.batch.shipping import changed_outputs, check_extends, take_shipped
+from forkrun.batch.shipping import changed_outputs, check_computes_all, check_extends, take_shipped
 from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.config.anchor import is_url
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, index_files, input_files
 from forkrun.index.digests import friend_name
 from forkrun.index.known_ids import with_ids_of
+from forkrun.parent.again.keeping import Keeping
 from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.job_input import plan_input
 from forkrun.parent.preparation import PlannedJob, in_order, index_input
@@ -43,6 +44,7 @@ def extend_nodes(
     config = read_config(folder.config)
     given = with_ids_of(given, config)
     _check_fragments(folder, config)
+    check_computes_all(folder, "submit --extend")
     planned = read_plan(folder)
     plan = first_units(planned, ranges.first_unit[-1])  # if an extension was interrupted
     _check_same(config, given)
@@ -243,5 +245,5 @@ def _write(folder: RunDirectory, job: NodesJob, n_before: int) -> None:
     remove(folder.merge_summary)
     write_parts(folder, job, range(n_before, len(job.ranges)))
     write_found(folder, job.job)
-    describe_job(folder, job.job)
+    describe_job(folder, job.job, Keeping.of(folder, job.job, force=True))
     job.ranges.write(folder)

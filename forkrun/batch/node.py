@@ -10,11 +10,13 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from forkrun.batch.course import NodeCourse, note_start, read_course
+from forkrun.batch.node_results import job_of_node
 from forkrun.batch.scratch import PUBLISH_S, on_scratch
 from forkrun.batch.shipping import take_code
 from forkrun.batch.staging import stage_in
@@ -29,7 +31,7 @@ from forkrun.errors import (
 )
 from forkrun.merge.node_outputs import has_outputs_of
 from forkrun.merge.node_sums import write_node_sums
-from forkrun.parent.job import run_job
+from forkrun.parent.job import read_found, run_job
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
@@ -64,6 +66,9 @@ def run_node(
         raise ConfigError(f"node {number}: the job has nodes 0 to {len(ranges) - 1}")
     part = _read_part(folder, number)
     node = folder.node(number)
+    commits = read_ledgers(node.ledger)
+    if commits and all(commit.computed_s for commit in commits):
+        return  # events of kept results
     _note_start(folder, number, node)
     _wait_for_lock(node)
     _unpack(node)
@@ -76,8 +81,8 @@ def run_node(
             config = _config(folder, left_s, memory_bytes)
             if not _is_done(own, ranges.n_units(number)):
                 run_job(
-                    config, own.path, quiet=quiet, plots=False, part=part, whole=folder,
-                    submitted=submitted,
+                    config, own.path, quiet=quiet, plots=False, part=part,
+                    known=read_found(folder), reduced=partial(job_of_node, folder, own, submitted),
                 )  # fmt: skip
             with suppress(ForkrunError):  # the merge reports the reason
                 write_node_sums(own, read_ledgers(own.ledger))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import ceil
 
 from msgspec import Struct
@@ -15,12 +15,17 @@ from forkrun.batch.shipping import ship_code
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex
+from forkrun.parent.again.keeping import Keeping
 from forkrun.parent.job import describe_job, write_found
 from forkrun.parent.job_input import JobInput
 from forkrun.parent.preparation import PreparedJob, index_input, prepare
 from forkrun.plan import select_events
 from forkrun.plan.part import node_borders, parts_of
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.done import differences
+from forkrun.rundir.fingerprint import read_fingerprint
+from forkrun.rundir.ledger import Commit, write_kept
+from forkrun.rundir.lock import is_held
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 from forkrun.rundir.opening import check_names, check_place, clear, opened_to_begin, write_config
 
@@ -47,12 +52,14 @@ class Split(Struct, frozen=True):
 
 class NodesJob(Struct, frozen=True):
     """A job checked and planned for nodes. `borders`: first unit of each node, and the end;
-    `index`: of all input files; `n_files_before`: number of files before the job was extended."""
+    `index`: of all input files; `n_files_before`: number of files before the job was extended;
+    `kept`: events processed for an earlier job in the same directory, in nodes of their own."""
 
     job: PreparedJob
     borders: Sequence[int]
     index: Sequence[FileIndex]
     n_files_before: int = 0
+    kept: Sequence[Commit] = ()
 
     @property
     def ranges(self) -> NodeRanges:
@@ -60,6 +67,13 @@ class NodesJob(Struct, frozen=True):
         n_events = self.job.plan.units.n_events
         sums = [int(n_events[first:end].sum()) for first, end in pairwise(self.borders)]
         return NodeRanges(tuple(self.borders), tuple(sums), max(self.job.plan.children, 1))
+
+    @property
+    def nodes_to_run(self) -> list[int]:
+        """Numbers of the nodes with events to process."""
+        ranges = self.ranges
+        done = {ranges.node_of(commit.unit) for commit in self.kept}
+        return [number for number in range(len(ranges)) if number not in done]
 
 
 def prepare_nodes(config: JobConfig, split: Split) -> NodesJob:
@@ -108,18 +122,64 @@ def _for_nodes(config: JobConfig, n_nodes: int, n_events: int) -> JobConfig:
     return validate(raw, "submit")
 
 
-def write_nodes(folder: RunDirectory, planned: NodesJob) -> None:
+def write_nodes(folder: RunDirectory, planned: NodesJob, split: Split) -> tuple[NodesJob, str]:
     """Starts the run directory under its lock, fingerprint last; removes remains of a killed
-    submission. Raises OutputError if a run was started here."""
+    submission. Keeps results of a collected job there, if their digests are equal. Returns the job
+    as written, and a text about kept results. Raises OutputError if another job was started
+    here."""
     with output_errors(folder.path):
-        check_not_begun(folder)
-        clear(folder)
-        write_config(folder, planned.job.config)
+        check_can_begin(folder)
+        whole = planned.job
+        keeping = Keeping.of(folder, whole, force=whole.config.batch.are_outputs_on_nodes)
+        if is_on_nodes(folder) and not _is_changed(folder, keeping):
+            raise _submitted(folder)
+        if keeping.run.kept or keeping.run.parts:
+            planned = _reduced(folder, planned, keeping, split)
+        clear(folder, stored=False)
+        write_config(folder, whole.config)
         write_parts(folder, planned, range(len(planned.ranges)))
         planned.ranges.write(folder)
-        write_found(folder, planned.job)
-        shipped = ship_code(folder, planned.job.fingerprint)
-        describe_job(folder, replace(planned.job, fingerprint=shipped))
+        write_found(folder, whole)
+        _write_kept(folder, planned)
+        shipped = ship_code(folder, whole.fingerprint)
+        describe_job(folder, replace(planned.job, fingerprint=shipped), keeping)
+    return planned, keeping.text if keeping.before else ""
+
+
+def _is_changed(folder: RunDirectory, keeping: Keeping) -> bool:
+    """Whether a collected job was changed, and requests some of the same results. Nodes need events
+    to process, or stored sums of all events."""
+    if not keeping.knows_job or not (keeping.computed or keeping.parts):
+        return False
+    now = keeping.results.job.fingerprint
+    return bool(differences(read_fingerprint(folder.fingerprint), now))
+
+
+def _reduced(folder: RunDirectory, planned: NodesJob, keeping: Keeping, split: Split) -> NodesJob:
+    """The nodes' job for results that are not kept."""
+    job, kept = keeping.job, keeping.commits(folder)
+    n_events = job.plan.n_events - sum(commit.n_events for commit in kept)
+    units = [commit.units for commit in kept]
+    borders = node_borders(job.plan.units, split.count(n_events), units)
+    return replace(planned, job=job, borders=borders, kept=kept)
+
+
+def _write_kept(folder: RunDirectory, planned: NodesJob) -> None:
+    """Writes ledgers of the events that no node processes."""
+    ranges = planned.ranges
+    for number, group in groupby(planned.kept, key=lambda commit: ranges.node_of(commit.unit)):
+        first = ranges.first_unit[number]
+        place = folder.node(number).ledger
+        place.mkdir(parents=True)
+        write_kept(str(place), [_of_node(commit, first) for commit in group])
+
+
+def _of_node(commit: Commit, first_unit: int) -> Commit:
+    """A kept commit in the ledger of a node; its fragments are in the folder of the whole job."""
+    outputs = {
+        label: replace(part, file=f"../../{part.file}") for label, part in commit.outputs.items()
+    }
+    return replace(commit, unit=commit.unit - first_unit, outputs=outputs)
 
 
 def check_can_submit(folder: RunDirectory) -> None:
@@ -128,17 +188,26 @@ def check_can_submit(folder: RunDirectory) -> None:
     check_names(folder)
     if folder.path.is_dir():
         with opened_to_begin(folder):
-            check_not_begun(folder)
+            check_can_begin(folder)
 
 
-def check_not_begun(folder: RunDirectory) -> None:
-    """Raises OutputError if the folder holds a run or anything else. Called under the lock."""
+def _submitted(folder: RunDirectory) -> OutputError:
+    return OutputError(
+        f"{folder.path}: this job has been submitted already; forkrun status"
+        f" {folder.quoted} shows its progress, forkrun resubmit submits unfinished"
+        " nodes"
+    )
+
+
+def check_can_begin(folder: RunDirectory) -> None:
+    """Raises OutputError if the folder holds anything but a collected job on many nodes. Called
+    under the lock."""
     if is_on_nodes(folder):
-        raise OutputError(
-            f"{folder.path}: this job has been submitted already; forkrun status"
-            f" {folder.quoted} shows its progress, forkrun resubmit submits unfinished"
-            " nodes"
-        )
+        n_nodes = len(NodeRanges.read(folder))
+        works = (is_held(folder.node(number).lock) for number in range(n_nodes))
+        if not folder.is_finished() or any(works):
+            raise _submitted(folder)
+        return
     check_place(folder)
     if folder.fingerprint.exists():
         what = "this folder holds a run; choose another one with -o"

@@ -30,6 +30,7 @@ from forkrun.rundir.done import check_submitted
 from forkrun.rundir.fingerprint import Fingerprint, read_fingerprint
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.output_content import read_contents
+from forkrun.rundir.results import RunResults
 from forkrun.rundir.shipped_code import digest_of, use_shipped
 
 _MAX_NEIGHBOURS = 200
@@ -102,6 +103,7 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
     """Gives the present code to nodes; returns the changed files. Raises ConfigError or
     OutputError, and leaves the job unchanged, if this would change outputs or anything but code has
     changed."""
+    check_computes_all(folder, "resubmit --new-code")
     before = read_fingerprint(folder.fingerprint)
     if before.get("program") and not received(STATE):
         raise ConfigError(
@@ -123,6 +125,17 @@ def take_new_code(folder: RunDirectory, config: JobConfig) -> list[str]:
         write_found(folder, job)
         write_json(folder.fingerprint, {**fingerprint, "mended": mended})
     return list(old)
+
+
+def check_computes_all(folder: RunDirectory, command: str) -> None:
+    """Raises OutputError if the job keeps results of an earlier one, which its nodes do not
+    compute."""
+    run = RunResults.read(folder)
+    if run.kept or run.parts:
+        raise OutputError(
+            f"{command}: {folder.path} keeps results of an earlier job, which nodes do not compute:"
+            " collect it, then submit the changed job there"
+        )
 
 
 def check_extends(folder: RunDirectory, before: Fingerprint, now: Fingerprint) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -97,15 +96,16 @@ def write_scripts(folder: RunDirectory, config: JobConfig, submission: NodeJobs)
     return list(files)
 
 
-def first_needs(config: JobConfig, nodes: range) -> dict[int, Need]:
+def first_needs(config: JobConfig, nodes: Iterable[int]) -> dict[int, Need]:
     """Needs of these nodes from the configuration."""
     return dict.fromkeys(nodes, (config.batch.time, config.batch.memory))
 
 
-def dry_submission(folder: RunDirectory, config: JobConfig, on: BatchSystem) -> list[Path]:
+def dry_submission(
+    folder: RunDirectory, config: JobConfig, on: BatchSystem, needs: dict[int, Need]
+) -> list[Path]:
     """Writes the scripts that would be submitted; returns their paths."""
-    n_nodes = len(os.listdir(folder.node_part(0).parent))
-    needs, most = first_needs(config, range(n_nodes)), system_of(on).most_nodes()
+    most = system_of(on).most_nodes()
     submissions = list(_submissions(folder, config, on, needs, most))
     return [place for s in submissions for place in write_scripts(folder, config, s)]
 

@@ -77,10 +77,13 @@ def run(options: argparse.Namespace) -> int:
         again: dict[str, Any] = {"run_directory": folder.path, "nodes": None, "settings": []}
         return resubmit(argparse.Namespace(**{**vars(options), **again}), config)
     check_can_submit(folder)
+    split = _split(options, config)
     with naming(options.config):
-        planned = prepare_nodes(config, _split(options, config))
+        planned = prepare_nodes(config, split)
     with opened_to_begin(folder) as lock, lock.kept_by_thread():
-        write_nodes(folder, planned)
+        planned, kept = write_nodes(folder, planned, split)
+        if kept:
+            _say(options, f"{folder.path}: {kept}")
         _submit(options, folder, planned, on)
     return _end(options, folder)
 
@@ -88,18 +91,17 @@ def run(options: argparse.Namespace) -> int:
 def _submit(
     options: argparse.Namespace, folder: RunDirectory, planned: NodesJob, on: BatchSystem
 ) -> None:
-    """All nodes, under the lock: nobody else submits them as well."""
-    ranges, run = planned.ranges, folder.quoted
-    _say(
-        options,
-        f"{folder.path}: {plural(sum(ranges.n_events), 'event')} for {plural(len(ranges), 'node')}",
-    )
+    """Submits all nodes with events to process, under the lock."""
+    nodes, run = planned.nodes_to_run, folder.quoted
+    n_events = sum(planned.ranges.n_events[number] for number in nodes)
+    words = f"{plural(n_events, 'event')} for {plural(len(nodes), 'node')}"
+    _say(options, f"{folder.path}: {words}")
+    needs = first_needs(planned.job.config, nodes)
     if options.dry_run:
-        for place in dry_submission(folder, planned.job.config, on):
+        for place in dry_submission(folder, planned.job.config, on, needs):
             _say(options, f"\n{place}:\n{place.read_text()}")
         _say(options, f"nothing was submitted: forkrun resubmit {run} does it")
         return
-    needs = first_needs(planned.job.config, range(len(ranges)))
     for said in submit_nodes(folder, planned.job.config, on, needs):
         _say(options, said)
     _say(options, f"how it is: forkrun status {run}")

@@ -7,7 +7,7 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -43,8 +43,7 @@ from forkrun.plan.model import read_plan
 from forkrun.plan.part import Part
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.done import check_same_job, check_submitted, is_worth_keeping, valid_commits
-from forkrun.rundir.fingerprint import Fingerprint
+from forkrun.rundir.done import check_same_job, is_worth_keeping, valid_commits
 from forkrun.rundir.ledger import Commit, read_ledgers, units_by_build, write_kept
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.lumi_accounting import write_lumi_accounting
@@ -75,39 +74,38 @@ def run_job(
     quiet: bool = False,
     plots: bool = False,
     part: Part | None = None,
-    whole: RunDirectory | None = None,
-    submitted: Fingerprint | None = None,
+    known: FoundOut | None = None,
+    reduced: Callable[[PreparedJob], PreparedJob] = lambda job: job,
     logs: bool = False,
     explain: bool = False,
     is_new: bool = True,
 ) -> Result:
     """Runs the whole job: check, process, merge, report; only the rest if the run directory holds a
-    started run. `part`: only these units of the plan of a job on many nodes, whose run directory is
-    `whole`, and which had the fingerprint `submitted` when this node started. `logs`: also shows
-    output printed by modules. `explain`: gives the reason for computing each result; not `is_new`:
-    keeps existing results that are otherwise always computed. Raises a ForkrunError that describes
-    the problem; files under final names are always verified."""
+    started run. `part`: only these units of the plan of a job on many nodes, with its `known`
+    findings about modules; `reduced`: checks the prepared job of a node, and reduces it to the
+    results to compute. `logs`: also shows output printed by modules. `explain`: gives the reason
+    for computing each result; not `is_new`: keeps existing results that are otherwise always
+    computed. Raises a ForkrunError that describes the problem; files under final names are always
+    verified."""
     start_s = time.monotonic()
     folder = RunDirectory(path.absolute())
     check_can_begin(folder)
     if config.forking.children:
         check_safe_to_fork()
     expect_objects(config.memory)
-    job = prepare(config, quiet, part, known=read_found(whole) if whole else None)
+    job = reduced(prepare(config, quiet, part, known=known))
     config = job.config
-    if whole is not None:
-        check_submitted(whole, submitted or {}, job.fingerprint)
     with opened_to_begin(folder) as lock, output_errors(folder.path), _keeping(lock, config):
         check_place(folder)
         is_resumed = holds_run(folder, force) and (
-            whole is not None or is_worth_keeping(folder, job.fingerprint)
+            part is not None or is_worth_keeping(folder, job.fingerprint)
         )
         if is_resumed and (back := files_that_came_back(folder, job.unreadable)):
             said = f"{back[0]}: can be read now; the job starts again, as its plan has more events"
             Messages(folder, quiet).say(said)
             is_resumed = False
         keeping = None
-        if whole is None:
+        if part is None:
             keeping, is_resumed = decide(folder, job, is_resumed, force=force, is_new=is_new)
             if is_resumed:
                 check_same_job(folder, job.fingerprint)

@@ -24,6 +24,7 @@ from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.helper import Say, insist
 from forkrun.fork.limits import limit_growth
 from forkrun.merge.finished import merge_problem
+from forkrun.merge.kept import Kept
 from forkrun.merge.order import merge_order
 from forkrun.merge.output_parts import Merging, make_part
 from forkrun.merge.planned import Planned
@@ -83,9 +84,9 @@ def merge_part(
     def work(say: Say) -> None:
         try:
             ordered = merge_order(plan.units.n_events, commits)
-            merging = Merging(
-                folder, config, _planned(folder, config, plan, None, is_whole=True), ordered
-            )
+            reduced = Kept.of(folder, config).reduced
+            planned = _planned(folder, config, plan, None, is_whole=True)
+            merging = Merging(folder, reduced, planned, ordered)
             make_part(merging, number, n_parts, lambda file: say({"file": file}))
         except Exception as error:
             raise _explained(error) from error

@@ -123,9 +123,24 @@ class Part(Struct, frozen=True):
         return cls(whole, LumiCounts.of(data["lumis"]), friends, carries)
 
 
-def node_borders(units: Units, n_nodes: int) -> list[int]:
+def node_borders(units: Units, n_nodes: int, kept: Sequence[range] = ()) -> list[int]:
     """First unit of each node, and the number of units: equal numbers of events, up to a border of
-    lumis where one is near. No more nodes than units."""
+    lumis where one is near. No more nodes than units. `kept`: units that need no processing;
+    neighbouring ones are a further node."""
+    edges = {each.start for each in kept} ^ {each.stop for each in kept}
+    is_kept = np.zeros(len(units), dtype=np.bool_)
+    for each in kept:
+        is_kept[each.start : each.stop] = True
+    share = n_nodes / max(int(units.n_events[~is_kept].sum()), 1)
+    borders = [0]
+    for first, end in pairwise(sorted({0, *edges, len(units)})):
+        own = _units(units, first, end)
+        n = n_nodes if not kept else 1 if is_kept[first] else round(share * own.n_events.sum())
+        borders += [first + place for place in _equal_borders(own, n)[1:]]
+    return borders
+
+
+def _equal_borders(units: Units, n_nodes: int) -> list[int]:
     before = np.concatenate(([0], np.cumsum(units.n_events)))
     wanted = before[-1] * np.arange(1, n_nodes) / n_nodes
     near = _NEAR * before[-1] / n_nodes
