@@ -22,7 +22,7 @@ from forkrun.formats import format_of
 Joined = tuple[dict[str, int], list[str]]
 """Entries by tree, and lines about baskets and about objects that were not merged."""
 Join = Callable[[Callable[[int], None] | None], Joined]
-"""Joins the files; gets what takes the number of inputs done."""
+"""Joins the files; calls its argument with the number of inputs done."""
 _CALL = "merge_files(…)"
 
 
@@ -43,16 +43,15 @@ def merge_files(
     contained: Callable[[Join], Joined] | None = None,
 ) -> dict[str, int]:
     """Joins `inputs` in the given order into `output`: trees (all when None) by copying baskets, or
-    recompressed when `compression` is given; histograms, graphs and whatever else ROOT can merge,
-    merged; other objects once if they are equal, else it is an error unless `keep_first`. `verify`:
-    uncompress all that is copied, and check it. `recluster`: write entries anew in larger baskets:
-    "auto" (of files whose baskets are small, or with `compression`), "always" or "never". `format`:
-    "ttree" or "rntuple", of all tables; None: each has that of the first file with it. Gives
-    entries by tree. `progress` gets the number of inputs done, `note` a line about the baskets of
-    each tree, about each object that was not merged and about inputs that are there twice.
-    `needs_checksums`: pages of RNTuples without one are an error. `contained`: makes the join in a
-    process that may die of a damaged file. Raises InputError if a file is damaged or does not fit
-    the others, OutputError."""
+    recompressed when `compression` is given; histograms, graphs and other objects that ROOT can
+    merge, merged; others once if they are equal, else it is an error unless `keep_first`. `verify`:
+    uncompress and check everything that is copied. `recluster`: rewrite entries in larger baskets:
+    "auto" (for files with small baskets, or with `compression`), "always" or "never". `format`:
+    "ttree" or "rntuple", for all tables; None: that of the first file with the table. Returns the
+    entries by tree. `progress` gets the number of inputs done; `note` a line about the baskets of
+    each tree, each object that was not merged, and each repeated input. `needs_checksums`: RNTuple
+    pages without a checksum are an error. `contained`: joins in a process that may die of a damaged
+    file. Raises OutputError, and InputError if a file is damaged or does not fit the others."""
     if check_text(_CALL, "recluster", recluster) not in ("auto", "always", "never"):
         raise ConfigError(f'merge: recluster "{recluster}" must be auto, always or never')
     if format is not None and check_text(_CALL, "format", format) not in ("ttree", "rntuple"):
@@ -99,15 +98,13 @@ def merge_files(
 
 
 def _copies(inputs: Sequence[str]) -> list[str]:
-    """Lines about inputs that are the same file as one before, or a copy of it."""
-    return [
-        f"{again} is {_relation(first, again)} {first}: their content is merged twice"
-        for first, again in find_repeated(inputs)
-    ]
-
-
-def _relation(first: str, again: str) -> str:
-    return "the same file as" if first == again or os.path.samefile(first, again) else "a copy of"
+    """Lines about inputs that are the same file as an earlier one, or a copy of it."""
+    lines = []
+    for first, again in find_repeated(inputs):
+        is_same = first == again or os.path.samefile(first, again)
+        relation = "the same file as" if is_same else "a copy of"
+        lines.append(f"{again} is {relation} {first}: their content is merged twice")
+    return lines
 
 
 def _check(inputs: Sequence[str], output: Path, force: bool) -> None:

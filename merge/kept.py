@@ -27,9 +27,9 @@ from forkrun.histograms.by_dataset import AXIS
 from forkrun.histograms.parts import Named, encode, read_parts
 from forkrun.histograms.root_file import add_histograms, sum_histograms
 from forkrun.histograms.stacked import restacked
-from forkrun.merge.node_sums import files_to_add, sums_to_merge
-from forkrun.merge.order import PlannedUnits
+from forkrun.merge.node_outputs import files_to_add, sums_to_merge
 from forkrun.merge.output import MergedOutput
+from forkrun.merge.planned import PlannedUnits
 from forkrun.merge.verify import total_digest
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
@@ -83,7 +83,7 @@ class Group(Struct, dict=True):
 
 
 class Kept(Struct, frozen=True):
-    """What a run keeps. `stored`: by digest; `all`: what there is."""
+    """Results that a run keeps. `stored`: kept ones, by digest; `all`: the whole store."""
 
     folder: RunDirectory
     config: JobConfig
@@ -312,7 +312,7 @@ class Kept(Struct, frozen=True):
     def _piece(
         self, result: ResultDigest, group: Group, sums: tuple[StoredFile, ...]
     ) -> Piece | None:
-        """What is stored of a result for a group; None if it cannot be."""
+        """Stored piece of a result for a group; None if it cannot be stored."""
         assert group.part is not None
         if result.kind == OUTPUT:
             return self._fragment(result.label, group, group.part.name)

@@ -1,4 +1,4 @@
-"""Parts of outputs that jobs or nodes have made, and that are put together by copying."""
+"""Parts of outputs made by jobs or nodes, joined by copying."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from forkrun.rundir.ledger import OutputPart
 
 
 class MadeParts(Struct, frozen=True):
-    """`files`: by name of a file in output/, its parts in their order, of paths in `folder`. Those
-    `are_of_nodes` have all that the file has, and what files of the input with numbers in `carries`
-    have beside their events; others have the events alone. `written_anew`: by name of an output,
-    branches of objects that nodes could not copy as bytes."""
+    """`files`: parts of each file in output/, by its name, in order; paths are relative to
+    `folder`. Parts that `are_of_nodes` are complete, and include other objects of the input files
+    with numbers in `carries`; parts by jobs have only the events. `written_anew`: branches of
+    objects that nodes could not copy as bytes, by name of the output."""
 
     folder: Path
     files: Mapping[str, Sequence[OutputPart]] = {}
@@ -26,11 +26,11 @@ class MadeParts(Struct, frozen=True):
     written_anew: Mapping[str, Sequence[str]] = {}
 
     def holds(self, names: Sequence[str]) -> bool:
-        """Whether there are parts of each of these files."""
+        """Whether each of these files has parts."""
         return all(name in self.files for name in names)
 
     def has_some_of(self, output: str, suffix: str) -> bool:
-        """Whether there are parts of a file of this output."""
+        """Whether a file of this output has parts."""
         own = f"{output}{suffix}"
         by_lumi = (n for n in self.files if Path(n).parent == Path(output) and n.endswith(suffix))
         return own in self.files or any(by_lumi)
@@ -40,7 +40,7 @@ class MadeParts(Struct, frozen=True):
         return [str(self.folder / part.file) for part in self.files[name]]
 
     def copy_only(self, name: str, target: Path) -> int | None:
-        """Copies a file that has one part alone, and gives its number of events; None: it has
+        """Copies a file with a single part, and returns its number of events; None if it has
         more."""
         if len(self.files[name]) > 1:
             return None
@@ -52,7 +52,7 @@ class MadeParts(Struct, frozen=True):
     def join(
         self, name: str, target: Path, form: Format, trees: Sequence[str], *, verify: bool
     ) -> list[int]:
-        """Puts a file together; gives the number of entries of each tree. Clusters of nodes that
-        are small are joined. Raises InputError, OutputError."""
+        """Joins the parts of a file; returns the number of entries of each tree. Small clusters of
+        nodes are joined. Raises InputError or OutputError."""
         recluster = "auto" if self.are_of_nodes else "never"
         return form.join(self.paths(name), str(target), trees, verify=verify, recluster=recluster)

@@ -1,4 +1,4 @@
-"""Makes the file of an output, or its files by lumi, from what children have selected."""
+"""Makes the file of an output, or its files by lumi, from the events that children selected."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ Progress = Callable[[str, int], None]
 
 
 class MergedOutput(Struct, frozen=True):
-    """`label`: or LABEL/DATASET, of the events of one dataset; `file`: or a folder of files, one
-    for each lumi; `digest`: read back; None if the output does not hold the event ids."""
+    """`label`: for events of one dataset LABEL/DATASET; `file`: or a folder with a file for each
+    lumi; `digest`: read back; None if the output has no event ids."""
 
     label: str
     file: str
@@ -60,11 +60,11 @@ def merge_outputs(
     on_open: Callable[[int], None] | None,
     parts: MadeParts,
 ) -> list[MergedOutput]:
-    """Makes the outputs of the events in `commits`, which are in the order of the plan: all that
-    have the same datasets at the same time, so that what they take from the input is read once;
-    those of which there are `parts`, of these. `progress` gets an output's name and the number of
-    units whose events it has, `on_open` the number of each input file just before it is opened.
-    Raises VerificationError, InputError or OutputError; no output then has its name."""
+    """Makes the outputs from `commits`, which are in the order of the plan, or from `parts` where
+    there are any. Outputs of the same datasets are made together, so that their input is read once.
+    `progress` gets an output's name and the number of units whose events it has; `on_open` the
+    number of each input file just before it is opened. Raises VerificationError, InputError or
+    OutputError; then no output has its final name."""
     if not commits or not config.outputs:
         return []
     with ExitStack() as files:
@@ -81,7 +81,7 @@ def merge_outputs(
                 made[making.key] = _join(making, parts, config, planned)
         _add_trees(of_fragments if parts.are_of_nodes else makings, made, config, planned, on_open)
         merged = [_finished(m, made[m.key], config, planned, parts) for m in makings]
-    return _with_sizes_beside(merged)
+    return _with_sizes_of_parquet(merged)
 
 
 def _make(
@@ -90,7 +90,7 @@ def _make(
     planned: Planned,
     on_open: Callable[[int], None] | None,
 ) -> dict[tuple[str, str], list[int]]:
-    """Makes files of fragments and the input; gives the number of events in each, by key."""
+    """Makes files from fragments and the input; returns the number of events in each, by key."""
     made: dict[tuple[str, str], list[int]] = {}
     for form, dataset in dict.fromkeys(making.goes_with for making in makings):
         own = [making for making in makings if making.goes_with == (form, dataset)]
@@ -106,8 +106,8 @@ def _make(
 
 
 def _is_wanted(destination: Destination, form: Format, planned: Planned, parts: MadeParts) -> bool:
-    """Whether it is made: by a node if it has files of the dataset, and of the parts of some nodes
-    if one of these has made it."""
+    """Whether the file is made: by a node that has files of the dataset; when parts of some nodes
+    are joined, if one of them has made it."""
     if planned.is_part:
         files = planned.inputs.get(destination.dataset)
         return files is not None and bool(files.numbers)
@@ -116,7 +116,7 @@ def _is_wanted(destination: Destination, form: Format, planned: Planned, parts: 
 
 
 def _join(making: _Making, parts: MadeParts, config: JobConfig, planned: Planned) -> list[int]:
-    """Puts together the files of an output; gives the number of events of each."""
+    """Joins the parts of an output's files; returns the number of events of each."""
     contents, trees = planned.contents, [planned.output_tree]
     if parts.are_of_nodes:
         trees += [tree for tree in contents.with_events if making.has_tree(tree, contents)]
@@ -143,8 +143,8 @@ def _add_trees(
     planned: Planned,
     on_open: Callable[[int], None] | None,
 ) -> None:
-    """Adds the trees that go with the events to the files of these, one tree of all outputs at a
-    time. `made`: events in each file. Raises VerificationError, InputError or OutputError."""
+    """Adds the trees that accompany the events, one tree of all outputs at a time. `made`: events
+    in each file. Raises VerificationError, InputError or OutputError."""
     contents = planned.contents
     dataset_of = {making.key: making.destination.dataset for making in makings}
     for tree in contents.with_events:
@@ -172,12 +172,12 @@ def _add_trees(
 
 
 def _formats(output: OutputConfig) -> list[Format]:
-    """Its format, and Parquet if that was asked for as well."""
+    """Formats of an output: its own, and Parquet if also requested."""
     return [format_named(output.format), *([PARQUET] if output.parquet else [])]
 
 
-def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
-    """One for each label, which knows the size of the Parquet file beside it."""
+def _with_sizes_of_parquet(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
+    """One output for each label, with the size of its Parquet file."""
     by_label: dict[str, MergedOutput] = {}
     for output in merged:
         if first := by_label.get(output.label):
@@ -187,8 +187,8 @@ def _with_sizes_beside(merged: Sequence[MergedOutput]) -> list[MergedOutput]:
 
 
 class _Making(Struct, frozen=True):
-    """An output while it is made. `names`: of its files in output/; `written`: events that children
-    have selected for it."""
+    """An output being made. `names`: of its files in output/; `written`: events that children
+    selected for it."""
 
     output: OutputConfig
     destination: Destination
@@ -204,11 +204,11 @@ class _Making(Struct, frozen=True):
         return self.destination.name, self.form.name
 
     def has_tree(self, tree: str, contents: OutputContents) -> bool:
-        """Whether such a tree goes with its events."""
+        """Whether this tree accompanies its events."""
         return self.form is TTREE and tree in contents.of(self.destination).trees
 
     def of_tree(self, tree: str, contents: OutputContents) -> OutputToMake:
-        """The tree that goes with its events."""
+        """The same output for a tree that accompanies its events."""
         branches = contents.of(self.destination).trees[tree]
         return self.to_make._replace(
             branches=branches, products=(), progress=_quiet, goes_with_events=True,
@@ -217,12 +217,12 @@ class _Making(Struct, frozen=True):
 
     @property
     def goes_with(self) -> tuple[Format, int | None]:
-        """Others that have the same are made at the same time."""
+        """Key of outputs that are made together."""
         return self.form, self.destination.dataset
 
 
 def _quiet(_: int) -> None:
-    """Shows nothing: the events were shown when their own tree was made."""
+    """Ignores progress: it was shown for the tree of events."""
 
 
 @contextmanager
@@ -264,9 +264,9 @@ def to_make(
     show: Callable[[int], None],
     first: int = 0,
 ) -> OutputToMake:
-    """What the core is told of an output, or of a part of it: that of `commits`, the first of which
-    is number `first` of all of its datasets. `files`: paths with the entries whose events they get;
-    `show` gets the number of events written, after each cluster."""
+    """Description of an output for the core, or of a part: of `commits`, the first of which is
+    number `first` among all of its datasets. `files`: paths, with the entries whose events they
+    get; `show` gets the number of events written, after each cluster."""
     output = config.output_of[destination.label]
     takes_turns = config.forking.distribution is Distribution.ROUND_ROBIN
     groups = _groups(output.label, commits, takes_turns)
@@ -298,7 +298,7 @@ def _finished(
     planned: Planned,
     parts: MadeParts,
 ) -> MergedOutput:
-    """Adds to the files what is not of events, and verifies them."""
+    """Adds lists and carried objects to the files, and verifies them."""
     output, written, form = making.output, making.written, making.form
     dataset = making.destination.dataset
     files = [target.path for target in making.targets]
@@ -313,16 +313,17 @@ def _finished(
     )
     name = making.destination.name
     if parts.are_of_nodes and parts.holds(making.names):
-        anew = list(parts.written_anew.get(name, ()))
+        rewritten = list(parts.written_anew.get(name, ()))
+    elif form is planned.sources[dataset].form:
+        rewritten = _rewritten(form, files[0], planned, dataset)
     else:
-        of_input = planned.sources[dataset].form
-        anew = _written_anew(form, files[0], config, planned, dataset) if form is of_input else []
+        rewritten = []
     n_bytes = sum(file.stat().st_size for file in files)
-    return MergedOutput(name, str(making.final), written.count, digest, n_bytes, anew)
+    return MergedOutput(name, str(making.final), written.count, digest, n_bytes, rewritten)
 
 
 class _Target(Struct, frozen=True):
-    """A file to make. `entries`: of the input, whose events it has; empty: all."""
+    """A file to make. `entries`: input entries whose events it gets; empty: all."""
 
     path: Path
     entries: Entries
@@ -334,7 +335,7 @@ class _Target(Struct, frozen=True):
 def _files_to_make(
     final: Path, output: OutputConfig, suffix: str, commits: Sequence[Commit], planned: Planned
 ) -> Iterator[list[_Target]]:
-    """Files under temporary names, which become final if the body ends well."""
+    """Files under temporary names, which become final if the body succeeds."""
     if not output.per_lumi:
         with published(final) as temporary:
             yield [_Target(temporary, [])]
@@ -364,8 +365,8 @@ def _list_of(targets: Sequence[_Target], n_events: Sequence[int]) -> list[dict[s
 def _groups(
     label: str, commits: Sequence[Commit], takes_turns: bool
 ) -> list[tuple[int, list[OutputPart]]]:
-    """Fragments with events, in the order of the plan, numbered alike for all outputs; together
-    those whose events alternate: where children take turns, all of a lumi."""
+    """Fragments with events, in the order of the plan, with the same numbers in all outputs. If
+    children take turns, events alternate, and a group has all fragments of a lumi."""
     if not takes_turns:
         groups = [[commit.outputs[label]] for commit in commits]
     else:
@@ -376,8 +377,8 @@ def _groups(
 
 
 def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadeParts) -> None:
-    """Adds what the input has beside its events: of parts that nodes have made what these have, and
-    of files that no node has carried what they have themselves."""
+    """Adds the input's other trees and objects: from parts made by nodes, and from files that no
+    node has carried."""
     source, form, dataset = config.source, making.form, making.destination.dataset
     own = planned.inputs[dataset].carried
     inputs: list[str] = []
@@ -386,7 +387,7 @@ def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadePart
         own = [e for e in own if planned.is_whole and e[0] not in parts.carries]
     elif not form.is_of(planned.inputs[dataset].first):
         return
-    identities = {path: (uuid, n_bytes, 0) for _, path, uuid, n_bytes in own}  # copies will do
+    identities = {path: (uuid, n_bytes, 0) for _, path, uuid, n_bytes in own}  # copies are accepted
     inputs += identities
     same = list(identities.values()) if len(inputs) == len(identities) else []
     by_entry = [*source.tree_names.of_entries(planned.trees), *planned.paths_with_events]
@@ -395,10 +396,9 @@ def _carry(making: _Making, config: JobConfig, planned: Planned, parts: MadePart
     form.carry(inputs, file, by_entry, config.merge.keep_first, same, common)
 
 
-def _written_anew(
-    form: Format, file: Path, config: JobConfig, planned: Planned, dataset: int | None
-) -> list[str]:
+def _rewritten(form: Format, file: Path, planned: Planned, dataset: int | None) -> list[str]:
+    """Branches of objects in an output whose entries could not be copied as bytes."""
     kept = branches_of(str(file), planned.output_tree, form)
     input_files = planned.inputs[dataset]
-    anew = form.rewritten_branches(input_files.first, input_files.tree)
-    return [branch for branch in anew if branch in kept]
+    found = form.rewritten_branches(input_files.first, input_files.tree)
+    return [branch for branch in found if branch in kept]

@@ -1,5 +1,5 @@
-"""Outputs of a run on many nodes in parts, each made by a job of its own: the clusters that begin
-with events of its nodes. Joined they are the file that one process would have made."""
+"""Outputs of a run on many nodes in parts, each made by its own job: the clusters that begin with
+events of certain nodes. Joined, they are the file that one process would have made."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
 _LOOK_EVERY_S = 1.0
 _RECORD = "made.json"
 Cuts = Mapping[str, Sequence[Cut]]
-"""By name of the output, one for each part."""
+"""Cuts of each output, by its name: one for each part."""
 
 
 class Merging(Struct, frozen=True):
-    """What is merged: all `commits` of a run, in the order of the plan."""
+    """A run to merge: all its `commits`, in the order of the plan."""
 
     folder: RunDirectory
     config: JobConfig
@@ -51,8 +51,8 @@ class Merging(Struct, frozen=True):
 
     @property
     def destinations(self) -> list[Destination]:
-        """Those that can be made in parts: trees of one file, in which ROOT writes no branch
-        anew."""
+        """Outputs that can be made in parts: trees in one file, without branches rewritten by
+        ROOT."""
         outputs, kept = self.config.outputs, self.planned.contents.by_label
         trees = {o.label for o in outputs if o.format == TTREE.name and not o.per_lumi}
         sources, inputs = self.planned.sources, self.planned.inputs
@@ -70,14 +70,14 @@ class Merging(Struct, frozen=True):
         ]
 
     def commits_to(self, destination: Destination) -> list[Commit]:
-        """Those whose events may go there."""
+        """Commits whose events may go there."""
         return [commit for commit in self.commits if destination.has(commit.dataset)]
 
 
 def make_part(
     merging: Merging, number: int, n_parts: int, on_open: Callable[[int], None] | None = None
 ) -> None:
-    """Makes one part of the outputs, unless it is there. `on_open` gets the number of each input
+    """Makes one part of the outputs, unless it exists. `on_open` gets the number of each input
     file just before it is opened. Raises VerificationError, InputError or OutputError."""
     of = _digest(merging, n_parts)
     if _record(merging.folder, number, of) is not None:
@@ -93,8 +93,7 @@ def make_part(
 
 
 def parts_to_join(merging: Merging, on_open: Callable[[int], None] | None = None) -> MadeParts:
-    """Parts of outputs that are to be joined; none if no job has made some. Parts that are missing,
-    or not as they were written, are made here."""
+    """Parts of outputs to join; empty if no job has made any. Makes missing and changed parts."""
     n_parts = read_json(merging.folder.output_cuts).get("n_parts", 0)
     if not n_parts or not merging.planned.is_whole:
         return MadeParts(merging.folder.path)
@@ -114,7 +113,7 @@ def parts_to_join(merging: Merging, on_open: Callable[[int], None] | None = None
 def _record(
     folder: RunDirectory, number: int, of: str
 ) -> dict[str, list[OutputPart] | None] | None:
-    """Files of a part, by name; None if it is not there, of other commits or damaged."""
+    """Files of a part, by name; None if it is missing, of other commits or damaged."""
     known = read_json(folder.output_part(number) / _RECORD)
     if known.get("of") != of:
         return None
@@ -133,8 +132,8 @@ def _record(
 def _described(
     folder: RunDirectory, number: int, file: Path, n_clusters: int
 ) -> list[dict[str, Any]] | None:
-    """Records of a part that has been made: empty without events, None if its clusters are not
-    the expected ones."""
+    """Records of a finished part: empty without events, None if its clusters are not the expected
+    ones."""
     if not n_clusters:
         return []
     if not file.exists():
@@ -150,8 +149,8 @@ def _make(
     folder: Path,
     on_open: Callable[[int], None] | None,
 ) -> None:
-    """Writes the file of each output that has events here. One whose clusters end elsewhere than
-    expected is removed."""
+    """Writes the file of each output that has events here, unless its clusters do not end where
+    expected."""
     positions = Positions(merging.planned.units)
     config = merging.config
     n_threads = merge_threads(config.forking.children, config.threads.per_child)
@@ -175,8 +174,9 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _keep_expected(file: Path, cut: Cut, n_events: Sequence[int], ends: Sequence[int]) -> None:
-    """Removes what is before and behind the part; and the part, if its clusters end elsewhere than
-    expected. `n_events`: before it and in it; `ends`: of clusters, counted from what is before."""
+    """Removes the files before and after the part, and the part if its clusters do not end where
+    expected. `n_events`: before the part and in it; `ends`: of clusters, counted from the file
+    before."""
     expected = list(accumulate(cut.sizes, initial=n_events[0]))[1:]
     begin, end = n_events[0], n_events[0] + n_events[1]
     found = [n for n in ends if begin < n <= end]
@@ -194,8 +194,8 @@ def _to_make(
     folder: Path,
     ends: list[int],
 ) -> OutputToMake:
-    """The part between what the fragments of its commits have before and behind it. `ends` gets the
-    number of events at the end of each cluster."""
+    """Description of the part, and of files for events of its commits before and after it. `ends`
+    gets the number of events at the end of each cluster."""
     own = merging.commits_to(destination)
     places = commits_of(cut, own, positions)
     commits = own[places.start : places.stop]
@@ -204,7 +204,7 @@ def _to_make(
     files = [
         (f"{file}.before", positions.entries(begin, cut.begin) or _NOTHING),
         (str(file), positions.entries(cut.begin, cut.end)),
-        (f"{file}.behind", positions.entries(cut.end, end) or _NOTHING),
+        (f"{file}.after", positions.entries(cut.end, end) or _NOTHING),
     ]
     return to_make(
         merging.folder.path, merging.config, destination, commits, merging.planned, files,
@@ -213,12 +213,11 @@ def _to_make(
 
 
 _NOTHING = [(0, 0, 0)]
-"""Entries of a file without events: no entries at all would be all of them."""
+"""Entries of a file without events: an empty list means all entries."""
 
 
 def _cuts(merging: Merging, n_parts: int, of: str) -> Cuts:
-    """Where the parts begin and end. The first job that wants to know it finds it out; the others
-    wait for that."""
+    """Cuts between the parts, found by the first job; the others wait for it."""
     place = merging.folder.output_cuts
     place.parent.mkdir(parents=True, exist_ok=True)
     while (known := read_json(place)).get("of") != of:
@@ -256,7 +255,7 @@ def _found_cuts(merging: Merging, n_parts: int, of: str) -> dict[str, Any]:
 
 
 def _digest(merging: Merging, n_parts: int) -> str:
-    """What says that parts are of just these commits, and of these outputs."""
+    """Digest that identifies the commits and outputs of parts."""
     commits = [(commit.unit, commit.n_units, commit.end_s) for commit in merging.commits]
     outputs = [output.as_json() for output in merging.config.outputs]
     listed = (n_parts, NodeRanges.read(merging.folder).first_unit, outputs, commits)

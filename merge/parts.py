@@ -1,5 +1,4 @@
-"""Temporary outputs on their way into a merge: what is not as it was written is found, and its unit
-is not committed any more."""
+"""Checks of the temporary outputs that a merge reads: commits of changed files are revoked."""
 
 from __future__ import annotations
 
@@ -35,15 +34,15 @@ def is_as_written(folder: Path, part: CommittedFile) -> bool:
 
 
 def checked_files(folder: Path, parts: Iterable[CommittedFile]) -> Iterator[Path]:
-    """Files of the parts; each is checked when it is asked for."""
+    """Files of the parts, each checked just before it is yielded."""
     for part in parts:
         check_part(folder, part)
         yield folder / part.file
 
 
 def revoke_damaged(folder: RunDirectory, commits: Sequence[Commit], error: Exception) -> None:
-    """Checks every file by itself after a merge that failed because of `error`. Raises
-    DamagedFilesError if any is not as it was written or cannot be read; its unit is revoked."""
+    """Checks each file after a merge that failed with `error`. Raises DamagedFilesError if any is
+    changed or unreadable, and revokes its commit."""
     found = [(c, why) for c in commits if (why := _damage(folder, c)) is not None]
     if not found:
         return
@@ -63,7 +62,7 @@ def _damage(folder: RunDirectory, commit: Commit) -> str | None:
 
 
 def _change(folder: Path, part: CommittedFile) -> str | None:
-    file = f"{folder}/{part.file}"  # a merge has many files, of which a Path is a part of the cost
+    file = f"{folder}/{part.file}"  # a Path for each of many files would cost time
     try:
         n_bytes = os.stat(file).st_size
         if n_bytes != part.n_bytes:
@@ -79,15 +78,16 @@ def _change(folder: Path, part: CommittedFile) -> str | None:
 
 
 def _raise_limit(error: Exception) -> None:
-    """Raises JobError where this process may not open or hold any more: no file is damaged."""
+    """Raises JobError if this process has reached a limit of open files or memory: no file is
+    damaged."""
     for number in _LIMITS:
         if os.strerror(number) in str(error) and (refused := refusal(OSError(number, ""))):
             raise refused from error
 
 
 def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
-    """Why a file of a unit cannot be read, None if it can: a disk that failed while it was written
-    may have left a damaged file whose checksum agrees."""
+    """Reason why a file of a unit cannot be read; None if it can. A disk that failed during writing
+    may have left a damaged file with the right checksum."""
     try:
         if isinstance(part, HistogramPart):
             sum_histograms([folder.path / part.file])
@@ -97,6 +97,6 @@ def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
             return None
         n_events = _core.events_of_fragment(str(folder.path / part.file))
         return None if n_events == part.n_events else f"{part.file} has {n_events} events"
-    except Exception as error:  # of any kind: what is wrong may be anywhere in the file
+    except Exception as error:  # of any kind: the damage may be anywhere in the file
         _raise_limit(error)
         return f"{part.file} cannot be read: {error}"

@@ -1,32 +1,34 @@
-"""What a merge takes from the plan of a job, or of a node's part of it."""
+"""Plan of a job, or of a node's part, for a merge; order of its commits."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import numpy as np
 from msgspec import Struct
 
 from forkrun.base.destinations import split_tree
+from forkrun.errors import VerificationError
 from forkrun.formats import EventSource, format_named
 from forkrun.formats.events import NO_IDS, Identity, first_file
-from forkrun.merge.order import PlannedUnits
+from forkrun.rundir.ledger import Commit
 from forkrun.rundir.output_content import OutputContents
 
 if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
     from forkrun.config import IdBranches
 
 _MOST_KEPT_BYTES = 1 << 30
-"""What the merge keeps unpacked of an input whose entries it takes in another order."""
+"""Unpacked input that the merge keeps if it takes entries in another order."""
 Carried = tuple[int, str, str, int]
-"""Number, path, UUID and bytes of a file whose rows beside events are carried to outputs."""
+"""Number, path, UUID and bytes of a file whose other trees and objects are carried to outputs."""
 
 
 class InputFiles(NamedTuple):
-    """Files of a dataset, or of all, but for those that are left out. `numbers`; `carried`: those
-    whose rows beside events outputs have; `first`: that whose tree gives outputs their structure,
-    `tree`: its tree."""
+    """Files of a dataset, or of all datasets, except those left out, by `numbers`. `carried`: files
+    whose other trees and objects go to outputs; `first`: file whose `tree` gives outputs their
+    structure."""
 
     numbers: Sequence[int]
     carried: Sequence[Carried]
@@ -35,49 +37,49 @@ class InputFiles(NamedTuple):
 
 
 class Planned(Struct, frozen=True, dict=True):
-    """What the merge takes from the plan. `n_events`, `digest`: of all events to be read;
-    `is_whole`: every unit has to be there, else what is there is merged. Of a node's part paths of
-    files that others read are ""."""
+    """Plan for a merge. `n_events`, `digest`: of all events to be read; `is_whole`: every unit must
+    be committed, else the committed ones are merged. In a node's part, paths of files that other
+    nodes read are ""."""
 
     units: PlannedUnits
     files: Sequence[str]
     n_events: int
     digest: str | None
     identities: Sequence[Identity]
-    """UUID, bytes and time of the last change of each file, as it was indexed."""
+    """UUID, bytes and modification time of each file when it was indexed."""
     contents: OutputContents
     ids: IdBranches
     is_whole: bool = True
     datasets: Sequence[int] = ()
-    """(n_files,) number of the dataset of each file; none: the job has no datasets."""
+    """(n_files,) dataset number of each file; empty: the job has no datasets."""
     trees: Sequence[str] = ()
-    """(n_files,) tree of events of each file; none: source.tree in all."""
+    """(n_files,) tree of events of each file; empty: source.tree in all."""
     output_tree: str = ""
     """The tree of events in outputs."""
     left_out: Collection[int] = ()
     """Numbers of files that cannot be read."""
     carries: Sequence[Carried] | None = None
-    """Files whose rows beside events a node's outputs have; None: the plan is of the whole job."""
+    """Files whose other trees and objects go to a node's outputs; None: for the whole job."""
 
     @property
     def is_part(self) -> bool:
-        """Whether this is of a node, whose outputs are joined with those of others."""
+        """Whether this is a node's part, whose outputs are joined with those of other nodes."""
         return self.carries is not None
 
     @cached_property
     def inputs(self) -> dict[int | None, InputFiles]:
-        """By number of a dataset its files; None: all."""
+        """Files by dataset number; None: all files."""
         return {each: self._files(each) for each in self._datasets}
 
     @cached_property
     def sources(self) -> dict[int | None, EventSource]:
-        """The input, from which whole entries are taken: no column of it is asked for. By number of
-        a dataset its files alone, if they have events; None: all."""
+        """Input whose whole entries are taken, without columns, by dataset number: only its files,
+        if they have events; None: all files."""
         return {each: self._source(each) for each in self._datasets}
 
     @cached_property
     def sources_with_events(self) -> dict[tuple[str, int | None], EventSource]:
-        """The same for trees that go with the events, by path of the tree as well."""
+        """The same for trees that accompany the events, by path of the tree and dataset number."""
         return {
             (tree, each): self._source_with_events(tree, each)
             for tree in self.contents.with_events
@@ -86,7 +88,7 @@ class Planned(Struct, frozen=True, dict=True):
 
     @cached_property
     def paths_with_events(self) -> list[str]:
-        """Trees that go with the events, wherever files have them."""
+        """Paths of trees that accompany the events, in all files."""
         of_files = (path for tree in self.contents.with_events for path in self._paths_of(tree))
         return list(dict.fromkeys([*self.contents.with_events, *of_files]))
 
@@ -116,7 +118,7 @@ class Planned(Struct, frozen=True, dict=True):
         return self.sources[dataset]._replace(tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
 
     def _paths_of(self, tree: str) -> list[str]:
-        """Where each file has it; nothing if all have it in the same place."""
+        """Path of the tree in each file; empty if it is the same in all."""
         _, name = split_tree(tree)
         return [split_tree(of_events)[0] + name for of_events in self.trees]
 
@@ -140,3 +142,81 @@ class Planned(Struct, frozen=True, dict=True):
         if dataset is None or not self.datasets:
             return numbers
         return [n for n in numbers if self.datasets[n] == dataset]
+
+
+Integers = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+class PlannedUnit(Protocol):
+    """A unit of the plan, as a merge sees it."""
+
+    @property
+    def number(self) -> int:
+        """Number of the unit, in merge order."""
+
+    @property
+    def run(self) -> int:
+        """Run number of its lumi."""
+
+    @property
+    def lumi(self) -> int:
+        """Number of its lumi in the run."""
+
+    @property
+    def ranges(self) -> Sequence[tuple[int, int, int]]:
+        """File, first and last of each range of entries."""
+
+
+class PlannedUnits(Protocol):
+    """Units of a plan in merge order. Unit u has the ranges [first_range[u], first_range[u + 1]) of
+    entries; `file`, `first`, `last` : (n_ranges,)."""
+
+    @property
+    def first_range(self) -> Integers: ...
+    @property
+    def file(self) -> Integers: ...
+    @property
+    def first(self) -> Integers: ...
+    @property
+    def last(self) -> Integers: ...
+    @property
+    def go_back(self) -> bool:
+        """Whether a file continues after another one, or an earlier entry follows a later one."""
+
+    @property
+    def n_events(self) -> Integers:
+        """(n_units,) number of events to be read of each."""
+
+    def joined_ranges(self, units: Integers) -> Any:
+        """(n, 3) file, first and last of the entries of units."""
+
+    def __iter__(self) -> Iterator[PlannedUnit]: ...
+
+
+def merge_order(
+    n_events: Integers, commits: Iterable[Commit], *, is_whole: bool = True
+) -> list[Commit]:
+    """Commits in plan order. `n_events` : (n_units,) of the units of the plan. Raises
+    VerificationError unless each was committed exactly once, with all its events; not `is_whole`:
+    some may be missing."""
+    ordered = sorted(commits, key=lambda commit: commit.unit)
+    n_units = len(n_events)
+    n_times = np.zeros(max([n_units, *(c.places.stop for c in ordered)]), dtype=np.int64)
+    for commit in ordered:
+        n_times[commit.places] += 1
+    twice = np.flatnonzero(n_times > 1)
+    problems = [f"unit {n} was committed {n_times[n]} times" for n in twice]
+    others = n_units + np.flatnonzero(n_times[n_units:])
+    problems += [f"unit {number} is not in the plan" for number in others]
+    missing = np.flatnonzero(n_times[:n_units] == 0)
+    if is_whole and len(missing):
+        shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        problems.append(f"{len(missing)} of {n_units} units were not committed: {shown}")
+    for commit in ordered:
+        n_planned = int(n_events[commit.places].sum())
+        n_read = commit.n_events + len(commit.skipped)
+        if n_read != n_planned and commit.unit < n_units:
+            problems.append(f"unit {commit.unit}: {n_read} events were read, not {n_planned}")
+    if problems:
+        raise VerificationError("\n".join(problems))
+    return ordered

@@ -1,4 +1,4 @@
-"""Events of a plan, counted in its order: where outputs are cut into parts. Pure."""
+"""Positions of events in the order of the plan, where outputs are cut into parts. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from msgspec import Struct
 
-from forkrun.merge.order import Integers, PlannedUnits
+from forkrun.merge.planned import Integers, PlannedUnits
 from forkrun.rundir.ledger import Commit
 
 Entries = list[tuple[int, int, int]]
@@ -18,7 +18,7 @@ _FILE = 1 << 40
 
 
 class Positions:
-    """Where each event is that the plan has, counted from its first one."""
+    """Positions of the events of a plan, counted from its first event."""
 
     def __init__(self, units: PlannedUnits) -> None:
         self._units = units
@@ -34,17 +34,17 @@ class Positions:
         return int(self._before[-1])
 
     def of_unit(self, unit: int) -> int:
-        """The first event of a unit, or the end of the last one."""
+        """Position of the first event of a unit; after the last unit, the end."""
         return int(self._before[self._units.first_range[unit]])
 
     def of_entries(self, file: Integers, entry: Integers) -> Integers:
-        """(n,) of entries of the input that the plan has."""
+        """(n,) positions of input entries in the plan."""
         places = self._order[np.searchsorted(self._keys, file * _FILE + entry, "right") - 1]
         positions: Integers = self._before[places] + entry - self._units.first[places]
         return positions
 
     def entries(self, begin: int, end: int) -> Entries:
-        """Those of the input at positions [begin, end), in the order of the plan."""
+        """Input entries at positions [begin, end), in the order of the plan."""
         place, found = int(np.searchsorted(self._before, begin, "right")) - 1, Entries()
         while begin < end:
             first = int(self._units.first[place]) + begin - int(self._before[place])
@@ -61,7 +61,7 @@ class Positions:
 
 class Cut(Struct, frozen=True):
     """A part of an output: events at positions [begin, end) of the plan. `sizes`: events of each
-    cluster; none: nothing of the output is there."""
+    cluster; none: the output has no events there."""
 
     begin: int
     end: int
@@ -71,9 +71,9 @@ class Cut(Struct, frozen=True):
 def cuts(
     clusters: Sequence[tuple[int, int, int]], positions: Positions, borders: Sequence[int], end: int
 ) -> list[Cut]:
-    """Parts of an output, one for each pair of neighbouring `borders`, which are positions: the
-    clusters that begin between them. `clusters`: file, entry and events of each, in order; `end`:
-    position behind all events that the output could have."""
+    """Parts of an output, one for each pair of neighbouring `borders` (positions): the clusters
+    that begin between them. `clusters`: file, entry and events of each, in order; `end`: position
+    after all events that the output could have."""
     columns = np.asarray(clusters, np.int64).reshape(-1, 3)
     at = positions.of_entries(columns[:, 0], columns[:, 1])
     places = np.searchsorted(at, borders).tolist()
@@ -84,7 +84,7 @@ def cuts(
 
 
 def commits_of(cut: Cut, commits: Sequence[Commit], positions: Positions) -> range:
-    """Places, among commits in order, of those that have the events of a part."""
+    """Places of the commits with events of a part, among commits in order."""
     begins = [positions.of_unit(commit.unit) for commit in commits]
     first = int(np.searchsorted(begins, cut.begin, "right")) - 1
     return range(max(first, 0), int(np.searchsorted(begins, cut.end)))

@@ -1,4 +1,4 @@
-"""Merges a run: every output, the histograms, and what the input has in addition to events."""
+"""Merges a run: outputs, histograms, accumulators, and other trees and objects of the input."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from forkrun.histograms.uhi import write_uhi
 from forkrun.merge.kept import Kept
 from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.node_outputs import node_outputs_to_join, write_node_outputs
-from forkrun.merge.order import merge_order
 from forkrun.merge.output import MergedOutput, Progress, merge_outputs
 from forkrun.merge.output_parts import Merging, parts_to_join
 from forkrun.merge.parts import revoke_damaged
-from forkrun.merge.planned import Planned
+from forkrun.merge.planned import Planned, merge_order
 from forkrun.merge.verify import check_read, total_digest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
@@ -32,8 +31,8 @@ if TYPE_CHECKING:  # slow to load, and `forkrun merge` of files needs none of it
 
 
 class MergeSummary(Struct, frozen=True):
-    """`n_events` and `digest`: of the events that children read; `not_finite`: by histogram that
-    was filled with such, infinite or NaN values in its sums."""
+    """`n_events`, `digest`: of the events that children read; `not_finite`: number of infinite or
+    NaN values in the sums of each histogram that has any."""
 
     n_events: int
     digest: str
@@ -53,9 +52,9 @@ def merge_run(
     on_open: Callable[[int], None] | None = None,
 ) -> MergeSummary:
     """Merges the run in `folder` into its output/. `progress` gets an output's label and the number
-    of units of which it has the events, `on_open` the number of each input file just before it is
-    opened. Raises VerificationError, InputError or OutputError; no output then has its name.
-    DamagedFilesError: units have to be done again."""
+    of units whose events it has; `on_open` the number of each input file just before it is opened.
+    Raises VerificationError, InputError or OutputError; then no output has its final name;
+    DamagedFilesError: units must be processed again."""
     ordered = merge_order(planned.units.n_events, commits, is_whole=planned.is_whole)
     read = total_digest((commit.n_events, commit.digest) for commit in ordered)
     skipped = total_digest((len(commit.skipped), commit.skipped_digest) for commit in ordered)
@@ -91,14 +90,14 @@ def _parts(
     ordered: Sequence[Commit],
     on_open: Callable[[int], None] | None,
 ) -> MadeParts:
-    """What nodes, or jobs, have made of the outputs."""
+    """Parts of outputs that nodes, or jobs, have made."""
     if config.batch.are_outputs_on_nodes and is_on_nodes(folder):
         return node_outputs_to_join(folder, ordered)
     return parts_to_join(Merging(folder, config, planned, ordered), on_open)
 
 
 def _write_accumulators(folder: Path, totals: ByDataset) -> int:
-    """Writes what was accumulated; returns the size of the file."""
+    """Writes the accumulators; returns the size of the file."""
     if not totals:
         return 0
     file = RunDirectory(folder).accumulators
@@ -110,8 +109,8 @@ def _write_accumulators(folder: Path, totals: ByDataset) -> int:
 def _write_histograms(
     folder: Path, config: JobConfig, totals: Sequence[Named]
 ) -> tuple[int, int, dict[str, int]]:
-    """Writes the histograms; returns their number, the size of their file, and which were filled
-    with values that are not finite."""
+    """Writes the histograms; returns their number, the size of their file, and the numbers of
+    values that are not finite, by histogram."""
     if not totals:
         return 0, 0, {}
     if config.merge.histograms_json:

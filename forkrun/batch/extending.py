@@ -17,8 +17,8 @@ from forkrun.config import EventOrder, JobConfig, read_config, validate
 from forkrun.config.anchor import is_url
 from forkrun.errors import ConfigError, OutputError
 from forkrun.index import FileIndex, index_files, input_files
-from forkrun.index.digests import friend_name
 from forkrun.index.known_ids import with_ids_of
+from forkrun.index.whole_input import friend_name
 from forkrun.parent.again.keeping import Keeping
 from forkrun.parent.job import describe_job, read_found, write_found
 from forkrun.parent.job_input import plan_input

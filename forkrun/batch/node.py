@@ -29,8 +29,7 @@ from forkrun.errors import (
     OutputError,
     StoppedError,
 )
-from forkrun.merge.node_outputs import has_outputs_of
-from forkrun.merge.node_sums import write_node_sums
+from forkrun.merge.node_outputs import has_outputs_of, write_node_sums
 from forkrun.parent.job import read_found, run_job
 from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory

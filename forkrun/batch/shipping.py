@@ -1,10 +1,13 @@
 """Code of a job at its submission: copies in `batch/code/`, named by their SHA-256, including
-functions of the Python program that submitted it. The fingerprint maps files to copies, so both
-change at once."""
+functions and values of the Python program that submitted it. The fingerprint maps files to copies,
+so both change at once."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -12,16 +15,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from forkrun.base.durable import read_json, write_bytes, write_json
 from forkrun.base.quantities import count
-from forkrun.base.received import STATE, received
+from forkrun.base.received import GIVEN, STATE, keep_contents, received
+from forkrun.base.regular_file import open_regular
 from forkrun.base.user_code import import_home
-from forkrun.batch.program import keep_program, take_program
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, OutputError
 from forkrun.modules.program.given import find_given
+from forkrun.modules.program.state import receive_state
 from forkrun.parent.job import write_found
 from forkrun.parent.preparation import PlannedJob, PreparedJob, index_input
 from forkrun.plan.model import read_plan
@@ -177,3 +182,40 @@ def _words(mended: Mapping[str, Any], commits: Sequence[Commit]) -> str:
         f"{count(n_before)} of {count(n_units)} units were processed before the code was changed"
         f" at {when} (resubmit --new-code): {', '.join(mended['code']) or 'new files'}"
     )
+
+
+def keep_program(copies: Path) -> str:
+    """Keeps the functions and values of the program in a file that only its user can read or write,
+    named by its SHA-256; returns this, or "" if there are none."""
+    kept = {name: content for name in (STATE, GIVEN) if (content := received(name))}
+    if not kept:
+        return ""
+    data = msgspec.msgpack.encode(kept)
+    digest = hashlib.sha256(data).hexdigest()
+    write_bytes(copies / digest, data, mode=0o600)
+    return digest
+
+
+def take_program(copies: Path, digest: str) -> None:
+    """Loads the functions and values kept under this SHA-256 into this process. Raises OutputError
+    for a file of another user, one that others may write, and other content."""
+    place = copies / digest
+    try:
+        with os.fdopen(open_regular(place), "rb") as file:
+            found, data = os.fstat(file.fileno()), file.read()
+    except OSError as error:
+        raise OutputError(f"{place}: cannot be read: {error}; submit to another folder") from None
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+        raise OutputError(
+            f"{place}: it holds functions to be run, but users other than the one running this "
+            "node own it or may write it; submit to another folder"
+        )
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise OutputError(
+            f"{place}: these are not the functions with which the job was submitted; submit to"
+            " another folder"
+        )
+    keep_contents(msgspec.msgpack.decode(data, type=dict[str, bytes]))
+    own = list(sys.path)
+    receive_state()
+    sys.path += [path for path in own if path not in sys.path]  # possibly of another environment

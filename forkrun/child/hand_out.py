@@ -11,7 +11,7 @@ from forkrun.base.lumis import Integers
 from forkrun.child.unit_queue import Taken, UnitQueue, Wanted, begins_of_stretches
 from forkrun.index.ranges import Flags
 from forkrun.plan import ANY_CHILD, Plan
-from forkrun.plan.pieces import changes
+from forkrun.plan.select import changes
 
 _OWN_PART = 1 / 16
 """Part of an equal share of the events that each child has to itself, at least; then up to the end

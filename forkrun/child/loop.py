@@ -8,20 +8,20 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from forkrun import _core
 from forkrun.base.durable import write_json
 from forkrun.base.notes import take_notes
 from forkrun.child.assignment import Assignment, Purpose
-from forkrun.child.import_watch import ImportWatch
 from forkrun.child.lost_state import State, lost_states, states_of
-from forkrun.child.processor import begin
 from forkrun.child.units import ChildUnits
 from forkrun.child.work import Work
 from forkrun.config import Executor
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.memory import use_ordinary_pages
+from forkrun.modules.python_module import PythonModule
 from forkrun.monitoring import sample_self
 from forkrun.monitoring.timing.record import write_timing
 from forkrun.rundir.ledger import Ledger
@@ -144,3 +144,52 @@ def probe(work: Work, child: int, assignment: Assignment) -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     work.shared.board.set_state(child, "done")
+
+
+def begin(work: Work, child: int, settings: _core.ProcessorSettings) -> _core.Processor:
+    """Makes a child's processor, after the `post_fork` callbacks of its modules."""
+    _core.claim_process()
+    work.shared.board.set_state(child, "starting")
+    work.job.schedule.core.post_fork(child)
+    processor = work.job.schedule.make_processor(settings, work.shared.board, child)
+    work.job.schedule.core.begin_job()
+    work.job.schedule.clear_histograms()
+    work.shared.board.set_state(child, "processing")
+    return processor
+
+
+_CALLS = (PythonModule._call.__code__, PythonModule._call_back.__code__)
+
+
+class ImportWatch:
+    """Notes Python imports of a child, which use memory of its own that children of one parent
+    could share. Touches no object that exists at the fork: reference counts would become memory of
+    the child. Being asked first where each module is, it sees on the stack which module of the job
+    is called. `modules`: of the job, in Python, by label. Lasts as long as the process."""
+
+    def __init__(self, modules: Mapping[str, PythonModule]) -> None:
+        self._labels = {id(module.module): label for label, module in modules.items()}
+        self._callers: dict[str, str] = {}
+        sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, *_: Any) -> None:
+        """Notes the caller; other finders find the module."""
+        self._callers.setdefault(name, self._caller())
+
+    def _caller(self) -> str:
+        """Label of the module being called; "" if there is none."""
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            if frame.f_code in _CALLS:
+                return self._labels.get(id(frame.f_locals["self"].module), "")
+        return ""
+
+    def found(self) -> dict[str, list[str]]:
+        """Names imported since the watch began, by label of the importing module; "": none of the
+        job's."""
+        by_caller: dict[str, list[str]] = {}
+        for name, caller in self._callers.items():
+            if name in sys.modules:
+                by_caller.setdefault(caller, []).append(name)
+        return by_caller

@@ -17,7 +17,7 @@ from forkrun.conditions.snapshots import Conditions
 from forkrun.conditions.sources import ConditionSource, make_source
 from forkrun.config import ConditionConfig, PrefetchConfig
 from forkrun.errors import ConfigError
-from forkrun.fork.steps import step
+from forkrun.fork.hazards import step
 
 
 class PlannedUnits(Protocol):

@@ -13,8 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from forkrun.errors import ForkSafetyError
-from forkrun.fork.hazards import Hazard, is_of_python, lasting_hazards
-from forkrun.fork.steps import origin_of
+from forkrun.fork.hazards import Hazard, is_of_python, lasting_hazards, origin_of
 
 _WHY = {
     "thread": "a lock that it holds would stay locked in the children for ever",

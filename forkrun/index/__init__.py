@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from forkrun.index.files import find_files, input_files, input_files_or_gaps
     from forkrun.index.find import EventId, only_events
     from forkrun.index.friends import with_friends
-    from forkrun.index.input_format import format_of_input
     from forkrun.index.model import Branch, FileIndex, LumiRange
     from forkrun.index.ranges import LumiRanges
     from forkrun.index.read import index_files, try_index
+    from forkrun.index.whole_input import format_of_input
 
 __all__ = [
     "Branch",
@@ -46,7 +46,7 @@ __getattr__ = names_on_demand(
         "forkrun.index.files": ("find_files", "input_files", "input_files_or_gaps"),
         "forkrun.index.find": ("EventId", "only_events"),
         "forkrun.index.friends": ("with_friends",),
-        "forkrun.index.input_format": ("format_of_input",),
+        "forkrun.index.whole_input": ("format_of_input",),
         "forkrun.index.model": ("Branch", "FileIndex", "LumiRange"),
         "forkrun.index.ranges": ("LumiRanges",),
         "forkrun.index.read": ("IdBranches", "index_files", "try_index"),

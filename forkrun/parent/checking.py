@@ -23,9 +23,8 @@ from forkrun.errors import ConfigError, ForkrunError, ForkSafetyError, InputErro
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.index import FileIndex, find_files, try_index, with_friends
-from forkrun.index.carried import check_carried
-from forkrun.index.datasets import with_datasets
 from forkrun.index.known_ids import with_known_ids
+from forkrun.index.whole_input import check_carried, with_datasets
 from forkrun.parent.calls import warnings_of
 from forkrun.parent.preparation import PlannedJob, PreparedJob
 from forkrun.rundir.directory import RunDirectory

@@ -23,12 +23,11 @@ from forkrun.errors import ForkrunError, InputError, JobError, StoppedError, Ver
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.helper import Say, insist
 from forkrun.fork.limits import limit_growth
-from forkrun.merge.finished import merge_problem
 from forkrun.merge.kept import Kept
-from forkrun.merge.order import merge_order
 from forkrun.merge.output_parts import Merging, make_part
-from forkrun.merge.planned import Planned
+from forkrun.merge.planned import Planned, merge_order
 from forkrun.merge.run import merge_run
+from forkrun.merge.verify import merge_problem
 from forkrun.monitoring import Timeline
 from forkrun.plan import Plan
 from forkrun.plan.model import read_plan

@@ -26,12 +26,10 @@ from forkrun.index import (
     input_files_or_gaps,
     with_friends,
 )
-from forkrun.index.carried import check_carried
-from forkrun.index.datasets import with_datasets
-from forkrun.index.digests import input_digests
 from forkrun.index.known_friends import with_known_friends
 from forkrun.index.known_ids import with_known_ids
 from forkrun.index.ranges import Flags
+from forkrun.index.whole_input import check_carried, input_digests, with_datasets
 from forkrun.parent.bad_files import named_file
 from forkrun.parent.job_input import plan_input
 from forkrun.plan import Plan

@@ -22,10 +22,10 @@ from forkrun.config.anchor import is_url
 from forkrun.errors import InputError, JobError
 from forkrun.fork.failure import as_forkrun_error
 from forkrun.fork.forking import Process
+from forkrun.fork.hazards import step
 from forkrun.fork.memory import prepare_memory
 from forkrun.fork.safety import check_safe_to_fork
 from forkrun.fork.signals import LUMI_SIGNALS, PYTHON_STACKS, STOP_SIGNALS, StopFlag
-from forkrun.fork.steps import step
 from forkrun.fork.supervisor import Supervisor
 from forkrun.formats import format_named
 from forkrun.index.ranges import Flags

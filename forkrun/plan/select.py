@@ -1,14 +1,20 @@
-"""Which entries of the input are to be processed: the mask first, then the count."""
+"""Selected entries of the input, by the mask first, then by count, and pieces of them that become
+units."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from forkrun._core import EventDigest
 from forkrun.base.lumis import Integers, Keys, lumi_keys
 from forkrun.index import LumiRanges
 from forkrun.plan.lumi_mask import LumiMask, within
+from forkrun.plan.model import Units
 
 
 class Selection(Struct, frozen=True):
@@ -66,3 +72,62 @@ def _selected(ranges: LumiRanges, first: Integers, last: Integers) -> Selected:
 
 def _hex(count: int, digest: int) -> str:
     return EventDigest(count, f"{digest:032x}").hex
+
+
+class Pieces(Struct, frozen=True):
+    """Entries [first, last) of ranges of a selection, as columns in input order. `source`: the
+    place of the range. Pieces of one rank with the same `child` and `part` are one unit."""
+
+    child: Integers
+    part: Integers
+    source: Integers
+    first: Integers
+    last: Integers
+
+    def units(self, selected: Selected, rank_of: Integers) -> Units:
+        """Units in order of ranks, then of children, then of parts. If there is no piece at all,
+        one empty unit, so that outputs have branches. `rank_of` : (n_ranges of the selection,)."""
+        if not len(self.source):
+            zero = np.zeros(1, dtype=np.int64)
+            none = np.zeros(0, dtype=np.int64)
+            return Units(zero, zero, zero, np.zeros(2, dtype=np.int64), none, none, none)
+        child, part, source, first, last = self._in_order(rank_of)
+        rank, file = rank_of[source], selected.file[source]
+        begins_unit = changes(rank) | changes(child) | changes(part)
+        begins_range = begins_unit | changes(file)
+        begins_range[1:] |= last[:-1] != first[1:]
+        firsts = np.flatnonzero(begins_range)
+        lasts = np.append(firsts[1:], len(source)) - 1
+        unit_firsts = np.flatnonzero(begins_unit)
+        first_range = np.append(np.cumsum(begins_range)[unit_firsts] - 1, len(firsts))
+        return Units(
+            child=child[unit_firsts],
+            run=selected.run[source[unit_firsts]],
+            lumi=selected.lumi[source[unit_firsts]],
+            first_range=first_range,
+            file=file[firsts],
+            first=first[firsts],
+            last=last[lasts],
+        )
+
+    def _in_order(self, rank_of: Integers) -> Iterator[Integers]:
+        """Columns in the order of units."""
+        keys = (self.part, self.child, rank_of[self.source])
+        order = slice(None) if _are_in_order(keys) else np.lexsort(keys)
+        columns = (self.child, self.part, self.source, self.first, self.last)
+        return (column[order] for column in columns)
+
+
+def _are_in_order(keys: Sequence[Integers]) -> bool:
+    """Whether rows rise by the last key, where that is the same by the one before it, and so on."""
+    is_less = np.zeros(max(len(keys[0]) - 1, 0), dtype=np.bool_)
+    for key in keys:
+        is_less = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & is_less)
+    return not is_less.any()
+
+
+def changes(column: npt.NDArray[Any]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(n,) whether a value differs from the one before; true for the first."""
+    differs = np.ones(len(column), dtype=np.bool_)
+    differs[1:] = column[1:] != column[:-1]
+    return differs

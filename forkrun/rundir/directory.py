@@ -37,7 +37,7 @@ _ENTRIES = frozenset((
 ))  # fmt: skip
 
 
-def _is_beside_output(file: Path) -> bool:
+def _accompanies_output(file: Path) -> bool:
     """Whether a file among the merged ones is not an output, or is the Parquet copy of one."""
     is_second = file.suffix == ".parquet" and file.with_suffix(".root").exists()
     return file.suffix in (".json", ".part") or is_second
@@ -106,11 +106,6 @@ class RunDirectory(Struct, frozen=True):
     def unit(self, number: int) -> str:
         """Folder of the temporary outputs of a unit."""
         return unit_folder(str(self.units), number)
-
-    @property
-    def lumi_folders(self) -> list[Path]:
-        """Folders of the lumis of datasets, existing or not."""
-        return [self.path / name for name in LUMIS.values()]
 
     def lumis(self, kind: str, dataset: str = "") -> Path:
         """Lumis of a kind of `LumiAccounting`: of all events, or of one of several datasets."""
@@ -199,7 +194,7 @@ class RunDirectory(Struct, frozen=True):
         lists = (p for depth in ("*", "*/*") for p in self.output.glob(f"{depth}/files.json"))
         by_lumi = {file.parent for file in lists}
         files = [p for depth in ("*.*", "*/*.*") for p in self.output.glob(depth) if p.is_file()]
-        own = [p for p in files if p.parent not in by_lumi and not _is_beside_output(p)]
+        own = [p for p in files if p.parent not in by_lumi and not _accompanies_output(p)]
         return sorted([*own, *by_lumi])
 
     pictures = _Place("monitoring/histograms.json")

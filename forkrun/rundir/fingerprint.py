@@ -173,9 +173,7 @@ def _resolved(folder: str) -> str:
 
 def _home(name: str) -> Path:
     """Resolved path of the source. `name`: FILE.py or package.module, imported already."""
-    if name.endswith(".py"):
-        return Path(name).resolve()
-    return Path(str(sys.modules[name].__file__)).resolve()
+    return Path(name if name.endswith(".py") else str(sys.modules[name].__file__)).resolve()
 
 
 def _condition_files(described: Mapping[str, Any], payloads: Sequence[str]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from forkrun.base.durable import (
 )
 from forkrun.config import JobConfig
 from forkrun.errors import ConfigError, OutputError
-from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.directory import LUMIS, RunDirectory
 from forkrun.rundir.lock import RunLock
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
@@ -274,7 +274,8 @@ def _remove(folder: RunDirectory, names: Iterable[str]) -> None:
     with output_errors(folder.path):
         for name in names:
             remove(folder.path / name)
-        for place in (folder.path, folder.ledger, folder.monitoring, *folder.lumi_folders):
+        lumis = (folder.path / name for name in LUMIS.values())  # folders of several datasets
+        for place in (folder.path, folder.ledger, folder.monitoring, *lumis):
             _remove_temporary(place, folder.lock.name)
 
 
@@ -329,8 +330,5 @@ def _is_ours(folder: RunDirectory) -> bool:
         for entry in folder.path.iterdir()
         if final_name(entry.name) not in (folder.lock.name, folder.config.name)
     ]
-    return not folder.config.exists() and not any(map(_holds_anything, others))
-
-
-def _holds_anything(entry: Path) -> bool:
-    return not entry.is_dir() or entry.is_symlink() or any(entry.iterdir())
+    are_empty = (e.is_dir() and not e.is_symlink() and not any(e.iterdir()) for e in others)
+    return not folder.config.exists() and all(are_empty)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from forkrun.base.awkward_array import load_awkward
 from forkrun.base.importing import collector_paused
-from forkrun.fork.hazards import find_hazards
+from forkrun.fork.hazards import find_hazards, step
 from forkrun.fork.helper import Say, ask_helper
-from forkrun.fork.steps import step
 from forkrun.formats.column_types import ColumnType
 from forkrun.modules.expression_functions import OF_AWKWARD
 from forkrun.modules.late_imports import Import, imports_in

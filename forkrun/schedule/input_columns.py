@@ -18,9 +18,9 @@ from forkrun.config.remote_cache import use_remote_cache
 from forkrun.errors import ConfigError, InputError
 from forkrun.formats import OTHER, Described
 from forkrun.index import Branch, FileIndex, input_files, try_index, with_friends
-from forkrun.index.datasets import with_datasets
 from forkrun.index.known_ids import with_known_ids, without_ids
 from forkrun.index.read import describe_files
+from forkrun.index.whole_input import with_datasets
 from forkrun.modules.objects.collections import Columns, NamingRule
 from forkrun.monitoring.tables import Column, Table
 from forkrun.schedule.input_branches import InputBranches

@@ -14,7 +14,7 @@ from forkrun.base.importing import collector_paused
 from forkrun.conditions import Conditions
 from forkrun.config import JobConfig, ModuleConfig
 from forkrun.errors import ConfigError
-from forkrun.fork.steps import StepsInARow, step
+from forkrun.fork.hazards import StepsInARow, step
 from forkrun.index import ColumnNames
 from forkrun.plan import Units
 from forkrun.plan.event_counts import EventCounts

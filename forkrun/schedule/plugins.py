@@ -8,7 +8,7 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.errors import JobError
-from forkrun.fork.steps import step
+from forkrun.fork.hazards import step
 from forkrun.rundir.shipped_code import library_of
 
 

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from forkrun.merge.node_sums import write_node_sums
+from forkrun.merge.node_outputs import write_node_sums
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.nodes import NodeRanges

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.merge.node_sums import files_to_add, sums_to_merge
+from forkrun.merge.node_outputs import files_to_add, sums_to_merge
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.nodes import NodeRanges, read_commits

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from forkrun.batch.command_lines import filled, variables, with_variables
+from forkrun.batch.staging import filled, variables, with_variables
 from tests.batch.jobs import Job, problem_of
 from tests.support.jobs import Ended, forkrun, write_job
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from forkrun.config import Distribution, ForkingConfig, JobConfig
 from forkrun.index import FileIndex, LumiRanges
-from forkrun.index.digests import input_digests
+from forkrun.index.whole_input import input_digests
 from forkrun.plan import guided, make_plan, select_events
 from forkrun.plan.event_counts import count_lumis
 from forkrun.studies.simulation.costs import CostModel, Costs, draw_costs

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from forkrun.errors import ForkSafetyError
-from forkrun.fork.hazards import Hazard, find_hazards
+from forkrun.fork.hazards import Hazard, find_hazards, origin_of, step
 from forkrun.fork.safety import check_safe_to_fork
-from forkrun.fork.steps import origin_of, step
 from tests.support.jobs import PATIENCE_S, environment
 
 
@@ -77,7 +76,7 @@ def test_a_pool_of_threads_is_traced_to_its_library() -> None:
     told = run_python(
         """
         from forkrun.fork.safety import check_safe_to_fork
-        from forkrun.fork.steps import step
+        from forkrun.fork.hazards import step
         from forkrun.errors import ForkSafetyError
         with step("NumPy was imported"):
             import numpy

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from forkrun.base.durable import published
 from forkrun.errors import VerificationError
-from forkrun.merge.order import Integers, merge_order
+from forkrun.merge.planned import Integers, merge_order
 from forkrun.rundir.ledger import Commit, OutputPart, read_ledgers
 
 

@@ -26,9 +26,9 @@ from forkrun.config import (
 from forkrun.config.datasets import DatasetConfig
 from forkrun.errors import ConfigError
 from forkrun.index import FileIndex, LumiRange, LumiRanges
-from forkrun.index.datasets import with_datasets
+from forkrun.index.whole_input import with_datasets
 from forkrun.plan import ANY_CHILD, EntryRange, LumiMask, Plan, Unit, make_plan, read_lumi_mask
-from forkrun.plan.guided import UnitSizes
+from forkrun.plan.make import UnitSizes
 
 NO_DIGEST = "0" * 32
 SMALL_WHOLE = ForkingConfig(min_unit_events=10)

@@ -24,7 +24,7 @@ from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
 from forkrun.config.anchor import is_url
-from forkrun.index.digests import input_name
+from forkrun.index.whole_input import input_name
 from forkrun.modules.program.outside import edited_files, installed_version
 from forkrun.parent.again.code import plugin_libraries, together, values_of
 from forkrun.parent.preparation import PreparedJob
