@@ -133,15 +133,17 @@ def edited_files(package: str) -> str:
     found = hashlib.sha256()
     for file in sorted(files):
         with contextlib.suppress(OSError):
-            if is_installed(file) and os.stat(file).st_mtime > _installed_s(package, file):
+            if is_installed(file) and os.stat(file).st_mtime > _installed_s(
+                package, file[: file.rindex(f"{os.sep}{package}")]
+            ):
                 found.update(f"{os.path.basename(file)}\0".encode())
                 found.update(Path(file).read_bytes())
     return found.hexdigest()
 
 
-def _installed_s(package: str, file: str) -> float:
-    """Time of a package's installation, from its record; 0 without one."""
-    folder = file[: file.rindex(f"{os.sep}{package}")]
+@functools.cache
+def _installed_s(package: str, folder: str) -> float:
+    """Time of a package's installation in a folder, from its record; 0 without one."""
     version = package_version(package)
     record = Path(folder, f"{package}-{version}.dist-info", "RECORD")
     return record.stat().st_mtime + 60 if record.is_file() else 0.0

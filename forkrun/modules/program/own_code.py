@@ -106,16 +106,25 @@ def _is_home_library(home: str) -> bool:
     return not isinstance(file, str) or is_installed(file) or home.partition(".")[0] == "forkrun"
 
 
+def _patched(home: str, module: ModuleType, kind: type) -> list[tuple[str, Any]]:
+    named = [(f"{home}.{name}", value) for name, value in vars(module).items()]
+    return [(name, value) for name, value in named if isinstance(value, kind) and is_patched(value)]
+
+
 def put_into_libraries() -> list[tuple[str, Any]]:
     """Objects that the program has put into libraries, where any code may use them: functions,
     methods of arrays, behaviors of Awkward arrays; with their places."""
     found: list[tuple[str, Any]] = []
     program = sys.modules["__main__"]  # multiprocessing gives it a second name
-    for home, module in [*sys.modules.items()]:
-        if isinstance(module, ModuleType) and module is not program and not own_file(home):
-            kinds = (FunctionType, type) if home == "awkward.highlevel" else (FunctionType,)
-            values = [pair for pair in [*vars(module).items()] if isinstance(pair[1], kinds)]
-            found += [(f"{home}.{name}", value) for name, value in values if is_patched(value)]
+    modules = [*sys.modules.items()]
+    own = {"__main__", *(home for home, _ in modules if own_file(home))}
+    for home, module in modules:
+        if isinstance(module, ModuleType) and module is not program and home not in own:
+            functions = [each for each in vars(module).values() if type(each) is FunctionType]
+            if any(each.__globals__.get("__name__") in own for each in functions):
+                found += _patched(home, module, FunctionType)
+    if arrays := sys.modules.get("awkward.highlevel"):
+        found += _patched("awkward.highlevel", arrays, type)
     behaviors = getattr(sys.modules.get("awkward"), "behavior", {})
     for key, value in [*behaviors.items()]:
         package = str(getattr(value, "__module__", "")).partition(".")[0]
