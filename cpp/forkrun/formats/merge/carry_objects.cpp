@@ -15,6 +15,7 @@
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/merge/merged_structure.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
+#include <forkrun/formats/ttree/write/plain_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -117,8 +118,7 @@ std::optional<std::set<std::string>> plain_trees(const Carried& carried) {
 }
 
 /// Adds to a file that is written without ROOT, or with it. Gives the names of what ROOT carried.
-template <typename File>
-std::vector<std::string> carry_to(File& output, const Carried& carried,
+std::vector<std::string> carry_to(RecordFile& output, const Carried& carried,
                                   const std::string& output_path, TreeFile& first,
                                   MergeSettings settings = {}) {
   settings.treatment.compression = first.compression();

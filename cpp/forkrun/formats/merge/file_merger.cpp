@@ -108,8 +108,7 @@ class FileMerge {
   }
 
   /// None if ROOT is needed, and the output is not written with it.
-  template <typename File>
-  std::optional<std::map<std::string, std::int64_t>> add_all(File& output,
+  std::optional<std::map<std::string, std::int64_t>> add_all(RecordFile& output,
                                                              Compression compression) {
     Merger merger{output,
                   {treatment_of(request_, compression),

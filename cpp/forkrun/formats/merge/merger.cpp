@@ -37,8 +37,7 @@ bool belongs_to_file(const TKey& key, const std::string& path) {
 
 }  // namespace
 
-Merger::Merger(const MergedFile& output, MergeSettings settings, WantedTrees wanted,
-               Origins origins)
+Merger::Merger(RecordFile& output, MergeSettings settings, WantedTrees wanted, Origins origins)
     : output_{output},
       settings_{std::move(settings)},
       wanted_{std::move(wanted)},
@@ -164,9 +163,7 @@ std::map<std::string, std::int64_t> Merger::finish() {
     objects_->finish();
   }
   if (const auto origins = origins_.of_output(); !origins.empty()) {
-    const auto compression = settings_.treatment.compression;
-    output_.plain != nullptr ? write_origins(*output_.plain, origins, compression)
-                             : write_origins(*output_.root, origins, compression);
+    write_origins(output_.records, origins, settings_.treatment.compression);
   }
   return entries;
 }

@@ -41,7 +41,7 @@ struct MergeSettings {
 /// of objects.
 class Merger {
  public:
-  Merger(const MergedFile& output, MergeSettings settings, WantedTrees wanted, Origins origins);
+  Merger(RecordFile& output, MergeSettings settings, WantedTrees wanted, Origins origins);
 
   /// False if ROOT is needed for anything in it, were it only to say what is wrong, and the output
   /// is not written with it: then it is of no use. \throws InputError, OutputError

@@ -12,9 +12,8 @@
 #include <forkrun/formats/index/ntuple_branches.hpp>
 #include <forkrun/formats/merge/origin_record.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
-#include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/table/output_table.hpp>
-#include <forkrun/formats/ttree/write/plain_tree.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 #include <forkrun/formats/ttree/write/tree_writer.hpp>
 
 namespace forkrun::root_io {
@@ -52,14 +51,9 @@ void write_as_tree(const rntuple::NtupleTable& ntuple, const std::string& path,
 }
 
 void add_origins(const std::string& path, const OriginsByPath& origins, Compression compression) {
-  if (const auto plain = reopen_with_trees(path)) {
-    write_origins(*plain, origins, compression);
-    plain->close();
-    return;
-  }
-  OutputFile file{path, compression, OutputMode::update};
-  write_origins(file, origins, compression);
-  file.close();
+  const auto file = open_for_additions(path, compression);
+  write_origins(*file, origins, compression);
+  file->close();
 }
 
 }  // namespace

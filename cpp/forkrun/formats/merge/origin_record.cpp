@@ -4,18 +4,13 @@
 #include <array>
 #include <cstring>
 
-#include <TFile.h>
-#include <TTree.h>
-
-#include <forkrun/core/data/column.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
-#include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
-#include <forkrun/formats/ttree/write/plain_tree.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
+#include <forkrun/core/data/column.hpp>
 
 namespace forkrun::root_io {
 
@@ -110,44 +105,26 @@ std::optional<OriginsByPath> read_origins(TreeFile& file) {
   return origins;
 }
 
-namespace {
-
-/// Gives the number of rows.
-std::int64_t write_branches(BranchMaker& branches, RecordFile& file, const OriginsByPath& origins,
-                            Compression compression) {
+void write_origins(RecordFile& file, const OriginsByPath& origins, Compression compression) {
+  constexpr const char* title = "files that rows of other trees came from";
+  const auto tree = new_tree(file, origin_record, title, compression);
   auto record = columns_of(origins);
   const EntryRun all{0, static_cast<std::int64_t>(record.path.n_events())};
-  const auto write = [&](std::unique_ptr<BranchTarget> branch, const auto& add) {
+  const auto write = [&](std::unique_ptr<WrittenBranch> branch, const auto& add) {
     BranchWriter writer{std::move(branch), compression};
     add(writer);
     writer.encode();
     writer.write(file);
     writer.finish();
   };
-  auto counter = branches.add_counter(counter_name("path"));
+  auto counter = tree->add_counter(counter_name("path"));
   for (const auto& [name, column] : record.columns()) {
-    write(branches.add({name, column->type()}),
+    write(tree->add({name, column->type()}),
           [&](BranchWriter& writer) { writer.add(*column, {&all, 1}); });
   }
   write(std::move(counter),
         [&](BranchWriter& writer) { writer.add_counts(record.path, {&all, 1}); });
-  return all.last;
-}
-
-constexpr const char* title = "files that rows of other trees came from";
-
-}  // namespace
-
-void write_origins(OutputFile& output, const OriginsByPath& origins, Compression compression) {
-  output.file().cd();
-  auto* tree = new TTree(origin_record.c_str(), title, 99, &output.file());  // owned by the file
-  RootBranches branches{*tree};
-  tree->SetEntries(write_branches(branches, output, origins, compression));
-}
-
-void write_origins(PlainFile& output, const OriginsByPath& origins, Compression compression) {
-  PlainTree tree{origin_record, {origin_record, title}, compression};
-  tree.write(output, write_branches(tree, output, origins, compression));
+  tree->write(all.last);
 }
 
 }  // namespace forkrun::root_io

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/formats/root_file/output_file.hpp>
-#include <forkrun/formats/root_file/plain_file.hpp>
+#include <forkrun/bytes/compression.hpp>
+#include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/table/row_origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
@@ -23,7 +23,6 @@ inline const std::string origin_record = "forkrun_origins";
 /// None if the file has no such tree. \throws InputError
 [[nodiscard]] std::optional<OriginsByPath> read_origins(TreeFile& file);
 /// \throws OutputError
-void write_origins(OutputFile& output, const OriginsByPath& origins, Compression compression);
-void write_origins(PlainFile& output, const OriginsByPath& origins, Compression compression);
+void write_origins(RecordFile& file, const OriginsByPath& origins, Compression compression);
 
 }  // namespace forkrun::root_io

@@ -48,11 +48,8 @@ class OutputFile final : public RecordFile {
   /// releases the tree: the file does not delete it.
   void write_and_release(TTree& tree, const std::string& name);
 
-  /// Writes the records of remaining trees, and a UUID computed from all bytes written; closes and
-  /// syncs; returns the size. \throws OutputError
-  std::int64_t close();
-  /// Closes and removes the file.
-  void abandon() noexcept;
+  std::int64_t close() override;
+  void abandon() noexcept override;
 
   /// \throws OutputError if ROOT failed to write, e.g. because the disk is full.
   void check() const;

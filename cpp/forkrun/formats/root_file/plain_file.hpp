@@ -45,13 +45,10 @@ class PlainFile final : public RecordFile {
                      std::span<const std::size_t> sizes) override;
   [[nodiscard]] std::int64_t seek_directory() const override;
 
-  /// Writes the file's own description, reads it as its readers will, syncs and closes it; returns
-  /// its size. Without this call, the file is left incomplete. \throws OutputError
-  std::int64_t close();
-  /// The same without the sync, for a file that will be continued. \throws OutputError
+  std::int64_t close() override;
+  /// Closes without the sync, for a file that will be continued. \throws OutputError
   void close_to_reopen();
-  /// Removes the file.
-  void abandon() noexcept;
+  void abandon() noexcept override;
 
  private:
   struct Folder {

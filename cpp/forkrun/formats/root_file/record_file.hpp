@@ -27,6 +27,12 @@ class RecordFile {
   /// Place of the file's top directory, as noted in keys.
   [[nodiscard]] virtual std::int64_t seek_directory() const = 0;
 
+  /// Writes the file's own description, reads it as its readers will, syncs and closes it; returns
+  /// its size. Without this call, the file is left incomplete. \throws OutputError
+  virtual std::int64_t close() = 0;
+  /// Closes and removes the file.
+  virtual void abandon() noexcept = 0;
+
  protected:
   /// For a new file, before its first record: `hole_in_new_files` unused bytes.
   void leave_hole();

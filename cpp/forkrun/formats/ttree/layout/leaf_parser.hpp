@@ -9,8 +9,8 @@
 
 #include <forkrun/formats/root_file/object_stream.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
-#include <forkrun/formats/ttree/layout/leaf_range.hpp>
 #include <forkrun/formats/ttree/layout/structure_text.hpp>
+#include <forkrun/formats/ttree/layout/tree_members.hpp>
 
 namespace forkrun::root_io {
 

@@ -6,9 +6,20 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/formats/ttree/layout/leaf_range.hpp>
-
 namespace forkrun::root_io {
+
+/// Smallest and largest value that a leaf of counts has had: readers make room for as many values.
+struct LeafRange {
+  std::int64_t least{};
+  std::int64_t largest{};
+  bool operator==(const LeafRange&) const = default;
+};
+
+/// The largest count that a leaf with values of so many bytes can tell: unsigned values are kept as
+/// if they were signed.
+[[nodiscard]] constexpr std::int64_t largest_number(std::size_t n_bytes) {
+  return static_cast<std::int64_t>((std::uint64_t{1} << (8 * n_bytes - 1)) - 1);
+}
 
 /// What a tree's record says of a leaf of numbers or characters.
 struct LeafMembers {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <forkrun/formats/ttree/layout/basket_lists.hpp>
-#include <forkrun/formats/ttree/layout/leaf_range.hpp>
 #include <forkrun/formats/ttree/layout/top_branches.hpp>
 #include <forkrun/formats/ttree/layout/tree_members.hpp>
 

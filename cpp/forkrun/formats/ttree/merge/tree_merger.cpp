@@ -16,6 +16,7 @@
 #include <forkrun/formats/ttree/merge/unread_copy.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
+#include <forkrun/formats/ttree/write/plain_tree.hpp>
 #include <forkrun/formats/ttree/write/recompress.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
@@ -122,7 +123,7 @@ std::optional<std::int64_t> TreeMerger::add(TreeFile& file, const TKey* key,
 std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey* key,
                                                       const TakenRows& taken) {
   auto record = key == nullptr
-                    ? file.record_of(path_, {.tops = joins_, .members = plain_ == nullptr})
+                    ? file.record_of(path_, {.tops = joins_, .members = tree_ == nullptr})
                     : record_beside_root(file, *key);
   if (!record || (record_ && record->structure != *record_)) {
     return {};
@@ -174,12 +175,13 @@ bool TreeMerger::start(TreeFile& file, TreeRecord& record) {
   }
   layouts_ = std::make_shared<BranchLayouts>(std::move(layouts));
   record_ = record.structure;
-  plain_ = std::make_unique<PlainTree>(
-      path_, with_compression(std::move(*record.members), treatment_.compression),
+  auto tree = std::make_unique<PlainTree>(
+      *output_.plain, path_, with_compression(std::move(*record.members), treatment_.compression),
       treatment_.compression);
   for (std::size_t i = 0; i < places_.size(); ++i) {
-    writers_.emplace_back(plain_->branch(i), treatment_.compression);
+    writers_.emplace_back(tree->branch(i), treatment_.compression);
   }
+  tree_ = std::move(tree);
   return true;
 }
 
@@ -198,8 +200,8 @@ void TreeMerger::note_rows(std::span<const RowRange> rows) {
   for (const auto& range : rows) {
     n_entries_ += range.last - range.first;
   }
-  if (tree_ != nullptr) {
-    tree_->SetEntries(n_entries_);
+  if (root_tree_ != nullptr) {
+    root_tree_->SetEntries(n_entries_);
   }
 }
 
@@ -287,7 +289,10 @@ std::int64_t TreeMerger::finish() {
   for (auto& writer : writers_) {
     writer.finish();
   }
-  plain_ ? plain_->write(*output_.plain, n_entries_) : write_by_root();
+  if (root_tree_ != nullptr) {
+    finish_root_tree();
+  }
+  tree_->write(n_entries_);
   return n_entries_;
 }
 

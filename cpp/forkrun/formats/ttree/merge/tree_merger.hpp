@@ -20,8 +20,8 @@
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
-#include <forkrun/formats/ttree/write/plain_tree.hpp>
 #include <forkrun/formats/ttree/write/rebuilt_index.hpp>
+#include <forkrun/formats/ttree/write/written_tree.hpp>
 
 class TKey;
 class TTree;
@@ -39,12 +39,14 @@ struct TreePlace {
 
 /// The file of a merge: forkrun writes it, with nothing but trees of numbers, or ROOT does.
 struct MergedFile {
-  MergedFile(PlainFile& file) : records{file}, plain{&file} {}
-  MergedFile(OutputFile& file) : records{file}, root{&file} {}
+  explicit MergedFile(RecordFile& file)
+      : records{file},
+        plain{dynamic_cast<PlainFile*>(&file)},
+        root{dynamic_cast<OutputFile*>(&file)} {}
 
   RecordFile& records;
-  PlainFile* plain{};
-  OutputFile* root{};
+  PlainFile* plain;
+  OutputFile* root;
 };
 
 /// Joins trees of one structure, in the order in which they are added, by copying their baskets as
@@ -123,7 +125,7 @@ class TreeMerger {
   /// `fills`: ROOT reads all entries and fills them anew, else it copies baskets.
   void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
   void note_branches();
-  void write_by_root();
+  void finish_root_tree();
 
   MergedFile output_;
   TreePlace place_;
@@ -131,8 +133,8 @@ class TreeMerger {
   BasketTreatment treatment_;
   BasketCheck::Depth check_;
   MergedStructure structure_;
-  std::unique_ptr<PlainTree> plain_;          ///< that is written without ROOT
-  std::unique_ptr<TTree> tree_;               ///< that ROOT writes
+  std::unique_ptr<WrittenTree> tree_;         ///< none yet: no tree with entries has come
+  TTree* root_tree_{};                        ///< the same, if ROOT writes it
   std::vector<std::string> without_entries_;  ///< files whose branches are others, or not known
   std::unique_ptr<TreeFile> only_without_entries_;
   BranchTree branches_;  ///< of ROOT's tree

@@ -16,8 +16,7 @@
 #include <forkrun/formats/ttree/merge/unread_copy.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/stored_friends.hpp>
-#include <forkrun/formats/ttree/write/branch_of_root.hpp>
-#include <forkrun/formats/ttree/write/output_schema.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 
 // What ROOT does of a merge of trees: it reads the first one, and all that records do not tell.
 namespace forkrun::root_io {
@@ -43,25 +42,28 @@ std::optional<TreeRecord> TreeMerger::record_beside_root(TreeFile& file, const T
 }
 
 bool TreeMerger::has_own_branches_alone() const {
-  return plain_ || (!has_objects(branches_) && branches_.holders.empty() &&
-                    tree_->GetListOfBranches()->GetEntriesFast() ==
-                        static_cast<int>(branches_.filled.size()));
+  return root_tree_ == nullptr || (!has_objects(branches_) && branches_.holders.empty() &&
+                                   root_tree_->GetListOfBranches()->GetEntriesFast() ==
+                                       static_cast<int>(branches_.filled.size()));
 }
 
 void TreeMerger::start(TTree& tree, const TreeFile& file, const BranchTree& branches) {
   structure_.begin(tree, branches, file.path());
-  tree_.reset(&copy_structure(tree, structure_.tops(), output_.root->folder(place_.folder)));
-  branches_ = all_branches(*tree_);
+  auto made = std::make_unique<RootTree>(*output_.root, output_.root->folder(place_.folder),
+                                         place_.name, tree, structure_.tops());
+  root_tree_ = &made->tree();
+  tree_ = std::move(made);
+  branches_ = all_branches(*root_tree_);
   if (branches_.filled.size() != branches.filled.size()) {
     throw InputError(where(file) +
                      ": a branch that all files have needs a counter that is not the same in all "
                      "of them; merge without this tree (in a job merge.carry = false)");
   }
   index_.begin(tree);
-  places_ = filled_places(*tree_);
+  places_ = filled_places(*root_tree_);
   for (auto* branch : branches_.filled) {
     const auto old = Compression{branch->GetCompressionAlgorithm(), branch->GetCompressionLevel()};
-    writers_.emplace_back(branch_of_root(*branch),
+    writers_.emplace_back(RootTree::branch(*branch),
                           treatment_.recompresses ? treatment_.compression : old);
   }
 }
@@ -234,9 +236,9 @@ void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file, bool fills) {
   const CapturedMessages messages;
   const TDirectory::TContext nowhere{nullptr};
   if (fills) {
-    tree.CopyAddresses(tree_.get());  // by name: the others of that name follow
+    tree.CopyAddresses(root_tree_);  // by name: the others of that name follow
     BranchPlaces places;
-    for (TObject* object : *tree_->GetListOfBranches()) {
+    for (TObject* object : *root_tree_->GetListOfBranches()) {
       auto& to = static_cast<TBranch&>(*object);
       auto& from = *branch_at(tree, places.next(to.GetName()));
       if (from.IsA() != TBranch::Class()) {
@@ -244,16 +246,17 @@ void TreeMerger::copy_by_root(TTree& tree, const TreeFile& file, bool fills) {
       }
     }
   }
-  const auto autosave = tree_->GetAutoSave();
-  tree_->SetAutoSave(0);  // it would be written by its own name
-  if (tree_->CopyEntries(&tree, -1, fills ? "" : "fast") < 0 || !messages.first_error().empty()) {
+  const auto autosave = root_tree_->GetAutoSave();
+  root_tree_->SetAutoSave(0);  // it would be written by its own name
+  if (root_tree_->CopyEntries(&tree, -1, fills ? "" : "fast") < 0 ||
+      !messages.first_error().empty()) {
     throw InputError(where(file) + " cannot be copied: " + messages.first());
   }
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     branches_.filled[i]->FlushBaskets();
     writers_[i].pass(tree.GetEntries());
   }
-  tree_->SetAutoSave(autosave);
+  root_tree_->SetAutoSave(autosave);
 }
 
 /// Largest counts: readers make room for as many values.
@@ -285,28 +288,26 @@ void TreeMerger::start_without_entries() {
   start(tree, *only_without_entries_, structure_.branches_of(tree));
 }
 
-void TreeMerger::write_by_root() {
+void TreeMerger::finish_root_tree() {
   for (std::size_t i = 0; i < branches_.holders.size(); ++i) {
     branches_.holders[i]->SetEntries(is_by_branch_ ? of_holders_[i] : n_entries_);
   }
   if (is_by_branch_) {
     note_branches();
   }
-  tree_->SetEntries(n_entries_);
-  index_.finish(*tree_);
+  root_tree_->SetEntries(n_entries_);
+  index_.finish(*root_tree_);
   if (!index_.problem().empty()) {
     notes_.push_back(path_ + ": " + index_.problem());
   }
   if (n_parts_ > 1) {
-    for (const auto& name : stored_friends(*tree_)) {
+    for (const auto& name : stored_friends(*root_tree_)) {
       notes_.push_back(path_ + ": the friend " + name + ", which is stored with the tree of " +
                        structure_.first_path() +
                        ", is left out: it is not one of the merged entries");
     }
-    drop_friends(*tree_);
+    drop_friends(*root_tree_);
   }
-  output_.root->write_and_release(*tree_, place_.name);
-  tree_.reset();
 }
 
 }  // namespace forkrun::root_io

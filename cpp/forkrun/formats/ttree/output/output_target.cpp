@@ -21,22 +21,35 @@
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
-#include <forkrun/formats/ttree/write/branch_of_root.hpp>
 #include <forkrun/formats/ttree/write/branch_samples.hpp>
-#include <forkrun/formats/ttree/write/output_schema.hpp>
-#include <forkrun/formats/ttree/write/plain_target.hpp>
-#include <forkrun/formats/ttree/write/rebuilt_index.hpp>
-#include <forkrun/formats/ttree/write/root_target.hpp>
+#include <forkrun/formats/ttree/write/plain_tree.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-/// Samples of a top-level branch that ROOT fills: the bytes of some entries as ROOT has put them
-/// into its baskets, before it compresses and writes these.
-class FilledSamples {
+/// None if the tree of the output has something else than numbers.
+std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& content) {
+  if (std::ranges::any_of(content.products,
+                          [](const auto& column) { return column.type.is_nested(); })) {
+    return {};
+  }
+  auto members = input.first_file().file().plain_members(input.first_file().input_tree().name());
+  return members ? std::optional{with_branches(std::move(*members), content.branches)}
+                 : std::nullopt;
+}
+
+}  // namespace
+
+/// A top-level branch that ROOT reads and fills, with samples: the bytes of some entries as ROOT
+/// has put them into its baskets, before it compresses and writes these.
+class OutputTarget::RootCopy {
  public:
-  FilledSamples(BranchPlace place, TBranch& branch);
+  RootCopy(BranchPlace place, TBranch& branch);
+
+  [[nodiscard]] const BranchPlace& place() const { return place_; }
+  [[nodiscard]] TBranch& branch() const { return branch_; }
 
   /// Whether the ends of what is filled next are sampled: for the first time, and one in
   /// `BranchSamples::period` times.
@@ -63,7 +76,7 @@ class FilledSamples {
   std::size_t turn_ = 0;
 };
 
-FilledSamples::FilledSamples(BranchPlace place, TBranch& branch)
+OutputTarget::RootCopy::RootCopy(BranchPlace place, TBranch& branch)
     : place_{std::move(place)}, branch_{branch} {
   for (auto* filled : all_branches(branch).filled) {
     if (filled->IsA() == TBranch::Class() || filled->IsA() == TBranchElement::Class()) {
@@ -72,7 +85,7 @@ FilledSamples::FilledSamples(BranchPlace place, TBranch& branch)
   }
 }
 
-bool FilledSamples::fill(std::int64_t number) {
+bool OutputTarget::RootCopy::fill(std::int64_t number) {
   for (auto& filled : filled_) {
     filled.basket = filled.branch->GetWriteBasket();
     const auto* basket = filled.branch->GetBasket(filled.basket);
@@ -98,7 +111,7 @@ bool FilledSamples::fill(std::int64_t number) {
   return true;
 }
 
-void FilledSamples::finish() {
+void OutputTarget::RootCopy::finish() {
   const auto written = all_branches(branch_).filled;
   std::erase_if(filled_, [&](auto& filled) {
     const auto at = std::ranges::find(written, filled.branch);
@@ -107,7 +120,7 @@ void FilledSamples::finish() {
   });
 }
 
-std::vector<SampledBranch> FilledSamples::sampled() const {
+std::vector<SampledBranch> OutputTarget::RootCopy::sampled() const {
   std::vector<SampledBranch> branches;
   for (const auto& filled : filled_) {
     branches.push_back({{place_, filled.number}, &filled.samples});
@@ -115,193 +128,156 @@ std::vector<SampledBranch> FilledSamples::sampled() const {
   return branches;
 }
 
-std::vector<int> compressions_of(const TreeMembers& tree) {
-  std::vector<int> compressions;
-  std::ranges::transform(tree.branches, std::back_inserter(compressions),
-                         &BranchMembers::compression);
-  return compressions;
+OutputTarget::OutputTarget(const std::string& path, KeptInput& input, const OutputContent& content)
+    : input_{input} {
+  if (auto members = plain_members(input, content)) {
+    auto file = content.goes_with_events ? reopen_with_trees(path)
+                                         : std::make_unique<PlainFile>(path, content.compression);
+    if (file) {
+      add_plain_tree(*file, content, std::move(*members));
+      file_ = std::move(file);
+      return;
+    }
+  }
+  const auto mode = content.goes_with_events ? OutputMode::update : OutputMode::create;
+  auto file = std::make_unique<OutputFile>(path, content.compression, mode);
+  root_file_ = file.get();
+  file_ = std::move(file);
+  add_root_tree(content);
 }
 
-class PlainOutput final : public OutputTarget {
- public:
-  PlainOutput(std::unique_ptr<PlainFile> file, const std::string& tree, TreeMembers members,
-              Compression compression)
-      : compressions_{compressions_of(members)},
-        target_{std::move(file), tree, with_compression(std::move(members), compression),
-                compression} {}
+OutputTarget::~OutputTarget() = default;
 
-  [[nodiscard]] TreeTarget& tree() override { return target_; }
-  [[nodiscard]] std::vector<KeptTarget> take_kept() override {
-    std::vector<KeptTarget> kept;
-    const auto& branches = target_.tree().members().branches;
-    BranchPlaces places;
-    for (std::size_t i = 0; i < branches.size(); ++i) {
-      kept.push_back({{places.next(branches[i].name)}, compressions_[i], target_.tree().branch(i)});
-    }
-    return kept;
-  }
-
- private:
-  std::vector<int> compressions_;  ///< in the input
-  PlainTarget target_;
-};
-
-class RootOutput final : public OutputTarget {
- public:
-  RootOutput(const std::string& path, KeptInput& input, const OutputContent& content)
-      : input_{input},
-        target_{path,
-                content.tree,
-                input.first_file().tree(),
-                content.branches,
-                content.compression,
-                content.goes_with_events ? OutputMode::update : OutputMode::create} {
-    index_.begin(input.first_file().tree());
-  }
-
-  [[nodiscard]] TreeTarget& tree() override { return target_; }
-  [[nodiscard]] bool keeps_objects() const override { return keeps_objects_; }
-  [[nodiscard]] std::vector<KeptTarget> take_kept() override;
-  void open() override;
-  void fill(std::span<const EntryRange> entries) override;
-  void finish(std::int64_t n_entries) override;
-  [[nodiscard]] std::vector<SampledBranch> sampled() const override;
-
- private:
-  struct RootCopy {
-    BranchPlace from;
-    TBranch* to;
-    FilledSamples samples;
-  };
-
-  KeptInput& input_;
-  RootTarget target_;
-  RebuiltIndex index_;
-  bool keeps_objects_ = false;     ///< as bytes
-  std::vector<RootCopy> objects_;  ///< branches that ROOT copies
-};
-
-std::vector<KeptTarget> RootOutput::take_kept() {
-  std::vector<KeptTarget> kept;
-  std::vector<TBranch*> holders;
-  auto& first = input_.first_file();
+void OutputTarget::add_plain_tree(PlainFile& file, const OutputContent& content,
+                                  TreeMembers members) {
+  std::vector<int> compressions;
+  std::ranges::transform(members.branches, std::back_inserter(compressions),
+                         &BranchMembers::compression);
+  auto tree = std::make_unique<PlainTree>(file, content.tree,
+                                          with_compression(std::move(members), content.compression),
+                                          content.compression);
   BranchPlaces places;
-  for (TObject* object : *target_.tree().GetListOfBranches()) {
+  for (std::size_t i = 0; i < compressions.size(); ++i) {
+    const auto& name = tree->members().branches[i].name;
+    kept_.push_back({{places.next(name)}, compressions[i], tree->branch(i)});
+  }
+  tree_ = std::move(tree);
+}
+
+void OutputTarget::add_root_tree(const OutputContent& content) {
+  auto& first = input_.first_file();
+  auto tree = std::make_unique<RootTree>(*root_file_, root_file_->folder_of(content.tree),
+                                         content.tree.substr(content.tree.rfind('/') + 1),
+                                         first.tree(), content.branches);
+  root_tree_ = &tree->tree();
+  tree_ = std::move(tree);
+  index_.begin(first.tree());
+  BranchPlaces places;
+  for (TObject* object : *root_tree_->GetListOfBranches()) {
     auto& branch = static_cast<TBranch&>(*object);
     const auto place = places.next(branch.GetName());
     TBranch& from = *branch_at(first.tree(), place);
     if (is_rewritten(from, first.file())) {
-      objects_.push_back({place, &branch, {place, branch}});
+      copies_.emplace_back(place, branch);
       continue;
     }
     keeps_objects_ = keeps_objects_ || from.IsA() != TBranch::Class();
     const auto all = all_branches(branch);
     for (std::size_t i = 0; i < all.filled.size(); ++i) {
-      kept.push_back({{place, i, described(*all.filled[i])},
-                      from.GetCompressionSettings(),
-                      branch_of_root(*all.filled[i])});
+      kept_.push_back({{place, i, described(*all.filled[i])},
+                       from.GetCompressionSettings(),
+                       RootTree::branch(*all.filled[i])});
     }
-    holders.insert(holders.end(), all.holders.begin(), all.holders.end());
+    holders_.insert(holders_.end(), all.holders.begin(), all.holders.end());
   }
-  target_.set_holders(std::move(holders));
-  return kept;
 }
 
-void RootOutput::open() {
+void OutputTarget::open() {
   if (index_.is_wanted()) {
     index_.open(input_.tree());
   }
   if (keeps_objects_) {
-    target_.output().describe_classes_of(input_.file());
+    root_file_->describe_classes_of(input_.file());
+  }
+  if (copies_.empty()) {
+    return;
   }
   const TDirectory::TContext nowhere{nullptr};  // else histograms in branches belong to the file
-  for (const auto& [from, to, samples] : objects_) {
-    to->ResetAddress();  // it was that of a branch of the file before
-    share_address(*branch_at(input_.tree(), from), *to);
+  for (const auto& copy : copies_) {
+    copy.branch().ResetAddress();  // it was that of a branch of the file before
+    share_address(*branch_at(input_.tree(), copy.place()), copy.branch());
   }
 }
 
-void RootOutput::fill(std::span<const EntryRange> entries) {
+void OutputTarget::fill(std::span<const EntryRange> entries) {
+  if (root_tree_ == nullptr) {
+    return;
+  }
   const TDirectory::TContext nowhere{nullptr};
   for (const auto& range : entries) {
     index_.add({range.first, range.last});
   }
   const CapturedMessages messages;
-  for (auto& [place, to, samples] : objects_) {
-    TBranch& from = *branch_at(input_.tree(), place);
-    const auto first = to->GetEntries();
+  for (auto& copy : copies_) {
+    TBranch& from = *branch_at(input_.tree(), copy.place());
+    TBranch& to = copy.branch();
+    const auto first = to.GetEntries();
     const auto last = first + n_events_of(entries) - 1;
-    const bool is_sampled = samples.takes_part();
+    const bool is_sampled = copy.takes_part();
     bool is_read = true;
     bool is_written = true;
     for (const auto& range : entries) {
       for (auto entry = range.first; is_read && is_written && entry < range.last; ++entry) {
-        const auto number = to->GetEntries();
+        const auto number = to.GetEntries();
         is_read = from.GetEntry(entry, 1) >= 0 && messages.first_error().empty();
         if (is_read && is_sampled && (number == first || number == last)) {
-          is_written = samples.fill(number);
+          is_written = copy.fill(number);
         } else if (is_read) {
-          is_written = to->Fill() >= 0;
+          is_written = to.Fill() >= 0;
         }
       }
     }
     const auto why = messages.first_error();  // ROOT goes on
-    const auto what = ": branch \"" + place.name + "\" cannot be copied";
+    const auto what = ": branch \"" + copy.place().name + "\" cannot be copied";
     const auto text = what + (why.empty() ? "" : ": " + why);
     if (!is_read) {
       throw InputError(input_.file().path() + text);
     }
     if (!is_written || !why.empty()) {
-      throw OutputError(target_.output().path() + text);
+      throw OutputError(root_file_->path() + text);
     }
   }
 }
 
-/// Friends are stored with a tree for just its entries, in their order.
-void RootOutput::finish(std::int64_t n_entries) {
-  auto& tree = target_.tree();
-  tree.SetEntries(n_entries);
-  index_.finish(tree);
-  for (auto& copy : objects_) {
-    copy.samples.finish();
+void OutputTarget::finish(std::int64_t n_entries) {
+  if (root_tree_ != nullptr) {
+    finish_root_tree(n_entries);
+  }
+  tree_->write(n_entries);
+  file_->close();
+}
+
+/// Friends are stored with a tree for exactly its entries, in their order.
+void OutputTarget::finish_root_tree(std::int64_t n_entries) {
+  root_tree_->SetEntries(n_entries);
+  index_.finish(*root_tree_);
+  for (auto& copy : copies_) {
+    copy.finish();
   }
   if (input_.config().files.size() > 1 || n_entries != input_.first_file().tree().GetEntries()) {
-    drop_friends(tree);
+    drop_friends(*root_tree_);
+  }
+  for (auto* holder : holders_) {
+    holder->SetEntries(n_entries);
   }
 }
 
-std::vector<SampledBranch> RootOutput::sampled() const {
+std::vector<SampledBranch> OutputTarget::sampled() const {
   std::vector<SampledBranch> branches;
-  for (const auto& copy : objects_) {
-    std::ranges::copy(copy.samples.sampled(), std::back_inserter(branches));
+  for (const auto& copy : copies_) {
+    std::ranges::copy(copy.sampled(), std::back_inserter(branches));
   }
   return branches;
-}
-
-/// Of the tree of an output that has nothing but numbers; none otherwise.
-std::optional<TreeMembers> plain_members(KeptInput& input, const OutputContent& content) {
-  if (std::ranges::any_of(content.products,
-                          [](const auto& column) { return column.type.is_nested(); })) {
-    return {};
-  }
-  auto members = input.first_file().file().plain_members(input.first_file().input_tree().name());
-  return members ? std::optional{with_branches(std::move(*members), content.branches)}
-                 : std::nullopt;
-}
-
-}  // namespace
-
-std::unique_ptr<OutputTarget> OutputTarget::make(const std::string& path, KeptInput& input,
-                                                 const OutputContent& content) {
-  if (auto members = plain_members(input, content)) {
-    auto file = content.goes_with_events ? reopen_with_trees(path)
-                                         : std::make_unique<PlainFile>(path, content.compression);
-    if (file) {
-      return std::make_unique<PlainOutput>(std::move(file), content.tree, std::move(*members),
-                                           content.compression);
-    }
-  }
-  return std::make_unique<RootOutput>(path, input, content);
 }
 
 }  // namespace forkrun::root_io

@@ -4,47 +4,75 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/table/output_table.hpp>
+#include <forkrun/formats/ttree/layout/tree_members.hpp>
 #include <forkrun/formats/ttree/output/kept_input.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
-#include <forkrun/formats/ttree/write/tree_target.hpp>
+#include <forkrun/formats/ttree/write/rebuilt_index.hpp>
+#include <forkrun/formats/ttree/write/written_tree.hpp>
+
+class TBranch;
+class TTree;
 
 namespace forkrun::root_io {
+
+class OutputFile;
+class PlainFile;
 
 /// A branch whose entries are copied as bytes, and where they are written.
 struct KeptTarget {
   KeptBranch branch;
   int compression{};  ///< ROOT's number, in the first file
-  std::unique_ptr<BranchTarget> target;
+  std::unique_ptr<WrittenBranch> target;
 };
 
 /// The file of an output, with what its tree takes from the input: forkrun writes trees of numbers,
-/// ROOT all others.
+/// ROOT all others, in which it also fills the branches whose bytes cannot be copied.
 class OutputTarget {
  public:
   /// \throws InputError, OutputError
-  [[nodiscard]] static std::unique_ptr<OutputTarget> make(const std::string& path, KeptInput& input,
-                                                          const OutputContent& content);
-  OutputTarget() = default;
-  virtual ~OutputTarget() = default;
+  OutputTarget(const std::string& path, KeptInput& input, const OutputContent& content);
+  ~OutputTarget();
   OutputTarget(const OutputTarget&) = delete;
   OutputTarget& operator=(const OutputTarget&) = delete;
 
-  [[nodiscard]] virtual TreeTarget& tree() = 0;
+  [[nodiscard]] RecordFile& file() { return *file_; }
+  [[nodiscard]] WrittenTree& tree() { return *tree_; }
   /// The branches whose entries are copied as bytes; given once.
-  [[nodiscard]] virtual std::vector<KeptTarget> take_kept() = 0;
+  [[nodiscard]] std::vector<KeptTarget> take_kept() { return std::move(kept_); }
   /// Whether objects are among them.
-  [[nodiscard]] virtual bool keeps_objects() const { return false; }
+  [[nodiscard]] bool keeps_objects() const { return keeps_objects_; }
   /// Another file of the input is open.
-  virtual void open() {}
-  /// Adds entries to the branches whose bytes cannot be copied: ROOT reads and fills them.
-  virtual void fill(std::span<const EntryRange> /*entries*/) {}
-  /// All entries are there: before the tree is closed.
-  virtual void finish(std::int64_t /*n_entries*/) {}
-  /// What those branches have to hold.
-  [[nodiscard]] virtual std::vector<SampledBranch> sampled() const { return {}; }
+  void open();
+  /// Adds entries to the branches that ROOT fills.
+  void fill(std::span<const EntryRange> entries);
+  /// All entries are there: writes the tree, and closes the file.
+  void finish(std::int64_t n_entries);
+  /// Samples of the branches that ROOT fills.
+  [[nodiscard]] std::vector<SampledBranch> sampled() const;
+
+ private:
+  struct RootCopy;
+
+  void add_plain_tree(PlainFile& file, const OutputContent& content, TreeMembers members);
+  void add_root_tree(const OutputContent& content);
+  void finish_root_tree(std::int64_t n_entries);
+
+  KeptInput& input_;
+  std::unique_ptr<RecordFile> file_;
+  std::unique_ptr<WrittenTree> tree_;
+  std::vector<KeptTarget> kept_;
+  bool keeps_objects_{};
+  // Of an output that ROOT writes:
+  OutputFile* root_file_{};
+  TTree* root_tree_{};
+  RebuiltIndex index_;
+  std::vector<RootCopy> copies_;
+  std::vector<TBranch*> holders_;  ///< kept branches that only hold others
 };
 
 }  // namespace forkrun::root_io

@@ -47,7 +47,7 @@ OutputTree::OutputTree(const std::string& path, KeptInput& input, const OutputCo
     : input_{input},
       content_{content},
       n_threads_{n_threads},
-      target_{OutputTarget::make(path, input, content)},
+      target_{path, input, content},
       path_{path} {
   keep_branches();
   add_products();
@@ -55,17 +55,17 @@ OutputTree::OutputTree(const std::string& path, KeptInput& input, const OutputCo
 
 void OutputTree::keep_branches() {
   std::vector<KeptBranch> branches;
-  for (auto& [branch, compression, target] : target_->take_kept()) {
+  for (auto& [branch, compression, target] : target_.take_kept()) {
     places_.push_back({branch.top, branch.number});
     branches.push_back(branch);
     kept_.emplace_back(std::move(target), content_.compression);
     keeps_baskets_ = keeps_baskets_ || stays_as_it_is(compression);
   }
-  input_.set_kept(std::move(branches), target_->keeps_objects());
+  input_.set_kept(std::move(branches), target_.keeps_objects());
 }
 
 void OutputTree::add_products() {
-  auto& tree = target_->tree().branches();
+  auto& tree = target_.tree();
   for (std::size_t i = 0; i < content_.products.size(); ++i) {
     const auto& column = content_.products[i];
     if (column.type.is_counted()) {
@@ -109,7 +109,7 @@ void OutputTree::open(std::uint32_t file) {
   input_.open(file);
   if (generation_ != input_.generation()) {
     generation_ = input_.generation();
-    target_->open();
+    target_.open();
   }
 }
 
@@ -131,7 +131,7 @@ void OutputTree::add(std::span<const EntryRange> entries, std::span<const NewVal
     in_parallel(kept_.size(), n_threads_,
                 [&](std::size_t i) { kept_[i].copy(input_.reader(i), runs); });
   }
-  target_->fill(entries);
+  target_.fill(entries);
   add_columns(values);
   n_entries_ += n_events_of(entries);
 }
@@ -210,7 +210,7 @@ void OutputTree::add_whole(const EntryRange& entries, std::span<const NewValues>
   in_parallel(others.size(), n_threads_, [&](std::size_t i) {
     kept_[others[i]].copy(input_.reader(others[i]), {&numbered, 1});
   });
-  target_->fill({&entries, 1});
+  target_.fill({&entries, 1});
   add_columns(values);
   n_entries_ += run.last - run.first;
 }
@@ -223,8 +223,8 @@ void OutputTree::copy_records(std::span<const std::size_t> branches, const Entry
                          stored.n_entries});
     }
   }
-  for (const auto& basket : copy_baskets(input_.file(), input_.check(), std::move(baskets),
-                                         target_->tree().file(), chunk_)) {
+  for (const auto& basket :
+       copy_baskets(input_.file(), input_.check(), std::move(baskets), target_.file(), chunk_)) {
     kept_[basket.branch].enter(basket.header, basket.place,
                                n_entries_ + basket.first_entry - entries.first, basket.ends);
   }
@@ -262,7 +262,7 @@ void OutputTree::end_cluster() {
   const auto all = writers();
   in_parallel(all.size(), n_threads_, [&](std::size_t i) { all[i]->encode(); });
   for (auto* writer : all) {
-    writer->write(target_->tree().file());
+    writer->write(target_.file());
   }
 }
 
@@ -270,8 +270,7 @@ void OutputTree::finish() {
   for (auto* writer : writers()) {
     writer->finish();
   }
-  target_->finish(n_entries_);
-  target_->tree().close(n_entries_);
+  target_.finish(n_entries_);
 }
 
 void OutputTree::check() const {
@@ -281,7 +280,7 @@ void OutputTree::check() const {
       branches.push_back({{{column.name}}, &column.writer.samples()});
     }
   }
-  std::ranges::copy(target_->sampled(), std::back_inserter(branches));
+  std::ranges::copy(target_.sampled(), std::back_inserter(branches));
   check_samples(path_, content_.tree, branches, n_threads_);
 }
 

@@ -38,7 +38,7 @@ class OutputTree final : public OutputTable {
   void end_cluster() override;
   void finish() override;
   void check() const override;
-  void abandon() noexcept override { target_->tree().abandon(); }
+  void abandon() noexcept override { target_.file().abandon(); }
 
  private:
   struct NewColumn {
@@ -63,7 +63,7 @@ class OutputTree final : public OutputTable {
   std::size_t n_threads_;
   bool keeps_baskets_{};
   std::uint64_t generation_{};
-  std::unique_ptr<OutputTarget> target_;
+  OutputTarget target_;
   std::vector<BranchWriter> kept_;
   std::vector<NewColumn> columns_;
   std::vector<NewColumn> counters_;  ///< of new jagged columns

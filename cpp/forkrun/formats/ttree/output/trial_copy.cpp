@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 
 #include <TBranch.h>
 #include <TList.h>
@@ -13,7 +12,7 @@
 #include <forkrun/formats/root_file/output_file.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
-#include <forkrun/formats/ttree/write/output_schema.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -47,12 +46,12 @@ void try_copy(const std::string& path, const std::string& tree,
   try {
     const CapturedMessages messages;
     auto& from = file.tree(tree);
-    const std::unique_ptr<TTree> copy{&copy_structure(from, branches, output.folder(""))};
-    copy_entries(from, *copy);
+    RootTree copy{output, output.folder(""), "trial", from, branches};
+    copy_entries(from, copy.tree());
     if (!messages.first_error().empty()) {  // ROOT goes on, without the object
       throw InputError(messages.first_error());
     }
-    output.write_and_release(*copy, "trial");
+    copy.write(0);
   } catch (...) {
     output.abandon();
     throw;

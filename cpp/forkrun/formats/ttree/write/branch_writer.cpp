@@ -29,6 +29,20 @@ std::int64_t counted(const std::byte* at, const CountPlace& place) {
   }
 }
 
+/// Leaves follow each other in each entry.
+std::vector<CountPlace> count_places(std::span<const LeafInEntry> leaves) {
+  std::vector<CountPlace> places;
+  std::optional<std::size_t> at = 0;
+  for (std::size_t number = 0; number < leaves.size(); ++number) {
+    const auto& leaf = leaves[number];
+    if (leaf.counts) {
+      places.push_back({number, at, leaf.value_size, leaf.is_unsigned});
+    }
+    at = at && leaf.is_fixed ? std::optional{*at + leaf.value_size * leaf.n_values} : std::nullopt;
+  }
+  return places;
+}
+
 bool has_first(std::span<const EntryRun> runs) {
   return !runs.empty() && runs.front().first < runs.front().last;
 }
@@ -39,7 +53,7 @@ bool has_last(std::span<const EntryRun> runs) {
 
 }  // namespace
 
-BranchWriter::BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression)
+BranchWriter::BranchWriter(std::unique_ptr<WrittenBranch> branch, Compression compression)
     : branch_{std::move(branch)},
       compression_{compression},
       has_offsets_{branch_->has_offsets()},
@@ -122,10 +136,10 @@ void BranchWriter::note_largest(const BranchReader& reader, std::size_t n_bytes_
   }
 }
 
-/// Known once the branches are made that it counts: from the first entries on.
+/// Known once the branches that it counts are made: from the first entries on.
 std::span<const CountPlace> BranchWriter::counts() {
   if (!counts_) {
-    counts_ = branch_->counts();
+    counts_ = count_places(branch_->leaves());
   }
   return *counts_;
 }

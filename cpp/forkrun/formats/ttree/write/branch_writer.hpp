@@ -12,7 +12,7 @@
 #include <forkrun/formats/ttree/layout/basket.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/write/branch_samples.hpp>
-#include <forkrun/formats/ttree/write/tree_target.hpp>
+#include <forkrun/formats/ttree/write/written_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -22,12 +22,20 @@ struct NumberedRun {
   std::int64_t number{};
 };
 
+/// Where entries have the number of values, or objects, of others.
+struct CountPlace {
+  std::size_t leaf{};               ///< of its branch
+  std::optional<std::size_t> at{};  ///< byte of the entry; none: it differs between entries
+  std::size_t value_size{};
+  bool is_unsigned{};
+};
+
 /// Collects entries of one output branch, as they will be on disk, and writes them as a basket.
 /// Distinct writers collect and encode at the same time; only `write` is serial. Notes samples of
 /// what goes in: of each call the first and the last entry.
 class BranchWriter {
  public:
-  BranchWriter(std::unique_ptr<BranchTarget> branch, Compression compression);
+  BranchWriter(std::unique_ptr<WrittenBranch> branch, Compression compression);
 
   /// Copies entries as they are from the baskets of an input branch of the same type.
   void copy(BranchReader& reader, std::span<const EntryRun> runs);
@@ -82,7 +90,7 @@ class BranchWriter {
   void include_largest(std::size_t leaf, std::int64_t count);
   [[nodiscard]] std::span<const CountPlace> counts();
 
-  std::unique_ptr<BranchTarget> branch_;
+  std::unique_ptr<WrittenBranch> branch_;
   Compression compression_;
   bool has_offsets_;
   std::int32_t entry_size_{};

@@ -50,17 +50,17 @@ std::vector<std::size_t> branches_of_leaves(const TreeMembers& tree) {
 
 }  // namespace
 
-class PlainTree::Branch final : public BranchTarget {
+class PlainTree::Branch final : public WrittenBranch {
  public:
   Branch(PlainTree& tree, std::size_t number) : tree_{tree}, number_{number} {}
 
   [[nodiscard]] std::string name() const override { return members().name; }
   [[nodiscard]] std::string tree_name() const override { return tree_.members_.name; }
   [[nodiscard]] bool has_offsets() const override { return members().offsets_length != 0; }
-  [[nodiscard]] std::vector<CountPlace> counts() const override {
+  [[nodiscard]] std::vector<LeafInEntry> leaves() const override {
     std::vector<LeafInEntry> leaves;
     std::ranges::transform(members().leaves, std::back_inserter(leaves), in_entry);
-    return count_places(leaves);
+    return leaves;
   }
 
   void enter(const BasketHeader& header, std::int64_t place, std::int64_t first_entry) override {
@@ -95,8 +95,10 @@ class PlainTree::Branch final : public BranchTarget {
   std::size_t number_;
 };
 
-PlainTree::PlainTree(std::string path, TreeMembers members, Compression compression)
-    : path_{std::move(path)},
+PlainTree::PlainTree(PlainFile& file, std::string path, TreeMembers members,
+                     Compression compression)
+    : file_{file},
+      path_{std::move(path)},
       members_{std::move(members)},
       compression_{compression},
       contents_(members_.branches.size()) {
@@ -112,7 +114,7 @@ bool PlainTree::has(const std::string& branch) const {
   return std::ranges::count(members_.branches, branch, &BranchMembers::name) > 0;
 }
 
-std::unique_ptr<BranchTarget> PlainTree::branch(std::size_t number) {
+std::unique_ptr<WrittenBranch> PlainTree::branch(std::size_t number) {
   return std::make_unique<Branch>(*this, number);
 }
 
@@ -125,13 +127,13 @@ void PlainTree::include_range(std::size_t branch, std::size_t leaf, const LeafRa
   }
 }
 
-std::unique_ptr<BranchTarget> PlainTree::add(BranchMembers branch) {
+std::unique_ptr<WrittenBranch> PlainTree::add(BranchMembers branch) {
   members_.branches.push_back(std::move(branch));
   contents_.emplace_back();
   return this->branch(contents_.size() - 1);
 }
 
-std::unique_ptr<BranchTarget> PlainTree::add(const NewBranch& column) {
+std::unique_ptr<WrittenBranch> PlainTree::add(const NewBranch& column) {
   const auto title = leaf_title(column);
   BranchMembers branch{column.name, title + "/" + leaf_letter(column.type.element)};
   branch.compression = compression_.settings();
@@ -159,13 +161,13 @@ std::size_t PlainTree::count_with(const std::string& counter) {
                     "\" with the numbers of values");
 }
 
-std::unique_ptr<BranchTarget> PlainTree::add_counter(const std::string& name) {
+std::unique_ptr<WrittenBranch> PlainTree::add_counter(const std::string& name) {
   return add(NewBranch{name, ColumnType{ElementType::uint32}});
 }
 
-void PlainTree::write(PlainFile& file, std::int64_t n_entries) const {
-  file.add(path_, "TTree", members_.title,
-           [&](ObjectWriter& to) { write_tree(to, members_, n_entries, contents_); });
+void PlainTree::write(std::int64_t n_entries) {
+  file_.add(path_, "TTree", members_.title,
+            [&](ObjectWriter& to) { write_tree(to, members_, n_entries, contents_); });
 }
 
 TreeMembers with_branches(TreeMembers tree, const std::vector<std::string>& names) {

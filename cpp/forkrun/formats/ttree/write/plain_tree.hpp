@@ -10,16 +10,16 @@
 #include <forkrun/formats/root_file/plain_file.hpp>
 #include <forkrun/formats/ttree/layout/tree_members.hpp>
 #include <forkrun/formats/ttree/layout/write_tree.hpp>
-#include <forkrun/formats/ttree/write/tree_target.hpp>
+#include <forkrun/formats/ttree/write/written_tree.hpp>
 
 namespace forkrun::root_io {
 
-/// A tree with branches of numbers that is written to a PlainFile.
-class PlainTree final : public BranchMaker {
+/// A tree of numbers, whose record forkrun writes.
+class PlainTree final : public WrittenTree {
  public:
   /// `path`: with its folders. Branches of `members` are those of another tree; `compression`: of
   /// branches that are added.
-  PlainTree(std::string path, TreeMembers members, Compression compression);
+  PlainTree(PlainFile& file, std::string path, TreeMembers members, Compression compression);
   ~PlainTree() override;
   PlainTree(const PlainTree&) = delete;
   PlainTree& operator=(const PlainTree&) = delete;
@@ -27,22 +27,22 @@ class PlainTree final : public BranchMaker {
   [[nodiscard]] const TreeMembers& members() const { return members_; }
   [[nodiscard]] bool has(const std::string& branch) const override;
   /// One of them by its number. It is not to outlive the tree.
-  [[nodiscard]] std::unique_ptr<BranchTarget> branch(std::size_t number);
+  [[nodiscard]] std::unique_ptr<WrittenBranch> branch(std::size_t number);
 
   /// `column`: not nested.
-  [[nodiscard]] std::unique_ptr<BranchTarget> add(const NewBranch& column) override;
-  [[nodiscard]] std::unique_ptr<BranchTarget> add_counter(const std::string& name) override;
+  [[nodiscard]] std::unique_ptr<WrittenBranch> add(const NewBranch& column) override;
+  [[nodiscard]] std::unique_ptr<WrittenBranch> add_counter(const std::string& name) override;
 
-  /// Writes its record. \throws OutputError
-  void write(PlainFile& file, std::int64_t n_entries) const;
+  void write(std::int64_t n_entries) override;
 
  private:
   class Branch;
 
-  [[nodiscard]] std::unique_ptr<BranchTarget> add(BranchMembers branch);
+  [[nodiscard]] std::unique_ptr<WrittenBranch> add(BranchMembers branch);
   [[nodiscard]] std::size_t count_with(const std::string& counter);
   void include_range(std::size_t branch, std::size_t leaf, const LeafRange& range);
 
+  PlainFile& file_;
   std::string path_;
   TreeMembers members_;
   Compression compression_;

@@ -21,8 +21,7 @@
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
-#include <forkrun/formats/ttree/write/plain_target.hpp>
-#include <forkrun/formats/ttree/write/root_target.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -69,15 +68,15 @@ Column column_of(const ColumnDescription& of, std::size_t n_events) {
   return column;
 }
 
-void fill(TreeTarget& target, const std::vector<ColumnDescription>& columns,
+void fill(RecordFile& file, WrittenTree& tree, const std::vector<ColumnDescription>& columns,
           const std::vector<std::size_t>& clusters) {
   std::vector<BranchWriter> writers;
   for (const auto& column : columns) {
     const auto counter = counter_name(column.name);
-    if (column.type.is_counted() && !target.branches().has(counter)) {
-      writers.emplace_back(target.branches().add_counter(counter), compression);
+    if (column.type.is_counted() && !tree.has(counter)) {
+      writers.emplace_back(tree.add_counter(counter), compression);
     }
-    writers.emplace_back(target.branches().add({column.name, column.type}), compression);
+    writers.emplace_back(tree.add({column.name, column.type}), compression);
   }
   std::int64_t n_entries = 0;
   for (const auto n_events : clusters) {
@@ -95,25 +94,32 @@ void fill(TreeTarget& target, const std::vector<ColumnDescription>& columns,
     }
     for (auto& writer : writers) {
       writer.encode();
-      writer.write(target.file());
+      writer.write(file);
     }
     n_entries += all.last;
   }
   for (auto& writer : writers) {
     writer.finish();
   }
-  target.close(n_entries);
+  tree.write(n_entries);
+  file.close();
+}
+
+void write_tree(const std::string& path, const std::string& tree,
+                const std::vector<ColumnDescription>& columns,
+                const std::vector<std::size_t>& clusters) {
+  PlainFile file{path, compression};
+  fill(file, *new_tree(file, tree, "", compression), columns, clusters);
 }
 
 class PlainTreeTest : public FolderTest {
  protected:
   void expect_as_root_writes(const std::vector<ColumnDescription>& columns,
                              const std::vector<std::size_t>& clusters) const {
-    PlainTarget ours{
-        path("ours.root"), "Events", {.name = "Events", .title = "a title"}, compression};
-    fill(ours, columns, clusters);
-    RootTarget theirs{path("theirs.root"), "Events", "a title", compression, OutputMode::create};
-    fill(theirs, columns, clusters);
+    PlainFile ours{path("ours.root"), compression};
+    fill(ours, *new_tree(ours, "Events", "a title", compression), columns, clusters);
+    OutputFile theirs{path("theirs.root"), compression};
+    fill(theirs, *new_tree(theirs, "Events", "a title", compression), columns, clusters);
     EXPECT_EQ(different_byte(path("ours.root"), path("theirs.root")), no_byte);
   }
 
@@ -177,13 +183,14 @@ TEST_F(PlainTreeTest, BranchesOfAnotherTreeAreAsRootCopiesThem) {
   for (const auto& names : kept) {
     const auto members = input.plain_members("Events");
     ASSERT_TRUE(members);
-    PlainTarget ours{path("ours.root"), "Events",
-                     with_compression(with_branches(*members, names), compression), compression};
-    RootTarget theirs{path("theirs.root"), "Events", input.tree("Events"), names, compression};
+    PlainFile ours{path("ours.root"), compression};
+    PlainTree our_tree{ours, "Events",
+                       with_compression(with_branches(*members, names), compression), compression};
+    OutputFile theirs{path("theirs.root"), compression};
+    RootTree their_tree{theirs, theirs.folder(""), "Events", input.tree("Events"), names};
     const std::vector<ColumnDescription> added{{"new", {ElementType::uint8, Shape::scalar}}};
-    for (auto* target : std::vector<TreeTarget*>{&ours, &theirs}) {
-      fill(*target, added, {});
-    }
+    fill(ours, our_tree, added, {});
+    fill(theirs, their_tree, added, {});
     EXPECT_EQ(different_byte(path("ours.root"), path("theirs.root")), no_byte);
   }
 }
@@ -191,11 +198,10 @@ TEST_F(PlainTreeTest, BranchesOfAnotherTreeAreAsRootCopiesThem) {
 TEST_F(PlainTreeTest, ATreeThatIsAddedToAFileIsThereBesideTheFirst) {
   const std::vector<ColumnDescription> first{{"Jet_pt", {ElementType::float32, Shape::jagged}}};
   const std::vector<ColumnDescription> second{{"x", {ElementType::int64, Shape::scalar}}};
-  PlainTarget target{path("a.root"), "Events", {.name = "Events"}, compression};
-  fill(target, first, {5, 3});
+  write_tree(path("a.root"), "Events", first, {5, 3});
   const auto before = bytes_without_uuids(path("a.root")).size();
-  PlainTarget added{reopen_with_trees(path("a.root")), "Runs", {.name = "Runs"}, compression};
-  fill(added, second, {2});
+  const auto added = reopen_with_trees(path("a.root"));
+  fill(*added, *new_tree(*added, "Runs", "", compression), second, {2});
   EXPECT_GT(bytes_without_uuids(path("a.root")).size(), before);
   TFile file{path("a.root").c_str()};
   EXPECT_FALSE(file.TestBit(TFile::kRecovered));
@@ -212,8 +218,8 @@ TEST_F(PlainTreeTest, AFileWithMoreThanPlainTreesIsNotReopened) {
   file.add("note", "TNamed", "title", [](ObjectWriter& to) { to.named("note", "title"); });
   file.close();
   EXPECT_EQ(reopen_with_trees(path("named.root")), nullptr);
-  PlainTarget folder{path("folder.root"), "inner/Events", {.name = "Events"}, compression};
-  fill(folder, {{"x", {ElementType::int64, Shape::scalar}}}, {2});
+  write_tree(path("folder.root"), "inner/Events", {{"x", {ElementType::int64, Shape::scalar}}},
+             {2});
   EXPECT_EQ(reopen_with_trees(path("folder.root")), nullptr);
 }
 
@@ -227,9 +233,10 @@ TEST_F(PlainTreeTest, ABranchThatIsNotThereIsNamed) {
 }
 
 TEST_F(PlainTreeTest, ARecordGivesBackWhatWasWritten) {
-  PlainTarget target{path("a.root"), "Events", {.name = "Events", .title = "a title"}, compression};
-  fill(target, all_columns(), {5});
-  const auto expected = target.tree().members();
+  PlainFile file{path("a.root"), compression};
+  PlainTree tree{file, "Events", {.name = "Events", .title = "a title"}, compression};
+  fill(file, tree, all_columns(), {5});
+  const auto& expected = tree.members();
   const auto found = TreeFile{path("a.root")}.plain_members("Events");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->branches, expected.branches);

@@ -4,26 +4,20 @@
 #include <set>
 
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/write/plain_target.hpp>
-#include <forkrun/formats/ttree/write/root_target.hpp>
+#include <forkrun/formats/root_file/plain_file.hpp>
+#include <forkrun/formats/ttree/write/root_tree.hpp>
 
 namespace forkrun::root_io {
 
 namespace {
 
-std::unique_ptr<TreeTarget> make_target(const std::string& path, TreeMembers tree,
-                                        std::span<const NewBranch> columns, Compression compression,
-                                        OutputMode mode) {
-  const auto is_nested = [](const auto& column) { return column.type.is_nested(); };
-  if (!std::ranges::any_of(columns, is_nested)) {
-    auto file = mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
-                                           : reopen_with_trees(path);
-    if (file) {
-      const auto name = tree.name;
-      return std::make_unique<PlainTarget>(std::move(file), name, std::move(tree), compression);
-    }
+std::unique_ptr<RecordFile> open_file(const std::string& path, std::span<const NewBranch> columns,
+                                      Compression compression, OutputMode mode) {
+  if (std::ranges::any_of(columns, [](const auto& column) { return column.type.is_nested(); })) {
+    return std::make_unique<OutputFile>(path, compression, mode);
   }
-  return std::make_unique<RootTarget>(path, tree.name, tree.title, compression, mode);
+  return mode == OutputMode::create ? std::make_unique<PlainFile>(path, compression)
+                                    : open_for_additions(path, compression);
 }
 
 /// With the name of each list's counter. A column that has the name of a shared one is left out: it
@@ -62,16 +56,17 @@ TreeWriter::TreeWriter(const std::string& path, const std::string& tree,
                        std::vector<NewBranch> columns, Compression compression,
                        const std::string& title, OutputMode mode)
     : name_{tree},
-      tree_{make_target(path, {tree, title}, columns, compression, mode)},
+      file_{open_file(path, columns, compression, mode)},
+      tree_{new_tree(*file_, tree, title, compression)},
       columns_{with_counters(std::move(columns))} {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const auto& column = columns_[i];
     const auto counter = counter_of(column);
     if (column.type.is_counted() && counted_.emplace(counter, i).second) {
       counter_names_.push_back(counter);
-      counters_.emplace_back(tree_->branches().add_counter(counter), compression);
+      counters_.emplace_back(tree_->add_counter(counter), compression);
     }
-    writers_.emplace_back(tree_->branches().add(column), compression);
+    writers_.emplace_back(tree_->add(column), compression);
   }
 }
 
@@ -105,12 +100,12 @@ void TreeWriter::write(std::span<const Column> cluster) {
   for (std::size_t i = 0; i < counters_.size(); ++i) {
     counters_[i].add_counts(cluster[counted_.at(counter_names_[i])], {&all, 1});
     counters_[i].encode();
-    counters_[i].write(tree_->file());
+    counters_[i].write(*file_);
   }
   for (std::size_t i = 0; i < writers_.size(); ++i) {
     writers_[i].add(cluster[i], {&all, 1});
     writers_[i].encode();
-    writers_[i].write(tree_->file());
+    writers_[i].write(*file_);
   }
   n_entries_ += all.last;
 }
@@ -122,7 +117,8 @@ void TreeWriter::close() {
   for (auto& writer : writers_) {
     writer.finish();
   }
-  tree_->close(n_entries_);
+  tree_->write(n_entries_);
+  file_->close();
 }
 
 }  // namespace forkrun::root_io

@@ -9,7 +9,7 @@
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/root_file/output_descriptor.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
-#include <forkrun/formats/ttree/write/tree_target.hpp>
+#include <forkrun/formats/ttree/write/written_tree.hpp>
 
 namespace forkrun::root_io {
 
@@ -34,7 +34,8 @@ class TreeWriter {
   void check(std::span<const Column> cluster) const;
 
   std::string name_;
-  std::unique_ptr<TreeTarget> tree_;
+  std::unique_ptr<RecordFile> file_;
+  std::unique_ptr<WrittenTree> tree_;
   std::vector<NewBranch> columns_;
   std::map<std::string, std::size_t> counted_;  ///< counter → the first column that it counts
   std::vector<std::string> counter_names_;
