@@ -10,7 +10,7 @@
 #include <forkrun/formats/merge/file_merger.hpp>
 #include <forkrun/formats/output/make_outputs.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
-#include <forkrun/formats/ttree/output/trial_copy.hpp>
+#include <forkrun/formats/ttree/output/output_target.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 #include "../bindings.hpp"

@@ -8,7 +8,7 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 #include <forkrun/formats/index/tree_index.hpp>
-#include <forkrun/formats/merge/origin_record.hpp>
+#include <forkrun/formats/merge/origins.hpp>
 #include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/fragments/fragment.hpp>
@@ -309,9 +309,10 @@ such record.)");
       "read_fragment", &read_fragment, py::arg("path"),
       R"(Pieces of a fragment, one after the other: its entries as (file, first, last), and the new
 columns of these events. Raises InputError.)");
-  module.def("join_fragments", &join_fragments, py::arg("paths"), py::arg("joined"),
-             py::arg("files"), py::call_guard<py::gil_scoped_release>(),
-             R"(Writes fragments with the same columns as one; returns its size and CRC-32C. `files`: new
+  module.def(
+      "join_fragments", &join_fragments, py::arg("paths"), py::arg("joined"), py::arg("files"),
+      py::call_guard<py::gil_scoped_release>(),
+      R"(Writes fragments with the same columns as one; returns its size and CRC-32C. `files`: new
 numbers of input files; others stay. Raises InputError or OutputError.)");
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>(),

@@ -10,7 +10,7 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/index/ntuple_branches.hpp>
-#include <forkrun/formats/merge/origin_record.hpp>
+#include <forkrun/formats/merge/origins.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>

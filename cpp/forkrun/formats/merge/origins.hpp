@@ -7,11 +7,24 @@
 #include <string>
 #include <vector>
 
-#include <forkrun/formats/merge/origin_record.hpp>
+#include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/table/row_origins.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
+
+/// By path of a tree, in the order of its rows; "": the files whose objects are in the file.
+using OriginsByPath = std::map<std::string, std::vector<OriginRows>>;
+
+/// The tree of an output that says where the rows of its carried trees came from. A row for each
+/// stretch of rows, so that the trees of files that any program joins, one after the other, still
+/// say it.
+inline const std::string origin_record = "forkrun_origins";
+
+/// None if the file has no such tree. \throws InputError
+[[nodiscard]] std::optional<OriginsByPath> read_origins(TreeFile& file);
+/// \throws OutputError
+void write_origins(RecordFile& file, const OriginsByPath& origins, Compression compression);
 
 /// Follows, through the files of a merge, which files the rows of trees and the objects come from.
 class Origins {

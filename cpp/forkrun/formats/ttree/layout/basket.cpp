@@ -143,7 +143,7 @@ namespace {
   throw Error("a basket is damaged: its sizes do not agree");
 }
 
-/// The numbers of the basket's own header, behind the key.
+/// The numbers of the basket's own header, after the key.
 void parse_own_header(std::span<const std::byte> record, std::size_t at, BasketHeader& header) {
   constexpr std::size_t n_bytes = 18;
   const auto key_length = static_cast<std::size_t>(header.key_length);
@@ -242,7 +242,7 @@ Zipped zipped_of(const BasketHeader& header, std::span<const std::byte> record, 
           memory.resize(static_cast<std::size_t>(header.object_length))};
 }
 
-/// From the object behind the header.
+/// From the object after the header.
 void fill_basket(const BasketHeader& header, std::span<const std::byte> object, bool has_offsets,
                  Basket& basket) {
   basket.n_entries = header.n_entries;
@@ -256,6 +256,20 @@ void fill_basket(const BasketHeader& header, std::span<const std::byte> object, 
   } else {
     set_entry_size(basket);
   }
+}
+
+/// Of any size: `stored` leaves small objects as they are.
+std::vector<std::byte> compressed(std::vector<std::byte> object, Compression compression) {
+  if (compression.level == 0) {
+    return object;
+  }
+  std::vector<std::byte> zipped(object.size() + object.size() / 64 + 64);
+  const auto n = zip(object, compression, zipped);
+  if (n == 0 || n >= object.size()) {
+    return object;
+  }
+  zipped.resize(n);
+  return zipped;
 }
 
 }  // namespace
@@ -322,6 +336,19 @@ void move_offsets(std::vector<std::int32_t>& offsets, std::int32_t key_length) {
   }
 }
 
+BasketRecord recompress_basket(std::span<const std::byte> record, Compression compression) {
+  BasketRecord basket;
+  basket.header = parse_basket_header(record);
+  const auto n_key = static_cast<std::size_t>(basket.header.key_length);
+  const auto n_object = static_cast<std::size_t>(basket.header.object_length);
+  const auto payload = compressed(restored(record.subspan(n_key), n_object), compression);
+  basket.record.assign(record.begin(), record.begin() + basket.header.key_length);
+  basket.record.insert(basket.record.end(), payload.begin(), payload.end());
+  basket.header.n_bytes = static_cast<std::int32_t>(basket.record.size());
+  put_big_endian(basket.record.data(), basket.header.n_bytes);
+  return basket;
+}
+
 BasketRecord encode_basket(const std::string& name, const std::string& title,
                            std::span<const std::byte> entries,
                            std::span<const std::int32_t> offsets, std::int32_t entry_size,
@@ -335,11 +362,7 @@ BasketRecord encode_basket(const std::string& name, const std::string& title,
   header.n_entries = n_entries;
   header.last = header.key_length + static_cast<std::int32_t>(entries.size());
 
-  std::vector<std::byte> zipped(compression.level == 0 ? 0
-                                                       : object.size() + object.size() / 64 + 64);
-  const auto n_zipped = compression.level == 0 ? 0 : zip(object, compression, zipped);
-  const auto payload = n_zipped > 0 && n_zipped < object.size() ? std::span{zipped}.first(n_zipped)
-                                                                : std::span{object};
+  const auto payload = compressed(object, compression);
   header.n_bytes = header.key_length + static_cast<std::int32_t>(payload.size());
   basket.record.reserve(static_cast<std::size_t>(header.n_bytes));
   RecordWriter writer{basket.record};

@@ -103,6 +103,11 @@ struct BasketRecord {
                                          std::int32_t entry_size, std::int32_t n_entries,
                                          Compression compression);
 
+/// The same basket, recompressed: its entries, its offsets and the length of its header stay as
+/// they are. \throws Error if it cannot be uncompressed.
+[[nodiscard]] BasketRecord recompress_basket(std::span<const std::byte> record,
+                                             Compression compression);
+
 /// Writes place of the record and of its directory into the record's key, and the fixed date and
 /// cycle that make files reproducible. \throws Error if a key for small files is beyond 2 GB.
 void place_basket(std::span<std::byte> record, std::int64_t seek_key, std::int64_t seek_directory);

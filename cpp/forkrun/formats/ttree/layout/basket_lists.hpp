@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include <forkrun/formats/root_file/object_stream.hpp>
 
 namespace forkrun::root_io {
 
@@ -39,5 +42,10 @@ struct TreeBaskets {
   std::int64_t n_entries{};
   std::vector<BranchBaskets> branches;
 };
+
+/// A basket in the list of its branch, which is within the record of the tree: none if it has a
+/// record of its own, and is only named here. \throws ObjectStream::Unexpected
+[[nodiscard]] std::optional<BasketOfTree> parse_basket_of_tree(ObjectStream& from,
+                                                               bool has_offsets);
 
 }  // namespace forkrun::root_io

@@ -16,7 +16,6 @@
 
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
-#include <forkrun/formats/ttree/layout/movable.hpp>
 
 namespace forkrun::root_io {
 

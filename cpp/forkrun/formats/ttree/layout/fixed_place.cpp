@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/layout/fixed_place.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
 
 namespace forkrun::root_io {
 

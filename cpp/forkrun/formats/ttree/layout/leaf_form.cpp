@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <forkrun/core/data/column.hpp>
-#include <forkrun/formats/ttree/layout/fixed_place.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
 
 namespace forkrun::root_io {
 

@@ -31,7 +31,7 @@ struct NewBranch {
 
 struct EntryForm;
 
-/// A leaf of a branch of numbers or characters, whoever has read it.
+/// A leaf of a branch of numbers or characters, read by ROOT or from a record.
 struct LeafForm {
   std::string_view type;   ///< its class, TLeafF for instance
   std::string_view title;  ///< with sizes, as in "x[n][2]"

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int of_arrays = 20, of_pointers = 40;  ///< ROOT adds these to the numbers of types
 
-/// Those behind a name, "fP[3]": none if one is no number. More of them than a column has become
+/// Sizes after a name, "fP[3]": none if one is no number. More of them than a column has become
 /// one: the values lie row after row.
 std::optional<std::array<std::uint32_t, ColumnType::most_dimensions>> sizes_behind(
     std::string_view name) {

@@ -8,12 +8,11 @@
 
 #include <forkrun/formats/root_file/object_stream.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/layout/structure_text.hpp>
+#include <forkrun/formats/ttree/layout/leaf_parser.hpp>
 
 namespace forkrun::root_io {
 
-/// What a tree says of a branch of objects, or of a member of objects that are split, whoever has
-/// read it.
+/// Description of a branch of objects, or of a member of objects that are split.
 struct MemberForm {
   std::string class_name;    ///< of the object, or of the class that has the member
   std::int32_t member = -1;  ///< its number in that class; -1: it is an object itself

@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/layout/movable.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
 
 #include <algorithm>
 #include <array>

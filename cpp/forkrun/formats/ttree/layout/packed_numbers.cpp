@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/layout/packed_numbers.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
 
 #include <charconv>
 #include <cmath>

@@ -15,10 +15,9 @@
 #include <forkrun/bytes/content_digest.hpp>
 #include <forkrun/core/data/is_text.hpp>
 #include <forkrun/formats/root_file/object_stream.hpp>
-#include <forkrun/formats/ttree/layout/basket_of_tree.hpp>
+#include <forkrun/formats/ttree/layout/basket_lists.hpp>
 #include <forkrun/formats/ttree/layout/leaf_parser.hpp>
-#include <forkrun/formats/ttree/layout/plain_members.hpp>
-#include <forkrun/formats/ttree/layout/structure_text.hpp>
+#include <forkrun/formats/ttree/layout/parsed_branches.hpp>
 
 namespace forkrun::root_io {
 

@@ -2,13 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <forkrun/formats/ttree/layout/basket_lists.hpp>
-#include <forkrun/formats/ttree/layout/top_branches.hpp>
+#include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/member_form.hpp>
 #include <forkrun/formats/ttree/layout/tree_members.hpp>
 
 namespace forkrun::root_io {
@@ -17,6 +23,24 @@ namespace forkrun::root_io {
 struct BranchRecord {
   std::vector<std::optional<LeafRange>> leaves;  ///< none: a leaf whose range says nothing
   int largest_count{};                           ///< most objects that an entry has
+};
+
+/// A branch of the tree itself, or one within it.
+struct TopBranch {
+  BranchLayout layout{};
+  std::size_t place{};  ///< among the branches that have baskets
+  bool is_split{};      ///< its values are in branches within it
+  std::int64_t n_entries{};
+  std::int64_t n_least_entries{};  ///< of those within it that have some, or its own
+  std::int64_t n_told_bytes{};     ///< of its values, uncompressed, by the tree's own account
+  BranchSizes sizes{};
+  int compression{};                           ///< ROOT's number
+  std::vector<std::int64_t> largest_counts{};  ///< by leaf; 0: of one that does not count others
+  bool is_plain{};                             ///< it has leaves
+  std::map<int, BasketOfTree> of_tree{};       ///< baskets within the record, by number
+  std::uint32_t form{};                        ///< digest of what is within it: names, classes
+  MemberForm member{};                         ///< of objects
+  std::vector<TopBranch> within{};             ///< those within it that have no branches
 };
 
 /// A tree as its record in a file describes it, read without making ROOT's objects: with a thousand
@@ -49,7 +73,7 @@ struct PartsOfTree {
   bool members{};
 };
 
-/// `bytes`: of the object, behind its key. None if it is not of the forms that ROOT 6 writes for
+/// `bytes`: of the object, after its key. None if it is not of the forms that ROOT 6 writes for
 /// trees of plain or object branches, or if it is damaged: ROOT has to read it.
 [[nodiscard]] std::optional<TreeRecord> parse_tree_record(std::span<const std::byte> bytes,
                                                           int key_length, PartsOfTree wanted = {});

@@ -291,7 +291,7 @@ class ColumnsOfForm {
   std::vector<FormColumn> columns;
 
  private:
-  /// What is behind a member whose end is not known cannot be found.
+  /// Nothing after a member whose end is not known can be found.
   void add_members(const ValueForm& form, std::size_t n_levels) {
     for (std::size_t i = 0; i < form.within.size(); ++i) {
       const auto& member = form.within[i];

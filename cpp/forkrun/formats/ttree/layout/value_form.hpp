@@ -10,9 +10,21 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/root_file/file_classes.hpp>
-#include <forkrun/formats/ttree/layout/packed_numbers.hpp>
 
 namespace forkrun::root_io {
+
+/// How numbers are stored that have fewer bits in files than in memory.
+struct Packing {
+  double least{};
+  double factor{};  ///< 0: sign, exponent and some bits of the mantissa
+  int n_bits{};     ///< of the mantissa
+  bool is_float{};  ///< as a plain float32
+
+  [[nodiscard]] std::size_t n_bytes() const { return factor != 0 || is_float ? 4 : 3; }
+};
+
+/// Packing that ROOT reads in the comment after a member, `title`.
+[[nodiscard]] Packing packing_in(std::string_view title, bool is_float16);
 
 /// How a value lies in an entry of a branch, as the file describes its class.
 struct ValueForm {
@@ -52,14 +64,14 @@ struct EntryForm {
   bool shares_header{};  ///< one for all of them
 };
 
-/// That of a member of a class, or of a base class.
+/// Form of a member of a class, or of a base class.
 [[nodiscard]] ValueForm form_of_member(const ClassMember& member, const FileClasses& classes,
                                        int depth = 0);
-/// That of an entry with an object of this class. `has_name`: behind the name of the class.
+/// Form of an entry with an object of this class. `has_name`: the name of the class precedes it.
 [[nodiscard]] ValueForm form_of_object(std::string_view class_name, const FileClasses& classes,
                                        bool has_name);
 
-/// That of an entry of a nested column: a text, or a vector of texts or of vectors of numbers.
+/// Form of an entry of a nested column: a text, or a vector of texts or of vectors of numbers.
 [[nodiscard]] EntryForm form_of_nested(ColumnType type);
 
 /// A column that values of a form have.
@@ -70,5 +82,17 @@ struct FormColumn {
 };
 /// `n_levels`: of lists that the value is in.
 [[nodiscard]] std::vector<FormColumn> columns_of(const ValueForm& form, std::size_t n_levels);
+
+/// Bytes of numbers, packed or not; 0 of anything else.
+[[nodiscard]] std::size_t fixed_size(const ValueForm& form);
+
+/// The number of an entry that lies at the same place in each of them.
+struct FixedPlace {
+  std::size_t offset{};
+  std::size_t n_bytes{};
+  std::size_t n_entry_bytes{};
+};
+/// None if the place differs, or the number is packed.
+[[nodiscard]] std::optional<FixedPlace> fixed_place(const EntryForm& form);
 
 }  // namespace forkrun::root_io

@@ -4,10 +4,44 @@
 #include <iterator>
 #include <utility>
 
-#include <forkrun/formats/ttree/merge/basket_chunks.hpp>
 #include <forkrun/formats/ttree/write/branch_samples.hpp>
 
 namespace forkrun::root_io {
+
+namespace {
+
+ByteRange range_of(std::span<const BasketPlace> chunk) {
+  return {chunk.front().seek, chunk.back().seek + chunk.back().n_bytes - chunk.front().seek};
+}
+
+/// Announces that the chunks will be read one after the other.
+void expect_chunks(const TreeFile& file, std::span<const BasketPlace> places) {
+  if (file.is_local()) {
+    return;
+  }
+  std::vector<ByteRange> ranges;
+  for_each_chunk(places,
+                 [&](std::span<const BasketPlace> chunk) { ranges.push_back(range_of(chunk)); });
+  file.expect(ranges);
+}
+
+}  // namespace
+
+BasketChunk read_chunk(TreeFile& file, const BasketCheck& check,
+                       std::span<const BasketPlace> places, Bytes& memory) {
+  const auto range = range_of(places);
+  return file.reading_again(range, [&] {
+    BasketChunk chunk{memory.resize(static_cast<std::size_t>(range.n_bytes)), {}, {}};
+    file.read(range.place, chunk.bytes);
+    for (const auto& place : places) {
+      chunk.records.push_back(
+          chunk.bytes.subspan(static_cast<std::size_t>(place.seek - range.place),
+                              static_cast<std::size_t>(place.n_bytes)));
+    }
+    chunk.headers = check.check(places, chunk.records);
+    return chunk;
+  });
+}
 
 std::vector<BasketPlace> on_file(std::span<const BasketPlace> places) {
   std::vector<BasketPlace> sorted;

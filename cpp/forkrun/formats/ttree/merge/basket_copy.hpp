@@ -12,6 +12,33 @@
 
 namespace forkrun::root_io {
 
+/// Calls `use` with chunks of baskets that follow each other on file, of some MB at most: one read
+/// and one write each. `places`: by place.
+template <typename Use>
+void for_each_chunk(std::span<const BasketPlace> places, const Use& use) {
+  constexpr std::int64_t chunk_bytes = 4 << 20;
+  for (auto begin = places.begin(); begin != places.end();) {
+    auto end = begin + 1;
+    while (end != places.end() && end->seek == (end - 1)->seek + (end - 1)->n_bytes &&
+           end->seek + end->n_bytes - begin->seek <= chunk_bytes) {
+      ++end;
+    }
+    use(std::span{begin, end});
+    begin = end;
+  }
+}
+
+/// Such a chunk in memory, after a check of its baskets.
+struct BasketChunk {
+  std::span<std::byte> bytes;
+  std::vector<std::span<const std::byte>> records;
+  std::vector<BasketHeader> headers;
+};
+
+/// \throws InputError
+[[nodiscard]] BasketChunk read_chunk(TreeFile& file, const BasketCheck& check,
+                                     std::span<const BasketPlace> places, Bytes& memory);
+
 /// A basket that is in the output, and not yet in its branch.
 struct CopiedBasket {
   std::size_t branch{};
@@ -21,18 +48,18 @@ struct CopiedBasket {
   std::uint32_t ends{};  ///< of what it holds, before it was written
 };
 
-/// Those on file, by place: read in the order in which they lie.
+/// Baskets that have records of their own, in the order in which they lie in the file.
 [[nodiscard]] std::vector<BasketPlace> on_file(std::span<const BasketPlace> places);
 
-/// Checks all baskets of a tree on file. Gives whether one has the key of a small file.
+/// Checks all baskets of a tree on file. Returns whether one has the key of a small file.
 /// \throws InputError
 bool check_all(TreeFile& file, const BasketCheck& check, Bytes& memory);
 
-/// By branch and entry.
+/// Sorts by branch and entry.
 void sort_by_branch(std::vector<CopiedBasket>& baskets);
 
 /// Copies baskets of a file as they are, in the order in which they lie there; each is checked
-/// first. Gives them sorted by branch. `memory`: for what is read. \throws InputError,
+/// first. Returns them sorted by branch. `memory`: for what is read. \throws InputError,
 /// OutputError
 [[nodiscard]] std::vector<CopiedBasket> copy_baskets(TreeFile& file, const BasketCheck& check,
                                                      std::vector<BasketPlace> baskets,

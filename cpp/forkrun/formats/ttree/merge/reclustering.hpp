@@ -11,31 +11,31 @@
 
 namespace forkrun::root_io {
 
-/// Whether entries of merged trees are written anew, in larger baskets.
+/// Whether entries of merged trees are rewritten in larger baskets.
 enum class Recluster {
   where_small,  ///< of files whose baskets are little more than their headers
   always,
   never,  ///< baskets are copied one by one
 };
 
-/// What becomes of baskets: whether they are compressed anew, and whether they are joined.
+/// Treatment of baskets: whether they are recompressed, and whether they are joined.
 struct BasketTreatment {
-  Compression compression;  ///< of baskets that are written anew
+  Compression compression;  ///< of rewritten baskets
   bool recompresses{};      ///< all of them are
   Recluster recluster = Recluster::where_small;
 };
 
-/// Says of each file whether the entries of its tree are joined with those of other files, and
-/// tells people why.
+/// Decides for each file whether the entries of its tree are joined with those of other files, and
+/// explains why.
 class Reclustering {
  public:
   explicit Reclustering(const BasketTreatment& treatment) : treatment_{treatment} {}
 
   /// Whether entries with these baskets are to be joined.
   [[nodiscard]] bool joins(std::span<const BasketPlace> baskets) const;
-  /// `are_joined`: not all can be whose entries are to be.
+  /// `are_joined`: baskets that `joins` wants to join cannot always be.
   void note(std::span<const BasketPlace> baskets, bool are_joined);
-  /// For people: what became of the baskets of all files, and why. Empty if there were none.
+  /// Line for people: how the baskets of all files were treated, and why. Empty if there were none.
   [[nodiscard]] std::string text() const;
 
  private:

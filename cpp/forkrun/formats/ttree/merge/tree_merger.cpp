@@ -12,12 +12,11 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/unit_of_work.hpp>
 #include <forkrun/formats/table/output_table.hpp>
-#include <forkrun/formats/ttree/merge/basket_chunks.hpp>
-#include <forkrun/formats/ttree/merge/unread_copy.hpp>
+#include <forkrun/formats/ttree/merge/basket_copy.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/write/plain_tree.hpp>
-#include <forkrun/formats/ttree/write/recompress.hpp>
+
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 namespace forkrun::root_io {
@@ -30,7 +29,7 @@ std::size_t n_threads_for(double n_bytes) {
 
 }  // namespace
 
-/// Writes entries again, from one file after the other, in clusters of their own.
+/// Rewrites entries, from one file after the other, in clusters of their own.
 class TreeMerger::EntrySink final : public ClusterSink {
  public:
   using Readers = std::vector<std::unique_ptr<BranchReader>>;
@@ -143,9 +142,7 @@ std::optional<std::int64_t> TreeMerger::add_by_record(TreeFile& file, const TKey
   if (joins && !has_own_branches_alone()) {
     return {};
   }
-  if (key != nullptr && has_objects(branches_)) {
-    output_.root->describe_classes_of(file);
-  }
+  describe_classes_of(file, branches_);
   const auto rows = rows_of(file, taken, n_entries);
   if (taken.is_all()) {
     reclustering_.note(places, joins);

@@ -20,7 +20,7 @@
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
-#include <forkrun/formats/ttree/write/rebuilt_index.hpp>
+#include <forkrun/formats/ttree/write/relations.hpp>
 #include <forkrun/formats/ttree/write/written_tree.hpp>
 
 class TKey;
@@ -73,8 +73,8 @@ class TreeMerger {
                                                 const TakenRows& taken);
   [[nodiscard]] std::int64_t n_entries() const { return n_entries_; }
   [[nodiscard]] const Reclustering& reclustering() const { return reclustering_; }
-  /// Lines about what of the tree is not kept, and about trees that added nothing; once it is
-  /// complete.
+  /// Lines about parts of the tree that are not kept, and about trees that added nothing; for a
+  /// complete tree.
   [[nodiscard]] std::vector<std::string> notes() const;
   /// Writes the merged tree; gives its entries. \throws OutputError
   std::int64_t finish();
@@ -107,6 +107,7 @@ class TreeMerger {
   // With ROOT:
   /// Whether no branch is within another one, or of objects: records tell how entries are stored.
   [[nodiscard]] bool has_own_branches_alone() const;
+  void describe_classes_of(const TreeFile& file, const BranchTree& branches);
   [[nodiscard]] std::optional<TreeRecord> record_beside_root(TreeFile& file, const TKey& key) const;
   std::int64_t add_by_root(TreeFile& file, const TKey& key, const TakenRows& taken);
   bool adds_nothing(TTree& tree, const TreeFile& file, const BranchTree& branches);
@@ -122,7 +123,7 @@ class TreeMerger {
   void copy(TTree& tree, TreeFile& file, const BranchTree& branches, const TakenRows& taken,
             std::span<const RowRange> rows);
   void copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& branches);
-  /// `fills`: ROOT reads all entries and fills them anew, else it copies baskets.
+  /// `fills`: ROOT reads and fills all entries, else it copies baskets.
   void copy_by_root(TTree& tree, const TreeFile& file, bool fills);
   void note_branches();
   void finish_root_tree();
@@ -148,7 +149,7 @@ class TreeMerger {
   std::vector<std::string> notes_;
   Reclustering reclustering_;
   bool joins_ = true;  ///< entries of the last tree were joined: those of the next may be as well
-  std::unique_ptr<EntrySink> joined_;             ///< entries that are written again
+  std::unique_ptr<EntrySink> joined_;             ///< rewritten entries
   std::shared_ptr<const BranchLayouts> layouts_;  ///< of the first tree
   std::optional<std::string> record_;             ///< structure of the first tree's
   Bytes chunk_;

@@ -1,9 +1,13 @@
 #include <forkrun/formats/ttree/merge/tree_merger.hpp>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include <TBranch.h>
+#include <TBranchElement.h>
+#include <TBranchObject.h>
 #include <TDirectory.h>
 #include <TFile.h>
 #include <TKey.h>
@@ -13,15 +17,83 @@
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/object_record.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
-#include <forkrun/formats/ttree/merge/unread_copy.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/stored_friends.hpp>
+#include <forkrun/formats/ttree/write/relations.hpp>
 #include <forkrun/formats/ttree/write/root_tree.hpp>
 
 // What ROOT does of a merge of trees: it reads the first one, and all that records do not tell.
 namespace forkrun::root_io {
 
 namespace {
+
+/// Baskets of branches of these classes can be copied whole; others have branches that are in no
+/// list.
+bool are_known(const BranchTree& branches) {
+  for (const auto& group : {branches.filled, branches.holders}) {
+    for (const auto* branch : group) {
+      if (branch->IsA() != TBranch::Class() && branch->IsA() != TBranchElement::Class() &&
+          branch->IsA() != TBranchObject::Class()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool has_objects(const BranchTree& branches) {
+  return std::ranges::any_of(branches.filled,
+                             [](auto* branch) { return branch->IsA() != TBranch::Class(); });
+}
+
+/// Whether ROOT fills the branch with the bytes that it has read.
+bool has_numbers_alone(TBranch& branch) {
+  if (branch.IsA() != TBranch::Class()) {
+    return false;
+  }
+  const std::set<std::string_view> exact{"TLeafB", "TLeafS", "TLeafI", "TLeafL", "TLeafG",
+                                         "TLeafF", "TLeafD", "TLeafO", "TLeafC"};
+  for (const TObject* leaf : *branch.GetListOfLeaves()) {
+    if (!exact.contains(leaf->ClassName())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Objects may point to each other: by numbers that belong to their file.
+bool may_have_references(const InputFile& file, const BranchTree& branches) {
+  return file.file().GetNProcessIDs() > 0 && has_objects(branches);
+}
+
+/// Whether entries can be taken as bytes.
+bool are_relocatable(const BranchTree& branches) {
+  return std::ranges::all_of(branches.filled,
+                             [](auto* branch) { return has_relocatable_entries(*branch); });
+}
+
+/// \throws InputError if bytes of objects would mean something else in a file of today's version:
+/// ROOT reads some by the version of the file that they are in.
+void check_version(const InputFile& file, const BranchTree& branches) {
+  const auto version = file.file().GetVersion();
+  for (auto* branch : branches.filled) {
+    auto* element = dynamic_cast<TBranchElement*>(branch);
+    if (element != nullptr && depends_on_file_version(*element, version)) {
+      throw InputError(file.path() + ": objects of branch \"" + branch->GetName() +
+                       "\" have a form that only files of old ROOT may have: write this tree anew"
+                       " with ROOT and the classes of its objects, or merge without it (--trees)");
+    }
+  }
+}
+
+/// Whether ROOT has to copy it, as entries cannot be taken as bytes.
+bool needs_root(TTree& tree, const InputFile& file, const BranchTree& branches,
+                std::span<const BasketPlace> places) {
+  const bool is_all_on_file =
+      std::ranges::all_of(places, [](const auto& place) { return place.seek != 0; });
+  return tree.GetBranchRef() != nullptr || may_have_references(file, branches) ||
+         !(are_relocatable(branches) || is_all_on_file);
+}
 
 /// None if ROOT has to read it.
 std::optional<TreeRecord> record_of(TreeFile& file, const TKey& key, const std::string& path) {
@@ -39,6 +111,13 @@ std::optional<TreeRecord> TreeMerger::record_beside_root(TreeFile& file, const T
   auto record = record_of(file, key, path_);
   return record && (!record->has_baskets || has_own_branches_alone()) ? std::move(record)
                                                                       : std::nullopt;
+}
+
+/// Objects of that file are copied as bytes.
+void TreeMerger::describe_classes_of(const TreeFile& file, const BranchTree& branches) {
+  if (has_objects(branches)) {
+    output_.root->describe_classes_of(file);
+  }
 }
 
 bool TreeMerger::has_own_branches_alone() const {
@@ -202,9 +281,7 @@ void TreeMerger::copy(TTree& tree, TreeFile& file, const BranchTree& branches,
     }
     return copy_by_root(tree, file, fills);
   }
-  if (has_objects(branches)) {
-    output_.root->describe_classes_of(file);
-  }
+  describe_classes_of(file, branches);
   joins ? join(file, check, rows, branch_of) : copy_whole(file, check, places, branch_of);
 }
 
@@ -218,9 +295,7 @@ void TreeMerger::copy_by_branch(TTree& tree, TreeFile& file, const BranchTree& b
                      "entry by entry; merge without this tree (--trees; in a job merge.carry = "
                      "false)");
   }
-  if (has_objects(branches)) {
-    output_.root->describe_classes_of(file);
-  }
+  describe_classes_of(file, branches);
   copy_whole(file, check, places, stored_by_root(tree, file, branches));
   of_holders_.resize(branches.holders.size());
   for (std::size_t i = 0; i < branches.holders.size(); ++i) {

@@ -66,7 +66,7 @@ class OutputTarget::RootCopy {
     TBranch* branch;
     BranchSamples samples;
     int basket{};
-    int begin{};  ///< of the entry in the basket; 0: behind its header
+    int begin{};  ///< of the entry in the basket; 0: after its header
     std::size_t number{};
   };
 
@@ -237,7 +237,7 @@ void OutputTarget::fill(std::span<const EntryRange> entries) {
         }
       }
     }
-    const auto why = messages.first_error();  // ROOT goes on
+    const auto why = messages.first_error();  // ROOT continues
     const auto what = ": branch \"" + copy.place().name + "\" cannot be copied";
     const auto text = what + (why.empty() ? "" : ": " + why);
     if (!is_read) {
@@ -255,6 +255,11 @@ void OutputTarget::finish(std::int64_t n_entries) {
   }
   tree_->write(n_entries);
   file_->close();
+}
+
+void OutputTarget::abandon() noexcept {
+  tree_.reset();  // else ROOT would delete it with its file
+  file_->abandon();
 }
 
 /// Friends are stored with a tree for exactly its entries, in their order.
@@ -278,6 +283,35 @@ std::vector<SampledBranch> OutputTarget::sampled() const {
     std::ranges::copy(copy.sampled(), std::back_inserter(branches));
   }
   return branches;
+}
+
+void try_copy(const std::string& path, const std::string& tree,
+              const std::vector<std::string>& branches, const std::string& scratch) {
+  constexpr std::int64_t n_most = 16;
+  const auto n_entries = TreeFile{path}.tree(tree).GetEntries();
+  TreeSourceConfig source;
+  source.tree = tree;
+  source.files = {path};
+  source.clusters = {{0, n_entries}};
+  SharedInput shared{source, BasketCheck::Depth::headers, {}};
+  KeptInput input{shared};
+  OutputContent content;
+  content.branches = branches;
+  content.tree = "trial";
+  OutputTarget target{scratch, input, content};
+  try {
+    input.open(0);
+    target.open();
+    const EntryRange first{0, 0, std::min<std::int64_t>(n_most, n_entries)};
+    target.fill({&first, 1});
+  } catch (const OutputError& error) {  // of the objects, which ROOT cannot write
+    target.abandon();
+    throw InputError(error.what());
+  } catch (...) {
+    target.abandon();
+    throw;
+  }
+  target.abandon();
 }
 
 }  // namespace forkrun::root_io

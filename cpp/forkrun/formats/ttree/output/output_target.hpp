@@ -12,7 +12,7 @@
 #include <forkrun/formats/ttree/layout/tree_members.hpp>
 #include <forkrun/formats/ttree/output/kept_input.hpp>
 #include <forkrun/formats/ttree/verify/samples.hpp>
-#include <forkrun/formats/ttree/write/rebuilt_index.hpp>
+#include <forkrun/formats/ttree/write/relations.hpp>
 #include <forkrun/formats/ttree/write/written_tree.hpp>
 
 class TBranch;
@@ -52,6 +52,8 @@ class OutputTarget {
   void fill(std::span<const EntryRange> entries);
   /// All entries are there: writes the tree, and closes the file.
   void finish(std::int64_t n_entries);
+  /// Removes the file.
+  void abandon() noexcept;
   /// Samples of the branches that ROOT fills.
   [[nodiscard]] std::vector<SampledBranch> sampled() const;
 
@@ -74,5 +76,11 @@ class OutputTarget {
   std::vector<RootCopy> copies_;
   std::vector<TBranch*> holders_;  ///< kept branches that only hold others
 };
+
+/// Copies the first entries of top-level branches as outputs do where ROOT has to rewrite them, to
+/// see whether it can: without the dictionary of a class it may crash. `scratch`: path of a file
+/// that is written, and removed. \throws InputError, OutputError
+void try_copy(const std::string& path, const std::string& tree,
+              const std::vector<std::string>& branches, const std::string& scratch);
 
 }  // namespace forkrun::root_io

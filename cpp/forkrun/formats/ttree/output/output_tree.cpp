@@ -12,7 +12,7 @@
 #include <forkrun/formats/table/output_table.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/merge/basket_copy.hpp>
-#include <forkrun/formats/ttree/read/stored_baskets.hpp>
+#include <forkrun/formats/ttree/read/stored_branch.hpp>
 
 namespace forkrun::root_io {
 

@@ -38,7 +38,7 @@ class OutputTree final : public OutputTable {
   void end_cluster() override;
   void finish() override;
   void check() const override;
-  void abandon() noexcept override { target_.file().abandon(); }
+  void abandon() noexcept override { target_.abandon(); }
 
  private:
   struct NewColumn {

@@ -6,7 +6,6 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/read/entries_of_basket.hpp>
 #include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/unpacked_room.hpp>
 

@@ -13,7 +13,7 @@
 #include <forkrun/core/data/entry_ranks.hpp>
 #include <forkrun/formats/table/table.hpp>
 #include <forkrun/formats/ttree/layout/basket.hpp>
-#include <forkrun/formats/ttree/layout/fixed_place.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
 #include <forkrun/formats/ttree/read/form_values.hpp>
 #include <forkrun/formats/ttree/read/stored_branch.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>

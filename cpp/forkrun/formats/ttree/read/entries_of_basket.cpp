@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/read/entries_of_basket.hpp>
+#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 
 #include <forkrun/bytes/big_endian.hpp>
 #include <forkrun/core/data/errors.hpp>
-#include <forkrun/formats/ttree/layout/fixed_place.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
 
 namespace forkrun::root_io {
 
@@ -112,7 +112,7 @@ FormValues::Header FormValues::take_header() {
   return header;
 }
 
-/// What is behind the header's object is next, as well.
+/// Continues after the header's object, as well.
 void FormValues::end_at(const Header& header) {
   rest_ = {rest_.data(), rest_.size() + header.rest.size()};
 }

@@ -22,7 +22,7 @@ class NotAsDescribed : public InputError {
 /// Values of one column, as the objects of entries are taken apart.
 class FormValues {
  public:
-  /// Begins anew, with a column of this type.
+  /// Starts again, with a column of this type.
   void begin(const EntryForm& form, ColumnType type, std::size_t n_events);
   /// The next entry. \throws Error if its bytes are not of the form.
   void add(std::span<const std::byte> entry);
@@ -31,7 +31,7 @@ class FormValues {
 
  private:
   struct Header {
-    std::span<const std::byte> rest;  ///< behind the object
+    std::span<const std::byte> rest;  ///< after the object
     std::uint32_t version{};
   };
 

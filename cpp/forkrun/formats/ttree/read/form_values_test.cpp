@@ -5,8 +5,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include <forkrun/formats/ttree/layout/fixed_place.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
+#include <forkrun/formats/ttree/layout/value_form.hpp>
 
 namespace forkrun::root_io {
 

@@ -9,11 +9,107 @@
 #include <TTree.h>
 #include <ROOT/TIOFeatures.hxx>
 
+#include <forkrun/bytes/zip.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/branch_layout.hpp>
+#include <forkrun/formats/ttree/read/input_tree.hpp>
 #include <forkrun/formats/ttree/read/tree_file.hpp>
 
 namespace forkrun::root_io {
+
+namespace {
+
+/// An entry that takes no byte does not exist: of a jagged branch it has its offset.
+std::int64_t most_entries(std::int32_t n_bytes) {
+  return static_cast<std::int64_t>(n_bytes) * static_cast<std::int64_t>(largest_ratio);
+}
+
+std::string wrong_with(const StoredBasket& basket, std::int64_t n_file_bytes) {
+  if (basket.seek == 0) {
+    return "";
+  }
+  if (basket.seek < 0 || basket.n_bytes <= 0 || basket.seek > n_file_bytes - basket.n_bytes) {
+    return "the tree says that the basket is at byte " + std::to_string(basket.seek) + " with " +
+           std::to_string(basket.n_bytes) + " bytes, the file has " + std::to_string(n_file_bytes);
+  }
+  if (basket.n_entries > most_entries(basket.n_bytes)) {
+    return "the tree says that the basket has " + std::to_string(basket.n_entries) +
+           " entries in " + std::to_string(basket.n_bytes) + " bytes";
+  }
+  return "";
+}
+
+/// Whether a basket of the first branch of this name is there.
+bool is_listed(std::int64_t seek, const std::string& name, const InputTree& tree) {
+  return tree.has(name) &&
+         std::ranges::count(tree.branch(name).baskets, seek, &StoredBasket::seek) > 0;
+}
+
+}  // namespace
+
+std::string at_basket(const TreeFile& file, const std::string& branch, std::int64_t first_entry,
+                      const std::string& what) {
+  return file.path() + ": branch " + branch + ", basket at entry " + std::to_string(first_entry) +
+         ": " + what;
+}
+
+void throw_damaged(const TreeFile& file, const std::string& branch, std::int64_t first_entry,
+                   const std::string& what) {
+  throw InputError(at_basket(file, branch, first_entry, what));
+}
+
+std::vector<StoredBasket> checked_baskets(const BranchBaskets& listed, const std::string& branch,
+                                          const TreeFile& file) {
+  const auto& [n_entries, list] = listed;
+  if (n_entries < 0 || (n_entries > 0 && list.empty())) {
+    throw_damaged(file, branch, 0,
+                  "the tree says that there are " + std::to_string(n_entries) + " entries in " +
+                      std::to_string(list.size()) + " baskets");
+  }
+  std::vector<StoredBasket> baskets;
+  for (int i = 0; const auto& basket : list) {
+    if (basket.first_entry >= n_entries) {
+      break;
+    }
+    const std::int64_t before = baskets.empty() ? 0 : baskets.back().first_entry;
+    if (basket.first_entry < before || (i == 0 && basket.first_entry != 0)) {
+      throw_damaged(file, branch, before, "the baskets of the tree are not in order");
+    }
+    if (!baskets.empty() && basket.first_entry == before) {
+      baskets.pop_back();  // it is empty
+    }
+    baskets.push_back({i++, basket.first_entry, 0, basket.seek, basket.n_bytes});
+  }
+  for (std::size_t i = 0; i < baskets.size(); ++i) {
+    const auto end = i + 1 < baskets.size() ? baskets[i + 1].first_entry : n_entries;
+    baskets[i].n_entries = end - baskets[i].first_entry;
+    if (const auto wrong = wrong_with(baskets[i], file.size()); !wrong.empty()) {
+      throw_damaged(file, branch, baskets[i].first_entry, wrong);
+    }
+  }
+  return baskets;
+}
+
+BasketHeader checked_header(std::span<const std::byte> record, const StoredBasket& basket,
+                            const StoredBranch& branch) {
+  const auto header = parse_basket_header(record);
+  if (header.n_bytes != basket.n_bytes || header.seek_key != basket.seek) {
+    throw Error("the record at byte " + std::to_string(basket.seek) +
+                " is not that of the basket, which has " + std::to_string(basket.n_bytes) +
+                " bytes: it says that it has " + std::to_string(header.n_bytes) + " at byte " +
+                std::to_string(header.seek_key));
+  }
+  const std::string name{basket_name(record)};  // of a branch that was renamed: its earlier name
+  const auto& own = branch.stored_name.empty() ? branch.layout.name : branch.stored_name;
+  if (name != own && is_listed(basket.seek, name, *branch.tree)) {
+    throw Error("the record at byte " + std::to_string(basket.seek) + " belongs to branch " + name);
+  }
+  if (header.n_entries != basket.n_entries) {
+    throw Error("it has " + std::to_string(header.n_entries) + " entries where the tree says " +
+                std::to_string(basket.n_entries));
+  }
+  return header;
+}
 
 namespace {
 

@@ -31,7 +31,7 @@ struct SampledBranch {
 [[nodiscard]] std::vector<SampledBranch> sampled(std::span<const FilledPlace> places,
                                                  std::span<const BranchWriter> writers);
 
-/// Compares a complete file with samples of what it was made of: it is opened anew, and branches
+/// Compares a complete file with samples of what it was made of: it is opened again, and branches
 /// are found in it by their places. Of all baskets the ends are compared as they are on file, and
 /// some are unzipped for their entries. `tree`: in the file. \throws VerificationFailed naming
 /// file, branch and entry.

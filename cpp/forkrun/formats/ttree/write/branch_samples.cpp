@@ -40,7 +40,7 @@ BranchSamples::Entry sample_of(std::int64_t number, std::span<const std::byte> e
 std::uint32_t ends_of(std::span<const std::byte> record, const BasketHeader& header) {
   const auto payload = record.subspan(static_cast<std::size_t>(header.key_length));
   const auto n = std::min(payload.size(), end_bytes);
-  return crc32c(payload.last(n), crc32c(payload.first(n)));  // behind values offsets may follow
+  return crc32c(payload.last(n), crc32c(payload.first(n)));  // offsets may follow the values
 }
 
 BranchSamples::BranchSamples(const std::string& branch)

@@ -32,7 +32,7 @@ class BranchSamples {
     std::int32_t n_payload_bytes{};
     std::uint32_t checksum{};
   };
-  /// Of so many baskets that are made anew one is read back, another one for each branch.
+  /// One in so many new baskets is read back, another one for each branch.
   static constexpr std::size_t period = 8;
 
   /// `branch`: its name.

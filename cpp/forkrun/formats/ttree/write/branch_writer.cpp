@@ -161,7 +161,7 @@ void BranchWriter::copy_varying(const Basket& basket, EntryRun run) {
   std::memcpy(pending_.extend(bytes.size()), bytes.data(), bytes.size());
 }
 
-/// In the entries that are pending behind these.
+/// Notes the largest counts in pending entries, from these bytes and this entry on.
 void BranchWriter::note_counts(std::size_t n_bytes_before, std::size_t n_entries_before) {
   for (const auto& place : counts()) {
     if (!place.at) {

@@ -64,8 +64,8 @@ class BranchWriter {
   void include_largest(std::span<const std::int64_t> counts);
   /// The same of one that a record describes.
   void include(const BranchRecord& other) { branch_->include(other); }
-  /// Notes that the next entries of the tree are to be those of an input, which are added as
-  /// baskets or by ROOT: in its turn.
+  /// Notes samples of the next entries of the tree, which are added as baskets or by ROOT, if it is
+  /// their turn.
   void note_passed(BranchReader& reader);
   /// Entries that ROOT has added.
   void pass(std::int64_t n_entries) { n_written_ += n_entries; }

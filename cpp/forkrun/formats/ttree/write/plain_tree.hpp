@@ -8,11 +8,22 @@
 
 #include <forkrun/core/data/source.hpp>
 #include <forkrun/formats/root_file/plain_file.hpp>
+#include <forkrun/formats/ttree/layout/basket_lists.hpp>
 #include <forkrun/formats/ttree/layout/tree_members.hpp>
-#include <forkrun/formats/ttree/layout/write_tree.hpp>
 #include <forkrun/formats/ttree/write/written_tree.hpp>
 
 namespace forkrun::root_io {
+
+/// Content of a branch that is being written.
+struct BranchContent {
+  std::int64_t n_bytes{};         ///< of baskets, uncompressed, with their keys
+  std::int64_t n_stored_bytes{};  ///< of the same on file
+  BranchBaskets list;
+};
+
+/// Writes the members of a TTree whose branches, in this order, have these contents.
+void write_tree(ObjectWriter& to, const TreeMembers& tree, std::int64_t n_entries,
+                const std::vector<BranchContent>& contents);
 
 /// A tree of numbers, whose record forkrun writes.
 class PlainTree final : public WrittenTree {
@@ -26,7 +37,7 @@ class PlainTree final : public WrittenTree {
 
   [[nodiscard]] const TreeMembers& members() const { return members_; }
   [[nodiscard]] bool has(const std::string& branch) const override;
-  /// One of them by its number. It is not to outlive the tree.
+  /// A branch by its number. It must not outlive the tree.
   [[nodiscard]] std::unique_ptr<WrittenBranch> branch(std::size_t number);
 
   /// `column`: not nested.

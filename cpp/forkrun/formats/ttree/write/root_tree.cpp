@@ -239,9 +239,7 @@ class RootBranch final : public WrittenBranch {
 }  // namespace
 
 RootTree::RootTree(OutputFile& file, const std::string& path, const std::string& title)
-    : file_{file},
-      key_{path},
-      tree_{std::make_unique<TTree>(path.c_str(), title.c_str(), 99, &file.file())} {}
+    : file_{file}, tree_{std::make_unique<TTree>(path.c_str(), title.c_str(), 99, &file.file())} {}
 
 RootTree::RootTree(OutputFile& file, TDirectory& folder, std::string key, TTree& from,
                    const std::vector<std::string>& branches)
@@ -271,6 +269,10 @@ std::unique_ptr<WrittenBranch> RootTree::branch(TBranch& branch) {
 
 void RootTree::write(std::int64_t n_entries) {
   tree_->SetEntries(n_entries);
+  if (key_.empty()) {
+    static_cast<void>(tree_.release());  // the file writes it when it closes, and deletes it
+    return;
+  }
   file_.write_and_release(*tree_, key_);
   tree_.reset();
 }

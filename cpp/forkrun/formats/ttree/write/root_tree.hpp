@@ -17,7 +17,7 @@ namespace forkrun::root_io {
 /// A tree whose record ROOT writes, for branches of objects.
 class RootTree final : public WrittenTree {
  public:
-  /// A tree without branches. \throws OutputError
+  /// A tree without branches, whose record follows all else in the file. \throws OutputError
   RootTree(OutputFile& file, const std::string& path, const std::string& title);
   /// An empty copy, in a folder of the file, of a tree with all branches of these names, and the
   /// counters that they need. `key`: name of its key, which need not be its own.
@@ -36,7 +36,7 @@ class RootTree final : public WrittenTree {
 
  private:
   OutputFile& file_;
-  std::string key_;
+  std::string key_;  ///< "": the tree belongs to the file once it is complete
   std::unique_ptr<TTree> tree_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <forkrun/core/data/column.hpp>
 #include <forkrun/formats/root_file/output_descriptor.hpp>
+#include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/write/branch_writer.hpp>
 #include <forkrun/formats/ttree/write/written_tree.hpp>
 

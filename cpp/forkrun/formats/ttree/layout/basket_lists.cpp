@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/layout/basket_of_tree.hpp>
+#include <forkrun/formats/ttree/layout/basket_lists.hpp>
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/layout/write_tree.hpp>
+#include <forkrun/formats/ttree/write/plain_tree.hpp>
 
 #include <algorithm>
 
@@ -127,14 +127,14 @@ class TreeRecordWriter {
   }
 
   void lists(const BranchBaskets& list, std::size_t n_room) {
-    const auto write = [&](auto of_basket, auto behind) {
+    const auto write = [&](auto of_basket, auto after_last) {
       to_.number(std::uint8_t{1});
       for (const auto& basket : list.baskets) {
         to_.number(of_basket(basket));
       }
-      to_.number(behind);
+      to_.number(after_last);
       for (auto i = list.baskets.size() + 1; i < n_room; ++i) {
-        to_.number(decltype(behind){0});
+        to_.number(decltype(after_last){0});
       }
     };
     write([](const auto& basket) { return basket.n_bytes; }, std::int32_t{0});

@@ -1,4 +1,4 @@
-#include <forkrun/formats/ttree/write/rebuilt_index.hpp>
+#include <forkrun/formats/ttree/write/relations.hpp>
 
 #include <algorithm>
 #include <cstring>

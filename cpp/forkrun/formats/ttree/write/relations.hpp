@@ -11,19 +11,19 @@ class TTree;
 
 namespace forkrun::root_io {
 
-/// The index of a written tree (TTree::BuildIndex), made anew for its entries where the first tree
-/// of the input has one: those of the input tell other entries.
+/// The index of a written tree (TTree::BuildIndex), rebuilt for its entries if the first tree of
+/// the input has one: indices of the input name other entries.
 class RebuiltIndex {
  public:
-  /// The first tree of the input.
+  /// Notes the expressions of the first tree of the input.
   void begin(TTree& tree);
   [[nodiscard]] bool is_wanted() const { return !major_.empty(); }
-  /// The tree that the entries which are added next are of.
+  /// Opens the tree to which the entries that are added next belong.
   void open(TTree& tree);
   void add(EntryRun entries);
-  /// Gives the written tree its index, or none, which is what it was made for.
+  /// Gives the written tree its index, or removes the one that it was cloned with.
   void finish(TTree& tree);
-  /// What became of it, if that is not the index of all entries; "" if it is.
+  /// Why the tree has no index of all entries; "" if it has one, or none was wanted.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
