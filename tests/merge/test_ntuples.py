@@ -159,3 +159,18 @@ def test_a_damaged_page_is_an_error_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r'in.root: field "x": page 0 in cluster 0, at byte'):
         merge_files([file], tmp_path / "out.root")
     assert not (tmp_path / "out.root").exists()
+
+
+def test_a_tree_beside_an_rntuple_is_merged_if_only_a_later_file_needs_root(tmp_path: Path) -> None:
+    files = [tmp_path / "a.root", tmp_path / "b.root"]
+    for path in files:
+        with uproot.recreate(path) as file:
+            file.mkrntuple("Events", {"x": np.arange(5)})
+            file.mktree("T", {"y": np.arange(1000)})
+            if path.name == "b.root":
+                file["h"] = np.histogram([1.0, 2.0])
+    merge_files(files, tmp_path / "out.root", needs_checksums=False)
+    with uproot.open(tmp_path / "out.root") as merged:
+        assert merged["Events"]["x"].array().tolist() == [*range(5)] * 2
+        assert merged["T"]["y"].array().tolist() == [*range(1000)] * 2
+        assert merged["h"].values().sum() == 2

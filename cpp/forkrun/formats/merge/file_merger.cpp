@@ -95,8 +95,8 @@ class FileMerge {
       return {};
     }
     auto entries = add_all(*output, compression);
-    if (!entries && ntuples_.paths().empty()) {
-      output->abandon();
+    if (!entries) {
+      ntuples_.paths().empty() ? output->abandon() : output->restore();
     }
     return entries;
   }

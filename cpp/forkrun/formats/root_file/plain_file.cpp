@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <limits>
 #include <ranges>
+#include <tuple>
 
 #include <forkrun/bytes/local_file.hpp>
 #include <forkrun/bytes/zip.hpp>
@@ -109,6 +110,7 @@ bool PlainFile::read_back(const WriteAgain& write_again) {
   compression_ = Compression::of_settings(header.compression);
   end_ = list.place;
   digest_.add(std::as_bytes(std::span{outline->uuid()}));
+  reopened_ = {end_, digest_};
   return true;
 }
 
@@ -298,6 +300,12 @@ std::int64_t PlainFile::close() {
 void PlainFile::close_to_reopen() {
   write_end();
   close_output(descriptor_, path_);
+}
+
+void PlainFile::restore() {
+  std::tie(end_, digest_) = reopened_;
+  std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(end_));
+  close_to_reopen();
 }
 
 void PlainFile::write_end() {

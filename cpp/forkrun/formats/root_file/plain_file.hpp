@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/bytes/compression.hpp>
@@ -48,6 +49,9 @@ class PlainFile final : public RecordFile {
   std::int64_t close() override;
   /// Closes without the sync, for a file that will be continued. \throws OutputError
   void close_to_reopen();
+  /// Drops the records that were added since `reopen`, and closes: the file is as it was.
+  /// \throws OutputError
+  void restore();
   void abandon() noexcept override;
 
  private:
@@ -81,7 +85,8 @@ class PlainFile final : public RecordFile {
   int descriptor_;
   std::int64_t end_;
   ContentDigest digest_;
-  std::vector<Folder> folders_;  ///< the first is the file
+  std::pair<std::int64_t, ContentDigest> reopened_;  ///< end and digest then
+  std::vector<Folder> folders_;                      ///< the first is the file
   ClassesInFile classes_;
   FileHeader places_;
 };
