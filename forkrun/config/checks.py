@@ -8,6 +8,7 @@ import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from numbers import Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal
 
@@ -126,7 +127,7 @@ def _loose_integer(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, Real) or isinstance(value, bool):
         raise _refused("should be a valid number", value)
     return float(value)
 
