@@ -33,6 +33,7 @@ from forkrun.merge.planned import PlannedUnits
 from forkrun.merge.verify import total_digest
 from forkrun.rundir.build import build_identity
 from forkrun.rundir.directory import RunDirectory
+from forkrun.rundir.fingerprint import value_digest
 from forkrun.rundir.ledger import Commit, CutCount, OutputPart
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 from forkrun.rundir.results import (
@@ -325,7 +326,7 @@ class Kept(Struct, frozen=True):
             return None
         own = [commit.outputs[label] for commit in group.commits]
         total = total_digest((each.n_events, each.digest) for each in own)
-        files = store_fragments(self.folder, f"{part}.{label}", own)
+        files = store_fragments(self.folder, value_digest([part, label])[:24], own)
         n_bytes = sum(file.n_bytes for file in files)
         return Piece(part, tuple(files), written=WrittenEvents(total.count, total.hex, n_bytes))
 

@@ -210,7 +210,7 @@ def test_large_fragments_are_stored_as_links(tmp_path: Path, given: Input) -> No
         " forkrun.load('job.json').run(0, output='run', quiet=True)"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment(), check=True)
-    n_fragments = len(list((tmp_path / "run/results").glob("*.skim.*.fragment")))
+    n_fragments = len(list((tmp_path / "run/results").glob("*.*.fragment")))
     assert n_fragments == sum(1 for commit in commits(tmp_path) if commit.outputs)
     given.files["one"].insert(0, given.new())
     run(tmp_path, given.job())
@@ -222,7 +222,7 @@ def test_large_fragments_are_stored_as_links(tmp_path: Path, given: Input) -> No
 def test_a_damaged_fragment_is_processed_again(tmp_path: Path, given: Input) -> None:
     given.outputs = [SKIM]
     run(tmp_path, given.job())
-    fragment = sorted((tmp_path / "run/results").glob("*.skim.fragment"))[0]
+    fragment = sorted((tmp_path / "run/results").glob("*.fragment"))[0]
     state = fragment.stat()
     data = bytearray(fragment.read_bytes())
     data[len(data) // 2] ^= 1
