@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from forkrun.base.durable import published, published_folder, write_json
 from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
 from forkrun.formats import Format, OutputToMake, format_named
+from forkrun.formats.events import COMPRESSION
 from forkrun.formats.parquet import PARQUET
 from forkrun.formats.ttree import TTREE
 from forkrun.merge.made_parts import MadeParts
@@ -100,6 +102,7 @@ def _make(
             merge_threads(config.forking.children, config.threads.per_child),
             config.merge.verify,
             on_open,
+            of_input=format_named(planned.contents.input_format),
         )
         made |= {making.key: n for making, n in zip(own, n_events, strict=True)}
     return made
@@ -209,11 +212,12 @@ class _Making(Struct, frozen=True):
 
     def of_tree(self, tree: str, contents: OutputContents) -> OutputToMake:
         """The same output for a tree that accompanies its events."""
-        branches = contents.of(self.destination).trees[tree]
-        return self.to_make._replace(
-            branches=branches, products=(), progress=_quiet, goes_with_events=True,
-            tree=tree,
-        )  # fmt: skip
+        making = copy(self.to_make)
+        making.progress = _quiet
+        content = making.content
+        content.branches, content.products = contents.of(self.destination).trees[tree], []
+        content.tree, content.goes_with_events = tree, True
+        return making
 
     @property
     def goes_with(self) -> tuple[Format, int | None]:
@@ -275,19 +279,25 @@ def to_make(
         for part in groups[number][1]:
             check_part(folder, part)
 
-    content = planned.contents.of(destination)
-    return OutputToMake(
-        [(first + number, [str(folder / p.file) for p in parts]) for number, parts in groups],
-        files,
-        content.branches,
-        content.products,
-        output.compression,
-        sum(commit.outputs[output.label].n_events for commit in commits),
-        check,
-        show,
-        members=content.members,
+    kept = planned.contents.of(destination)
+    content = _core.OutputContent(
+        branches=kept.branches,
+        members=kept.members,
+        products=kept.products,
+        compression=output.compression or COMPRESSION,
+        recompresses=output.compression is not None,
         tree=planned.output_tree,
-        flat_names=output.flat_names,
+        has_flat_names=output.flat_names,
+    )
+    return _core.OutputToMake(
+        fragments=[
+            (first + number, [str(folder / p.file) for p in parts]) for number, parts in groups
+        ],
+        files=files,
+        content=content,
+        n_events=sum(commit.outputs[output.label].n_events for commit in commits),
+        before_group=check,
+        progress=show,
     )
 
 
@@ -314,7 +324,7 @@ def _finished(
     name = making.destination.name
     if parts.are_of_nodes and parts.holds(making.names):
         rewritten = list(parts.written_anew.get(name, ()))
-    elif form is planned.sources[dataset].form:
+    elif form.name == planned.contents.input_format:
         rewritten = _rewritten(form, files[0], planned, dataset)
     else:
         rewritten = []

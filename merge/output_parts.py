@@ -55,11 +55,11 @@ class Merging(Struct, frozen=True):
         ROOT."""
         outputs, kept = self.config.outputs, self.planned.contents.by_label
         trees = {o.label for o in outputs if o.format == TTREE.name and not o.per_lumi}
-        sources, inputs = self.planned.sources, self.planned.inputs
+        inputs = self.planned.inputs
         found = [
             each
             for each in self.config.destinations
-            if each.label in trees and sources[each.dataset].form is TTREE
+            if each.label in trees and self.planned.contents.input_format == TTREE.name
         ]
         by_root = {
             dataset: set(TTREE.rewritten_branches(inputs[dataset].first, inputs[dataset].tree))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from forkrun.base.destinations import split_tree
 from forkrun.errors import VerificationError
-from forkrun.formats import EventSource, format_named
+from forkrun.formats import EventSource
 from forkrun.formats.events import NO_IDS, Identity, first_file
 from forkrun.rundir.ledger import Commit
 from forkrun.rundir.output_content import OutputContents
@@ -115,7 +116,9 @@ class Planned(Struct, frozen=True, dict=True):
     def _source_with_events(self, tree: str, dataset: int | None) -> EventSource:
         clusters = self._clusters(dataset, self.contents.with_events[tree])
         trees = self._paths_of(tree)
-        return self.sources[dataset]._replace(tree=tree, ids=NO_IDS, clusters=clusters, trees=trees)
+        events = copy(self.sources[dataset])
+        events.tree, events.ids, events.clusters, events.trees = tree, NO_IDS, clusters, trees
+        return events
 
     def _paths_of(self, tree: str) -> list[str]:
         """Path of the tree in each file; empty if it is the same in all."""
@@ -127,10 +130,8 @@ class Planned(Struct, frozen=True, dict=True):
         clusters = self._clusters(dataset, self.contents.clusters)
         n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
         return EventSource(
-            files=self.files, tree=tree, ids=ids, columns=(), clusters=clusters,
-            identities=self.identities, fills={}, friends=(), friend_columns={},
-            n_kept_bytes=n_kept_bytes, form=format_named(self.contents.input_format),
-            trees=self.trees,
+            files=self.files, tree=tree, ids=ids, clusters=clusters, identities=self.identities,
+            n_kept_bytes=n_kept_bytes, format=self.contents.input_format, trees=self.trees,
         )  # fmt: skip
 
     def _clusters(self, dataset: int | None, known: Sequence[Sequence[int]]) -> list[Sequence[int]]:

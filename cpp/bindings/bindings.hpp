@@ -16,7 +16,6 @@ void register_outputs(pybind11::module_& module);
 void register_histogram_files(pybind11::module_& module);
 void register_lcio(pybind11::module_& module);
 void register_memory(pybind11::module_& module);
-void register_tree_writer(pybind11::module_& module);
 void register_status_board(pybind11::module_& module);
 void register_unit_counter(pybind11::module_& module);
 void register_commit_counter(pybind11::module_& module);

@@ -26,7 +26,6 @@ PYBIND11_MODULE(_core, module) {
   register_reading(module);
   register_histogram_files(module);
   register_memory(module);
-  register_tree_writer(module);
   register_status_board(module);
   register_unit_counter(module);
   register_commit_counter(module);

@@ -10,13 +10,12 @@
 #include <forkrun/core/run/processor.hpp>
 #include <forkrun/core/schedule/schedule.hpp>
 #include <forkrun/formats/source/tree_source.hpp>
-#include <forkrun/formats/ttree/read/unpacked_room.hpp>
 #include <forkrun/pages/page_watch.hpp>
 
 #include "bindings.hpp"
-#include "descriptions.hpp"
 #include "names.hpp"
 #include "python/python_source.hpp"
+#include "records.hpp"
 #include "timing.hpp"
 
 namespace py = pybind11;
@@ -30,79 +29,6 @@ using root_io::TreeSource;
 /// Pages become private after borders; the caller's have this number and smaller ones.
 constexpr std::uint32_t core_border = 15;
 constexpr std::uint32_t first_node_border = 16;
-/// UUID, bytes, time of the last change.
-using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
-/// Value, and name of the branch that counts the values of a jagged column.
-using FillOfColumn = std::pair<double, std::string>;
-template <typename T>
-using ColumnOf = py::array_t<T, py::array::c_style | py::array::forcecast>;
-/// Path, tree and identity of a friend's file.
-using FileOfFriend = std::tuple<std::string, std::string, Identity>;
-/// For a file of the source: the friend's files; for each range of entries its first entry, number
-/// of the friend's file, first entry there, and whether all entries have this friend.
-using PartOfFriend =
-    std::tuple<std::vector<FileOfFriend>, ColumnOf<std::int64_t>, ColumnOf<std::int32_t>,
-               ColumnOf<std::int64_t>, ColumnOf<std::uint8_t>>;
-/// Branches of event ids, a part for each file of the source, and memory for unpacked baskets.
-using Friend = std::tuple<std::array<std::string, 3>, std::vector<PartOfFriend>, std::size_t>;
-/// Number of the friend, name of the branch, and value for entries without a partner.
-using ColumnOfFriend = std::tuple<std::size_t, std::string, double>;
-
-template <typename T>
-std::vector<T> copy_of(const ColumnOf<T>& values) {
-  return {values.data(), values.data() + values.size()};
-}
-
-std::shared_ptr<root_io::UnpackedRoom> room_of(std::size_t n_bytes) {
-  return n_bytes > 0 ? std::make_shared<root_io::UnpackedRoom>(n_bytes) : nullptr;
-}
-
-root_io::FriendTree friend_of(const Friend& given) {
-  const auto& [ids, parts, n_kept_bytes] = given;
-  root_io::FriendTree tree{{ids[0], ids[1], ids[2]}, {}, room_of(n_kept_bytes)};
-  for (const auto& [files, first, file, entry, repeats] : parts) {
-    auto& part = tree.parts.emplace_back();
-    for (const auto& [path, name, identity] : files) {
-      const auto& [uuid, n_bytes, modified_ns] = identity;
-      part.files.push_back({path, name, {uuid, n_bytes, modified_ns}});
-    }
-    part.entries = {copy_of(first), copy_of(file), copy_of(entry), copy_of(repeats)};
-  }
-  return tree;
-}
-
-std::unique_ptr<TreeSource> make_source(
-    const std::vector<std::string>& files, const std::string& tree, const std::string& run_branch,
-    const std::string& lumi_branch, const std::string& event_branch, const NamesAndTypes& columns,
-    const std::vector<std::vector<std::int64_t>>& clusters, const std::vector<Identity>& identities,
-    const std::map<std::string, FillOfColumn>& fills, const std::vector<Friend>& friends,
-    const std::map<std::string, ColumnOfFriend>& friend_columns, std::size_t n_kept_bytes,
-    const std::vector<std::string>& trees, const std::vector<std::string>& expected) {
-  root_io::TreeSourceConfig config{
-      files, tree, {run_branch, lumi_branch, event_branch}, descriptions_of(columns), clusters,
-      {},    {}};
-  for (const auto& [uuid, n_bytes, modified_ns] : identities) {
-    config.identities.push_back({uuid, n_bytes, modified_ns});
-  }
-  for (const auto& [column, fill] : fills) {
-    config.fills[column] = {fill.first, fill.second};
-  }
-  config.trees = trees;
-  for (std::size_t column = 0; column < config.columns.size(); ++column) {
-    if (std::ranges::find(expected, config.columns[column].name) != expected.end()) {
-      config.expected.push_back(column);
-    }
-  }
-  for (const auto& each : friends) {
-    config.friends.push_back(friend_of(each));
-  }
-  for (const auto& [column, from] : friend_columns) {
-    const auto& [number, branch, fill] = from;
-    config.friend_columns[column] = {number, branch, fill};
-  }
-  config.unpacked_room = room_of(n_kept_bytes);
-  return std::make_unique<TreeSource>(std::move(config));
-}
 
 /// Looks for new private pages before and after each of the first calls of modules.
 Recorder::OnCall looker(PageWatch* watch, std::size_t child, std::size_t n_calls) {
@@ -245,32 +171,39 @@ void register_processor(py::module_& module) {
           "expect", &expect, py::arg("ranges"),
           R"(Entries that this process will most likely read before others. `ranges` : (n_ranges, 3)
 file, first and last of each, in input order.)");
-  py::class_<TreeSource, Source>(module, "TreeSource")
-      .def(py::init(&make_source), py::arg("files"), py::arg("tree"), py::arg("run_branch"),
-           py::arg("lumi_branch"), py::arg("event_branch"), py::arg("columns"), py::arg("clusters"),
-           py::arg("identities") = std::vector<Identity>{},
-           py::arg("fills") = std::map<std::string, FillOfColumn>{},
-           py::arg("friends") = std::vector<Friend>{},
-           py::arg("friend_columns") = std::map<std::string, ColumnOfFriend>{},
-           py::arg("n_kept_bytes") = 0, py::arg("trees") = std::vector<std::string>{},
-           py::arg("expected") = std::vector<std::string>{},
-           R"(`columns` as given to ScheduleBuilder; `clusters` and `identities` (UUID, bytes,
-modified_ns) per file as in the index; without these, files may change. `fills`: by column
-that files may lack, its value and the branch that counts its values. `friends`:
-branches of event ids, for each file where its entries are, and memory for baskets that
-stay unpacked. Of a file: the friend's files (path, tree, identity), and as columns of
-ranges the first entry, the number of the friend's file (less than 0: no partner), the
-first entry there, whether all have this one; `trees`: per file, if not all have `tree`;
-`friend_columns`: by column, number of the friend, name of the branch, and value of entries
-without a partner; `n_kept_bytes`: as that of friends. Opens nothing.)");
+  using root_io::EventSource;
+  bind_record(
+      module, "EventSource", "Where the events of a job are.", Field{"files", &EventSource::files},
+      Field{"tree", &EventSource::tree, "in each file"},
+      Field{"ids", &EventSource::ids,
+            R"(Branches of run, lumi and number of an event; "": run 1, a lumi for each file, the
+number of the entry.)"},
+      Field{"columns", &EventSource::columns, "Name and type of the columns for modules."},
+      Field{"clusters", &EventSource::clusters,
+            "Per file: first entry of each cluster, then the number of entries."},
+      Field{"identities", &EventSource::identities,
+            "Per file, as indexed: UUID, bytes, modified_ns. None: files may change."},
+      Field{"fills", &EventSource::fills,
+            R"(By column that files may lack, its value and the branch that counts its values, or
+"".)"},
+      Field{
+          "friends", &EventSource::friends,
+          R"(Branches of event ids, a part for each file, and memory for unpacked data. A part: the
+friend's files (path, tree, identity), and as columns of ranges of entries the first entry, the
+number of the friend's file (negative: no partner), its first entry there, and whether all
+entries have this one.)"},
+      Field{"friend_columns", &EventSource::friend_columns,
+            "By column, number of the friend, branch, and value of entries without a partner."},
+      Field{"n_kept_bytes", &EventSource::n_kept_bytes,
+            "Memory for unpacked data, where entries are not read in the order of the file."},
+      Field{"format", &EventSource::format, R"(Format of the files; "": that of the outputs.)"},
+      Field{"trees", &EventSource::trees, "Per file, if not all have `tree`."},
+      Field{"expected", &EventSource::expected, "Columns that modules will request."})
+      .def("tree_of", &EventSource::tree_of, py::arg("file"), "Table of events of a file.");
+  py::class_<TreeSource, Source>(module, "TreeSource", "Opens nothing.")
+      .def(py::init<const EventSource&>(), py::arg("events"));
   module.def(
-      "python_source",
-      [](const NamesAndTypes& columns, std::vector<std::vector<std::int64_t>> clusters,
-         py::object read, py::object read_ids) {
-        return make_python_source(descriptions_of(columns), std::move(clusters), std::move(read),
-                                  std::move(read_ids));
-      },
-      py::arg("columns"), py::arg("clusters"), py::arg("read"), py::arg("read_ids"),
+      "python_source", &make_python_source, py::arg("events"), py::arg("read"), py::arg("read_ids"),
       R"(Events that Python reads: `read` gets ranges (file, first, last) and the name of a column,
 and gives its values as `read_columns`; `read_ids` gives run, lumi and number of each event.)");
   py::class_<OutputSummary>(module, "OutputSummary")

@@ -10,9 +10,9 @@
 #include <forkrun/fragments/fragment_output.hpp>
 
 #include "bindings.hpp"
-#include "descriptions.hpp"
 #include "names.hpp"
 #include "python/python_modules.hpp"
+#include "records.hpp"
 
 namespace py = pybind11;
 
@@ -26,9 +26,9 @@ using Names = std::map<std::string, std::string>;
 /// ScheduleBuilder for Python.
 class JobScheduleBuilder {
  public:
-  JobScheduleBuilder(const NamesAndTypes& source_columns, std::uint64_t seed,
+  JobScheduleBuilder(std::vector<ColumnDescription> source_columns, std::uint64_t seed,
                      std::shared_ptr<Conditions> conditions)
-      : source_columns_{descriptions_of(source_columns)},
+      : source_columns_{std::move(source_columns)},
         builder_{source_columns_, seed, std::move(conditions)} {}
 
   void add_cpp_module(const std::string& label, const std::string& class_name,
@@ -110,9 +110,7 @@ class JobScheduleBuilder {
     });
   }
 
-  [[nodiscard]] NamesAndTypes produced_columns() const {
-    return names_and_types_of(builder_.produced_columns());
-  }
+  [[nodiscard]] auto produced_columns() const { return builder_.produced_columns(); }
   [[nodiscard]] std::map<std::string, Strings> columns_by_module() const {
     return builder_.columns_by_module();
   }
@@ -280,7 +278,7 @@ cannot be called with parts of a block.)")
       .def("clear_accumulators", [](Schedule& schedule) { schedule.clear_accumulators(); });
   py::class_<JobScheduleBuilder>(module, "ScheduleBuilder")
       .def(
-          py::init<const NamesAndTypes&, std::uint64_t, std::shared_ptr<Conditions>>(),
+          py::init<std::vector<ColumnDescription>, std::uint64_t, std::shared_ptr<Conditions>>(),
           py::arg("source_columns"), py::arg("seed") = 0, py::arg("conditions") = nullptr,
           R"(Name and type ("float32[]") of each column the input offers; `seed` of random numbers.)")
       .def("reserve_module", &JobScheduleBuilder::reserve_module, py::arg("label"),

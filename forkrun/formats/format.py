@@ -79,8 +79,7 @@ class Format:
         from forkrun.formats.reader import Reader
 
         reader = Reader(self.read, events, self._types)
-        clusters = [list(each) for each in events.clusters]
-        return _core.python_source(events.columns, clusters, reader.read, reader.read_ids)
+        return _core.python_source(events, reader.read, reader.read_ids)
 
     def make_outputs(
         self,
@@ -89,14 +88,16 @@ class Format:
         n_threads: int = 1,
         verify: bool = False,
         on_open: Callable[[int], None] | None = None,
+        *,
+        of_input: Format | None = None,
     ) -> list[list[int]]:
-        """Makes the files of outputs from input of any format; returns the number of events in each
-        file, by output. Raises InputError, OutputError."""
+        """Makes the files of outputs from input of the format `of_input`, None: this one; returns
+        the number of events in each file, by output. Raises InputError, OutputError."""
         from forkrun.formats.selection import OpenFiles
 
-        first = events.files[first_file(events.clusters)]
-        of_input = events.form or self
-        known = of_input._held(first, events.tree_of(first_file(events.clusters)))
+        first = first_file(events.clusters)
+        of_input = of_input or self
+        known = of_input._held(events.files[first], events.tree_of(first))
         opened = OpenFiles(of_input, events, on_open or (lambda _: None))
         return [
             [self._make_file(output, *file, opened, known, events.tree) for file in output.files]
@@ -116,13 +117,14 @@ class Format:
         events."""
         from forkrun.formats.selection import selected_columns
 
-        kept = {*output.branches, *output.members}
+        content = output.content
+        kept = {*content.branches, *content.members}
         of_input = {n: kind for n, (kind, _) in known.items() if n in kept}
         types = {n: kind for n, kind in of_input.items() if not kind.startswith(OTHER)}
         flat = flat_names(known)
         types = {n: kind for n, kind in types.items() if flat.get(n) not in types}
         names = list(types)
-        types.update(self.new_columns(output.products, types))
+        types.update(self.new_columns(content.products, types))
         n_events = 0
 
         def counted() -> Iterator[Mapping[str, Plain]]:
@@ -133,7 +135,8 @@ class Format:
                 output.progress(n_events)
 
         counters = {name: known[name][1] for name in names}
-        self._write_output(path, tree, types, counters, counted(), output.compression)
+        compression = content.compression if content.recompresses else None
+        self._write_output(path, tree, types, counters, counted(), compression)
         return n_events
 
     def new_columns(

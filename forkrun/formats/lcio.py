@@ -9,7 +9,7 @@ from typing import Any
 from forkrun import _core
 from forkrun.errors import ConfigError, InputError, OutputError
 from forkrun.formats.column_types import ColumnType
-from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake, to_make
+from forkrun.formats.events import NO_IDS, EventSource, Identity, Ids, OutputToMake
 from forkrun.formats.format import Format, digest_of_ids, first_bytes
 
 _MARKER = bytes.fromhex("abadcafe")
@@ -67,21 +67,18 @@ class LcioFormat(Format):
                 "source.friends, source.trees_with_events: files of LCIO have no friends: leave"
                 " them out"
             )
-        return _core.LcioSource(
-            events.files,
-            events.columns,
-            events.clusters,
-            events.identities,
-            events_per_lumi(events.ids),
-            events.expected,
-        )
+        return _core.LcioSource(events, events_per_lumi(events.ids))
 
     def make_outputs(
-        self, outputs: Sequence[OutputToMake], events: EventSource, *how: Any, **named: Any
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        *how: Any,
+        of_input: Format | None = None,
+        **named: Any,
     ) -> list[list[int]]:
         """Makes outputs by copying the records of events, or by rewriting them."""
-        made = [to_make(output, output.branches) for output in outputs]
-        return _core.make_outputs(made, self.source(events), *how, **named)
+        return _core.make_outputs(outputs, self.source(events), *how, **named)
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         unknown = ("trees", "compression", "keep_first", "format")

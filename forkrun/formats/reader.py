@@ -20,7 +20,9 @@ class Reader:
     """Reads columns and ids of entries in several consecutive ranges."""
 
     def __init__(self, read: Read, events: EventSource, names_in: NamesIn) -> None:
-        self._read_file, self._events = read, events
+        self._read_file, self._ids_of_events, self._fills = read, events.ids, events.fills
+        self._files = events.files
+        self._trees = events.trees or [events.tree] * len(events.files)
         self._names_in = cache(names_in)
         self._types = dict(events.columns)
 
@@ -30,9 +32,8 @@ class Reader:
 
     def _column(self, r: Range, name: str) -> Plain:
         file, first, last = r
-        path, tree = self._events.files[file], self._events.tree_of(file)
-        if name in self._events.fills and name not in self._names_in(path, tree):
-            value, _ = self._events.fills[name]
+        if name in self._fills and name not in self._names_in(self._files[file], self._trees[file]):
+            value, _ = self._fills[name]
             return one_value(self._types[name], value, last - first)
         return self._read(r, [name])[name]
 
@@ -43,7 +44,7 @@ class Reader:
         return run, lumi, event
 
     def _ids(self, r: Range) -> tuple[Plain, Plain, Plain]:
-        run, lumi, event = self._events.ids
+        run, lumi, event = self._ids_of_events
         if event:
             found = self._read(r, [run, lumi, event])
             return found[run], found[lumi], found[event]
@@ -53,5 +54,4 @@ class Reader:
 
     def _read(self, r: Range, names: Sequence[str]) -> Mapping[str, Plain]:
         file, first, last = r
-        path, tree = self._events.files[file], self._events.tree_of(file)
-        return self._read_file(path, tree, names, first, last)
+        return self._read_file(self._files[file], self._trees[file], names, first, last)

@@ -9,7 +9,7 @@ from typing import Any
 
 from forkrun import _core
 from forkrun.errors import ForkrunError
-from forkrun.formats.events import EventSource, OutputToMake, to_make
+from forkrun.formats.events import EventSource, OutputToMake
 from forkrun.formats.format import Format
 from forkrun.formats.ttree import TTREE, TTreeFormat
 
@@ -23,13 +23,17 @@ class RNTupleFormat(TTreeFormat):
         _core.load_checksums_of_rntuples()
 
     def make_outputs(
-        self, outputs: Sequence[OutputToMake], events: EventSource, *how: Any, **named: Any
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        *how: Any,
+        of_input: Format | None = None,
+        **named: Any,
     ) -> list[list[int]]:
-        if events.form not in (None, self, TTREE):
-            return Format.make_outputs(self, outputs, events, *how, **named)
-        made = [to_make(output, [*output.branches, *output.members]) for output in outputs]
+        if events.format not in ("", self.name, TTREE.name):
+            return Format.make_outputs(self, outputs, events, *how, of_input=of_input, **named)
         named["format"] = self.name
-        return _core.make_outputs(made, self.source(events), *how, **named)
+        return _core.make_outputs(outputs, self.source(events), *how, **named)
 
     def _write_output(self, path: str, *content: Any) -> None:
         """Writes values to a tree first, whose columns then become fields."""

@@ -40,14 +40,16 @@ def selected_columns(
 ) -> Iterator[tuple[int, Mapping[str, Plain]]]:
     """Number and columns of consecutive selected events in the `entries` of a file. `names`:
     columns of the input."""
+    products = [name for name, _ in output.content.products]
     for span in _selected_spans(output, entries):
-        yield len(span.row), _columns(opened, names, span, output)
+        yield len(span.row), _columns(opened, names, span, products)
 
 
 def _selected_spans(output: OutputToMake, entries: Sequence[Range]) -> Iterator[Selected]:
     """Selected events, in spans of close, rising entries of one file."""
+    before_group = output.before_group
     for number, (_, fragments) in enumerate(output.fragments):
-        output.before_group(number)
+        before_group(number)
         pieces = [piece for path in fragments for piece in _core.read_fragment(path)]
         if not pieces:
             continue
@@ -88,26 +90,25 @@ def _spans(selected: Selected) -> Iterator[Selected]:
 
 
 def _columns(
-    opened: Open, names: Sequence[str], span: Selected, output: OutputToMake
+    opened: Open, names: Sequence[str], span: Selected, products: Sequence[str]
 ) -> dict[str, Plain]:
     first, last = int(span.entry[0]), int(span.entry[-1]) + 1
     read = opened(int(span.file[0])).read(names, first, last) if names else {}
     kept = {name: rows_of(read[name], span.entry - first) for name in names}
-    return kept | {name: rows_of(span.columns[name], span.row) for name, _ in output.products}
+    return kept | {name: rows_of(span.columns[name], span.row) for name in products}
 
 
 class OpenFiles:
     """Input files, of which the last one stays open. `on_open` receives the number of each."""
 
     def __init__(self, form: Any, events: EventSource, on_open: Callable[[int], None]) -> None:
-        self._format, self._events, self._on_open = form, events, on_open
+        self._format, self._files, self._on_open = form, events.files, on_open
+        self._trees = events.trees or [events.tree] * len(self._files)
         self._number, self._opened = -1, None
 
     def __call__(self, number: int) -> Any:
         if number != self._number:
             self._on_open(number)
-            self._opened = self._format.opened(
-                self._events.files[number], self._events.tree_of(number)
-            )
+            self._opened = self._format.opened(self._files[number], self._trees[number])
             self._number = number
         return self._opened

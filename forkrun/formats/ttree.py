@@ -14,7 +14,6 @@ from forkrun.formats.events import (
     EventSource,
     Ids,
     OutputToMake,
-    to_make,
 )
 from forkrun.formats.format import Format, first_bytes
 
@@ -67,28 +66,19 @@ class TTreeFormat(Format):
         return why_no_column(kind)
 
     def source(self, events: EventSource) -> _core.TreeSource:
-        return _core.TreeSource(
-            events.files,
-            events.tree,
-            *events.ids,
-            columns=events.columns,
-            clusters=events.clusters,
-            identities=events.identities,
-            fills=events.fills,
-            friends=events.friends,
-            friend_columns=events.friend_columns,
-            n_kept_bytes=events.n_kept_bytes,
-            trees=events.trees,
-            expected=events.expected,
-        )
+        return _core.TreeSource(events)
 
     def make_outputs(
-        self, outputs: Sequence[OutputToMake], events: EventSource, *how: Any, **named: Any
+        self,
+        outputs: Sequence[OutputToMake],
+        events: EventSource,
+        *how: Any,
+        of_input: Format | None = None,
+        **named: Any,
     ) -> list[list[int]]:
-        if events.form not in (None, self):
-            return super().make_outputs(outputs, events, *how, **named)
-        made = [to_make(output, output.branches) for output in outputs]
-        return _core.make_outputs(made, self.source(events), *how, **named)
+        if events.format not in ("", self.name):
+            return super().make_outputs(outputs, events, *how, of_input=of_input, **named)
+        return _core.make_outputs(outputs, self.source(events), *how, **named)
 
     def _write_output(
         self,
@@ -114,7 +104,7 @@ class TTreeFormat(Format):
         self, output: OutputToMake, events: EventSource
     ) -> list[tuple[int, int, int]]:
         """Beginnings of an output's clusters, as `make_outputs` places them."""
-        return _core.cluster_begins(to_make(output, output.branches), self.source(events))
+        return _core.cluster_begins(output, self.source(events))
 
     def merge(self, inputs: Sequence[str], output: str, **options: Any) -> dict[str, int]:
         return _core.merge_trees(inputs, output, **options)
@@ -128,7 +118,7 @@ class TTreeFormat(Format):
         return [entries[tree] for tree in trees]
 
     def digest(self, path: str, tree: str, ids: Ids) -> _core.EventDigest:
-        return _core.tree_digest(path, tree, *ids)
+        return _core.tree_digest(path, tree, ids)
 
     def rewritten_branches(self, path: str, tree: str) -> list[str]:
         return _core.rewritten_branches(path, tree)

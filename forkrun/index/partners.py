@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,11 @@ class Partners(Struct, frozen=True, eq=False):
             np.zeros(n, np.int64), np.zeros(n, np.int32), np.full(n, entry, np.int64),
             np.zeros(n, np.uint8), n_entries,
         )  # fmt: skip
+
+    @property
+    def columns(self) -> tuple[Any, Any, Any, Any]:
+        """The same, for the core."""
+        return self.first, self.file, self.entry, self.repeats
 
     @property
     def first_partner(self) -> int:

@@ -147,7 +147,7 @@ def _stats(urls: Sequence[str]) -> dict[str, tuple[int, int]]:
     if asked := [url for url in urls if url not in known]:
         ((_, answer),) = ask_workers([{"path": asked[0], "stats": asked}])
         told = zip(asked, answer.get("stats", []), strict=False)
-        known.update({url: (n, at) for url, (n, at) in told if n >= 0})
+        known.update({url: (n, at) for url, (_, _, n, at) in told if n >= 0})
     return known
 
 

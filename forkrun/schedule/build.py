@@ -230,17 +230,8 @@ def _friends(index: Sequence[FileIndex]) -> list[Any]:
     """For each friend: its id branches, its parts and the memory for unpacked data."""
     return [
         (
-            list(parts[0].ids),
-            [
-                (
-                    [(file.path, file.tree, file.identity) for file in part.files],
-                    part.partners.first,
-                    part.partners.file,
-                    part.partners.entry,
-                    part.partners.repeats,
-                )
-                for part in parts
-            ],
+            parts[0].ids,
+            [([file[:3] for file in part.files], part.partners.columns) for part in parts],
             _MOST_KEPT_BYTES if any(part.partners.goes_back for part in parts) else 0,
         )
         for parts in zip(*(file.friends for file in index), strict=True)

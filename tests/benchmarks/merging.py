@@ -27,7 +27,7 @@ def run(name: str, inputs: Sequence[Path], folder: Path, repeats: int) -> Result
         },
         repeats,
     )
-    one, other = (_core.tree_digest(str(path), *IDS) for path in (ours, theirs))
+    one, other = (_core.tree_digest(str(path), IDS[0], IDS[1:]) for path in (ours, theirs))
     if one != other:
         raise SystemExit(f"{name}: the merged files hold different events")
     notes = {

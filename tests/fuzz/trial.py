@@ -271,9 +271,11 @@ class _Selection:
         self._columns = [(n, kind) for n, kind in branches if not kind.startswith("other:")]
         self._names = [name for name, _ in branches]
         self._index, self._out, self._source, self._damaged = index, out, source, damaged
-        self._tree = _core.TreeSource(
-            [str(damaged)], source.tree, *source.ids, self._columns, [index["clusters"]]
-        )
+        events = _core.EventSource(
+            files=[str(damaged)], tree=source.tree, ids=source.ids, columns=self._columns,
+            clusters=[index["clusters"]],
+        )  # fmt: skip
+        self._tree = _core.TreeSource(events)
         self._fragments: list[list[str]] = []
 
     def select(self) -> None:
@@ -291,10 +293,15 @@ class _Selection:
         schedule.end_job()
 
     def make_outputs(self) -> Digests:
-        content = _core.OutputContent(self._names, [], "zstd:1", tree=self._source.tree)
-        groups = list(enumerate(self._fragments))
-        n_events = self._index["n_entries"]
-        output = _core.OutputToMake(groups, [(str(self._out), [])], content, n_events)
+        content = _core.OutputContent(
+            branches=self._names, compression="zstd:1", tree=self._source.tree
+        )
+        output = _core.OutputToMake(
+            fragments=list(enumerate(self._fragments)),
+            files=[(str(self._out), [])],
+            content=content,
+            n_events=self._index["n_entries"],
+        )
         is_ntuple = self._source.path.name.startswith("rntuple-")
         form = "rntuple" if is_ntuple else "ttree"
         _core.make_outputs([output], self._tree, verify=True, format=form)

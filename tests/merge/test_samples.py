@@ -110,7 +110,7 @@ def test_an_output_whose_baskets_are_exchanged_is_found(
 ) -> None:  # fmt: skip
     make = partial(_core.OutputToMake, on_written=fault)
     monkeypatch.setattr(_core, "OutputToMake", make)
-    monkeypatch.setattr("forkrun.formats.ttree.COMPRESSION", "none")
+    monkeypatch.setattr("forkrun.merge.output.COMPRESSION", "none")
     assert run(tmp_path, files[0], **output) == 6
     error = capfd.readouterr().err
     broken = {fault.keywords["branch"], fault.keywords.get("branch_of_other")}

@@ -56,6 +56,13 @@ class Job:
     def add(self, label: str, module: PythonModule) -> None:
         self.builder.add_python_module(label, module.kind, module, module.consumes, module.produces)
 
+    def source(self) -> _core.TreeSource:
+        events = _core.EventSource(
+            files=[self.file], tree="Events", ids=IDS, columns=self.columns,
+            clusters=[self.index["clusters"]],
+        )  # fmt: skip
+        return _core.TreeSource(events)
+
     def run(
         self,
         executor: Any = "serial",
@@ -66,9 +73,7 @@ class Job:
     ) -> int:
         """All units in order; events read. `iovs`: those of the units, if not all are 0. Of each
         output in `out` the file is made from what its units have selected."""
-        source = _core.TreeSource(
-            [self.file], "Events", *IDS, self.columns, [self.index["clusters"]]
-        )
+        source = self.source()
         schedule = self.builder.compile()
         schedule.begin_job()
         processor = _core.Processor(schedule, source, settings(executor, threads, block_size))
@@ -81,9 +86,16 @@ class Job:
         schedule.end_job()
         for label, path in out.items():
             fragments = [f"{path}.{number}" for number in range(len(self.ranges))]
-            content = _core.OutputContent(*self.contents[label], "zstd:1")
-            groups = [(number, [file]) for number, file in enumerate(fragments)]
-            output = _core.OutputToMake(groups, [(str(path), [])], content, read.count)
+            branches, products = self.contents[label]
+            content = _core.OutputContent(
+                branches=branches, products=products, compression="zstd:1", tree="Events"
+            )
+            output = _core.OutputToMake(
+                fragments=[(number, [file]) for number, file in enumerate(fragments)],
+                files=[(str(path), [])],
+                content=content,
+                n_events=read.count,
+            )
             _core.make_outputs([output], source)
         return read.count
 
@@ -368,15 +380,13 @@ def test_columns_are_read_only_views_that_outlive_their_block(events: Path) -> N
 def test_an_interpreter_that_ends_with_a_job_alive_ends_well(events: Path) -> None:
     script = f"""
 from pathlib import Path
-from tests.schedule.test_core import IDS, Answers, Job, PythonModule, _core, settings
+from tests.schedule.test_core import Answers, Job, PythonModule, _core, settings
 import numpy as np
 job = Job(Path({str(events)!r}))
 job.add("a", PythonModule(Answers(lambda block: np.ones(len(block), dtype=bool))))
 job.builder.add_path("p", ["a"])
 schedule = job.builder.compile()
-clusters = [job.index["clusters"]]
-source = _core.TreeSource([job.file], "Events", *IDS, job.columns, clusters)
-processor = _core.Processor(schedule, source, settings("tbb", 2, 2))
+processor = _core.Processor(schedule, job.source(), settings("tbb", 2, 2))
 assert processor.process(0, 1, 1, [(0, 0, 6)], {{}}).read.count == 6
 """
     ended = subprocess.run(

@@ -18,7 +18,7 @@ from forkrun import _core
 from forkrun.modules.base import Analyzer, Filter, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.python_module import PythonModule
-from tests.schedule.test_core import IDS, Job
+from tests.schedule.test_core import Job
 from tests.schedule.test_core import settings as settings_of
 from tests.support.files import Lumi, write_events
 
@@ -124,7 +124,7 @@ def processed(
         schedule = job.builder.compile()
         assert schedule.wants_whole_lumis
         assert not schedule.wants_one_lumi(threads)
-        source = _core.TreeSource([job.file], "Events", *IDS, job.columns, [job.index["clusters"]])
+        source = job.source()
         setting = settings_of(executor, threads, block_size, 3)
         processor = _core.Processor(schedule, source, setting)
         to_do = iter(units_of(job.ranges, units))

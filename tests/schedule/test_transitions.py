@@ -14,7 +14,7 @@ from forkrun import _core
 from forkrun.modules.base import Analyzer, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.python_module import PythonModule
-from tests.schedule.test_core import EXECUTORS, IDS, Job, settings
+from tests.schedule.test_core import EXECUTORS, Job, settings
 from tests.support.files import write_events
 from tests.support.jobs import forkrun, jets_job, module, write_job
 
@@ -104,7 +104,7 @@ def process(
     before_commit: Callable[[int], None] = lambda number: None,
 ) -> list[tuple[int, int]]:
     """(number, events) of the units that were committed."""
-    source = _core.TreeSource([job.file], "Events", *IDS, job.columns, [job.index["clusters"]])
+    source = job.source()
     schedule = job.builder.compile()
     processor = _core.Processor(schedule, source, settings(executor, threads, 2, units))
     ranges = iter(enumerate(job.ranges))

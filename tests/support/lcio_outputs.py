@@ -30,14 +30,18 @@ def select_lcio(file: Path, output: Path, keep: Sequence[str], every: int = 1) -
         processor.process(number, run, lumi, ranges, {"all": fragments[-1]})
     processor.finish()
     schedule.end_job()
-    groups = [(number, [fragment]) for number, fragment in enumerate(fragments)]
-    files = [(str(output), ())]
-    return OutputToMake(groups, files, keep, [], None, len(events), lambda _: None, lambda _: None)
+    content = _core.OutputContent(branches=keep, compression="auto", tree="LCIO")
+    return OutputToMake(
+        fragments=[(number, [fragment]) for number, fragment in enumerate(fragments)],
+        files=[(str(output), [])],
+        content=content,
+        n_events=len(events),
+    )
 
 
 def source_of(file: Path) -> EventSource:
     clusters = _core.OpenLcio(str(file)).index()["clusters"]
-    return EventSource([str(file)], "", ("", "", ""), [], [clusters], [], {}, [], {})
+    return EventSource(files=[str(file)], clusters=[clusters])
 
 
 def make_lcio(file: Path, output: Path, keep: Sequence[str]) -> None:

@@ -11,7 +11,7 @@
 
 #include "../bindings.hpp"
 #include "../column_arrays.hpp"
-#include "../descriptions.hpp"
+#include "../records.hpp"
 
 namespace py = pybind11;
 
@@ -20,7 +20,6 @@ namespace forkrun::bindings {
 namespace {
 
 using Names = std::vector<std::string>;
-using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;  // UUID, bytes, modified_ns
 
 /// Open file, and its columns, which are found at first use.
 class OpenLcio {
@@ -67,7 +66,7 @@ py::typing::Dict<py::str, py::object> index_of(const OpenLcio& open,
     index = lcio::index_file(open.file(), events_per_lumi);
   }
   py::dict found;
-  found["branches"] = names_and_types_of(index.columns);
+  found["branches"] = index.columns;
   found["clusters"] = index.clusters;
   found["identity"] = index.identity;
   found["status"] = py::make_tuple(open.file().n_bytes(), open.file().modified_ns());
@@ -108,20 +107,15 @@ lcio::InputRecords::Header header_of(std::int32_t run, const py::bytes& record) 
   return {run, {bytes.begin(), bytes.end()}};
 }
 
-std::unique_ptr<lcio::EventSource> make_lcio_source(const Names& files,
-                                                    const NamesAndTypes& columns,
-                                                    std::vector<std::vector<std::int64_t>> clusters,
-                                                    const std::vector<Identity>& identities,
-                                                    std::uint32_t events_per_lumi, Names expected) {
-  lcio::EventSourceConfig config;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const auto& [uuid, n_bytes, modified_ns] = i < identities.size() ? identities[i] : Identity{};
-    config.files.push_back({files[i], n_bytes, modified_ns});
+std::unique_ptr<lcio::EventSource> make_lcio_source(const root_io::EventSource& events,
+                                                    std::uint32_t events_per_lumi) {
+  lcio::EventSourceConfig config{
+      {}, events_per_lumi, events.columns, events.clusters, events.expected};
+  for (std::size_t i = 0; i < events.files.size(); ++i) {
+    const auto known =
+        i < events.identities.size() ? events.identities[i] : root_io::FileIdentity{};
+    config.files.push_back({events.files[i], known.n_bytes, known.modified_ns});
   }
-  config.events_per_lumi = events_per_lumi;
-  config.columns = descriptions_of(columns);
-  config.clusters = std::move(clusters);
-  config.expected = std::move(expected);
   return std::make_unique<lcio::EventSource>(std::move(config));
 }
 
@@ -140,9 +134,7 @@ lumi.)")
       .def("read", &read, py::arg("names"), py::arg("first") = 0, py::arg("last") = -1,
            "Like `read_columns`.");
   py::class_<lcio::EventSource, Source>(module, "LcioSource")
-      .def(py::init(&make_lcio_source), py::arg("files"), py::arg("columns"), py::arg("clusters"),
-           py::arg("identities") = std::vector<Identity>{}, py::arg("events_per_lumi") = 0,
-           py::arg("expected") = Names{}, "Like TreeSource.");
+      .def(py::init(&make_lcio_source), py::arg("events"), py::arg("events_per_lumi") = 0);
   module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::call_guard<py::gil_scoped_release>(),

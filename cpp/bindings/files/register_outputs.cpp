@@ -1,7 +1,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -11,11 +10,13 @@
 #include <forkrun/formats/output/make_outputs.hpp>
 #include <forkrun/formats/root_file/record_file.hpp>
 #include <forkrun/formats/ttree/output/output_target.hpp>
+#include <forkrun/formats/ttree/write/tree_writer.hpp>
 #include <forkrun/fragments/cluster_cutter.hpp>
 
 #include "../bindings.hpp"
-#include "../descriptions.hpp"
+#include "../column_arrays.hpp"
 #include "../names.hpp"
+#include "../records.hpp"
 
 namespace py = pybind11;
 
@@ -24,8 +25,6 @@ namespace forkrun::bindings {
 namespace {
 
 using Strings = std::vector<std::string>;
-/// UUID, bytes, time of the last change.
-using Identity = std::tuple<std::string, std::int64_t, std::int64_t>;
 
 root_io::IfTheyDiffer if_they_differ(bool keep_first) {
   return keep_first ? root_io::IfTheyDiffer::keep_first : root_io::IfTheyDiffer::error;
@@ -71,42 +70,6 @@ py::typing::Dict<py::str, std::int64_t> merge_trees(
   return by_tree;
 }
 
-OutputContent make_content(const Strings& branches, const NamesAndTypes& products,
-                           const std::string& compression, bool recompresses, bool goes_with_events,
-                           const std::string& tree, bool has_flat_names) {
-  return {branches,      descriptions_of(products), Compression::parse(compression),
-          recompresses,  goes_with_events,          tree,
-          has_flat_names};
-}
-
-/// Path, and (file, first, last) of the entries that the file gets.
-using FileToMake =
-    std::pair<std::string, std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>>>;
-
-root_io::OutputToMake make_output(const std::vector<std::pair<std::size_t, Strings>>& fragments,
-                                  const std::vector<FileToMake>& files,
-                                  const OutputContent& content, std::int64_t n_events,
-                                  const std::function<void(std::size_t)>& before_group,
-                                  const std::function<void(std::int64_t)>& progress,
-                                  const std::function<void(std::string)>& on_written) {
-  root_io::OutputToMake output;
-  for (const auto& [number, paths] : fragments) {
-    output.fragments.push_back({number, paths});
-  }
-  for (const auto& [path, ranges] : files) {
-    auto& file = output.files.emplace_back(root_io::FileToMake{path, {}});
-    for (const auto& [number, first, last] : ranges) {
-      file.entries.push_back({number, first, last});
-    }
-  }
-  output.content = content;
-  output.n_events = n_events;
-  output.before_group = before_group;
-  output.progress = progress;
-  output.on_written = on_written;
-  return output;
-}
-
 std::vector<std::vector<std::int64_t>> make_outputs(
     const std::vector<root_io::OutputToMake>& outputs, const root_io::TreeSource& source,
     std::size_t n_threads, bool verify, const std::function<void(std::size_t)>& on_open,
@@ -117,14 +80,10 @@ std::vector<std::vector<std::int64_t>> make_outputs(
                                 on_open});
 }
 
-std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> cluster_begins(
-    const root_io::OutputToMake& output, const root_io::TreeSource& source,
-    const std::string& format) {
-  std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> begins;
-  for (const auto& begin : root_io::cluster_begins(output, format_of(format), source.config())) {
-    begins.emplace_back(begin.file, begin.entry, begin.n_events);
-  }
-  return begins;
+std::vector<root_io::ClusterBegin> cluster_begins(const root_io::OutputToMake& output,
+                                                  const root_io::TreeSource& source,
+                                                  const std::string& format) {
+  return root_io::cluster_begins(output, format_of(format), source.config());
 }
 
 root_io::BranchesThatDiffer branches_that_differ(bool common_branches) {
@@ -140,28 +99,66 @@ void check_carried(const Strings& inputs, const std::string& scratch, const Stri
 
 py::typing::List<py::str> carry_objects(const Strings& inputs, const std::string& output,
                                         const py::iterable& exclude, bool keep_first,
-                                        const std::vector<Identity>& identities,
+                                        const std::vector<root_io::FileIdentity>& identities,
                                         bool common_branches) {
   std::set<std::string> names;
   for (const auto name : exclude) {
     names.insert(name.cast<std::string>());
   }
-  std::vector<root_io::FileIdentity> indexed;
-  for (const auto& [uuid, n_bytes, modified_ns] : identities) {
-    indexed.push_back({uuid, n_bytes, modified_ns});
-  }
   Strings carried;
   {
     const py::gil_scoped_release release;
     carried = root_io::carry_objects(inputs, output, names, if_they_differ(keep_first),
-                                     branches_that_differ(common_branches), indexed);
+                                     branches_that_differ(common_branches), identities);
   }
   return texts(carried);
+}
+
+using root_io::TreeWriter;
+
+std::unique_ptr<TreeWriter> make_writer(const std::string& path, const std::string& tree,
+                                        const std::vector<ColumnDescription>& columns,
+                                        const Compression& compression, const std::string& title,
+                                        bool append_tree,
+                                        const std::map<std::string, std::string>& counters) {
+  std::vector<root_io::NewBranch> branches;
+  for (const auto& [name, type] : columns) {
+    const auto counter = counters.find(name);
+    branches.push_back(
+        {name, type, counter == counters.end() ? std::nullopt : std::optional{counter->second}});
+  }
+  return std::make_unique<TreeWriter>(
+      path, tree, std::move(branches), compression, title,
+      append_tree ? root_io::OutputMode::update : root_io::OutputMode::create);
+}
+
+void write(TreeWriter& writer, const py::dict& arrays) {
+  std::vector<Column> cluster;
+  for (const auto& [name, type, counter] : writer.columns()) {
+    if (!arrays.contains(name)) {
+      throw OutputError("unknown column \"" + name + "\" to write");
+    }
+    fill_column(cluster.emplace_back(type), arrays[py::str(name)], -1, "column \"" + name + "\"");
+  }
+  const py::gil_scoped_release release;
+  writer.write(cluster);
 }
 
 }  // namespace
 
 void register_outputs(py::module_& module) {
+  py::class_<TreeWriter>(
+      module, "TreeWriter",
+      "Writes columns to a new tree of a new file (the sample generator, tests).")
+      .def(py::init(&make_writer), py::arg("path"), py::arg("tree"), py::arg("columns"),
+           py::arg("compression"), py::arg("title") = "", py::arg("append_tree") = false,
+           py::arg("counters") = std::map<std::string, std::string>{},
+           R"(A jagged column "Muon_pt" gets the counter branch "nMuon" (the prefix before the first
+"_"), shared by all columns of that prefix. append_tree: adds a tree to an existing file.
+`counters`: by column, its counter if it is another one; "": one of its own.)")
+      .def("write", &write, py::arg("columns"),
+           "One cluster. Values, or (offsets, values) for jagged columns; counters are computed.")
+      .def("close", &TreeWriter::close, py::call_guard<py::gil_scoped_release>());
   module.def(
       "merge_trees", &merge_trees, py::arg("inputs"), py::arg("output"),
       py::arg("trees") = py::none(), py::arg("compression") = py::none(),
@@ -178,29 +175,39 @@ places and headers of baskets are checked, with `verify` their contents as well.
 by tree. `progress` gets the number of inputs done, `note` a line about the baskets of each
 tree, and about each object that was not merged. Samples of the complete file are compared with
 the inputs, after `on_written`. Raises InputError, OutputError, VerificationError.)");
-  py::class_<OutputContent>(
-      module, "OutputContent",
-      R"(Content of an output's tree: `branches` of the input, and new columns by name and type.
-`compression`: "zstd:5", "lz4:4", "zlib:1", "lzma:6" or "none", of new baskets;
-`recompresses`: baskets that are kept whole as well; `goes_with_events`: the tree is added to the
-file of the events, without new columns; `tree`: its path there; `has_flat_names`: RNTuples have
-"Jet_pt" and "nJet" as well, of a list "Jet" with "pt".)")
-      .def(py::init(&make_content), py::arg("branches"), py::arg("products"),
-           py::arg("compression"), py::arg("recompresses") = false,
-           py::arg("goes_with_events") = false, py::arg("tree") = "Events",
-           py::arg("has_flat_names") = false);
-  py::class_<root_io::OutputToMake>(
-      module, "OutputToMake",
-      R"(Output to make from the children's selection. `fragments`: groups in the order of the
-output, each with its number in the order of the input (for all outputs of a job alike) and the
-files of fragments whose events alternate; new columns are in them. `files`: path of each, and
-(file, first, last) of the entries whose events it has, in the order of the events; no entries:
-it has all. `n_events`: in all fragments. `before_group` gets the number, in the list, of the
-group that is read next, `progress` the number of events written so far, `on_written` the path
-of each complete file, before samples of it are compared with the input.)")
-      .def(py::init(&make_output), py::arg("fragments"), py::arg("files"), py::arg("content"),
-           py::arg("n_events"), py::arg("before_group") = py::none(),
-           py::arg("progress") = py::none(), py::arg("on_written") = py::none());
+  bind_record(
+      module, "OutputContent", "Content of an output's tree.",
+      Field{"branches", &OutputContent::branches, "of the input"},
+      Field{"members", &OutputContent::members,
+            "Columns within these branches, for formats without objects."},
+      Field{"products", &OutputContent::products, "Name and type of new columns."},
+      Required{"compression", &OutputContent::compression,
+               R"("zstd:5", "lz4:4", "zlib:1", "lzma:6", "none" or "auto", of new baskets.)"},
+      Field{"recompresses", &OutputContent::recompresses, "baskets that are kept whole as well"},
+      Field{"goes_with_events", &OutputContent::goes_with_events,
+            "The tree is added to the file of the events, without new columns."},
+      Required{"tree", &OutputContent::tree, "Its path in outputs."},
+      Field{"has_flat_names", &OutputContent::has_flat_names,
+            R"(RNTuples have "Jet_pt" and "nJet" as well, of a list "Jet" with "pt".)"});
+  using root_io::OutputToMake;
+  bind_record(
+      module, "OutputToMake", "Output to make from the children's selection.",
+      Field{
+          "fragments", &OutputToMake::fragments,
+          R"(Groups in the order of the output, each with its number in the order of the input (for
+all outputs of a job alike) and the files of fragments whose events alternate; new columns are in
+them.)"},
+      Field{
+          "files", &OutputToMake::files,
+          R"(Path of each, and (file, first, last) of the entries whose events it has, in the order of
+the events; no entries: it has all.)"},
+      Required{"content", &OutputToMake::content, ""},
+      Field{"n_events", &OutputToMake::n_events, "in all fragments"},
+      Field{"before_group", &OutputToMake::before_group,
+            "Gets the number, in `fragments`, of the group that is read next."},
+      Field{"progress", &OutputToMake::progress, "Gets the number of events written so far."},
+      Field{"on_written", &OutputToMake::on_written,
+            "Gets the path of each complete file, before samples are compared with the input."});
   module.def("make_outputs", &make_outputs, py::arg("outputs"), py::arg("source"),
              py::arg("n_threads") = 1, py::arg("verify") = false, py::arg("on_open") = py::none(),
              py::arg("format") = "ttree", py::call_guard<py::gil_scoped_release>(),
@@ -229,7 +236,7 @@ Raises InputError, OutputError.)");
       "Adds a text, a TObjString of this name, to a file that was just made. Raises OutputError.");
   module.def(
       "carry_objects", &carry_objects, py::arg("inputs"), py::arg("output"), py::arg("exclude"),
-      py::arg("keep_first") = false, py::arg("identities") = std::vector<Identity>{},
+      py::arg("keep_first") = false, py::arg("identities") = std::vector<root_io::FileIdentity>{},
       py::arg("common_branches") = false,
       R"(Adds to the existing file `output` everything of `inputs` but the objects named in `exclude`,
 joined as in `merge_trees`. `identities`: of the inputs as they were indexed; `common_branches`:

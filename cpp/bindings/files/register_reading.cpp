@@ -16,6 +16,7 @@
 #include "../bindings.hpp"
 #include "../column_arrays.hpp"
 #include "../names.hpp"
+#include "../records.hpp"
 
 namespace py = pybind11;
 
@@ -137,47 +138,22 @@ read_fragment(const std::string& path) {
   FragmentReader fragment{path};
   py::list pieces;
   while (const auto piece = fragment.next()) {
-    py::list entries;
-    for (const auto& range : piece->entries) {
-      entries.append(py::make_tuple(range.file, range.first, range.last));
-    }
     py::dict columns;
     for (std::size_t i = 0; i < piece->columns.size(); ++i) {
       columns[py::str(fragment.columns()[i].name)] = arrays_of(piece->columns[i]);
     }
-    pieces.append(py::make_tuple(entries, columns));
+    pieces.append(py::make_tuple(piece->entries, columns));
   }
   return pieces;
 }
 
-/// Name, whether it is a folder, size and time of change. \throws InputError
-std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> listed_remote(
-    const std::string& url) {
-  const auto listing = [&] {
-    const py::gil_scoped_release release;
-    return list_remote(url);
-  }();
+/// \throws InputError
+std::vector<RemoteEntry> listed_remote(const std::string& url) {
+  auto listing = list_remote(url);
   if (listing.problem) {
     throw InputError(url + ": cannot be listed: " + listing.problem.text);
   }
-  std::vector<std::tuple<std::string, bool, std::int64_t, std::int64_t>> found;
-  for (const auto& each : listing.entries) {
-    found.emplace_back(each.name, each.is_folder, each.n_bytes, each.modified_ns);
-  }
-  return found;
-}
-
-/// Bytes and time of the last change; -1 bytes: unknown.
-std::vector<std::pair<std::int64_t, std::int64_t>> stated_remote(const Strings& urls) {
-  const auto entries = [&] {
-    const py::gil_scoped_release release;
-    return stat_remote(urls);
-  }();
-  std::vector<std::pair<std::int64_t, std::int64_t>> found;
-  for (const auto& each : entries) {
-    found.emplace_back(each.n_bytes, each.modified_ns);
-  }
-  return found;
+  return std::move(listing.entries);
 }
 
 /// Path, name, bytes of the file and on the disk, and last use.
@@ -214,12 +190,6 @@ read_origins(const std::string& path) {
     by_tree[text(tree)] = rows;
   }
   return by_tree;
-}
-
-EventDigest tree_digest(const std::string& path, const std::string& tree,
-                        const std::string& run_branch, const std::string& lumi_branch,
-                        const std::string& event_branch) {
-  return root_io::tree_digest(path, tree, {run_branch, lumi_branch, event_branch});
 }
 
 }  // namespace
@@ -274,13 +244,13 @@ texts, whose values are "S1"; (offsets, offsets, values) of lists of lists.)");
              R"(Number, bytes and seconds of the reads of this thread since it began, and of its
 unpacking: baskets, pages, and unpacked bytes.)");
   module.def(
-      "list_remote", &listed_remote, py::arg("url"),
+      "list_remote", &listed_remote, py::arg("url"), py::call_guard<py::gil_scoped_release>(),
       R"(Names in a folder of a server, whether each is a folder, its bytes, -1: not known, and when
 it changed last in ns. Raises InputError.)");
   module.def(
-      "stat_remote", &stated_remote, py::arg("urls"),
-      R"(Bytes of each remote file, and when it changed last in ns; -1 bytes where its server does not
-tell.)");
+      "stat_remote", [](const Strings& urls) { return stat_remote(urls); }, py::arg("urls"),
+      py::call_guard<py::gil_scoped_release>(),
+      R"(The same of each remote file, without its name; -1 bytes where its server does not tell.)");
   module.def(
       "fill_cache",
       [](const std::string& name) {
@@ -317,9 +287,9 @@ numbers of input files; others stay. Raises InputError or OutputError.)");
   module.def("events_of_fragment", &root_io::events_of_fragment, py::arg("path"),
              py::call_guard<py::gil_scoped_release>(),
              "Number of events in a fragment; reads all of it. Raises InputError.");
-  module.def("tree_digest", &tree_digest, py::arg("path"), py::arg("tree"), py::arg("run_branch"),
-             py::arg("lumi_branch"), py::arg("event_branch"),
-             py::call_guard<py::gil_scoped_release>());
+  module.def("tree_digest", &root_io::tree_digest, py::arg("path"), py::arg("tree"), py::arg("ids"),
+             py::call_guard<py::gil_scoped_release>(),
+             "Digest of the events, by these branches of run, lumi and number. Raises InputError.");
 }
 
 }  // namespace forkrun::bindings

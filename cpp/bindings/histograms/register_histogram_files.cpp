@@ -8,6 +8,7 @@
 
 #include "../bindings.hpp"
 #include "../names.hpp"
+#include "../records.hpp"
 #include "arrays.hpp"
 
 namespace py = pybind11;
@@ -16,22 +17,15 @@ namespace forkrun::bindings {
 
 namespace {
 
-/// Title, edges, whether bins are equal, labels.
-using AxisContent = std::tuple<std::string, std::vector<double>, bool, std::vector<std::string>>;
 /// Name, title, axes, storage, sums, whether it is sparse.
-using HistogramContent = std::tuple<std::string, std::string, std::vector<AxisContent>, std::string,
-                                    Array<double>, bool>;
+using HistogramContent = std::tuple<std::string, std::string, std::vector<root_io::AxisContent>,
+                                    std::string, Array<double>, bool>;
 
 root_io::HistogramContent content_of(const HistogramContent& given) {
   const auto& [name, title, axes, storage, sums, is_sparse] = given;
-  root_io::HistogramContent content{name, title, {}, {}, {}, is_sparse};
-  for (const auto& [axis_title, edges, has_equal_bins, labels] : axes) {
-    content.axes.push_back({axis_title, edges, has_equal_bins, labels});
-  }
-  content.storage = named<root_io::HistogramStorage>(
+  const auto kind = named<root_io::HistogramStorage>(
       {"counts", "weights", "means", "weighted means"}, "storage", storage);
-  content.sums = {sums.data(), static_cast<std::size_t>(sums.size())};
-  return content;
+  return {name, title, axes, kind, span_of(sums), is_sparse};
 }
 
 void write_histograms(const std::string& path, const std::vector<HistogramContent>& histograms) {

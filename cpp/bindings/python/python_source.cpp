@@ -9,6 +9,7 @@
 #include <pybind11/stl.h>
 
 #include "../column_arrays.hpp"
+#include "../records.hpp"
 
 #include <forkrun/core/data/cut_into_blocks.hpp>
 #include <forkrun/core/data/errors.hpp>
@@ -20,14 +21,6 @@ namespace forkrun::bindings {
 namespace {
 
 using Numbers = py::array_t<std::uint64_t, py::array::c_style | py::array::forcecast>;
-
-py::list listed(EntryRanges ranges) {
-  py::list list;
-  for (const auto& range : ranges) {
-    list.append(py::make_tuple(range.file, range.first, range.last));
-  }
-  return list;
-}
 
 /// \throws InputError for any Python exception. The GIL is held.
 template <typename Body>
@@ -41,11 +34,9 @@ auto as_input_error(const Body& body) {
 
 class PythonSource final : public Source {
  public:
-  PythonSource(std::vector<ColumnDescription> columns,
-               std::vector<std::vector<std::int64_t>> clusters, py::object read,
-               py::object read_ids)
-      : columns_{std::move(columns)},
-        clusters_{std::move(clusters)},
+  PythonSource(const root_io::EventSource& events, py::object read, py::object read_ids)
+      : columns_{events.columns},
+        clusters_{events.clusters},
         read_{std::move(read)},
         read_ids_{std::move(read_ids)} {}
 
@@ -75,7 +66,7 @@ class PythonSource::Lane final : public SourceLane {
     block_.assign(block.begin(), block.end());
     const py::gil_scoped_acquire acquire;
     const auto [runs, numbers, events] = as_input_error([&] {
-      return source_.read_ids_(listed(block_))
+      return source_.read_ids_(py::cast(block_))
           .template cast<std::tuple<Numbers, Numbers, Numbers>>();
     });
     const auto n_events = static_cast<py::ssize_t>(n_events_of(block_));
@@ -101,7 +92,7 @@ class PythonSource::Lane final : public SourceLane {
   void read(std::size_t column, Column& into) override {
     const auto& [name, type] = source_.columns_[column];
     const py::gil_scoped_acquire acquire;
-    const auto arrays = as_input_error([&] { return source_.read_(listed(block_), name); });
+    const auto arrays = as_input_error([&] { return source_.read_(py::cast(block_), name); });
     into.reset(type);
     fill_column(into, arrays, n_events_of(block_), "column \"" + name + '"');
   }
@@ -116,11 +107,9 @@ std::unique_ptr<SourceLane> PythonSource::make_lane() { return std::make_unique<
 
 }  // namespace
 
-std::unique_ptr<Source> make_python_source(std::vector<ColumnDescription> columns,
-                                           std::vector<std::vector<std::int64_t>> clusters,
-                                           py::object read, py::object read_ids) {
-  return std::make_unique<PythonSource>(std::move(columns), std::move(clusters), std::move(read),
-                                        std::move(read_ids));
+std::unique_ptr<Source> make_python_source(const root_io::EventSource& events, py::object read,
+                                           py::object read_ids) {
+  return std::make_unique<PythonSource>(events, std::move(read), std::move(read_ids));
 }
 
 }  // namespace forkrun::bindings

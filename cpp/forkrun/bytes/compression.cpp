@@ -1,5 +1,6 @@
 #include <forkrun/bytes/compression.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <Compression.h>
@@ -8,12 +9,17 @@
 
 namespace forkrun {
 
+namespace {
+
+using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
+constexpr std::pair<const char*, int> algorithms[] = {{"zlib", Algorithm::kZLIB},
+                                                      {"lzma", Algorithm::kLZMA},
+                                                      {"lz4", Algorithm::kLZ4},
+                                                      {"zstd", Algorithm::kZSTD}};
+
+}  // namespace
+
 Compression Compression::parse(const std::string& text) {
-  using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
-  const std::pair<const char*, int> algorithms[] = {{"zlib", Algorithm::kZLIB},
-                                                    {"lzma", Algorithm::kLZMA},
-                                                    {"lz4", Algorithm::kLZ4},
-                                                    {"zstd", Algorithm::kZSTD}};
   if (text == "none") {
     return {Algorithm::kZLIB, 0, true};
   }
@@ -32,8 +38,16 @@ Compression Compression::parse(const std::string& text) {
               "\" is not auto, zstd:N, lz4:N, zlib:N, lzma:N (N from 1 to 9) or none");
 }
 
+std::string Compression::text() const {
+  if (level == 0 || !is_chosen) {
+    return level == 0 ? "none" : "auto";
+  }
+  const auto* const known =
+      std::ranges::find(algorithms, algorithm, &std::pair<const char*, int>::second);
+  return known->first + (":" + std::to_string(level));
+}
+
 bool Compression::has_checksum() const {
-  using Algorithm = ROOT::RCompressionSetting::EAlgorithm;
   const bool is_zlib = algorithm == Algorithm::kZLIB || algorithm == 0;  // ROOT's old default
   return level > 0 && (is_zlib || algorithm == Algorithm::kLZMA || algorithm == Algorithm::kLZ4);
 }

@@ -14,6 +14,8 @@ struct Compression {
 
   /// \throws Error naming the valid forms.
   [[nodiscard]] static Compression parse(const std::string& text);
+  /// The text that `parse` takes.
+  [[nodiscard]] std::string text() const;
   /// From ROOT's number for both.
   [[nodiscard]] static Compression of_settings(int settings) {
     constexpr int levels = 100;

@@ -58,7 +58,7 @@ class CppModules(Struct, frozen=True):
         if not n:
             raise ConfigError("the job has no event to call it with")
         source = _core.python_source(
-            inputs, [[0, n]],
+            _core.EventSource(columns=inputs, clusters=[[0, n]]),
             lambda ranges, name: _of(read[name], ranges), lambda _: _ids(events),
         )  # fmt: skip
         _process(core, source, _unit(events, core.wants_one_lumi(1), iov), n)

@@ -69,9 +69,9 @@ class OpenedFile(Struct, frozen=True):
     def source(self) -> _core.Source:
         """A new source that has read nothing."""
         events = EventSource(
-            [self.index.path], self.tree, self.ids[1:], self.columns, [self.index.clusters],
-            [self.index.identity], {}, (), {}, self.n_kept_bytes,
-            expected=[name for name, _ in self.columns],
+            files=[self.index.path], tree=self.tree, ids=self.ids[1:], columns=self.columns,
+            clusters=[self.index.clusters], identities=[self.index.identity],
+            n_kept_bytes=self.n_kept_bytes, expected=[name for name, _ in self.columns],
         )  # fmt: skip
         return format_named(self.index.format).source(events)
 

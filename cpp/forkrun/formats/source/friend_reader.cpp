@@ -11,9 +11,11 @@
 
 namespace forkrun::root_io {
 
-FriendReader::FriendReader(const FriendTree& tree, TreeFile& of_events, std::int64_t n_events,
-                           std::uint32_t number, std::size_t n_columns)
+FriendReader::FriendReader(const FriendTree& tree, std::shared_ptr<UnpackedRoom> room,
+                           TreeFile& of_events, std::int64_t n_events, std::uint32_t number,
+                           std::size_t n_columns)
     : tree_{tree},
+      room_{std::move(room)},
       part_{tree.parts.at(number)},
       of_events_{of_events},
       n_events_{n_events},
@@ -69,7 +71,7 @@ void FriendReader::open(std::size_t file) {
     if (path != of_events_.path()) {
       made.own = std::make_unique<TreeFile>(path);
       made.own->check_identity(identity);
-      made.own->keep_unpacked(tree_.unpacked_room);
+      made.own->keep_unpacked(room_);
     }
     made.file = made.own ? made.own.get() : &of_events_;
     made.table = event_table(*made.file, tree);

@@ -35,9 +35,9 @@ struct FriendTree {
     std::vector<File> files{};
     FriendEntries entries{};
   };
-  IdBranches ids{};           ///< of events, to be compared; empty names: not compared
-  std::vector<Part> parts{};  ///< by file of the source
-  std::shared_ptr<UnpackedRoom> unpacked_room{};  ///< null: entries are read as stored
+  IdBranches ids{};            ///< of events, to be compared; empty names: not compared
+  std::vector<Part> parts{};   ///< by file of the source
+  std::size_t n_kept_bytes{};  ///< memory for unpacked data; 0: entries are read as stored
 };
 
 /// Column from a branch of a friend.
@@ -51,9 +51,10 @@ struct FriendColumn {
 /// same time.
 class FriendReader {
  public:
-  /// `of_events`: file of the events, with `n_events` entries and this number; both outlive it.
-  FriendReader(const FriendTree& tree, TreeFile& of_events, std::int64_t n_events,
-               std::uint32_t number, std::size_t n_columns);
+  /// `of_events`: file of the events, with `n_events` entries and this number; it and `tree`
+  /// outlive this. `room`: for unpacked data; null: entries are read as stored.
+  FriendReader(const FriendTree& tree, std::shared_ptr<UnpackedRoom> room, TreeFile& of_events,
+               std::int64_t n_events, std::uint32_t number, std::size_t n_columns);
 
   /// Drops loaded entries.
   void begin_block() { loaded_.clear(); }
@@ -109,6 +110,7 @@ class FriendReader {
                     const EntryRange& entries, Column& into);
 
   const FriendTree& tree_;
+  std::shared_ptr<UnpackedRoom> room_;
   const FriendTree::Part& part_;
   TreeFile& of_events_;
   std::int64_t n_events_;

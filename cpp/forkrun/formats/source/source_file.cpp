@@ -32,9 +32,10 @@ void SourceFile::open() {
     }
   });
   if (ids_) {
-    for (const auto& tree : config_.friends) {
-      friends_.push_back(std::make_unique<FriendReader>(tree, *file_, table_->n_entries(), number_,
-                                                        config_.columns.size()));
+    for (std::size_t i = 0; i < config_.friends.size(); ++i) {
+      friends_.push_back(
+          std::make_unique<FriendReader>(config_.friends[i], config_.friend_rooms.at(i), *file_,
+                                         table_->n_entries(), number_, config_.columns.size()));
     }
   }
   is_remote_ = !file_->is_local() || std::ranges::any_of(friends_, &FriendReader::is_remote);
@@ -86,7 +87,7 @@ void SourceFile::expect(std::int64_t first, std::int64_t last) {
   expected_.last = last;
   std::vector<StoredPart> parts;
   ids_->add_parts(first, last, parts);
-  for (const auto column : config_.expected) {
+  for (const auto column : config_.expected_columns) {
     const auto& [name, type] = config_.columns[column];
     if (const auto of = config_.friend_columns.find(name); of != config_.friend_columns.end()) {
       friends_.at(of->second.number)->add_parts(column, of->second, type, first, last);

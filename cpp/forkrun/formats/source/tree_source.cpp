@@ -53,6 +53,26 @@ std::int64_t EntriesAhead::end_of(std::uint32_t file, std::int64_t first, std::i
   return last;
 }
 
+namespace {
+
+std::shared_ptr<UnpackedRoom> room_of(std::size_t n_bytes) {
+  return n_bytes > 0 ? std::make_shared<UnpackedRoom>(n_bytes) : nullptr;
+}
+
+}  // namespace
+
+TreeSourceConfig::TreeSourceConfig(const EventSource& events)
+    : EventSource{events}, unpacked_room{room_of(n_kept_bytes)} {
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    if (std::ranges::find(expected, columns[column].name) != expected.end()) {
+      expected_columns.push_back(column);
+    }
+  }
+  for (const auto& each : friends) {
+    friend_rooms.push_back(room_of(each.n_kept_bytes));
+  }
+}
+
 TreeLane::TreeLane(const TreeSourceConfig& config) : config_{config} {}
 
 TreeLane::~TreeLane() = default;
@@ -194,8 +214,6 @@ SourceLane::Statistics TreeLane::statistics() const {
   }
   return all;
 }
-
-TreeSource::TreeSource(TreeSourceConfig config) : config_{std::move(config)} {}
 
 std::unique_ptr<SourceLane> TreeSource::make_lane() {
   config_.lane_baskets->add_lane();

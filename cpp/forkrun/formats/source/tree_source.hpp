@@ -33,20 +33,37 @@ class EntriesAhead {
   std::vector<EntryRange> of_unit_before_;
 };
 
-struct TreeSourceConfig {
-  std::vector<std::string> files;
-  std::string tree;
-  IdBranches ids;
-  std::vector<ColumnDescription> columns;  ///< columns of the source for modules
-  std::vector<std::vector<std::int64_t>>
-      clusters;                          ///< per file: first entry of each, then n_entries
-  std::vector<FileIdentity> identities;  ///< per file, as indexed; none: not compared
-  std::map<std::string, Fill> fills;     ///< by column, where files may lack its branch
+/// Where the events of a job are.
+struct EventSource {
+  std::vector<std::string> files{};
+  std::string tree{};  ///< table of events in each file
+  IdBranches ids{};
+  std::vector<ColumnDescription> columns{};  ///< columns of the source for modules
+  /// Per file: first entry of each, then n_entries.
+  std::vector<std::vector<std::int64_t>> clusters{};
+  std::vector<FileIdentity> identities{};  ///< per file, as indexed; none: not compared
+  std::map<std::string, Fill> fills{};     ///< by column, where files may lack its branch
   std::vector<FriendTree> friends{};
   std::map<std::string, FriendColumn> friend_columns{};  ///< by column
-  std::shared_ptr<UnpackedRoom> unpacked_room{};         ///< null: entries are read as stored
-  std::vector<std::string> trees{};                      ///< per file; none: all have `tree`
-  std::vector<std::size_t> expected{};                   ///< columns that modules will request
+  /// Memory for unpacked data, where entries are not read in the order of the file; 0: none.
+  std::size_t n_kept_bytes{};
+  std::string format{};                 ///< format of the files; "": that of the outputs
+  std::vector<std::string> trees{};     ///< per file; none: all have `tree`
+  std::vector<std::string> expected{};  ///< columns that modules will request
+
+  [[nodiscard]] const std::string& tree_of(std::uint32_t file) const {
+    return trees.empty() ? tree : trees.at(file);
+  }
+};
+
+/// The same, and the memory that the files of one source share.
+struct TreeSourceConfig : EventSource {
+  TreeSourceConfig() = default;
+  explicit TreeSourceConfig(const EventSource& events);
+
+  std::vector<std::size_t> expected_columns{};                ///< numbers of these columns
+  std::shared_ptr<UnpackedRoom> unpacked_room{};              ///< null: entries are read as stored
+  std::vector<std::shared_ptr<UnpackedRoom>> friend_rooms{};  ///< the same, by friend
   std::shared_ptr<EntriesAhead> ahead = std::make_shared<EntriesAhead>();
   std::shared_ptr<LaneBaskets> lane_baskets = std::make_shared<LaneBaskets>();
 
@@ -54,9 +71,6 @@ struct TreeSourceConfig {
   [[nodiscard]] std::size_t most_open() const {
     constexpr std::size_t most_in_turn = 64;
     return unpacked_room ? most_in_turn : 1;
-  }
-  [[nodiscard]] const std::string& tree_of(std::uint32_t file) const {
-    return trees.empty() ? tree : trees.at(file);
   }
 };
 
@@ -106,7 +120,7 @@ class TreeLane : public SourceLane {
 /// Events of a tree in ROOT files.
 class TreeSource : public Source {
  public:
-  explicit TreeSource(TreeSourceConfig config);
+  explicit TreeSource(const EventSource& events) : config_{events} {}
 
   [[nodiscard]] std::span<const ColumnDescription> columns() const override {
     return config_.columns;

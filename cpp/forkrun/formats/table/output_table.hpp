@@ -23,6 +23,7 @@ enum class OutputFormat { tree, ntuple };
 /// Content of an output's table.
 struct OutputContent {
   std::vector<std::string> branches;        ///< of the input; their counters are kept with them
+  std::vector<std::string> members{};       ///< columns within these branches, for RNTuples
   std::vector<ColumnDescription> products;  ///< new columns
   Compression compression;
   /// Baskets that are kept whole are recompressed, unless they have this compression already.
@@ -36,6 +37,12 @@ struct OutputContent {
   bool is_by_values{};     ///< some of the files are trees
   bool joins_pages{true};  ///< pages are copied where clusters are joined
   bool reads_copied{};     ///< copied pages are unpacked, to check that this is possible
+
+  [[nodiscard]] std::vector<std::string> branches_and_members() const {
+    auto names = branches;
+    names.insert(names.end(), members.begin(), members.end());
+    return names;
+  }
 };
 
 /// Values of the new columns of consecutive events: a part of a fragment's piece.

@@ -145,11 +145,11 @@ void NtupleOutput::keep(Schema& schema, const std::set<std::string>& taken) {
     return;
   }
   if (ntuple == nullptr || content_.is_by_values) {
-    kept_.emplace(input_, content_.branches);
+    kept_.emplace(input_, content_.branches_and_members());
     return;
   }
   const auto chosen = root_io::naming_file(
-      first->file->path(), [&] { return choose_fields(*ntuple, content_.branches); });
+      first->file->path(), [&] { return choose_fields(*ntuple, content_.branches_and_members()); });
   schema = kept_schema(ntuple->ntuple().schema(), chosen.fields, taken);
   fields_.emplace(schema, treatment);
   kept_.emplace(input_, chosen.by_values);
