@@ -176,3 +176,16 @@ def passes(e):
     assert used(text.replace("OTHER = Cut(10)", "OTHER = Cut(11)")) != before
     changed = used(text, FACTORS={"a": (1, 3)})
     assert [key for key in before if changed[key] != before[key]] == ["own_cuts.py:FACTORS"]
+
+
+def test_places_in_libraries_are_the_same_in_each_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    importlib.import_module("forkrun.modules.objects.vectors")  # has behaviors of its own
+
+    def total(*_: Any) -> int:
+        return 0
+
+    before = put_into_libraries()
+    monkeypatch.setitem(ak.behavior, (ak.sum, "Tracks"), total)
+    found = [each for each in put_into_libraries() if each not in before]
+    assert found == [("['sum', 'Tracks']", total)]
+    assert not [place for place, _ in before if "Momentum" in place or " at 0x" in place]

@@ -111,6 +111,12 @@ def _patched(home: str, module: ModuleType, kind: type) -> list[tuple[str, Any]]
     return [(name, value) for name, value in named if isinstance(value, kind) and is_patched(value)]
 
 
+def _place(key: Any) -> str:
+    """Text of a behavior's key, the same in each process: that of a function has its address."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return str([getattr(part, "__qualname__", None) or str(part) for part in parts])
+
+
 def put_into_libraries() -> list[tuple[str, Any]]:
     """Objects that the program has put into libraries, where any code may use them: functions,
     methods of arrays, behaviors of Awkward arrays; with their places."""
@@ -128,6 +134,6 @@ def put_into_libraries() -> list[tuple[str, Any]]:
     behaviors = getattr(sys.modules.get("awkward"), "behavior", {})
     for key, value in [*behaviors.items()]:
         package = str(getattr(value, "__module__", "")).partition(".")[0]
-        if package not in ("awkward", "vector"):
-            found.append((str(key), value))
+        if package not in ("awkward", "vector", "forkrun"):
+            found.append((_place(key), value))
     return sorted(found, key=lambda each: each[0])
