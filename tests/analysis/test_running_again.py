@@ -8,6 +8,8 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,19 @@ import pytest
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.results import CUTFLOW, RunResults
 from tests.support.edits import Program
-from tests.support.jobs import Ended, program
+from tests.support.jobs import Ended, environment, forkrun, program
 
 N_EDITS = int(os.environ.get("FORKRUN_EDITS", "12"))
 """Edits of the random test."""
 SEED = 293772989
 """Of the edits, unless FORKRUN_SEED or FORKRUN_EDITS is set."""
 _OF_A_PROGRAM = 40
+_OF_OBJECTS = """
+    pairs = forkrun.Job("objects.root")
+    def masses(events): return ak.sum(events.Muon.pt, axis=1) + ak.sum(events.Muon, axis=1).mass
+    pairs.hist(masses, AXIS, name="masses")
+    pairs.run(children=0, output=sys.argv[1] + "-objects", quiet=True)
+"""
 
 
 def ran(folder: Path, name: str) -> Ended:
@@ -80,6 +88,31 @@ def edit_and_compare(edited: Program, folder: Path) -> tuple[list[str], list[boo
         return kinds, []
     found = kept(folder / "again").items()
     return kinds, [is_done_before or is_kept for name, is_kept in found if name not in touched]
+
+
+@pytest.mark.slow
+def test_digests_are_the_same_in_every_process(tmp_path: Path) -> None:
+    every = Program(random.Random(1), children=False).places
+    edited = Program.drawn(random.Random(SEED), len(every))
+    edited.children, edited.fills = False, sorted((name, name) for name in every)
+    edited.write(tmp_path)
+    with (tmp_path / "analysis.py").open("a") as file:
+        file.write(_OF_OBJECTS)
+    sample = forkrun("sample", "objects.root", "--events", 200, "--lumis", 2, cwd=tmp_path)
+    assert sample.code == 0, sample.err
+    for name, seed in (("one", "1"), ("two", "2")):  # of hashes: the order of sets
+        command = [sys.executable, "analysis.py", name]
+        subprocess.run(command, cwd=tmp_path, env=environment(PYTHONHASHSEED=seed), check=True)
+    for runs in (("one", "two"), ("one-objects", "two-objects")):
+        one, two = (RunResults.read(RunDirectory(tmp_path / run)).results for run in runs)
+        assert one
+        differ = [
+            (a.name, part)
+            for a, b in zip(one, two, strict=True)
+            for part in a.parts.keys() | b.parts.keys()
+            if not (a.reasons or b.reasons) and a.parts.get(part) != b.parts.get(part)
+        ]
+        assert not differ
 
 
 @pytest.mark.timeout(14400 if "FORKRUN_EDITS" in os.environ else 600)
