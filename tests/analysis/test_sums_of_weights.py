@@ -250,7 +250,7 @@ def test_events_that_are_skipped_late_are_a_warning(folder: Path) -> None:
     report = json.loads((folder / "job-run/report.json").read_text())
     (text,) = [text for text in report["warnings"] if "yields" in text]
     assert text == (
-        '"mc": 1 of 3,000 events are left out, which its sum of weights counts: its yields are too'
+        '"mc": 1 of 3,000 events is left out, which its sum of weights counts: its yields are too'
         " low by their share"
     )
 
