@@ -128,8 +128,9 @@ class Kept(Struct, frozen=True):
         if not any(each.digest for each in self.run.results):
             return [Group(own)] if own else []
         most = max(int(units.n_events.sum()) // _PIECES, 1)
-        is_split = is_on_nodes(self.folder)  # sums of whole nodes are read faster
-        begins = set(NodeRanges.read(self.folder).first_unit) if is_split else None
+        begins = None
+        if is_on_nodes(self.folder):  # sums of whole nodes are read faster
+            begins = set(NodeRanges.read(self.folder).first_unit)
         found: list[Group] = []
         n_events, end = 0, -1
         for _, commits in groupby(own, key=lambda commit: commit.dataset):

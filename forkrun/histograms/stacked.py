@@ -13,6 +13,8 @@ from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.parts import Named
 from forkrun.histograms.sums import HistogramSums
 
+VARIATION = "variation"
+"""Title of the axis of variations."""
 MOST_AXES = 3
 """Including the added axis: histograms with more axes are sparse in a ROOT file."""
 
@@ -60,9 +62,6 @@ def restacked(
     return replace(sums, axes=(*others, axis), exact=exact)
 
 
-AXIS = "variation"
-
-
 def with_variations(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> list[Named]:
     """Joins the histograms in `varied`, variations by label of the analyzer; others stay
     unchanged."""
@@ -84,7 +83,7 @@ def _together(
     taken: Mapping[tuple[str, str], HistogramSums],
 ) -> HistogramSums:
     label = {v: module if v == NOMINAL else varied_label(module, v) for v in variations}
-    return stacked(AXIS, variations, {v: taken[label[v], name] for v in variations})
+    return stacked(VARIATION, variations, {v: taken[label[v], name] for v in variations})
 
 
 def axes_problems(
@@ -94,8 +93,7 @@ def axes_problems(
     return [
         f'module "{module}", histogram "{name}": it has {plural(n, "axis")} and gets one'
         f" more for its variations ({', '.join(varied[module][1:3])}, …); at most {MOST_AXES} are "
-        "allowed with "
-        "it: fill histograms with fewer axes"
+        "allowed with it: fill histograms with fewer axes"
         for (module, name), n in n_axes.items()
         if module in varied and n >= MOST_AXES
     ]

@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -346,11 +347,10 @@ def summed_cutflows(commits: Sequence[Commit]) -> dict[str, list[CutCount]] | No
 
 def summed_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Sum of numbers, by name."""
-    total: dict[str, int] = {}
+    total = Counter[str]()
     for part in parts:
-        for name, n in part.items():
-            total[name] = total.get(name, 0) + n
-    return total
+        total.update(part)
+    return dict(total)
 
 
 def summed(counts: Sequence[CutCount]) -> CutCount:

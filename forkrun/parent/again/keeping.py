@@ -145,7 +145,7 @@ class Keeping(Struct, frozen=True, dict=True):
             (piece,) = self.good[each.digest].of([part])
             file = piece.files[0]
             if moved or len(piece.files) > 1:
-                paths = [str(folder.stored / each.name) for each in piece.files]
+                paths = [str(folder.stored / own.name) for own in piece.files]
                 file = join_fragments(folder, f"moved.{file.name}", paths, moved)
             assert piece.written is not None
             place = f"{folder.stored.name}/{file.name}"
