@@ -216,8 +216,8 @@ void CachedFile::read_records() {
       if (!record.is_sound(n_bytes_)) {
         continue;
       }
-      auto& known = records_[record.place];
-      if (record.is_checked >= known.is_checked && record.n_bytes >= known.n_bytes) {
+      auto& known = records_[{record.place, record.is_checked}];
+      if (record.n_bytes >= known.n_bytes) {
         known = record;
       }
     }
@@ -225,13 +225,19 @@ void CachedFile::read_records() {
   } while (n == static_cast<std::int64_t>(n_records_at_once));
 }
 
+/// The one that goes on longest from a place. Records may overlap.
 const CachedFile::Record* CachedFile::find(std::int64_t place, bool needs_checks) const {
-  const auto after = records_.upper_bound(place);
-  if (after == records_.begin()) {
-    return nullptr;
+  const auto first =
+      records_.lower_bound({place + 1 - static_cast<std::int64_t>(most_record_bytes), 0});
+  const Record* longest = nullptr;
+  for (const auto& [begin, record] :
+       std::ranges::subrange(first, records_.lower_bound({place + 1, 0}))) {
+    const bool counts = record.end() > place && (!needs_checks || record.is_checked != 0);
+    if (counts && (longest == nullptr || record.end() > longest->end())) {
+      longest = &record;
+    }
   }
-  const auto& record = std::prev(after)->second;
-  return record.end() > place && (!needs_checks || record.is_checked != 0) ? &record : nullptr;
+  return longest;
 }
 
 /// Begin of a piece, as far as the record has it.
@@ -262,8 +268,8 @@ std::size_t CachedFile::take_some(const RemotePiece& piece, bool needs_checks) {
       break;
     }
     if (!read(*record, rest)) {
-      records_.erase(record->place);
-      break;
+      records_.erase({record->place, record->is_checked});
+      continue;  // another one may have it
     }
     n += std::min(rest.into.size(), static_cast<std::size_t>(record->end() - rest.place));
   }
@@ -283,8 +289,8 @@ std::vector<RemotePiece> CachedFile::take(std::span<const RemotePiece> pieces, b
       place += static_cast<std::int64_t>(n);
       into = into.subspan(n);
       // Up to the begin of the next record.
-      const auto next = records_.upper_bound(place);
-      const auto end = next == records_.end() ? n_bytes_ : next->first;
+      const auto next = records_.lower_bound({place + 1, 0});
+      const auto end = next == records_.end() ? n_bytes_ : next->first.first;
       const auto n_missing =
           std::min(into.size(), static_cast<std::size_t>(std::max<std::int64_t>(end - place, 1)));
       if (n_missing > 0) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <forkrun/bytes/remote/remote_cache.hpp>
@@ -77,8 +78,8 @@ class CachedFile {
   std::mutex writing_;
   std::mutex mutex_;  ///< for the members below
   bool is_dropped_ = false;
-  std::int64_t n_records_ = 0;                ///< number of records read
-  std::map<std::int64_t, Record> records_{};  ///< by place
+  std::int64_t n_records_ = 0;                                          ///< number of records read
+  std::map<std::pair<std::int64_t, std::uint64_t>, Record> records_{};  ///< by place and is_checked
 };
 
 }  // namespace forkrun

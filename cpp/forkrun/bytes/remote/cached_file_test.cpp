@@ -132,6 +132,28 @@ TEST_F(CachedFileTest, BytesWithoutChecksumsOfTheLinkAreMissingWhereTheseAreNeed
   EXPECT_EQ(n_missing(*file, 0, 1000, true), 0);
 }
 
+TEST_F(CachedFileTest, BytesAreFoundWhateverOverlapsThem) {
+  const auto file = open();
+  keep(*file, 1000, 60'000);
+  keep(*file, 2000, 500);
+  EXPECT_EQ(n_missing(*file, 1000, 60'000), 0);
+  EXPECT_EQ(n_missing(*file, 3000, 10), 0);
+  keep(*file, 60'000, 65'536);
+  EXPECT_EQ(n_missing(*file, 500, 125'100), 500 + 64);
+  keep(*file, 200'000, 100, true);
+  keep(*file, 200'000, 900, false);
+  EXPECT_EQ(n_missing(*file, 200'000, 900), 0);
+  EXPECT_EQ(n_missing(*file, 200'000, 900, true), 800);
+}
+
+TEST_F(CachedFileTest, DamagedBytesAreTakenFromAnotherRecordThatHasThem) {
+  keep(*open(), 0, 60'000);
+  keep(*open(), 50'000, 40'000);
+  flip(path(), n_head + 100);
+  EXPECT_EQ(n_missing(*open(), 0, 90'000), 50'000);
+  EXPECT_EQ(n_missing(*open(), 55'000, 1000), 0);
+}
+
 TEST_F(CachedFileTest, DamageOfAnyByteOfTheHeadIsFoundAndMended) {
   keep(*open(), 0, 1000);
   for (std::int64_t place = 0; place < n_head; place += place < 200 ? 1 : 509) {

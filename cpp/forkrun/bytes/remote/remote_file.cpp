@@ -527,7 +527,7 @@ RemoteProblem RemoteFile::read_directly(std::int64_t place, std::span<std::byte>
     std::memcpy(into.data(), own->bytes.data(), into.size());
     if (keeps_reads_ && std::ssize(into) <= most_bytes_kept) {
       SharedEnds::add(name_, {version_, own->ranges, own->bytes, is_cached_});
-      shared_->windows.put(own->ranges, own->bytes);  // which may be on its way to the cache
+      shared_->windows.put(own->ranges, own->bytes);
     }
   }
   return own->problem;

@@ -1,15 +1,20 @@
 #include <forkrun/bytes/remote/remote_file.hpp>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -39,6 +44,8 @@ struct Server {
   std::vector<std::vector<ByteRange>> requests{};
   std::vector<bool> are_verified{};  ///< by request
   std::int64_t n_answers = 0;
+  bool answers_later = false;  ///< in a thread of its own
+  std::vector<std::jthread> threads{};
 
   /// Of the next answer: a balancer gives it to one node, then to the other.
   RemoteVersion next_version() {
@@ -78,7 +85,11 @@ class Connection final : public RemoteConnection {
         into[0] = server_.begin;
       }
     }
-    done({});
+    if (server_.answers_later) {
+      server_.threads.emplace_back([done = std::move(done)] { done({}); });
+    } else {
+      done({});
+    }
     return 1;
   }
 
@@ -542,6 +553,23 @@ TEST_F(CachedRemoteFileTest, TheNextJobAsksForTheVersionAlone) {
   EXPECT_EQ(account.cached_bytes, (16 << 10) + (512 << 10) + 5000 + (3 << 20) + 100);
   expect_bytes(file, 40 << 20, 10);
   EXPECT_EQ(server.requests.size(), 1U);
+}
+
+/// Else a process that ends thereupon would leave nothing for the next job.
+TEST_F(CachedRemoteFileTest, AReaderGetsBytesWhenTheyAreKept) {
+  auto file = open();
+  const auto path = RemoteCache::entries(folder).at(0).path;
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
+  server.answers_later = true;
+  auto reader = std::async(std::launch::async, [&] { expect_bytes(file, 20 << 20, 10); });
+  EXPECT_EQ(reader.wait_for(std::chrono::milliseconds{20}), std::future_status::timeout);
+  ::close(descriptor);
+  reader.get();
+  server.requests.clear();
+  auto next = open();
+  expect_bytes(next, 20 << 20, 10);
+  EXPECT_TRUE(server.requests.empty());
 }
 
 TEST_F(CachedRemoteFileTest, OfAServerThatDoesNotAnswerTheVersionThatWasReadLastIsRead) {

@@ -50,17 +50,15 @@ bool RemoteRequests::request(const std::shared_ptr<ReadWindow>& window, Lock& lo
   const bool are_checked = window->is_verified() || !has_checks;
   const auto take = [self = shared_from_this(), window, kept, pieces,
                      are_checked](const RemoteProblem& problem) {
+    if (kept && !problem) {  // first: another process, or this one's end, may follow the reader
+      kept->keep(pieces, are_checked);
+    }
     Lock answer{self->mutex};
     window->problem = problem;
     window->state = problem ? ReadWindow::State::waiting : ReadWindow::State::here;
     self->answered.notify_all();
     if (!problem) {
       self->request_ahead(answer);
-      if (kept) {  // bytes that are here stay as they are
-        answer.unlock();
-        kept->keep(pieces, are_checked);
-        answer.lock();
-      }
     }
     --self->n_in_flight;
     self->answered.notify_all();
