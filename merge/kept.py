@@ -40,6 +40,7 @@ from forkrun.rundir.results import (
     OUTPUT,
     SUMS,
     InputPart,
+    Origin,
     Piece,
     ResultDigest,
     RunResults,
@@ -52,7 +53,7 @@ from forkrun.rundir.results import (
     store_fragments,
     store_output,
     summed_counts,
-    summed_cutflows,
+    summed_flow,
     take_output,
 )
 
@@ -80,7 +81,11 @@ class Group(Struct, dict=True):
     @cached_property
     def cutflows(self) -> dict[str, list[CutCount]] | None:
         """Counts of events, by path; None if not all commits have counted the same."""
-        return summed_cutflows(self.commits)
+        flows = [commit.cutflow or {} for commit in self.commits]
+        paths = dict.fromkeys(path for flow in flows for path in flow)
+        found = {p: summed_flow([flow.get(p, []) for flow in flows]) for p in paths}
+        total = {path: counts for path, counts in found.items() if counts is not None}
+        return total if len(total) == len(found) else None
 
 
 class Kept(Struct, frozen=True):
@@ -132,7 +137,7 @@ class Kept(Struct, frozen=True):
         if is_on_nodes(self.folder):  # sums of whole nodes are read faster
             begins = set(NodeRanges.read(self.folder).first_unit)
         found: list[Group] = []
-        n_events, end = 0, -1
+        n_events, end, now_s = 0, -1, time.time()
         for _, commits in groupby(own, key=lambda commit: commit.dataset):
             end = -1
             for commit in commits:
@@ -143,18 +148,17 @@ class Kept(Struct, frozen=True):
                 found[-1].commits.append(commit)
                 n_events, end = n_events + commit.n_events, commit.units.stop
         for group in found:
-            group.part = self._part(group.commits, units)
+            group.part = self._part(group.commits, units, now_s)
         return found
 
-    def _part(self, commits: Sequence[Commit], units: PlannedUnits) -> InputPart:
+    def _part(self, commits: Sequence[Commit], units: PlannedUnits, now_s: float) -> InputPart:
         read = total_digest((commit.n_events, commit.digest) for commit in commits)
         numbers = np.arange(commits[0].unit, commits[-1].units.stop)
         ranges = units.joined_ranges(numbers).tolist()
         named = tuple((self.run.files[file], first, last) for file, first, last in ranges)
         files = tuple(file for file, *_ in ranges)
-        return InputPart(
-            named, read.count, read.hex, time.time(), build_identity(), self._datasets, files
-        )
+        origin = Origin(now_s, build_identity(), read.count)
+        return InputPart(named, read.count, read.hex, (origin,), self._datasets, files)
 
     def sums(
         self, groups: Sequence[Group], units: PlannedUnits, datasets: Sequence[int]

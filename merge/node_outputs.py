@@ -25,10 +25,10 @@ from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.output import MergedOutput
 from forkrun.merge.parts import check_part, checked_files, is_as_written
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import AccumulatorPart, Commit, CommittedFile, HistogramPart, OutputPart
+from forkrun.rundir.ledger import Commit, CommittedFile, OutputPart, SumsPart
 from forkrun.rundir.nodes import NodeRanges, is_on_nodes
 
-_Part = TypeVar("_Part", OutputPart, HistogramPart, AccumulatorPart)
+_Part = TypeVar("_Part", OutputPart, SumsPart)
 
 
 class NodeOutputs(Struct, frozen=True):
@@ -163,8 +163,8 @@ class _NodeSums(Struct):
     """Content of `sums.json`. `of`: digest of the commits."""
 
     of: str = ""
-    histograms: HistogramPart | None = None
-    accumulators: AccumulatorPart | None = None
+    histograms: SumsPart | None = None
+    accumulators: SumsPart | None = None
 
 
 _SUMS = "sums.json"
@@ -185,10 +185,10 @@ def write_node_sums(node: RunDirectory, commits: Iterable[Commit]) -> None:
     written = _NodeSums(commits_digest(ordered, 0))
     if histograms:
         totals = sum_histograms(checked_files(node.path, histograms))
-        written.histograms = HistogramPart(*_write(node, "histograms.bin", encode(totals)))
+        written.histograms = SumsPart(*_write(node, "histograms.bin", encode(totals)))
     if accumulators:
         merged = encode_part(merge_parts(checked_files(node.path, accumulators)))
-        written.accumulators = AccumulatorPart(*_write(node, "accumulators.json", merged))
+        written.accumulators = SumsPart(*_write(node, "accumulators.json", merged))
     write_json(node.sums / _SUMS, msgspec.to_builtins(written))
 
 
@@ -224,7 +224,7 @@ def _add(found: SumsToMerge, whole: _NodeSums, commits: Sequence[Commit]) -> Non
         found.accumulators.append(Sums(whole.accumulators, accumulators))
 
 
-def _own(commits: Sequence[Commit]) -> tuple[list[HistogramPart], list[AccumulatorPart]]:
+def _own(commits: Sequence[Commit]) -> tuple[list[SumsPart], list[SumsPart]]:
     return (
         [commit.histograms for commit in commits if commit.histograms],
         [commit.accumulators for commit in commits if commit.accumulators],

@@ -13,7 +13,7 @@ from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
 from forkrun.histograms.accumulators.parts import read_part
 from forkrun.histograms.root_file import sum_histograms
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import AccumulatorPart, Commit, CommittedFile, HistogramPart
+from forkrun.rundir.ledger import Commit, CommittedFile, SumsPart
 from forkrun.rundir.nodes import revoke_commits
 
 _SHOWN = 5
@@ -89,11 +89,9 @@ def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
     """Reason why a file of a unit cannot be read; None if it can. A disk that failed during writing
     may have left a damaged file with the right checksum."""
     try:
-        if isinstance(part, HistogramPart):
-            sum_histograms([folder.path / part.file])
-            return None
-        if isinstance(part, AccumulatorPart):
-            read_part(folder.path / part.file)
+        if isinstance(part, SumsPart):
+            file = folder.path / part.file
+            read_part(file) if file.suffix == ".json" else sum_histograms([file])
             return None
         n_events = _core.events_of_fragment(str(folder.path / part.file))
         return None if n_events == part.n_events else f"{part.file} has {n_events} events"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from argparse import ArgumentTypeError
 
 DASH = "-"
@@ -69,6 +70,11 @@ def duration(time_s: float | None) -> str:
         if time_s >= factor:
             return f"{time_s / factor:.3g} {unit}"
     return f"{time_s / 1e-9:.3g} ns" if time_s else "0 s"
+
+
+def date(time_s: float) -> str:
+    """`2026-11-29 01:20`: local time."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(time_s))
 
 
 def clock(time_s: float) -> str:

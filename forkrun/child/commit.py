@@ -36,8 +36,9 @@ def commit_stretch(
     accumulated = encode_part({dataset: work.job.schedule.take_accumulated()})
     nan_fills = work.job.schedule.take_nan_fills()
     histograms = work.job.schedule.take_histograms()
-    part = work.files.write_histograms(folder, encode(histograms) if histograms else ())
-    accumulators = work.files.write_accumulators(folder, accumulated)
+    encoded = encode(histograms) if histograms else ()
+    part = work.files.write_sums(f"{folder}/histograms.bin", encoded)
+    accumulators = work.files.write_sums(f"{folder}/accumulators.json", accumulated)
     work.files.publish(folder)
     return Commit(
         unit=stretch.first,

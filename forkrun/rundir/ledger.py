@@ -45,16 +45,8 @@ class OutputPart(Struct, frozen=True, forbid_unknown_fields=True):
     checksum: int
 
 
-class HistogramPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """Histograms of a unit. `file`: relative to the run directory."""
-
-    file: str
-    n_bytes: int
-    checksum: int
-
-
-class AccumulatorPart(Struct, frozen=True, forbid_unknown_fields=True):
-    """Accumulators of a unit. `file`: relative to the run directory."""
+class SumsPart(Struct, frozen=True, forbid_unknown_fields=True):
+    """Histograms or accumulators of a unit. `file`: relative to the run directory."""
 
     file: str
     n_bytes: int
@@ -71,7 +63,7 @@ class SkippedEvent(Struct, frozen=True, forbid_unknown_fields=True):
     cause: str
 
 
-CommittedFile = OutputPart | HistogramPart | AccumulatorPart
+CommittedFile = OutputPart | SumsPart
 """A file of a unit."""
 
 NO_EVENTS = "0" * 32
@@ -128,7 +120,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     skipped: tuple[SkippedEvent, ...]
     skipped_digest: str
     outputs: dict[str, OutputPart]
-    histograms: HistogramPart | None
+    histograms: SumsPart | None
     start_s: float
     end_s: float
     wall_s: float
@@ -138,7 +130,7 @@ class Commit(Struct, frozen=True, forbid_unknown_fields=True):
     n_units: Annotated[int, Meta(ge=1, le=_MOST_UNITS)] = 1
     block_size: int = 0
     cutflow: dict[str, list[CutCount]] | None = None
-    accumulators: AccumulatorPart | None = None
+    accumulators: SumsPart | None = None
     build: str = ""
     dataset: int = 0
     nan_fills: dict[str, int] = {}

@@ -152,7 +152,8 @@ def check_names(folder: RunDirectory) -> None:
         if not path.is_dir():
             raise OutputError(f"{path}: this is a file; choose another folder with {option('-o')}")
         check_owner(path)
-        strangers = sorted(_entries(folder) - folder.entries)
+        names = {final_name(name) for name in os.listdir(path)} - folder.entries
+        strangers = sorted(name for name in names if not _RECORDS.fullmatch(name))
     if strangers:
         raise _no_run_directory(folder, ", ".join(strangers[:3]))
 
@@ -313,11 +314,6 @@ def _name_of(user: int) -> str:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return f"user {user}"
-
-
-def _entries(folder: RunDirectory) -> set[str]:
-    names = {final_name(entry.name) for entry in folder.path.iterdir()}
-    return {name for name in names if not _RECORDS.fullmatch(name)}
 
 
 def _is_ours(folder: RunDirectory) -> bool:

@@ -26,7 +26,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from forkrun import _core
 from forkrun.base.durable import remove, sync, write_bytes, write_json
@@ -39,7 +39,7 @@ SUMS, OUTPUT, CUTFLOW = "sums", "output", "cutflow"
 _WORDS = {SUMS: "histogram ", OUTPUT: "output ", CUTFLOW: "cutflow of "}
 _MOST_JOINED_BYTES = 32 << 20
 """Larger fragments are not copied when they are stored."""
-_FORM = 3
+_FORM = 4
 """Version of the two files."""
 FileRange = tuple[str, int, int]
 """Key of a file, first entry, and the entry after the last."""
@@ -154,25 +154,45 @@ class WrittenEvents(Struct, frozen=True):
     n_bytes: int
 
 
+class Origin(Struct, frozen=True):
+    """Events that one run has processed. `computed_s`: end of the run, since the epoch; `build`: of
+    its forkrun."""
+
+    computed_s: float
+    build: str
+    n_events: int
+
+
 class InputPart(Struct, frozen=True):
-    """Consecutive events of one dataset processed by a run. `ranges`: their positions, in the run's
-    order; `events`: digest of their ids; `computed_s`: time of processing since the epoch; `build`:
-    of the forkrun that processed them; `datasets`: names of all datasets of the run; `numbers`: of
-    the file of each range in the run."""
+    """Consecutive events of one dataset. `ranges`: their positions, in the order of the run that
+    stored them; `events`: digest of their ids; `origins`: the runs that processed them; `datasets`:
+    names of all datasets of the run; `numbers`: of the file of each range in the run."""
 
     ranges: tuple[FileRange, ...]
     n_events: int
     events: str
-    computed_s: float
-    build: str
+    origins: tuple[Origin, ...]
     datasets: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         """Digest that identifies the part."""
-        text = json.dumps([self.ranges, self.events, self.computed_s])
+        text = json.dumps([self.ranges, self.events, *map(astuple, self.origins)])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def last(self) -> Origin:
+        """The last run that processed some of its events."""
+        return max(self.origins, key=lambda origin: origin.computed_s)
+
+
+def origins_of(parts: Iterable[InputPart]) -> tuple[Origin, ...]:
+    """The runs that processed the events of these parts, in their order in time."""
+    n_events = Counter[tuple[float, str]]()
+    for origin in (origin for part in parts for origin in part.origins):
+        n_events[origin.computed_s, origin.build] += origin.n_events
+    return tuple(Origin(*run, n) for run, n in sorted(n_events.items()))
 
 
 class Piece(Struct, frozen=True):
@@ -332,17 +352,10 @@ def take_output(folder: RunDirectory, file: StoredFile) -> None:
     sync(final.parent)
 
 
-def summed_cutflows(commits: Sequence[Commit]) -> dict[str, list[CutCount]] | None:
-    """Exact sums over commits, by path; None if not all have counted the same."""
-    found: dict[str, list[list[CutCount]]] = {}
-    for commit in commits:
-        for path, counts in (commit.cutflow or {}).items():
-            found.setdefault(path, []).append(counts)
-    for parts in found.values():
-        same = {tuple((c.after, c.weights is None) for c in part) for part in parts}
-        if len(same) > 1 or len(parts) != len(commits):
-            return None
-    return {p: [summed(c) for c in zip(*parts, strict=True)] for p, parts in found.items()}
+def summed_flow(parts: Sequence[Sequence[CutCount]]) -> list[CutCount] | None:
+    """Exact sums of the counts of a path; None if not all have counted the same."""
+    same = {tuple((c.after, c.weights is None) for c in part) for part in parts}
+    return [_summed(c) for c in zip(*parts, strict=True)] if len(same) == 1 else None
 
 
 def summed_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -353,7 +366,7 @@ def summed_counts(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return dict(total)
 
 
-def summed(counts: Sequence[CutCount]) -> CutCount:
+def _summed(counts: Sequence[CutCount]) -> CutCount:
     """Exact sum of the counts of one filter."""
     weights = None
     if counts[0].weights is not None:
@@ -376,20 +389,22 @@ class Counts(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """Results kept from earlier runs. `run`: record of this run, empty if nothing is kept;
-    `datasets`: dataset number of each part of the input."""
+    """Results kept from earlier runs. `run`: record of this run; `inputs`: stored parts of the
+    input, by name; `datasets`: dataset number of each."""
 
     run: RunResults = RunResults()
     kept: tuple[Stored, ...] = ()
+    inputs: dict[str, InputPart] = {}
     datasets: dict[str, int] = {}
 
     @classmethod
     def read(cls, folder: RunDirectory, datasets: Sequence[int] = ()) -> Earlier:
         """Kept results of a run. `datasets`: dataset number of each file; empty: the job has
         none."""
-        run, store = RunResults.read(folder), Store.read(folder)
+        run = RunResults.read(folder)
         if not (run.kept or run.parts):
-            return cls()
+            return cls(run)
+        store = Store.read(folder)
         stored = {each.digest: each for each in store.results}
         number = dict(zip(run.files, datasets, strict=False))
         of_parts = {name: number.get(p.ranges[0][0], 0) for name, p in store.inputs.items()}
@@ -400,8 +415,8 @@ class Earlier(Struct, frozen=True):
                 if (s := stored.get(digest))
             ]
         except KeyError:
-            return cls()
-        return cls(run, tuple(found), of_parts)
+            return cls(run)
+        return cls(run, tuple(found), store.inputs, of_parts)
 
     def _pieces(self) -> Iterator[Piece]:
         return (piece for stored in self.kept for piece in stored.pieces)
@@ -437,6 +452,11 @@ class Earlier(Struct, frozen=True):
     def has_output(self, label: str) -> bool:
         """Whether the run has an output named in a ledger: it may be from the run before."""
         return not self.kept or any(r.key == (OUTPUT, label) for r in self.run.results)
+
+    def parts_of(self, result: ResultDigest) -> list[InputPart]:
+        """Parts of the input whose events earlier runs have processed for a result."""
+        own = (stored.pieces for stored in self.kept if stored.digest == result.digest)
+        return [self.inputs[piece.part] for piece in next(own, ())]
 
     def nan_fills(self, found: Mapping[str, int]) -> dict[str, int]:
         """Number of NaN values filled, by histogram. `found`: in commits."""

@@ -11,7 +11,7 @@ from forkrun.base.durable import output_errors, sync, write_new
 from forkrun.config import OutputConfig
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory, unit_folder
-from forkrun.rundir.ledger import AccumulatorPart, HistogramPart, OutputPart
+from forkrun.rundir.ledger import OutputPart, SumsPart
 
 
 class UnitFiles:
@@ -38,21 +38,11 @@ class UnitFiles:
             _make_folder(folder)
         return {label: f"{folder}/{label}.fragment.part" for label in self._labels}
 
-    def write_histograms(
-        self, folder: str, pieces: Sequence[bytes | memoryview]
-    ) -> HistogramPart | None:
-        """Writes the unit's histograms under their final name; None if there are none."""
-        return HistogramPart(*self._write(f"{folder}/histograms.bin", pieces)) if pieces else None
-
-    def write_accumulators(
-        self, folder: str, pieces: Sequence[bytes | memoryview]
-    ) -> AccumulatorPart | None:
-        """Writes the unit's accumulators under their final name; None if there are none."""
-        name = f"{folder}/accumulators.json"
-        return AccumulatorPart(*self._write(name, pieces)) if pieces else None
-
-    def _write(self, name: str, pieces: Sequence[bytes | memoryview]) -> tuple[str, int, int]:
-        """Writes a file; returns its relative name, size and checksum."""
+    def write_sums(self, name: str, pieces: Sequence[bytes | memoryview]) -> SumsPart | None:
+        """Writes the unit's histograms or accumulators under their final name; None if there are
+        none."""
+        if not pieces:
+            return None
         with output_errors(name):
             write_new(f"{name}.part", pieces)
         _publish(name)
@@ -60,7 +50,7 @@ class UnitFiles:
         for piece in pieces:
             n_bytes += memoryview(piece).nbytes
             checksum = _core.crc32c(piece, checksum)
-        return self._relative(name), n_bytes, checksum
+        return SumsPart(self._relative(name), n_bytes, checksum)
 
     def publish(self, folder: str) -> None:
         """Renames all outputs, which their writer has synced to disk."""

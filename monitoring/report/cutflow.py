@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from forkrun import _core
 from forkrun.base.destinations import DatasetApart, are_mixed
 from forkrun.rundir.ledger import Commit, CutCount
-from forkrun.rundir.results import Counts, summed
+from forkrun.rundir.results import Counts, summed_flow
 
 
 class Efficiency(Struct, frozen=True):
@@ -120,10 +120,9 @@ def _sum_over(ledger: Sequence[Commit | Counts]) -> tuple[PathCutflow, ...]:
         has = [each for each in counted if path in (each.cutflow or {})]
         makes = not all(map(_is_kept, has))  # this run makes it, for its own events
         of = has + [each for each in counted if makes and each not in has and not _is_kept(each)]
-        parts = [(each.cutflow or {}).get(path, []) for each in of]
-        if len({tuple((c.after, c.weights is None) for c in part) for part in parts}) == 1:
-            cuts = _cuts([_Sum.of(summed(column)) for column in zip(*parts, strict=True)])
-            flows.append(PathCutflow(path, cuts, n_missing))
+        total = summed_flow([(each.cutflow or {}).get(path, []) for each in of])
+        if total is not None:
+            flows.append(PathCutflow(path, _cuts(map(_Sum.of, total)), n_missing))
     return tuple(flows)
 
 

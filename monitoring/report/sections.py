@@ -41,6 +41,7 @@ def sections_of(
         ),
         Section("input", "Input", [tables.columns_read(report), _not_read(report)]),
         Section("outputs", "Outputs", [tables.outputs(report)]),
+        Section("results", "Results", [tables.results(report)]),
         Section("cutflow", "Cutflow", tables.cutflow(report["cutflow"])),
         Section("datasets", "Datasets", [tables.datasets(report["datasets"])]),
         Section("histograms", "Histograms", []),

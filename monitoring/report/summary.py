@@ -35,6 +35,7 @@ from forkrun.monitoring.report.phases import (
     phases_of_nodes,
     phases_of_sessions,
 )
+from forkrun.monitoring.report.results import ResultOrigins, summarize_results
 from forkrun.monitoring.timing.model import InputCosts, SpentTime, Timing
 from forkrun.rundir.ledger import Commit, units_by_build
 
@@ -147,6 +148,8 @@ class Summary(Struct, frozen=True):
     """Cost of reading, by column; None: calls of modules were not timed."""
     spent: SpentTime | None = None
     """Time spent by the children's threads; None: calls of modules were not timed."""
+    results: tuple[ResultOrigins, ...] = ()
+    """Results, and which run computed them for which events."""
     advice: tuple[Advice, ...] = ()
     """Sorted by saving."""
     cost: str = ""
@@ -189,6 +192,7 @@ def summarize(
         nodes=with_work(on_nodes, children, records.ledger, deaths) if on_nodes else (),
         input=timing.input if timing else None,
         spent=timing.spent if timing else None,
+        results=summarize_results(records, events),
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from forkrun.base.quantities import DASH, plural
+from forkrun.base.quantities import DASH, date, plural
 from forkrun.monitoring.report.parts import Part
 from forkrun.monitoring.tables import Column, Table, cell
+from forkrun.rundir.results import Origin
 
 Json = Mapping[str, Any]
 
@@ -85,6 +86,32 @@ def sessions(report: Json, start_s: float) -> Table | None:
         Column("ended", "ended", word="session ended", bad="bad"),
     )  # fmt: skip
     return Table("Sessions", columns, rows, _MOST_ROWS)
+
+
+def results(report: Json) -> Table | None:
+    """Runs that computed each result, if there are earlier ones."""
+    found = report["results"]
+    runs = {(run["computed_s"], run["build"]) for each in found for run in each["runs"]}
+    if len(runs) < 2 and not any(each["is_kept"] for each in found):
+        return None
+    rows = [
+        {
+            **run,
+            "name": "" if n else each["name"],
+            "computed": date(run["computed_s"]) if run["computed_s"] else "unknown",
+            "how": ("kept" if each["is_kept"] else "computed") * (n == 0),
+            "agree": "" if n else {True: "agrees", False: "DIFFERS"}.get(each["digests_agree"], ""),
+            "differs": each["digests_agree"] is False,
+        }
+        for each in found
+        for n, run in enumerate(each["runs"] or [dict.fromkeys(Origin.__struct_fields__)])
+    ]
+    columns = (
+        Column("name", "result"), Column("how", "in this run"), Column("computed", "computed"),
+        Column("n_events", "events", "count"), Column("build", "forkrun", detail=1),
+        Column("agree", "digest", bad="differs"),
+    )  # fmt: skip
+    return Table("Runs that computed the results", columns, rows, _MOST_ROWS)
 
 
 def phases(report: Json) -> Table:

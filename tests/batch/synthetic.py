@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from forkrun.base.durable import write_json
 from forkrun.batch.course import note_start
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.ledger import AccumulatorPart, Commit, CutCount, HistogramPart, OutputPart
+from forkrun.rundir.ledger import Commit, CutCount, OutputPart, SumsPart
 from forkrun.rundir.nodes import NodeRanges
 from tests.support.jobs import environment
 
@@ -56,11 +56,11 @@ def commit(unit: int, **changes: object) -> Commit:
     values: dict[str, object] = {
         "unit": unit, "child": unit % _CHILDREN, "pid": 4242, "run": 1, "lumi": unit,
         "n_events": _EVENTS, "digest": f"{unit:032x}", "skipped": (), "skipped_digest": "0" * 32,
-        "outputs": parts, "histograms": HistogramPart(f"units/{unit:06d}/histograms.bin", 400, 1),
+        "outputs": parts, "histograms": SumsPart(f"units/{unit:06d}/histograms.bin", 400, 1),
         "start_s": 1e9 + unit, "end_s": 1e9 + unit + 0.5, "wall_s": 0.5, "cpu_s": 0.4,
         "read_calls": 4, "read_bytes": 10_000,
         "cutflow": {"skim": [CutCount("", _EVENTS), CutCount("jets", 7)]},
-        "accumulators": AccumulatorPart(f"units/{unit:06d}/accumulators.json", 90, 1),
+        "accumulators": SumsPart(f"units/{unit:06d}/accumulators.json", 90, 1),
     }  # fmt: skip
     return Commit(**{**values, **changes})  # type: ignore[arg-type]
 

@@ -141,6 +141,11 @@ def content(run: Path) -> dict[str, Any]:
 
 
 def check_as_from_scratch(folder: Path, job: dict[str, Any]) -> None:
+    report = json.loads((folder / "run/report.json").read_text())
+    for result in report["results"]:
+        n_events = [run["n_events"] for run in result["runs"]]
+        assert result["digests_agree"], result
+        assert sum(n_events) == report["events"]["n_events_read"]
     run(folder, job, "--force", name="scratch")
     assert content(folder / "run") == content(folder / "scratch")
 
@@ -157,6 +162,10 @@ def test_files_that_are_added_are_processed_alone(tmp_path: Path, given: Input) 
     before = [commit for commit in commits(tmp_path) if commit.computed_s]
     assert sum(commit.n_events for commit in before) == 381
     assert all(commit.computed_s < commit.start_s for commit in before)
+    report = json.loads((tmp_path / "run/report.json").read_text())
+    runs = [[run["n_events"] for run in each["runs"]] for each in report["results"]]
+    assert runs == [[381, 67]] * 3
+    assert "Runs that computed the results" in (tmp_path / "run/report.txt").read_text()
     check_as_from_scratch(tmp_path, given.job())
     ended = forkrun("run", write_job(tmp_path, given.job()), "-o", "run", cwd=tmp_path)
     assert "already done" in ended.err
@@ -183,6 +192,19 @@ def test_outputs_are_made_of_stored_and_new_events(
     run(tmp_path, given.job())
     has_numbers = outputs[0].get("datasets") == "together"  # of datasets, in a column
     assert n_processed(tmp_path) == (321 if has_numbers else 0)
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
+def test_pieces_of_a_histogram_need_not_be_those_of_an_output(tmp_path: Path, given: Input) -> None:
+    given.outputs = [SKIM]
+    run(tmp_path, given.job())
+    axes = [{"bins": 3, "low": 0, "high": 6}]
+    given.modules = [{**m, "axes": axes} if m is COUNTS else m for m in given.modules]
+    run(tmp_path, given.job(children=1))
+    given.files["one"].insert(0, given.new())
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 67
     check_as_from_scratch(tmp_path, given.job())
 
 

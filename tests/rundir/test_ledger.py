@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from forkrun.rundir.ledger import (
-    AccumulatorPart,
     Commit,
     CutCount,
-    HistogramPart,
     OutputPart,
     Place,
     SkippedEvent,
     StoredLedgers,
+    SumsPart,
     ledger_files,
     read_ledgers,
     read_on,
@@ -41,7 +40,7 @@ COMMIT = Commit(
     skipped=(SkippedEvent(1 << 60, "dåta.root", 17, "killed by SIGSEGV"),),
     skipped_digest="0b" * 16,
     outputs={"skim": OutputPart("units/000004/skim.fragment", 30, "0c" * 16, 512, 4_294_967_295)},
-    histograms=HistogramPart("units/000004/histograms", 2048, 1),
+    histograms=SumsPart("units/000004/histograms", 2048, 1),
     start_s=1700000000.25,
     end_s=1700000003.5,
     wall_s=3.25,
@@ -51,7 +50,7 @@ COMMIT = Commit(
     n_units=3,
     block_size=65536,
     cutflow={"main": [CutCount("", 1200), CutCount("dimuon", 30, [1, -2])]},
-    accumulators=AccumulatorPart("units/000004/accumulators", 100, 2),
+    accumulators=SumsPart("units/000004/accumulators", 100, 2),
     build="0.1.0+0123456789ab",
 )
 LINE = COMMIT.to_line()

@@ -20,7 +20,7 @@ from forkrun.errors import InputError, JobError
 from forkrun.merge import parts
 from forkrun.rundir.build import build_identity, release
 from forkrun.rundir.fingerprint import fingerprint
-from forkrun.rundir.ledger import HistogramPart, read_ledgers, read_on
+from forkrun.rundir.ledger import SumsPart, read_ledgers, read_on
 from tests.support.files import write_events
 from tests.support.jobs import (
     PATIENCE_S,
@@ -351,4 +351,4 @@ def test_a_file_that_this_process_may_not_open_is_not_damaged(
 
     monkeypatch.setattr(_core, "file_checksum", refuse)
     with pytest.raises(JobError, match="this process may not open more files"):
-        parts.is_as_written(tmp_path, HistogramPart("a", 4, 0))
+        parts.is_as_written(tmp_path, SumsPart("a", 4, 0))

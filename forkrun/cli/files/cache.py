@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import time
 from pathlib import Path
 
 from forkrun import _core
-from forkrun.base.quantities import plural, size
+from forkrun.base.quantities import date, plural, size
 from forkrun.cli.arguments import add_json, add_option, print_json
 from forkrun.config.remote_cache import remote_cache_folder, use_remote_cache
 from forkrun.errors import ConfigError, InputError, OutputError
@@ -54,7 +53,7 @@ def _show(options: argparse.Namespace, folder: Path) -> int:
     found = sorted(_core.cached_files(str(folder)), key=lambda file: -file[-1])
     rows = [
         {"name": name or f"{path} (damaged)", "n_bytes": n_bytes, "n_kept_bytes": n_kept,
-         "last_used": time.strftime("%Y-%m-%d %H:%M", time.localtime(used_ns / 1e9))}
+         "last_used": date(used_ns / 1e9)}
         for path, name, n_bytes, n_kept, used_ns in found
     ]  # fmt: skip
     n_kept_bytes = sum(n_kept for _, _, _, n_kept, _ in found)

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from forkrun.base.quantities import plural
+from forkrun.base.quantities import date, plural
 from forkrun.parent.again.digests import FORKRUN, JobResults
 from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.preparation import PreparedJob
@@ -30,6 +30,7 @@ from forkrun.rundir.results import (
     Store,
     Stored,
     join_fragments,
+    origins_of,
 )
 
 _SHOWN = 4
@@ -129,7 +130,8 @@ class Keeping(Struct, frozen=True, dict=True):
                 Commit(
                     first, 0, os.getpid(), whole.run, whole.lumi, part.n_events, part.events, (),
                     NO_EVENTS, fragments, None, now_s, now_s, 0.0, 0.0, 0, 0, end - first,
-                    build=part.build, dataset=plan.dataset_of(whole), computed_s=part.computed_s,
+                    build=part.last.build, dataset=plan.dataset_of(whole),
+                    computed_s=part.last.computed_s,
                 )
             )  # fmt: skip
         return found
@@ -161,9 +163,9 @@ class Keeping(Struct, frozen=True, dict=True):
         return bool(keys & self.known)
 
     def why(self, result: ResultDigest) -> str:
-        """Reason for computing a result, or "kept"."""
+        """Reason for computing a result, or "kept" and when it was computed."""
         if self.run.keeps(*result.key):
-            return "kept"
+            return f"kept{self._when(result)}"
         if result.reasons:
             return f"always computed: {'; '.join(result.reasons[:_SHOWN])}"
         if (before := self.before.get(result.key)) is None:
@@ -176,6 +178,15 @@ class Keeping(Struct, frozen=True, dict=True):
             return f"changed: input or settings of {result.label}"
         changed = _changed(before.result, result)
         return f"changed: {', '.join(changed[:_SHOWN])}" if changed else "not stored as written"
+
+    def _when(self, result: ResultDigest) -> str:
+        runs = origins_of(self.inputs[name] for name in self.run.parts.get(result.digest, ()))
+        told = [f"on {date(run.computed_s)} by forkrun {run.build}" for run in runs]
+        if len(told) > 1:
+            told = [
+                f"{plural(run.n_events, 'event')} {t}" for run, t in zip(runs, told, strict=True)
+            ]
+        return f": computed {_listed(told)}" if told else ""
 
     @property
     def text(self) -> str:
@@ -261,7 +272,7 @@ def _kept(
     outputs = [d.digest for d in digests if d.kind == OUTPUT and d.digest not in whole]
     if outputs:  # these need fragments of the same parts
         same = set.intersection(*({*names.get(digest, ())} for digest in outputs))
-        names = {digest: [n for n in own if n in same] for digest, own in names.items()}
+        names |= {d: [n for n in names[d] if n in same] for d in outputs if d in names}
     new = np.zeros(len(line.sizes), np.bool_)
     while True:
         more = new.copy()
