@@ -16,6 +16,7 @@ import msgspec
 
 from forkrun import _core
 from forkrun.base.caller import option
+from forkrun.base.input_files.urls import hide_secrets
 from forkrun.base.regular_file import is_regular, read_regular
 from forkrun.base.user_text import leaves
 from forkrun.config import JobConfig
@@ -28,6 +29,11 @@ FREE = {"forking", "recovery", "limits", "threads", "merge", "monitoring", "pref
 """Sections that may change: the plan records the settings that matter."""
 OF_PROGRAM = {"modules.code", "modules.values", "modules.place"}
 """Keys of a module filled by a running program: their content counts as code."""
+CHOICE = {
+    "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
+    "max_events", "skip_events", "order", "datasets", "only",
+}  # fmt: skip
+"""Keys of [source] and [[datasets]] that select and locate events."""
 BUILD = "build"
 """Key of the forkrun build. Another build of the same release resumes a run, with a note."""
 
@@ -59,9 +65,7 @@ def fingerprint(
         "code": {str(path): _file_digest(path) for path in sorted(_code(config, plugins))}
         | {m.type.removeprefix("given:"): m.code for m in config.modules if m.code}
         | {name: digest for m in config.modules for name, digest in m.values.items()},
-        "conditions": {
-            path: _file_digest(Path(path)) for path in _condition_files(described, payloads)
-        },
+        "conditions": named_files([described.get("conditions", []), *payloads]),
     }
 
 
@@ -176,8 +180,20 @@ def _home(name: str) -> Path:
     return Path(name if name.endswith(".py") else str(sys.modules[name].__file__)).resolve()
 
 
-def _condition_files(described: Mapping[str, Any], payloads: Sequence[str]) -> Iterator[str]:
-    """Every local file named anywhere in the description of conditions."""
-    values = leaves(described.get("conditions", []))
-    seen = dict.fromkeys([*(value for value in values if isinstance(value, str)), *payloads])
-    yield from (text for text in seen if not is_url(text) and Path(text).is_file())
+def named_files(described: Any) -> dict[str, str]:
+    """Digests of all local files named anywhere in a description, by name. Raises InputError."""
+    names = dict.fromkeys(text for text in leaves(described) if isinstance(text, str))
+    return {
+        name: _file_digest(Path(name))
+        for name in names
+        if not is_url(name) and Path(name).is_file()
+    }
+
+
+def doubtful_conditions(described: Mapping[str, Any], payloads: Sequence[str]) -> list[str]:
+    """Conditions whose values no digest covers: made by code, or on a server."""
+    conditions = described["conditions"]
+    made = [f"condition {c['label']} is made by code" for c in conditions if ":" in c["type"]]
+    named = [*payloads, *leaves(conditions)]
+    far = dict.fromkeys(text for text in named if isinstance(text, str) and is_url(text))
+    return made + [f"a condition is read from {hide_secrets(text)}" for text in far]

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 class Tried(Struct, frozen=True):
-    """Number of events used in the trial, None without a trial; and the Python modules imported
-    during it."""
+    """Number of events used in the trial, None without a trial; the Python modules imported
+    during it; `is_whole`: as many events were used as are enough, neither fewer for lack of time
+    nor more because filters left none."""
 
     n_events: int | None = None
     imports: Sequence[str] = ()
+    is_whole: bool = False
 
 
 class FoundOut(Struct, frozen=True):

@@ -21,6 +21,7 @@ from forkrun.plan.event_counts import EventCounts
 from forkrun.schedule.datasets import find_datasets
 from forkrun.schedule.found_out import FoundOut, Tried
 from forkrun.schedule.input_branches import InputBranches
+from forkrun.schedule.job_schedule import may_fork
 from forkrun.schedule.problems import problems_before_trial
 from forkrun.schedule.trial.cpp import CppModules
 from forkrun.schedule.variations import Call, Variations, Wiring
@@ -91,8 +92,8 @@ def construct_modules(given: ScheduleInput, can_call: bool) -> JobModules:
         made = {plain_name(product): kind for product, kind in builder.produced_columns()}
         entries = {entry.label: entry for entry in config.modules}
         cpp = CppModules(entries, in_cpp, made, config.job.seed, given.conditions.core)
-        tried = _find_reads(given, modules, versions, cpp) or tried
         sums = datasets.sums_of_weights if datasets else {}
+        tried = _find_reads(given, modules, versions, cpp, sums) or tried
         found = FoundOut.of(modules, undeclared, tried, given.branches.known, sums)
         names = given.branches.names
         if wrong := _complete_replaced(versions, types, modules, names):
@@ -181,13 +182,17 @@ def _find_reads(
     modules: Mapping[str, PythonModule],
     versions: Versions,
     cpp: CppModules,
+    sums: Mapping[str, float],
 ) -> Tried | None:
-    """Completes modules with undeclared reads; see `find_reads`."""
+    """Completes modules with undeclared reads: from earlier trials where nothing has changed, see
+    `KeptFindings`, or else by a trial, see `find_reads`. `sums`: of weights, by dataset."""
     if all(module.is_declared for module in modules.values()):
         return None
     from forkrun.modules.objects.collections import Columns, NamingRule
     from forkrun.schedule.trial.find_reads import find_reads
     from forkrun.schedule.trial.first_events import FirstEvents, first_events
+    from forkrun.schedule.trial.kept import KeptFindings
+    from forkrun.schedule.trial.rounds import ENOUGH_EVENTS
 
     config, branches = given.config, given.branches
     one_lumi = any(module.wants_one_lumi for module in modules.values())
@@ -201,7 +206,20 @@ def _find_reads(
     rule = NamingRule(source.collections, source.fields, branches.names_of_trees)
     types = {**dict(branches.columns), **cpp.types}
     known = Columns(types, rule, branches.names)
-    return find_reads(config, modules, cpp, versions, known, first_of)
+    facts = [
+        types, branches.names_of_trees, branches.fills, sums, config.recovery.on_bad_event,
+        may_fork(config.forking.children),
+        {number: sorted(names) for number, names in branches.lacked.items()},
+    ]  # fmt: skip
+    payloads = given.conditions.files()
+    kept = KeptFindings.of(config, payloads, modules, first_of(ENOUGH_EVENTS), facts)
+    before = kept.tell(modules)
+    tried = find_reads(config, modules, cpp, versions, known, first_of)
+    if tried is None:
+        return before
+    kept.keep(modules, tried)
+    imports = [*(before.imports if before else ()), *tried.imports]
+    return Tried(tried.n_events, list(dict.fromkeys(imports)))
 
 
 def _data_and_simulation(given: ScheduleInput) -> Iterator[tuple[int, list[int]]]:

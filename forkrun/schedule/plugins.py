@@ -9,6 +9,8 @@ from typing import Any
 from forkrun import _core
 from forkrun.errors import JobError
 from forkrun.fork.hazards import step
+from forkrun.modules.program.libraries import libraries_of
+from forkrun.rundir.fingerprint import value_digest
 from forkrun.rundir.shipped_code import library_of
 
 
@@ -35,6 +37,21 @@ def kind_of_cpp(name: str, params: Mapping[str, Any], plugins: Sequence[str]) ->
     except TypeError:
         return "unknown"
     return builder.products_by_module()[name][0]
+
+
+def plugin_libraries(plugins: Sequence[str], start_s: float) -> tuple[str, list[str]]:
+    """Digest of the libraries of C++ modules, except those of forkrun, and reasons why results may
+    depend on more. `start_s`: of the job."""
+    digests, reasons = [], []
+    for path in map(Path, map(plugin_path, plugins)):
+        if not path.is_file() or path.resolve().is_relative_to(Path(_core.__file__).parent):
+            continue
+        found, why = libraries_of(path)
+        digests += found
+        reasons += why
+        if path.stat().st_mtime > start_s:
+            reasons.append(f"{path.name} was changed while the job was prepared")
+    return value_digest(digests), reasons
 
 
 def plugin_path(plugin: str) -> str:

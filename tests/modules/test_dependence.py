@@ -20,10 +20,10 @@ from forkrun.modules.program.dependence import (
     Dependence,
     code_digest,
     dependence_of,
+    together,
     used_values,
 )
 from forkrun.modules.program.own_code import put_into_libraries
-from forkrun.parent.again.code import together
 from tests.support.edits import OF_ALL, SEES_HELPERS, write_program
 from tests.support.forks import in_processes
 from tests.support.places import CODE, SHARED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from forkrun.config import validate
 from forkrun.errors import ConfigError, ForkrunError, JobError, ModuleError
+from forkrun.index import cache
 from forkrun.parent.preparation import prepare
 from tests.support.files import write_events
 from tests.support.jobs import forkrun as command
@@ -70,6 +72,40 @@ def test_fast_functions_are_tried_with_a_thousand_events(
     assert (sizes[0], sizes[-1]) == (1, 1000)
     assert job.schedule.found.n_tried == 1000
     assert job.schedule.found.modules == {"make": (["nJet"], {"z": "float64"})}
+
+
+def test_modules_are_tried_again_only_if_the_answer_may_be_another(tmp_path: Path) -> None:
+    """Kept findings are changed here by a column, which shows that they are used."""
+    code = (
+        "LEAST = 2\ndef least():\n    return LEAST\n"
+        "class Read(forkrun.Analyzer):\n"
+        "    def analyze(self, block):\n        block['nJet'] > least()\n"
+        "def cut(block):\n    return block['nJet'] > 0\n"
+        "def read(block):\n    block['Jet_pt'] > 1\n"
+    )
+    first = write_events(tmp_path / "first.root", [(1, 1, 1500)])
+    more = write_events(tmp_path / "more.root", [(1, 2, 100)])
+
+    def n_used(code: str, *files: Path) -> int:
+        """Modules whose kept findings a job uses."""
+        kept = tmp_path / "cache"
+        for place in kept.glob("index/*/*.msgpack"):
+            found = cache._read(str(place)) or {}
+            if "reads" in found:
+                read = {"cut": "run", "read": "event"}.get(found["label"], "luminosityBlock")
+                cache._write(str(place), {**found, "reads": [*found["reads"], read]})
+        job = described(tmp_path, code, 1, source={"files": [str(each) for each in files]})
+        env = {**os.environ, "FORKRUN_CACHE": str(kept)}
+        checked = command("check", write_job(tmp_path, job), cwd=tmp_path, env=env)
+        assert checked.code == 0, checked.err
+        return int(re.search(r"read (\d+) of", checked.out)[1]) - 2  # type: ignore[index]
+
+    assert n_used(code, first) == 0
+    assert n_used(f"# comment\n{code}", first, more) == 3
+    assert n_used(code.replace("LEAST = 2", "LEAST = 3"), first) == 1  # of `read`
+    assert n_used(code.replace("> 0", "> 1"), first) == 0
+    outside = code.replace("block['Jet_pt'] > 1", "block['Jet_pt'] > len(os.environ)")
+    assert n_used(outside, first) == 1  # of `Read`
 
 
 @pytest.mark.slow

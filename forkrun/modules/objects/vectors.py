@@ -103,6 +103,7 @@ def _vector_class(plain: type) -> type:
     own |= {part: _noted(part, getattr(plain, part)) for part in _PARTS if hasattr(plain, part)}
     own["__awkward_validation__"] = _checked(plain)
     own |= {name: habit for name, (of, habit) in _HABITS.items() if hasattr(plain, of)}
+    own["__module__"] = __name__  # else that of the metaclass, "abc"
     return type(plain.__name__, (_Linked, plain), own)
 
 

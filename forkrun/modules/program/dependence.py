@@ -85,6 +85,39 @@ def _walked(walk: W, values: Any) -> W:
     return walk
 
 
+def together(code: Mapping[str, Dependence]) -> dict[str, set[str]]:
+    """Modules that share an object which one of them may change, by label: the results of one may
+    depend on whether the other runs."""
+    reach: dict[Any, list[str]] = {}
+    for label, each in code.items():
+        for shared in {*each.shared, *each.stores}:
+            reach.setdefault(shared, []).append(label)
+    stored = frozenset[Any]().union(*(each.stores for each in code.values()))
+    found: dict[str, set[str]] = {}
+    for shared, labels in reach.items():
+        is_variable = isinstance(shared, tuple)
+        is_changed = shared in stored if is_variable else any(code[n].changes for n in labels)
+        if len(labels) > 1 and is_changed:
+            for label in labels:
+                found.setdefault(label, set()).update(labels)
+    return found
+
+
+def code_of(module: Any) -> list[Any]:
+    """Code of a user's module: its functions, or its class."""
+    function = getattr(module, "function", None)
+    if type(module).__module__ != "forkrun.modules.entries" or function is None:
+        return [type(module)]
+    others = [getattr(module, name, None) for name in ("params", "weight")]
+    return [_text_of(each) for each in (function, *others)]
+
+
+def _text_of(value: Any) -> Any:
+    """Text of an expression; other values unchanged."""
+    is_expression = type(value).__module__ == "forkrun.modules.expressions"
+    return value.text if is_expression else value
+
+
 class _WithoutImports(CodeWalk):
     """Walk over code except imports within functions, whose modules may be loaded later."""
 

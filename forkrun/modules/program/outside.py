@@ -14,7 +14,10 @@ from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
+from forkrun import _core
 from forkrun.base.user_code.installed import is_installed
+from forkrun.rundir.build import build_identity
+from forkrun.rundir.fingerprint import value_digest
 
 _PURE = frozenset((
     "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "builtins", "calendar",
@@ -71,6 +74,11 @@ _OF_PACKAGES = {
     "pandas": {"read_json", "read_pickle", "read_table"},
 }
 _FORKRUN = "forkrun"
+_COMPUTING = (
+    "numpy", "awkward", "awkward_cpp", "vector", "hist", "boost_histogram", "correctionlib",
+    "onnxruntime", "numba",
+)  # fmt: skip
+"""Packages that compute values for expressions and functions."""
 _RECORD = re.compile(r"(.+?)-(\d[^-]*)(?:-py[^-]*)?\.(?:dist|egg)-info")
 
 
@@ -120,6 +128,22 @@ def _is_outside(package: str) -> bool:
     """Whether a package reads the outside."""
     is_of_python = package in sys.stdlib_module_names and package.lstrip("_") not in _PURE
     return package in _MODULES or is_of_python
+
+
+def environment_digest() -> str:
+    """Digest of the builds of forkrun, Python and packages that compute values, and of the machine:
+    libraries may compute or compress differently on another processor."""
+    processor = ""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+        processor = next((line for line in file if line.startswith("model name")), "")
+    return value_digest(
+        [
+            *(build_identity(), sys.version, _core.root_version(), processor),
+            *map(installed_version, _COMPUTING),
+            *map(edited_files, _COMPUTING),
+            os.confstr("CS_GNU_LIBC_VERSION") or "",
+        ]
+    )
 
 
 @functools.cache

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
-import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,48 +13,32 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from forkrun import _core
 from forkrun.base.destinations import TOGETHER
-from forkrun.base.input_files.urls import hide_secrets
-from forkrun.base.user_text import leaves
 from forkrun.config import ModuleConfig
-from forkrun.config.anchor import is_url
 from forkrun.index.whole_input import input_name
-from forkrun.modules.program.outside import edited_files, installed_version
-from forkrun.parent.again.code import plugin_libraries, together, values_of
+from forkrun.modules.program.outside import environment_digest
 from forkrun.parent.preparation import PreparedJob
-from forkrun.rundir.build import build_identity
-from forkrun.rundir.fingerprint import OF_PROGRAM, value_digest
+from forkrun.rundir.fingerprint import (
+    CHOICE,
+    OF_PROGRAM,
+    doubtful_conditions,
+    named_files,
+    value_digest,
+)
 from forkrun.rundir.results import CUTFLOW, OUTPUT, SUMS, ResultDigest
 from forkrun.schedule.job_modules import is_cpp
+from forkrun.schedule.plugins import plugin_libraries
 from forkrun.schedule.versions import plain_name
 
 if TYPE_CHECKING:
     from forkrun.modules.program.dependence import Dependence
 
-_PACKAGES = (
-    "numpy",
-    "awkward",
-    "awkward_cpp",
-    "vector",
-    "hist",
-    "boost_histogram",
-    "correctionlib",
-    "onnxruntime",
-    "numba",
-)
-"""Packages that compute values for expressions and functions."""
 FORKRUN = "forkrun and Python"
 """Name of the digest of builds."""
 _OF_MERGE = {"carry", "keep_first"}
 """Keys of [merge] that affect outputs."""
 _OF_FILES = {"mode", "per_lumi", "datasets", "format", "flat_names", "parquet", "compression"}
 """Keys of an output that affect its files, but not its fragments."""
-_CHOICE = {
-    "files", "list", "prefixes", "cache", "cache_limit", "duplicates", "lumi_mask", "runs",
-    "max_events", "skip_events", "order", "datasets", "only",
-}  # fmt: skip
-"""Keys of [source] that select and locate events."""
 
 
 class _Module(Struct, frozen=True):
@@ -246,7 +225,7 @@ class JobResults:
         added."""
         if not self.is_additive:
             return self._of_all
-        source = {k: v for k, v in self._described["source"].items() if k not in _CHOICE}
+        source = {k: v for k, v in self._described["source"].items() if k not in CHOICE}
         known = {"columns": msgspec.to_builtins(self.job.schedule.found.branches)}
         now = {
             "source": value_digest([source, known]),
@@ -343,25 +322,12 @@ class JobResults:
                 [settings.seed, settings.luminosity, job.config.threads.block_size]
             ),
             "conditions": value_digest([known["conditions"], job.fingerprint["conditions"]]),
-            FORKRUN: value_digest(
-                [
-                    *(build_identity(), sys.version, _core.root_version(), _processor()),
-                    *map(installed_version, _PACKAGES),
-                    *map(edited_files, _PACKAGES),
-                    os.confstr("CS_GNU_LIBC_VERSION") or "",
-                ]
-            ),
+            FORKRUN: environment_digest(),
         }
 
     @cached_property
     def _doubtful_conditions(self) -> list[str]:
-        """Conditions whose values no digest covers: made by code, or on a server."""
-        conditions = self.job.config.conditions
-        made = [f"condition {c.label} is made by code" for c in conditions if ":" in c.type]
-        described = self._described["conditions"]
-        named = [*self.job.schedule.conditions.files(), *leaves(described)]
-        far = dict.fromkeys(text for text in named if isinstance(text, str) and is_url(text))
-        return made + [f"a condition is read from {hide_secrets(text)}" for text in far]
+        return doubtful_conditions(self._described, self.job.schedule.conditions.files())
 
     @cached_property
     def _behaviors(self) -> Dependence:
@@ -381,8 +347,7 @@ class JobResults:
         described = self._described_modules[label]
         if label in self._code:
             described = {**described, "type": ""}
-        texts = (value for value in leaves([entry.params]) if isinstance(value, str))
-        files = [_file(Path(text)) for text in dict.fromkeys(texts) if Path(text).is_file()]
+        files = named_files([entry.params])
         if (own := self._code.get(label)) is not None:
             found = self.job.schedule.found.modules.get(
                 label
@@ -394,34 +359,25 @@ class JobResults:
 
     @cached_property
     def _libraries(self) -> tuple[str, list[str]]:
-        return plugin_libraries(self.job)
+        return plugin_libraries(self.job.config.job.plugins, self.job.start_s)
 
     @cached_property
     def _code(self) -> dict[str, Dependence]:
         """Dependences of the code of Python modules, by label."""
         if not self.job.schedule.modules:
             return {}
-        from forkrun.modules.program.dependence import dependence_of
+        from forkrun.modules.program.dependence import code_of, dependence_of
 
         return {
-            label: dependence_of(*values_of(module.module))
+            label: dependence_of(*code_of(module.module))
             for label, module in self.job.schedule.modules.items()
             if label in self.modules
         }
 
     @cached_property
     def _together(self) -> dict[str, set[str]]:
+        if not self._code:
+            return {}
+        from forkrun.modules.program.dependence import together
+
         return together(self._code)
-
-
-@functools.cache
-def _processor() -> str:
-    """Processor model: libraries may compute or compress differently on another."""
-    with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
-        return next((line for line in file if line.startswith("model name")), "")
-    return ""
-
-
-def _file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

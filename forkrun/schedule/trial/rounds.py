@@ -24,7 +24,7 @@ from forkrun.schedule.trial.first_events import FirstEvents
 from forkrun.schedule.versions import Versions
 
 MOST_EVENTS = 32_000
-_ENOUGH_EVENTS = 1_000
+ENOUGH_EVENTS = 1_000
 """More events are tried if filters leave none of these for a later module."""
 BUDGET_S = 2.0
 """Time for all rounds but the first."""
@@ -99,8 +99,8 @@ class Rounds(Struct, frozen=True):
             say({"round": n})
             imported |= {*sys.modules}
             most_s -= took_s if n > 1 else 0
-            is_enough = is_reached or n < _ENOUGH_EVENTS
-            enough = min(_ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
+            is_enough = is_reached or n < ENOUGH_EVENTS
+            enough = min(ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
             n = n_of_next(n, took_s, most_s, enough if is_whole else min(enough, 2 * n))
             if not n:
                 return
