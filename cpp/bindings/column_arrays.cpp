@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 #include "python/kept_memory.hpp"
@@ -106,8 +107,8 @@ py::array converted(const py::array& array, const py::dtype& type, const std::st
 
 void check_length(std::size_t n_events, std::int64_t wanted, const std::string& what) {
   if (wanted >= 0 && n_events != static_cast<std::size_t>(wanted)) {
-    throw Error(what + ": wanted one entry for each of " + std::to_string(wanted) +
-                " events, got " + std::to_string(n_events));
+    throw Error(what + ": wanted one entry for each of " + counted(wanted, "event") + ", got " +
+                std::to_string(n_events));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <variant>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/random/block_random.hpp>
 
@@ -27,9 +28,8 @@ template <typename T>
 Parameter<T> parameter(const Array<T>& values, std::size_t n_values) {
   const auto size = static_cast<std::size_t>(values.size());
   if (size != 1 && size != n_values) {
-    throw Error("a parameter has " + std::to_string(size) +
-                " values; wanted one, or one for each of " + std::to_string(n_values) +
-                " random numbers");
+    throw Error("a parameter has " + counted(size, "value") + "; wanted one, or one for each of " +
+                std::to_string(n_values) + " random numbers");
   }
   return {values.data(), size == 1 ? std::size_t{0} : std::size_t{1}};
 }
@@ -95,8 +95,8 @@ py::array_t<std::uint64_t> words(BlockRandom& block, const Counts& counts) {
 
 py::array_t<std::uint64_t> words_of(BlockRandom& block, std::size_t event, std::size_t n) {
   if (event >= block.n_events()) {
-    throw py::index_error("the block has " + std::to_string(block.n_events()) +
-                          " events, none of number " + std::to_string(event));
+    throw py::index_error("the block has " + counted(block.n_events(), "event") +
+                          ", none of number " + std::to_string(event));
   }
   Array<std::uint64_t> array{static_cast<py::ssize_t>(n)};
   block.words_of(event, {array.mutable_data(), n});

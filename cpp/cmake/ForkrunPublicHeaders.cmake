@@ -3,6 +3,7 @@ set(FORKRUN_PUBLIC_HEADERS
   module.hpp
   conditions/correctionlib.hpp
   core/data/column.hpp
+  core/data/counted.hpp
   core/data/errors.hpp
   core/data/event_id.hpp
   core/data/input_cost.hpp

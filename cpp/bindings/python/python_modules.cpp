@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/process/fork.hpp>
 
@@ -206,8 +207,8 @@ class PythonFilter : public PythonModule<Filter> {
                     (mask ? " of " + py::str(mask.dtype()).cast<std::string>() : ""));
       }
       if (static_cast<std::size_t>(mask.size()) != accept.size()) {
-        throw Error("filter() returned " + std::to_string(mask.size()) + " values for " +
-                    std::to_string(accept.size()) + " events");
+        throw Error("filter() returned " + counted(mask.size(), "value") + " for " +
+                    counted(accept.size(), "event"));
       }
       const auto values = py::array_t<bool, py::array::c_style | py::array::forcecast>(mask);
       std::copy_n(values.data(), accept.size(), accept.begin());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/masks.hpp>
 
@@ -78,8 +79,8 @@ void counts_from(const Column& column, std::vector<std::int64_t>& counts) {
 [[noreturn]] void throw_counts_differ(const std::string& column, const std::string& counter,
                                       const EventBlock& block, std::size_t event,
                                       std::int64_t n_values, std::int64_t n_counted) {
-  throw OutputError("column \"" + column + "\" has " + std::to_string(n_values) +
-                    " values in event " + std::to_string(block.lumi_of(event).run) + ":" +
+  throw OutputError("column \"" + column + "\" has " + counted(n_values, "value") + " in event " +
+                    std::to_string(block.lumi_of(event).run) + ":" +
                     std::to_string(block.lumi_of(event).lumi) + ":" +
                     std::to_string(block.events()[event]) + ", where its counter \"" + counter +
                     "\" is " + std::to_string(n_counted) + "; give the column another prefix");

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/histograms/fixed_point.hpp>
 
@@ -37,8 +38,8 @@ void add_two_words(Word* to, const Word* number, int shift) {
 ExactSums::ExactSums(std::size_t n_sums, std::size_t n_cells)
     : n_sums_{n_sums}, n_cells_{n_cells}, windows_(n_sums) {
   if (n_sums == 0 || n_sums > most_sums || n_cells > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error{"exact sums: " + std::to_string(n_sums) + " sums of " + std::to_string(n_cells) +
-                " cells are too many"};
+    throw Error{"exact sums: " + counted(n_sums, "sum") + " of " + counted(n_cells, "cell") +
+                " are too many"};
   }
 }
 
@@ -113,8 +114,8 @@ void ExactSums::widen(const Ranges& ranges, int n_spare_bits) {
     n_words = std::max(n_words, (n_bits + word_bits - 1) / word_bits);
   }
   if (n_stored() * n_sums_ > most_bytes / sizeof(Word) / n_words) {
-    throw Error{"exact sums: " + std::to_string(n_stored()) + " cells with " +
-                std::to_string(n_words) + " words per sum do not fit into memory"};
+    throw Error{"exact sums: " + counted(n_stored(), "cell") + " with " + std::to_string(n_words) +
+                " words per sum do not fit into memory"};
   }
   Words wider(words_.empty() ? 0 : n_stored() * n_sums_ * n_words);
   const auto words = wider.unshared();
@@ -137,7 +138,8 @@ void ExactSums::widen(const Ranges& ranges, int n_spare_bits) {
 
 void ExactSums::make_dense() {
   if (n_cells_ * n_sums_ > most_bytes / sizeof(Word) / n_words_) {
-    throw Error{"exact sums: " + std::to_string(n_cells_) + " cells do not fit into memory"};
+    throw Error{"exact sums: " + counted(n_cells_, "cell does not fit", "cells do not fit") +
+                " into memory"};
   }
   Words words(n_cells_ * stride());
   for (std::size_t place = 0; place < cells_.size(); ++place) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/histograms/cell_table.hpp>
 
@@ -71,7 +72,7 @@ void Histogram::set_sparse() {
 
 void Histogram::fill(std::span<const double> coordinates, double weight) {
   if (coordinates.size() != axes_.size()) {
-    refuse("it has " + std::to_string(axes_.size()) + " axes, but is filled with " +
+    refuse("it has " + counted(axes_.size(), "axis", "axes") + ", but is filled with " +
            std::to_string(coordinates.size()) + " coordinates");
   }
   fill_numbers(coordinates, weight);

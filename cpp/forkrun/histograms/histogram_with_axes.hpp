@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/histograms/axes.hpp>
 #include <forkrun/histograms/cell_filler.hpp>
 #include <forkrun/histograms/cell_table.hpp>
@@ -355,18 +356,18 @@ void HistogramWithAxes<Axes...>::check_variations(WeightMatrix weights,
                                                   const Columns&... columns) const {
   const auto& last = axes().back();
   if (last.kind != AxisKind::category || last.grows || last.n_bins() != weights.n_variations) {
-    refuse("weights of " + std::to_string(weights.n_variations) +
-           " variations need a last axis with a category for each, which does not grow");
+    refuse("weights of " + counted(weights.n_variations, "variation") +
+           " need a last axis with a category for each, which does not grow");
   }
   if (weights.values.size() % weights.n_variations != 0) {
     refuse(std::to_string(weights.values.size()) + " weights do not form a matrix of " +
-           std::to_string(weights.n_variations) + " columns");
+           counted(weights.n_variations, "column"));
   }
   const std::array sizes{weights.n_entries(), static_cast<std::size_t>(columns.size())...};
   for (const std::size_t size : sizes) {
     if (size != sizes.front()) {
-      refuse("it is filled with columns of " + std::to_string(size) + " entries and weights of " +
-             std::to_string(sizes.front()));
+      refuse("it is filled with columns of " + counted(size, "entry", "entries") +
+             " and weights of " + std::to_string(sizes.front()));
     }
   }
 }
@@ -378,7 +379,7 @@ std::size_t HistogramWithAxes<Axes...>::size_of(const Columns&... columns) const
   for (const std::size_t size : sizes) {
     if (size != sizes.front()) {
       refuse("it is filled with columns of " + std::to_string(sizes.front()) + " and " +
-             std::to_string(size) + " entries");
+             counted(size, "entry", "entries"));
     }
   }
   return sizes.front();

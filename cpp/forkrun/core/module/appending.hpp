@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/module/block.hpp>
 
@@ -46,8 +47,8 @@ class Appender {
   /// \throws Error if the block has no more events.
   void end_event() {
     if (ends_.size() == block_.n_events()) {
-      throw Error{"end_event() was called for more than the " + std::to_string(block_.n_events()) +
-                  " events of the block"};
+      throw Error{"end_event() was called for more than the " +
+                  counted(block_.n_events(), "event") + " of the block"};
     }
     ends_.push_back(static_cast<std::int64_t>(n_records_));
     if (ends_.size() == block_.n_events()) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <forkrun/concurrency/fresh_stack.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/recorder.hpp>
 #include <forkrun/core/schedule/graph.hpp>
@@ -66,8 +67,8 @@ void EventBlock::refuse_condition() {
 
 void EventBlock::refuse_lumi() const {
   throw ScheduleError{
-      {"this block has events of " + std::to_string(lumis_.size()) +
-       " lumis: ask for the lumi of each event, or for blocks of one lumi, with set_one_lumi()"}};
+      {"this block has events of " + counted(lumis_.size(), "lumi") +
+       ": ask for the lumi of each event, or for blocks of one lumi, with set_one_lumi()"}};
 }
 
 void EventBlock::refuse_wait(std::uint32_t product, std::uint32_t module) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <forkrun/concurrency/cpu_clock.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/run/announcer.hpp>
 
@@ -385,8 +386,8 @@ namespace {
 /// A column of the wrong size would make readers run beyond its end.
 void check_column(const Column& column, const std::string& name, std::size_t n_events) {
   if (column.n_events() != n_events) {
-    throw Error{"product \"" + name + "\" was filled for " + std::to_string(column.n_events()) +
-                " events of a block of " + std::to_string(n_events)};
+    throw Error{"product \"" + name + "\" was filled for " + counted(column.n_events(), "event") +
+                " of a block of " + std::to_string(n_events)};
   }
   const auto type = column.type();
   auto n_below = static_cast<std::int64_t>(column.n_values() / type.n_in_item());

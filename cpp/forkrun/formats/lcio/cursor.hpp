@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun::lcio {
@@ -55,12 +56,12 @@ class Cursor {
 
  private:
   [[noreturn]] void throw_too_short(std::size_t n) const {
-    throw InputError("it ends where " + std::to_string(n) + " bytes more are needed, and " +
+    throw InputError("it ends where " + counted(n, "byte") + " more are needed, and " +
                      std::to_string(n_left()) + " are left");
   }
   [[noreturn]] void throw_wrong_count(std::int32_t n) const {
-    throw InputError("it says that " + std::to_string(n) + " items follow, for which " +
-                     std::to_string(n_left()) + " bytes are left");
+    throw InputError("it says that " + counted(n, "item follows", "items follow") + ", for which " +
+                     counted(n_left(), "byte is", "bytes are") + " left");
   }
 
   const std::byte* at_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/cut_into_blocks.hpp>
 
 namespace forkrun::lcio {
@@ -48,8 +49,8 @@ class EventLane final : public SourceLane {
     for (const auto& range : block) {
       auto file = source_.file(range.file);
       if (range.last > std::ssize(file->events())) {
-        throw InputError(file->path() + ": it has " + std::to_string(file->events().size()) +
-                         " events, fewer than when it was indexed");
+        throw InputError(file->path() + ": it has " + counted(file->events().size(), "event") +
+                         ", fewer than when it was indexed");
       }
       pieces.push_back({std::move(file), range.first, range.last});
     }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include <forkrun/bytes/big_endian.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/formats/lcio/cursor.hpp>
 
 namespace forkrun::lcio {
@@ -100,7 +101,7 @@ class ObjectDecoder {
 void ObjectDecoder::decode_fixed(std::span<const Action> actions) {
   const auto stride = to_.layout_.n_fixed;
   if (n_objects_ > from_.n_left() / stride) {
-    throw InputError("it ends before the last of its " + std::to_string(n_objects_) + " objects");
+    throw InputError("it ends before the last of its " + counted(n_objects_, "object"));
   }
   const auto* at = from_.take(n_objects_ * stride);
   for (const auto& action : actions.subspan(1)) {
@@ -290,8 +291,8 @@ void ObjectDecoder::read_rooms(std::size_t n, const Action& room) {
 }
 
 void ObjectDecoder::throw_too_many(std::size_t n) const {
-  throw InputError("it says that " + std::to_string(n) + " items follow, for which " +
-                   std::to_string(from_.n_left()) + " bytes are left");
+  throw InputError("it says that " + counted(n, "item follows", "items follow") + ", for which " +
+                   counted(from_.n_left(), "byte is", "bytes are") + " left");
 }
 
 void ObjectDecoder::read_inner_list(const Action& action, std::span<const Action> of_item) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <forkrun/bytes/inflate.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/input_cost.hpp>
 
 namespace forkrun::lcio {
@@ -49,7 +50,7 @@ void check_sizes(const RecordHead& head, std::int64_t n_file) {
                      std::to_string(head.n_stored) + " and " + std::to_string(head.n_data));
   }
   if (head.n_data / largest_ratio_of_zlib > head.n_stored) {
-    throw_wrong_head(std::to_string(head.n_stored) + " bytes cannot become " +
+    throw_wrong_head(counted(head.n_stored, "byte") + " cannot become " +
                      std::to_string(head.n_data));
   }
 }
@@ -117,7 +118,7 @@ void for_each_block(std::span<const std::byte> data, const std::function<void(co
     block.name = {name, n_name};
     const auto n_head = data.size() - from.n_left();
     if (n_block < n_head || n_block > data.size()) {
-      throw InputError("a block has a length of " + std::to_string(n_block) + " bytes, and " +
+      throw InputError("a block has a length of " + counted(n_block, "byte") + ", and " +
                        std::to_string(data.size()) + " are left of the record");
     }
     block.content = data.subspan(n_head, n_block - n_head);

@@ -14,6 +14,7 @@
 #include <TKey.h>
 
 #include <forkrun/bytes/zip.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
@@ -65,7 +66,7 @@ void fill_counts(std::span<const std::int64_t> offsets, std::byte* into) {
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const auto count = offsets[i + 1] - offsets[i];
     if (!std::in_range<T>(count)) {
-      throw Error("a list has " + std::to_string(count) + " items, more than its count can say");
+      throw Error("a list has " + counted(count, "item") + ", more than its count can say");
     }
     to[i] = static_cast<T>(count);
   }

@@ -9,6 +9,7 @@
 
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/input_file.hpp>
 
@@ -133,8 +134,8 @@ PageReader::Part PageReader::part_of(std::size_t number) const {
     std::uint64_t n_wanted = 0;
     if (__builtin_mul_overflow(cluster.n_entries, *of_.n_in_entry, &n_wanted) ||
         n_stored > n_wanted || (n_stored < n_wanted && !is_late)) {
-      throw Error(path() + " has " + std::to_string(n_stored) + " values in the " +
-                  std::to_string(cluster.n_entries) + " entries of cluster " +
+      throw Error(path() + " has " + counted(n_stored, "value") + " in the " +
+                  counted(cluster.n_entries, "entry", "entries") + " of cluster " +
                   std::to_string(number));
     }
     part.n_zeros = n_wanted - n_stored;

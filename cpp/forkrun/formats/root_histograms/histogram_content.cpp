@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/root_file/object_writer.hpp>
 #include <forkrun/formats/root_histograms/sparse_record.hpp>
@@ -38,7 +39,7 @@ void check_axis(const AxisContent& axis, const std::string& start) {
   }
   if (!axis.labels.empty() && axis.labels.size() != axis.n_bins()) {
     throw OutputError(start + std::to_string(axis.labels.size()) + " labels for " +
-                      std::to_string(axis.n_bins()) + " bins");
+                      counted(axis.n_bins(), "bin"));
   }
 }
 
@@ -90,8 +91,8 @@ double HistogramContent::n_entries() const {
 void HistogramContent::check() const {
   const auto start = "histogram \"" + name + "\" has ";
   if (axes.empty() || (axes.size() > 3 && is_profile())) {
-    throw OutputError(start + std::to_string(axes.size()) +
-                      " axes; a ROOT file holds histograms of one and more, profiles of 1, 2 or 3");
+    throw OutputError(start + counted(axes.size(), "axis", "axes") +
+                      "; a ROOT file holds histograms of one and more, profiles of 1, 2 or 3");
   }
   for (const auto& axis : axes) {
     check_axis(axis, start);
@@ -101,14 +102,14 @@ void HistogramContent::check() const {
   }
   const auto expected = n_sums(storage) * n_cells();
   if (sums.size() != expected) {
-    throw OutputError(start + std::to_string(sums.size()) + " values where its axes give " +
+    throw OutputError(start + counted(sums.size(), "value") + " where its axes give " +
                       std::to_string(expected));
   }
   const auto n_bytes =
       n_other_bytes(*this) + (is_written_sparse() ? n_sparse_bytes(*this) : sums.size_bytes());
   if (n_bytes > most_object_bytes) {
-    throw OutputError(start + std::to_string(n_bytes) +
-                      " bytes, and an object in a ROOT file can have 1 GB: give it fewer bins");
+    throw OutputError(start + counted(n_bytes, "byte") +
+                      ", and an object in a ROOT file can have 1 GB: give it fewer bins");
   }
 }
 

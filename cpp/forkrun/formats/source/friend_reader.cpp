@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <forkrun/bytes/local_file.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/source/filled_column.hpp>
@@ -88,8 +89,8 @@ void FriendReader::check_events(const Run& run, std::int64_t first, const EventI
   const auto& [own, file, table, ids, readers, parts] = files_[static_cast<std::size_t>(run.file)];
   if (table->n_entries() < run.last()) {
     throw InputError(file->path() + ": tree \"" + table->name() + "\" has " +
-                     std::to_string(table->n_entries()) + " entries, too few to be a friend of " +
-                     of_events_.path());
+                     counted(table->n_entries(), "entry", "entries") +
+                     ", too few to be a friend of " + of_events_.path());
   }
   if (!ids) {
     return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/source/event_table.hpp>
 #include <forkrun/formats/source/tree_source.hpp>
@@ -62,8 +63,8 @@ void SourceFile::begin_block() {
 
 const EventIds& SourceFile::load(std::int64_t first, std::int64_t last) {
   if (last > table_->n_entries() || !ids_) {
-    throw InputError(file_->path() + ": has " + std::to_string(table_->n_entries()) +
-                     " events, not the " + std::to_string(last) +
+    throw InputError(file_->path() + ": has " + counted(table_->n_entries(), "event") +
+                     ", not the " + std::to_string(last) +
                      " of its index: it changed since it was indexed");
   }
   if (is_remote_) {

@@ -6,6 +6,7 @@
 #include <forkrun/bytes/in_parallel.hpp>
 #include <forkrun/bytes/xxh3.hpp>
 #include <forkrun/bytes/zip.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/rntuple/ntuple_table.hpp>
 #include <forkrun/formats/rntuple/page_values.hpp>
@@ -82,7 +83,7 @@ void check_written(const std::string& path, const std::string& ntuple, std::int6
   const auto table = ntuple_in(file, ntuple);
   if (!table || table->n_entries() != n_entries) {
     throw VerificationFailed(path + ": RNTuple \"" + ntuple + "\" has not the " +
-                             std::to_string(n_entries) + " entries that were written");
+                             counted(n_entries, "entry", "entries") + " that were written");
   }
   root_io::naming_file(path, [&] {
     in_parallel(table->ntuple().schema().columns.size(), n_threads,
