@@ -14,6 +14,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from forkrun._core import EventDigest
+from forkrun.base.quantities import plural
 from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
 from forkrun.histograms.accumulators.parts import (
@@ -232,8 +233,8 @@ class Kept(Struct, frozen=True):
             if total != read:
                 result = next(each for each in self.run.results if each.digest == digest)
                 raise VerificationError(
-                    f"{self.folder.path}: {result.name} is of {total.count:,} events (digest"
-                    f" {total.hex}), the run has {read.count:,} (digest {read.hex}); remove"
+                    f"{self.folder.path}: {result.name} is of {plural(total.count, 'event')}"
+                    f" (digest {total.hex}), the run has {read.count:,} (digest {read.hex}); remove"
                     f" {self.folder.stored} and run the same command again"
                 )
 

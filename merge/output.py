@@ -17,6 +17,7 @@ from forkrun import _core
 from forkrun.base.cpus import merge_threads
 from forkrun.base.destinations import NAMES, TOGETHER, Destination
 from forkrun.base.durable import published, published_folder, write_json
+from forkrun.base.quantities import plural
 from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
 from forkrun.formats import Format, OutputToMake, format_named
@@ -131,7 +132,7 @@ def _join(making: _Making, parts: MadeParts, config: JobConfig, planned: Planned
         of_trees = parts.join(name, target.path, making.form, trees, verify=config.merge.verify)
         if len(set(of_trees)) > 1:
             raise VerificationError(
-                f"{making.final}: trees that go with the events have {of_trees} entries"
+                f"{making.final}: numbers of entries of trees that go with the events: {of_trees}"
             )
         n_events.append(of_trees[0])
     if any(n_events):
@@ -169,8 +170,8 @@ def _add_trees(
             for making, n_entries in zip(own, found, strict=True):
                 if n_entries != made[making.key]:
                     raise VerificationError(
-                        f'{making.final}: tree "{tree}" has {sum(n_entries):,} entries, but there'
-                        f" are {sum(made[making.key]):,} events"
+                        f'{making.final}: tree "{tree}" has {plural(sum(n_entries), "entry")} for'
+                        f" {plural(sum(made[making.key]), 'event')}"
                     )
 
 

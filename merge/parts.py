@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from forkrun import _core
+from forkrun.base.quantities import plural
 from forkrun.base.refusals import refusal
 from forkrun.errors import DamagedFilesError, ForkrunError, VerificationError
 from forkrun.histograms.accumulators.parts import read_part
@@ -49,7 +50,7 @@ def revoke_damaged(folder: RunDirectory, commits: Sequence[Commit], error: Excep
     revoke_commits(folder, found)
     shown = [f"unit {commit.unit}: {why}" for commit, why in found[:_SHOWN]]
     if len(found) > _SHOWN:
-        shown.append(f"and {len(found) - _SHOWN} more units")
+        shown.append(f"and {plural(len(found) - _SHOWN, 'more unit')}")
     raise DamagedFilesError("\n".join(shown)) from error
 
 
@@ -66,7 +67,7 @@ def _change(folder: Path, part: CommittedFile) -> str | None:
     try:
         n_bytes = os.stat(file).st_size
         if n_bytes != part.n_bytes:
-            return f"{part.file} has {n_bytes} bytes, not {part.n_bytes}"
+            return f"{part.file} has {plural(n_bytes, 'byte')}, not {part.n_bytes}"
         if _core.file_checksum(file) != part.checksum:
             return f"{part.file} is not as it was written (checksum)"
     except FileNotFoundError:
@@ -94,7 +95,7 @@ def _unreadable(folder: RunDirectory, part: CommittedFile) -> str | None:
             read_part(file) if file.suffix == ".json" else sum_histograms([file])
             return None
         n_events = _core.events_of_fragment(str(folder.path / part.file))
-        return None if n_events == part.n_events else f"{part.file} has {n_events} events"
+        return None if n_events == part.n_events else f"{part.file} has {plural(n_events, 'event')}"
     except Exception as error:  # of any kind: the damage may be anywhere in the file
         _raise_limit(error)
         return f"{part.file} cannot be read: {error}"

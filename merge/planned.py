@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun.base.destinations import split_tree
+from forkrun.base.quantities import plural
 from forkrun.errors import VerificationError
 from forkrun.formats import EventSource
 from forkrun.formats.events import NO_IDS, Identity, first_file
@@ -206,18 +207,18 @@ def merge_order(
     for commit in ordered:
         n_times[commit.places] += 1
     twice = np.flatnonzero(n_times > 1)
-    problems = [f"unit {n} was committed {n_times[n]} times" for n in twice]
+    problems = [f"unit {n} was committed {plural(n_times[n], 'time')}" for n in twice]
     others = n_units + np.flatnonzero(n_times[n_units:])
     problems += [f"unit {number} is not in the plan" for number in others]
     missing = np.flatnonzero(n_times[:n_units] == 0)
     if is_whole and len(missing):
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        problems.append(f"{len(missing)} of {n_units} units were not committed: {shown}")
+        problems.append(f"{len(missing)} of {plural(n_units, 'unit')} not committed: {shown}")
     for commit in ordered:
         n_planned = int(n_events[commit.places].sum())
         n_read = commit.n_events + len(commit.skipped)
         if n_read != n_planned and commit.unit < n_units:
-            problems.append(f"unit {commit.unit}: {n_read} events were read, not {n_planned}")
+            problems.append(f"unit {commit.unit}: {plural(n_read, 'event')} read, not {n_planned}")
     if problems:
         raise VerificationError("\n".join(problems))
     return ordered

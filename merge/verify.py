@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forkrun._core import EventDigest
+from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import ForkrunError, VerificationError
 from forkrun.formats import Format, format_named
@@ -31,8 +32,8 @@ def check_read(read: EventDigest, n_planned: int, planned: str | None) -> None:
     the index knows it."""
     if read.count != n_planned or (planned is not None and read.hex != planned):
         raise VerificationError(
-            f"children read {read.count} events (digest {read.hex}), the plan has {n_planned}"
-            f" (digest {planned or 'not known'}); an input file may have changed during the job"
+            f"children read {plural(read.count, 'event')} (digest {read.hex}), the plan has"
+            f" {n_planned} (digest {planned or 'not known'}); an input file may have changed"
         )
 
 
@@ -49,7 +50,7 @@ def check_merged(
     of events was checked. Raises VerificationError."""
     if n_entries != written.count:
         raise VerificationError(
-            f"{output}: {n_entries} events were merged, but children wrote {written.count}"
+            f"{output}: merged {plural(n_entries, 'event')}, but children wrote {written.count}"
         )
     merged = digest_of(files, source, tree, form)
     if merged is not None and merged != written:
@@ -155,4 +156,4 @@ def _size_problem(merged: Path, files: Sequence[Path], n_bytes: int) -> str | No
         if not file.is_file():
             return f"{file} is missing"
     found = sum(file.stat().st_size for file in files)
-    return None if found == n_bytes else f"{merged} has {found} bytes, not {n_bytes}"
+    return None if found == n_bytes else f"{merged} has {plural(found, 'byte')}, not {n_bytes}"

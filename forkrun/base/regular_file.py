@@ -9,6 +9,8 @@ import stat
 from collections import deque
 from pathlib import Path
 
+from forkrun.base.quantities import plural
+
 MOST_BYTES = 4 << 30
 """Size limit of one record of a run: the plan of a job of 10⁸ units is smaller."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -50,7 +52,7 @@ def open_regular(path: Path | str, folder: int | None = None) -> int:
         if not stat.S_ISREG(state.st_mode):
             raise NotRegularError(errno.EINVAL, "it is not a regular file; remove it", str(path))
         if state.st_size > MOST_BYTES:
-            what = f"it has {state.st_size:,} bytes, more than any record of a run; remove it"
+            what = f"it has {plural(state.st_size, 'byte')}, more than any record; remove it"
             raise NotRegularError(errno.EFBIG, what, str(path))
     except OSError:
         os.close(descriptor)

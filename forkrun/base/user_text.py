@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from forkrun.base.quantities import plural
+
 Location = tuple[int | str, ...]
 
 MOST_NESTED = 64
@@ -168,7 +170,7 @@ def _place_of_excess(text: str) -> str:
     """Place of a number with too many digits, or of values nested too deeply."""
     if match := re.search(rf"[0-9_]{{{_MOST_DIGITS},}}", text):
         line = text.count("\n", 0, match.start()) + 1
-        return f"line {line}: a number of {len(match[0]):,} digits"
+        return f"line {line}: a number of {plural(len(match[0]), 'digit')}"
     depth = 0
     for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[{\]}\n]', text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)

@@ -126,7 +126,7 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
     if not 0 <= number < n_parts <= len(ranges):
         raise ConfigError(
             f"collect --part {number}/{n_parts}: write K/N, with K from 0 to N - 1 and N not more"
-            f" than the job's {len(ranges)} nodes"
+            f" than the job's {plural(len(ranges), 'node')}"
         )
     commits = read_commits(folder)
     if missing := missing_units(ranges, commits):

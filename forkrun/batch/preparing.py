@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.durable import output_errors, write_bytes
+from forkrun.base.quantities import plural
 from forkrun.batch.shipping import ship_code
 from forkrun.config import Distribution, JobConfig, validate
 from forkrun.errors import ConfigError, OutputError
@@ -45,7 +46,7 @@ class Split(Struct, frozen=True):
         n = self.n_nodes or ceil(n_events / (self.events_per_node or max(n_events, 1))) or 1
         if n > _MOST_NODES:
             raise ConfigError(
-                f"submit: {n:,} nodes are more than {_MOST_NODES:,}; give each node more events"
+                f"submit: {plural(n, 'node')}, at most {_MOST_NODES:,}; give each node more events"
             )
         return n
 

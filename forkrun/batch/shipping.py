@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from forkrun.base.durable import read_json, write_bytes, write_json
-from forkrun.base.quantities import count
+from forkrun.base.quantities import count, plural
 from forkrun.base.received import GIVEN, STATE, keep_contents, received
 from forkrun.base.regular_file import open_regular
 from forkrun.base.user_code import import_home
@@ -179,7 +179,7 @@ def _words(mended: Mapping[str, Any], commits: Sequence[Commit]) -> str:
     n_before = sum(c.n_units for c in commits if c.end_s < mended["time_s"])
     when = datetime.fromtimestamp(mended["time_s"]).strftime("%Y-%m-%d %H:%M:%S")
     return (
-        f"{count(n_before)} of {count(n_units)} units were processed before the code was changed"
+        f"{count(n_before)} of {plural(n_units, 'unit')} processed before the code was changed"
         f" at {when} (resubmit --new-code): {', '.join(mended['code']) or 'new files'}"
     )
 

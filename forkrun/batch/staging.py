@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from forkrun.base.durable import read_json, write_json
+from forkrun.base.quantities import plural
 from forkrun.batch.site_formats import checksums, outputs
 from forkrun.errors import InputError, OutputError
 from forkrun.plan.part import Part
@@ -79,7 +80,7 @@ def _copied(
         elif copy and not copy.exists():
             problem = f"{copy} does not exist after: {shown}"
         elif copy and n_bytes and copy.stat().st_size != n_bytes:
-            problem = f"{copy.stat().st_size} bytes were copied, not {n_bytes}, by: {shown}"
+            problem = f"copied {plural(copy.stat().st_size, 'byte')}, not {n_bytes}, by: {shown}"
         else:
             return ""
     return f"{problem} ({_TRIES} times)"

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from forkrun.base.quantities import plural
 from forkrun.batch.course import (
     NodeCourse,
     NodeJobs,
@@ -102,7 +103,7 @@ class JobStatus(Struct, frozen=True):
         states = [(self.count(state), state) for state in State]
         nodes = ", ".join(f"{n:,} {state}" for n, state in states if n)
         done, planned = (int(self.total(name)) for name in ("n_events", "n_events_planned"))
-        return f"<JobStatus: nodes: {nodes or 'none'}; {done:,} of {planned:,} events>"
+        return f"<JobStatus: nodes: {nodes or 'none'}; {done:,} of {plural(planned, 'event')}>"
 
     @property
     def is_over(self) -> bool:

@@ -22,10 +22,10 @@ def status_lines(folder: RunDirectory, status: JobStatus) -> Iterator[str]:
     done, planned = status.total("n_events"), status.total("n_events_planned")
     fraction = done / planned if planned else 1.0
     yield f"{folder.path}"
-    yield f"{bar(fraction, 30)} {count(done)} of {count(planned)} events ({percent(fraction)})"
+    yield f"{bar(fraction, 30)} {count(done)} of {plural(planned, 'event')} ({percent(fraction)})"
     yield (
         f"{count(status.count(State.DONE))} of {plural(len(status.nodes), 'node')} done;"
-        f" {count(status.total('n_units'))} of {count(status.total('n_units_planned'))} units"
+        f" {count(status.total('n_units'))} of {plural(status.total('n_units_planned'), 'unit')}"
     )
     if status.total("rate"):
         left = "an unknown time" if status.time_left_s is None else clock(status.time_left_s)

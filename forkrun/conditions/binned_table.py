@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun.base.awkward_array import ak, is_awkward, with_none
+from forkrun.base.quantities import plural
 
 Floats = npt.NDArray[np.float64]
 Outside = Literal["nearest", "flow", "error"]
@@ -59,7 +60,7 @@ class BinnedTable:
         if len(coordinates) != len(self.edges):
             titles = ", ".join(t for t in self.axis_titles if t)
             axes = f" ({titles})" if titles else ""
-            raise TypeError(f"the table has {len(self.edges)} coordinates{axes}")
+            raise TypeError(f"the table has {plural(len(self.edges), 'coordinate')}{axes}")
         coordinates = [with_none(c) for c in coordinates]
         if not any(is_awkward(c) for c in coordinates):
             return content[self._bins(coordinates)]

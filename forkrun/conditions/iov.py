@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.lumis import Keys, number_keys
+from forkrun.base.quantities import plural
 from forkrun.config.conditions import LAST, LumiId
 
 _SHOWN_RUNS = 5
@@ -158,10 +159,10 @@ def _shown(lumis: Sequence[LumiId]) -> str:
         runs.setdefault(run, []).append(lumi)
     texts = [f"run {run} ({_lumis(of_run)})" for run, of_run in runs.items()]
     more = len(texts) - _SHOWN_RUNS
-    return ", ".join(texts[:_SHOWN_RUNS]) + (f" and {more} more runs" if more > 0 else "")
+    return ", ".join(texts[:_SHOWN_RUNS]) + (f" and {plural(more, 'more run')}" if more > 0 else "")
 
 
 def _lumis(lumis: Sequence[int]) -> str:
     if len(lumis) == 1:
         return f"lumi {lumis[0]}"
-    return f"{len(lumis)} lumis from {lumis[0]} to {lumis[-1]}"
+    return f"{plural(len(lumis), 'lumi')} from {lumis[0]} to {lumis[-1]}"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from forkrun import _core
 from forkrun.base.lumis import Keys
 from forkrun.base.nearest import suggestion
-from forkrun.base.quantities import size
+from forkrun.base.quantities import plural, size
 from forkrun.conditions.guard import error_of_write
 from forkrun.conditions.iov import IovTable
 from forkrun.conditions.loading import Payload, describe_arrays, load_payload
@@ -125,8 +125,9 @@ class Conditions:
                 " the fork; read it where events, lumis or runs are processed"
             )
         raise ConditionNotThereError(
-            f'the condition "{label}" has {len(numbers)} different payloads for the events of this'
-            " job, and here no event is being processed; read it where one is, or a lumi begins"
+            f'the condition "{label}" has {plural(len(numbers), "different payload")} for the'
+            " events of this job, and here no event is being processed; read it where one is, or a"
+            " lumi begins"
         )
 
     def _payload(self, label: str, number: int) -> Payload:
@@ -269,6 +270,7 @@ def summary(conditions: Conditions) -> str:
     """`2 conditions, 3 IOVs; 4 payloads prefetched (1.2 MB)`."""
     payloads = conditions.prefetched.values()
     return (
-        f"{len(conditions.labels)} conditions, {len(conditions.table.intervals)} IOVs;"
-        f" {len(payloads)} payloads prefetched ({size(sum(p.n_bytes for p in payloads))})"
+        f"{plural(len(conditions.labels), 'condition')},"
+        f" {plural(len(conditions.table.intervals), 'IOV')};"
+        f" {plural(len(payloads), 'payload')} prefetched ({size(sum(p.n_bytes for p in payloads))})"
     )

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
+from forkrun.base.quantities import plural
+
 Place = tuple[int | str, ...]
 Check = Callable[[Any], Any]
 
@@ -164,7 +166,7 @@ def _tuple(inner: Sequence[Any]) -> Check:
         if not isinstance(values, list | tuple | set | frozenset):
             raise _refused("should be a valid tuple", values)
         if n_items is not None and len(values) != n_items:
-            raise _refused(f"should have {n_items} items", values)
+            raise _refused(f"should have {plural(n_items, 'item')}", values)
         if checks[0] is _text and all(type(value) is str for value in values):
             return tuple(values)
         each = checks if n_items else checks * len(values)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from forkrun.base.quantities import plural
+
 HISTOGRAMS = "histograms"
 """The label that no output may have: its file is that of the booked histograms."""
 
@@ -44,7 +46,7 @@ def file_name_problems(names: Sequence[object], of: str, word: str) -> Iterator[
 
 def _too_long(word: str, label: str, n_bytes: int) -> str:
     return (
-        f'the {word} "{label[:20]}…" has {n_bytes} bytes; it becomes a name of files, and'
+        f'the {word} "{label[:20]}…" has {plural(n_bytes, "byte")}; it becomes a name of files, and'
         f" {LONGEST_LABEL_BYTES} bytes at most leave room for their suffixes"
     )
 

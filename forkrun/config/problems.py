@@ -9,6 +9,7 @@ from typing import Any, get_args
 from forkrun.base.arguments import LABEL_FORM
 from forkrun.base.destinations import APART, TOGETHER
 from forkrun.base.nearest import close_to, suggestion
+from forkrun.base.quantities import plural
 from forkrun.base.user_text import short
 from forkrun.config.checks import Problem, Refused
 from forkrun.config.conditions import CONDITION_TYPES, condition_problems
@@ -145,7 +146,7 @@ def _duplicates(section: str, raw: Raw) -> Iterator[tuple[Location, str]]:
             if label in seen:
                 yield (
                     (section, index, "label"),
-                    f'the label "{label}" is used {counts[label]} times',
+                    f'the label "{label}" is used {plural(counts[label], "time")}',
                 )
             seen.add(label)
 

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
-from forkrun.base.quantities import size
+from forkrun.base.quantities import plural, size
 
 WORTH_A_WARNING_BYTES = 10_000_000
 # Joining 1 GB of pages takes 0.3 s or more; every fork of 1 GB is then 20 to 40 ms shorter.
@@ -54,8 +54,8 @@ class PreparedMemory(Struct, frozen=True):
         if self.immortal or self.n_object_bytes < WORTH_A_WARNING_BYTES:
             return None
         return (
-            f"warning: conditions and modules hold {self.n_objects:,} Python objects; every child"
-            f" that reads them copies up to {size(self.n_object_bytes)}, because"
+            f"warning: conditions and modules hold {plural(self.n_objects, 'Python object')}; every"
+            f" child that reads them copies up to {size(self.n_object_bytes)}, because"
             f" {_reason()}; NumPy arrays are shared with any Python"
         )
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forkrun import _core
+from forkrun.base.quantities import plural
 from forkrun.histograms.axes import AxisKind, HistogramAxis
 from forkrun.histograms.hist_axes import column_finder, core_axes, described, grown, has_coordinates
 from forkrun.histograms.sums import HistogramSums, Storage
@@ -172,8 +173,9 @@ class ExactFills:
             return found[0]
         problem = "several have" if found else "none has"
         raise ValueError(
-            f"weights of shape (n, {n_variations}) need one category axis with {n_variations} names"
-            f" of variations, and {problem}: fill(x, variation=[…], weight=weights)"
+            f"weights of shape (n, {n_variations}) need one category axis with"
+            f" {plural(n_variations, 'name')} of variations, and {problem}: fill(x, variation=[…],"
+            " weight=weights)"
         )
 
     def _in_order(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...] | None:

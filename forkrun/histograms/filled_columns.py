@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward, with_none
+from forkrun.base.quantities import plural
 
 
 class Given(NamedTuple):
@@ -26,7 +27,9 @@ def fill_events(histogram: Any, values: Any, weight: Any, n_events: int, given: 
     columns = [_known(c) for c in (values if isinstance(values, tuple) else (values,))]
     n_axes = len(histogram.axes)
     if len(columns) != n_axes:
-        raise ValueError(f"the histogram has {n_axes} axes, and got {len(columns)} columns")
+        raise ValueError(
+            f"the histogram has {plural(n_axes, 'axis')}, and got {plural(len(columns), 'column')}"
+        )
     weight = _known(weight)
     if (number := _names_of_variations(columns, weight)) is not None:
         _check_lengths([c for n, c in enumerate(columns) if n != number], weight, n_events, given)
@@ -94,10 +97,10 @@ def _check_lengths(columns: Sequence[Any], weight: Any, n_events: int, given: Gi
     n_weights, n_values = len(weight), [len(c) for c in columns if not _is_one(c)]
     if n_weights == n_events and all(n == n_events for n in n_values):
         return
-    got = " and ".join(f"{n:,}" for n in dict.fromkeys(n_values)) or "one for all"
+    got = " and ".join(plural(n, "value") for n in dict.fromkeys(n_values)) or "one value for all"
     raise ValueError(
-        f"{given.what} gave {got} values and the weight {given.weight} {n_weights:,}, for"
-        f" {n_events:,} events: give a value and a weight, or a list of either, for each"
+        f"{given.what} gave {got} and the weight {given.weight} {n_weights:,}, for"
+        f" {plural(n_events, 'event')}: give a value and a weight, or a list of either, for each"
         " event; None, or an empty list, leaves one out"
     )
 

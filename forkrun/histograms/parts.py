@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from forkrun import _core
+from forkrun.base.quantities import plural
 from forkrun.base.regular_file import read_regular
 from forkrun.errors import InputError
 from forkrun.histograms.axes import HistogramAxis, check_text
@@ -89,7 +90,7 @@ def _decode(data: bytes) -> Iterator[Named]:
         place = end
         yield module, name, HistogramSums(title, axes, storage, sums, sparse)
     if place != len(data):
-        raise ValueError(f"{len(data) - place} bytes follow the last histogram")
+        raise ValueError(f"{plural(len(data) - place, 'byte')} after the last histogram")
 
 
 def _n_header(data: bytes) -> int:

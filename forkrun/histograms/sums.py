@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun import _core
+from forkrun.base.quantities import plural
 from forkrun.histograms.axes import HistogramAxis, check_text
 
 Sums = npt.NDArray[np.float64]
@@ -92,7 +93,7 @@ class HistogramSums(Struct):
     def __post_init__(self) -> None:
         n_sums, *extents = shape_of(self.storage, self.axes)
         if (self.exact.n_sums, self.exact.n_cells) != (n_sums, math.prod(extents)):
-            raise ValueError(f"sums of {self.exact.n_cells} bins do not fit the axes")
+            raise ValueError(f"sums of {plural(self.exact.n_cells, 'bin')} do not fit the axes")
 
     @property
     def sums(self) -> Sums:
@@ -145,8 +146,8 @@ def shape_of(storage: Storage, axes: Sequence[HistogramAxis]) -> tuple[int, ...]
     """Shape of a histogram's sums. Raises ValueError if ROOT cannot store them."""
     if not 1 <= len(axes) <= (MOST_AXES_OF_PROFILE if storage.is_profile else MOST_AXES):
         raise ValueError(
-            f"it has {len(axes)} axes; {MOST_AXES} at most can be written to ROOT files, and"
-            f" {MOST_AXES_OF_PROFILE} of a profile"
+            f"it has {plural(len(axes), 'axis')}; {MOST_AXES} at most can be written to ROOT files,"
+            f" and {MOST_AXES_OF_PROFILE} of a profile"
         )
     shape = (len(storage.sums), *(axis.extent for axis in reversed(axes)))
     in_root = 8 * len(storage.sums) * math.prod(axis.n_bins + 2 for axis in axes)

@@ -58,7 +58,7 @@ class Duplicates(Struct, frozen=True):
         """Describes the repeated events."""
         assert self.example is not None
         run, lumi, event, first, again = self.example
-        n = f"{self.n_events:,} events are" if self.n_events > 1 else "1 event is"
+        n = f"{plural(self.n_events, 'event')} {'is' if self.n_events == 1 else 'are'}"
         return (
             f"{n} in the input more than once; the first is {run}:{lumi}:{event}, {first} and"
             f" {again}"
@@ -79,7 +79,7 @@ def check_files_differ(index: Sequence[FileIndex]) -> None:
             alike.append(file)
             continue
         problems.append(
-            f"{file.path}: is the same file as {before.path} ({file.n_bytes:,} bytes, UUID"
+            f"{file.path}: is the same file as {before.path} ({plural(file.n_bytes, 'byte')}, UUID"
             f" {file.uuid}), so its events would be read twice; name only one of them, or set"
             ' source.duplicates = "keep"'
         )

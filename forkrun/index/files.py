@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from forkrun.base.input_files.urls import public_url, register_url
 from forkrun.base.nearest import close_to
+from forkrun.base.quantities import plural
 from forkrun.base.user_text import text_problem
 from forkrun.config import SourceConfig
 from forkrun.config.anchor import anchored, is_url
@@ -51,7 +52,9 @@ def find_files(source: SourceConfig, remedy: str = _WHERE) -> tuple[list[str], l
     prefixes = source.prefixes
     files = [f for pattern in patterns for f in _expand(pattern, problems, remedy, prefixes)]
     problems += [
-        FileProblem(f, f"{f}: named {n} times") for f, n in Counter(files).items() if n > 1
+        FileProblem(f, f"{f}: named {plural(n, 'time')}")
+        for f, n in Counter(files).items()
+        if n > 1
     ]
     return files, problems
 

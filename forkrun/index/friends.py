@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from forkrun._core import EventDigest
 from forkrun.base.destinations import split_tree
 from forkrun.base.nearest import suggestion
+from forkrun.base.quantities import plural
 from forkrun.config import FilledBranches, FriendConfig, IdBranches, SourceConfig
 from forkrun.config.choices import Partner
 from forkrun.errors import ConfigError, InputError
@@ -109,8 +110,8 @@ def _check_trees(
     """Raises InputError, which names the trees with other entries than the tree of events."""
     remedy = f"{KEY} takes trees with an entry for each event; leave this one out of it"
     problems = [
-        f'{file.path}: tree "{own.tree}" has {own.n_entries:,} entries, but the tree of events'
-        f' "{file.tree or source.tree}" has {file.n_entries:,}; {remedy}'
+        f'{file.path}: tree "{own.tree}" has {plural(own.n_entries, "entry")}, but the tree of'
+        f' events "{file.tree or source.tree}" has {file.n_entries:,}; {remedy}'
         if not own.absent
         else f'{file.path}: has no tree "{own.tree}", which other files have; {remedy}'
         for files in of_name.values()
@@ -267,8 +268,8 @@ def _joined(
     by_file = friend.config.is_by_file
     if by_file and len(friend.files) != len(index):
         raise ConfigError(
-            f"{friend.key}.file_by_file: the friend has {len(friend.files):,} files, the input"
-            f" {len(index):,}"
+            f"{friend.key}.file_by_file: the friend has {plural(len(friend.files), 'file')}, the"
+            f" input {len(index):,}"
         )
     wanted = range(len(index)) if finds_partners else ()
     looked_in = {n: [friend.files[n]] if by_file else friend.files for n in wanted}
@@ -346,7 +347,7 @@ def _check_entries(index: Sequence[FileIndex], friend: _Friend) -> None:
         n_own, n = (sum(file.n_entries for file in each) for each in (own, files))
         if n_own != n:
             raise InputError(
-                f'{_named(own)}: tree "{friend.tree}" has {n_own:,} entries, but'
+                f'{_named(own)}: tree "{friend.tree}" has {plural(n_own, "entry")}, but'
                 f" {_named(files)} has {n:,}; {_REMEDY}"
             )
 

@@ -137,7 +137,7 @@ class EventBlock:
     def _check_one_lumi(self, name: str) -> None:
         if self._core.n_lumis > 1:
             raise ConfigError(
-                f"events.{name}: these are events of {self._core.n_lumis} lumis; use"
+                f"events.{name}: these are events of several lumis; use"
                 f" events.{name}s, which has a value per event, or give the module one_lumi = True"
             )
 

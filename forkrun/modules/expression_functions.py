@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from forkrun.base.awkward_array import ak, is_awkward
+from forkrun.base.quantities import plural
 from forkrun.modules.cpp_arithmetic import as_type, at_least_int, integer_type
 from forkrun.modules.missing_values import (
     aligned,
@@ -35,7 +36,7 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
         if others and of_two:
             return functools.reduce(of_two, others, values)
         if others:
-            raise TypeError(f"{name}() takes one list per event, not {1 + len(others)} arguments")
+            raise TypeError(f"{name}() takes one list per event, not {1 + len(others)} of them")
         if not is_list(values):
             raise TypeError(f"{name}() is of a list per event, and got one value per event")
         if name not in _OF_OBJECTS and (fields := getattr(values, "fields", None)):
@@ -89,7 +90,8 @@ def _of_values(operation: Callable[..., Any], n: int) -> Callable[..., Any]:
 
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
-            raise TypeError(f"{operation.__name__}() takes {n} values, and got {len(arguments)}")
+            wanted = f"{operation.__name__}() takes {plural(n, 'value')}"
+            raise TypeError(f"{wanted}, and got {len(arguments)}")
         return operation(*map(at_least_int, aligned(*arguments)), **options)
 
     return apply
@@ -119,7 +121,7 @@ def _taking(n: int, name: str, function: Callable[..., Any]) -> Callable[..., An
 
     def apply(*arguments: Any, **options: Any) -> Any:
         if len(arguments) != n:
-            raise TypeError(f"{name}() takes {n} arguments, and got {len(arguments)}")
+            raise TypeError(f"{name}() takes {plural(n, 'argument')}, and got {len(arguments)}")
         plain = [a.item() if isinstance(a, np.generic) else a for a in arguments]
         return function(*plain, **options)
 

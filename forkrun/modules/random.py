@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from forkrun import _core
 from forkrun.base.awkward_array import is_awkward, with_none
+from forkrun.base.quantities import plural
 from forkrun.modules.columns import jagged_array, offsets_of, values_of
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -58,7 +59,7 @@ class Jagged(Struct, frozen=True, eq=False):
     def of_counts(cls, n_events: int, counts: Array) -> Jagged:
         """`counts`: (n_events,)."""
         if counts.shape != (n_events,):
-            raise _misfit(counts.shape, f"one count for each of {n_events} events")
+            raise _misfit(counts.shape, f"one count for each of {plural(n_events, 'event')}")
         if np.any(counts < 0):
             raise ValueError("random numbers: a count is negative")
         offsets = np.zeros(n_events + 1, dtype=np.int64)
@@ -80,7 +81,7 @@ class Jagged(Struct, frozen=True, eq=False):
             return np.asarray(parameter.reshape(1))
         counts = np.diff(self.offsets)
         if parameter.shape != counts.shape:
-            raise _misfit(parameter.shape, f"{len(counts)} events")
+            raise _misfit(parameter.shape, plural(len(counts), "event"))
         return np.repeat(parameter, counts)
 
     def shaped(self, values: Array) -> Values:
@@ -108,7 +109,7 @@ def form_of(n_events: int, parameters: Sequence[Values], size: Any, like: Values
 
 def _like(n_events: int, column: Values) -> Fixed | Jagged:
     if len(column) != n_events:
-        raise ValueError(f"random numbers: wanted {n_events} events, got {len(column)}")
+        raise ValueError(f"random numbers: wanted {plural(n_events, 'event')}, got {len(column)}")
     if is_awkward(column):
         return Jagged(offsets_of(column))
     if column.ndim != 2:

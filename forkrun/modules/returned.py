@@ -12,6 +12,7 @@ import numpy.typing as npt
 from forkrun.base.awkward_array import ak, is_awkward, with_none
 from forkrun.base.nearest import suggestion
 from forkrun.base.notes import note
+from forkrun.base.quantities import plural
 from forkrun.base.user_code import place_of, unpartial
 from forkrun.formats.column_types import ColumnType
 from forkrun.formats.plain import Plain
@@ -200,8 +201,8 @@ def decision_of(returned: Any, n_events: int) -> Decision:
         )
     if len(mask) != n_events:
         raise TypeError(
-            f"filter() returned {len(mask)} values for {n_events} events: one per object, or"
-            " per selected event, will not do"
+            f"filter() returned {plural(len(mask), 'value')} for {plural(n_events, 'event')}: one"
+            " per object, or per selected event, will not do"
         )
     return Decision(mask, missing)
 
@@ -248,8 +249,8 @@ def check_replaced(name: str, before: Any, made: Any) -> None:
     if not np.array_equal(old, new):
         event = int(np.flatnonzero(old != new)[0])
         raise TypeError(
-            f'column "{name}": event {event} of the block has {old[event]} values, and was to be'
-            f" replaced by {new[event]}; replace each value, or make a column of another name"
+            f'column "{name}": event {event} of the block has {plural(old[event], "value")}, and'
+            f" was to be replaced by {new[event]}; replace each value, or make another column"
         )
 
 
@@ -312,7 +313,7 @@ def _jagged(where: str, column: Any) -> tuple[Values, Values]:
 def _check(where: str, kind: str, values: Values, n: int, n_events: int) -> None:
     if n != n_events:
         raise TypeError(
-            f"{where}: wanted one entry for each of {n_events} events, got {n}: one per"
+            f"{where}: wanted one entry for each of {plural(n_events, 'event')}, got {n}: one per"
             " object, or per selected event, will not do"
         )
     if len(values) and not np.can_cast(values.dtype, kind, "same_kind"):

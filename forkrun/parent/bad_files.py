@@ -74,7 +74,7 @@ class BadFiles:
             {f: {"why": why, "is_planned": f in planned} for f, why in self.why.items()},
         )
         others = len(self.why.keys() - planned)
-        events = f"{n_events:,} events" + (
+        events = plural(n_events, "event") + (
             f" and all of {plural(others, 'file')}" if others else ""
         )
         lines = [f"{file}: left out: {why}" for file, why in self.why.items()]

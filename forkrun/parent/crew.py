@@ -173,7 +173,7 @@ class JobCrew:
                 f"{what} takes more memory than the limit allows, also in a child that has done"
                 " nothing else: raise limits.memory, or lower threads.block_size"
             )
-            words = f"it was ended for its memory {self._n_too_large} times"
+            words = f"it was ended for its memory {plural(self._n_too_large, 'time')}"
             self._ending.give_up(HopelessError(why, Death(child, unit, words)))
 
     def _read_ledger(self, child: int) -> None:

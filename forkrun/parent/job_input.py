@@ -93,7 +93,7 @@ class JobInput(Struct, frozen=True):
                 "events have no ids: each is known by its file and entry, so copies are not noticed"
             )
         if n := self.n_without_partner:
-            notes.append(f"{n:,} events that have no entry in a friend are left out")
+            notes.append(f"{plural(n, 'event')} without an entry in a friend left out")
         return tuple(notes)
 
     @property
@@ -251,9 +251,9 @@ def _notes_on_weights(
             what = "files that cannot be read are left out, and its sum_of_weights counts their"
             yield f'"{dataset.name}": {what} events: yields are too low'
         if 0 < read < left:
-            what = f"{' and '.join(cuts)}: {read:,} of {left:,} events are read"
+            what = f"{' and '.join(cuts)}: {read:,} of {plural(left, 'event')} read"
             yield f'{what} of "{dataset.name}", and its sum of weights is of these'
         if left < counted:
-            what = f'"{dataset.name}": {counted - left:,} of {counted:,} events are there before'
+            what = f'"{dataset.name}": repeated {counted - left:,} of {plural(counted, "event")}'
             taken = "is taken as" if dataset.sum_of_weights else "is"
             yield f"{what}; its sum of weights {taken} that of each once"

@@ -70,7 +70,7 @@ def _raised(death: Death, folder: RunDirectory, job: PreparedJob, n_committed: i
     if death.unit is not None:
         lines.append(f"repeat this event in one process: {_repeating(death, folder, job)}")
     lines.append(
-        f"{n_committed} units are committed in {folder.units}; a changed module makes"
+        f"{plural(n_committed, 'unit')} committed in {folder.units}; a changed module makes"
         f" another job: choose another run directory with {option('-o')}, or replace it with"
         f" {option('--force')}"
         if n_committed
@@ -134,7 +134,7 @@ def last_events(status: _core.ChildStatus) -> str:
     return (
         f"last events begun: {status.run}:{status.lumi}:{status.first_event}"
         f" to {status.run}:{status.lumi}:{status.last_event}"
-        f" (unit {status.unit}; {status.n_events_done} events done)"
+        f" (unit {status.unit}; {plural(status.n_events_done, 'event')} done)"
     )
 
 

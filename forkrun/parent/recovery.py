@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from forkrun import _core
+from forkrun.base.quantities import plural
 from forkrun.base.wait_status import describe_status
 from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
@@ -163,7 +164,7 @@ class Recovery:
             self._alone.update(units)
             for unit in units:
                 self._note_crash(unit, death)
-        return f"{len(units)} units from {units[0]} on are processed again, fewer at a time"
+        return f"processing {plural(len(units), 'unit')} from {units[0]} on again, fewer at a time"
 
     def _note_crash(self, unit: int, death: Death) -> None:
         self._suspicion[unit] += 1
@@ -182,10 +183,11 @@ class Recovery:
         self._n_blameless[kind] += 1
         n = self._n_blameless[kind]
         if n >= _HOPELESS and death.unit is None:
-            why = f"{n} children ended outside of any unit, and no unit was committed meanwhile"
+            why = f"{plural(n, 'child')} ended outside of any unit; none was committed meanwhile"
             raise HopelessError(why, death)
         if n >= _HOPELESS:
-            raise HopelessError(f"unit {death.unit} failed {n} times for the same reason", death)
+            why = f"unit {death.unit} failed {plural(n, 'time')} for the same reason"
+            raise HopelessError(why, death)
         if death.unit is None:
             return "a new child takes its place"
         self.requeue([death.unit])
@@ -196,7 +198,8 @@ class Recovery:
         self._requeued.discard(unit)
         self._probes.append(unit)
         n = self._suspicion[unit]
-        return f"unit {unit} has crashed its child {n} times: its events are tried one by one"
+        times = plural(n, "time")
+        return f"unit {unit} has crashed its child {times}: its events are tried one by one"
 
     def _ranges(self, unit: int) -> tuple[EntryRange, ...]:
         return without(self._unit(unit).ranges, self._bad.get(unit, ()))
@@ -248,7 +251,7 @@ class Recovery:
         self._innocent[unit] += 1
         if self._innocent[unit] >= _HOPELESS:
             why = (
-                f"unit {unit} has crashed its child {self._n_crashes[unit]} times, and"
+                f"unit {unit} has crashed its child {plural(self._n_crashes[unit], 'time')}, and"
                 f" {self._innocent[unit]} searches found no event of it that does so by itself"
             )
             raise HopelessError(why, self._last_crash[unit])
@@ -266,7 +269,8 @@ class Recovery:
             why = f"a module raised an exception at each of {_HOPELESS} events that were tried"
             raise HopelessError(why, death)
         if len(self.bad_events) >= self._settings.max_bad_events:
-            why = f"more than {self._settings.max_bad_events} bad events (recovery.max_bad_events)"
+            most = plural(self._settings.max_bad_events, "bad event")
+            why = f"more than {most} (recovery.max_bad_events)"
             raise HopelessError(why, death, bad)
         self._bad[unit] = (*self._bad.get(unit, ()), bad)
         self._suspicion[unit] = 0

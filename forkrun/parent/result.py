@@ -161,7 +161,7 @@ class Result(Struct, frozen=True, dict=True):
         job, events = self.report.get("job", {}), self.report.get("events", {})
         if not job:
             return f"{self.run_directory}: without a report"
-        n_events = f"{events['n_events_read']:,} events"
+        n_events = plural(events["n_events_read"], "event")
         warnings = self.report.get("warnings", ())
         more = f", {plural(len(warnings), 'warning')}" if warnings else ""
         return f"{self.run_directory}: {job['outcome']}, {n_events}{more}"

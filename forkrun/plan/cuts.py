@@ -139,8 +139,8 @@ class Cuts(Struct, frozen=True, dict=True):
     def _warning(self, who: str, time: str) -> str:
         n, n_calls = self.plan.n_events, self.n_calls
         return (
-            f"{who} {events_of(n, n_calls)} in a call, {n_calls:,} calls for {plural(n, 'event')}:"
-            f" the fixed cost of a call will be most of {time}{self.cause()}"
+            f"{who} {events_of(n, n_calls)} in a call, {plural(n_calls, 'call')} for"
+            f" {plural(n, 'event')}: the fixed cost of a call will be most of {time}{self.cause()}"
         )
 
     def _who(self) -> str:
@@ -154,13 +154,13 @@ class Cuts(Struct, frozen=True, dict=True):
         return f": {self._words()[main]}" if 2 * left[main] <= self.n_calls else ""
 
     def _words(self) -> dict[str, str]:
-        plan, n_datasets, n_files = self.plan, self.n_datasets, len(self.plan.files)
+        plan, n, n_files = self.plan, self.n_datasets, len(self.plan.files)
         n_iovs = int(self.at["iov"].sum()) + 1 if "iov" in self.at else 0
         return {
             "block": f"threads.block_size = {self.block_size} says so; leave it out",
             "lumi": self._of_lumis(),
-            "iov": f"blocks end where conditions change, which they do in {n_iovs:,} intervals",
-            "dataset": f"{n_datasets} datasets have {events_of(plan.n_events, n_datasets)} each",
+            "iov": f"blocks end where conditions change: they have {plural(n_iovs, 'interval')}",
+            "dataset": f"each of {plural(n, 'dataset')} has {events_of(plan.n_events, n)}",
             "files": (
                 f"files have {events_of(plan.n_events, n_files)} on average, and a block is of"
                 f" {_MOST_FILES} files at most; join them first: forkrun merge"
@@ -170,7 +170,7 @@ class Cuts(Struct, frozen=True, dict=True):
 
     def _of_lumis(self) -> str:
         plan = self.plan
-        scattered = f", in {plan.n_pieces:,} pieces: they are scattered over the input"
+        scattered = f", in {plural(plan.n_pieces, 'piece')}: they are scattered over the input"
         return (
             f"lumis come one by one, as {self._who()} has one_lumi or callbacks of lumis or runs,"
             " and they"

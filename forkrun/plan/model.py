@@ -270,7 +270,8 @@ class Plan(Struct, frozen=True):
         """Says of lumis that are scattered over the input what becomes of them."""
         if not self.are_lumis_scattered:
             return ()
-        held = f"the input has its {plural(self.n_lumis, 'lumi')} in {self.n_pieces:,} pieces"
+        pieces = plural(self.n_pieces, "piece")
+        held = f"the input has its {plural(self.n_lumis, 'lumi')} in {pieces}"
         if self.order != "input":
             return (f"{held}, which are gathered",)
         advice = (

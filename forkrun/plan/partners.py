@@ -11,6 +11,7 @@ import numpy as np
 
 from forkrun._core import EventDigest
 from forkrun.base.lumis import Integers, Keys, distinct
+from forkrun.base.quantities import plural
 from forkrun.errors import InputError
 from forkrun.index.partners import NONE, SEVERAL, Partners
 from forkrun.index.ranges import LumiRanges, RangePart
@@ -86,8 +87,8 @@ def check_partners(friends: Sequence[Joined], units: Units) -> Iterator[str]:
             )
         n = int(units.n_events.sum())
         yield (
-            f"{none.n_events:,} of {n:,} events have no entry in {named}; its columns have the"
-            " values of missing.fill there"
+            f"{none.n_events:,} of {plural(n, 'event')} without an entry in {named}; its columns"
+            " have the values of missing.fill there"
         )
 
 

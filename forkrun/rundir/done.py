@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forkrun import _core
 from forkrun.base.caller import option
+from forkrun.base.quantities import plural
 from forkrun.errors import OutputError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.fingerprint import BUILD, Fingerprint, read_fingerprint
@@ -128,7 +129,7 @@ def _problem(run: Path, commit: Commit, n_events: Integers, thorough: bool) -> s
         return "it is not in the plan"
     n_planned = int(n_events[commit.places].sum())
     if commit.n_events + len(commit.skipped) != n_planned:
-        return f"{commit.n_events} events were read, not {n_planned}"
+        return f"it has read {plural(commit.n_events, 'event')}, not {n_planned}"
     for part in commit.parts:
         file = run / part.file
         try:
@@ -136,7 +137,7 @@ def _problem(run: Path, commit: Commit, n_events: Integers, thorough: bool) -> s
         except OSError:
             return f"{part.file} is missing"
         if size != part.n_bytes:
-            return f"{part.file} has {size} bytes, not {part.n_bytes}"
+            return f"{part.file} has {plural(size, 'byte')}, not {part.n_bytes}"
         if thorough and _core.file_checksum(str(file)) != part.checksum:
             return f"{part.file} is not as it was written (checksum)"
     return None

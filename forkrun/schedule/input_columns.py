@@ -244,8 +244,8 @@ def _names(
     held: Sequence[FileIndex], files: Sequence[FileIndex], datasets: Sequence[DatasetConfig]
 ) -> Iterator[str]:
     if len(datasets) < 2:
-        yield f"{len(held):,} of {len(files):,} files"
+        yield f"{len(held):,} of {plural(len(files), 'file')}"
     for number, dataset in enumerate(datasets if len(datasets) > 1 else ()):
         n, n_all = (sum(file.dataset == number for file in each) for each in (held, files))
         if n:
-            yield dataset.name if n == n_all else f"{dataset.name} ({n:,} of {n_all:,} files)"
+            yield dataset.name + f" ({n:,} of {plural(n_all, 'file')})" * (n < n_all)

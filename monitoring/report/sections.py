@@ -203,7 +203,7 @@ def _memory(report: Json) -> Iterator[Fact]:
         return
     peak = memory["peak"]
     where = "" if memory["node"] is None else f" of node {memory['node']}, which has most"
-    n_processes = f"{peak['n_processes']} process{'es' * (peak['n_processes'] != 1)}{where}"
+    n_processes = plural(peak["n_processes"], "process") + where
     yield Fact("peak memory", peak_of(memory), f"in {n_processes}, as real memory (PSS)")
     saved = percent(memory["saving_fraction"], 0)
     separate = f"{saved} less than as separate processes, with {size(peak['rss_bytes'])} (RSS)"

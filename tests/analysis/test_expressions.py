@@ -174,7 +174,7 @@ def test_what_is_not_of_each_event_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("sqrt(MET_pt, MET_pt)", "sqrt() takes 1 values, and got 2"),
+        ("sqrt(MET_pt, MET_pt)", "sqrt() takes 1 value, and got 2"),
         ("minimum(MET_pt, 1, MET_pt)", "minimum() takes 2 values"),
         ("where(flag)", "where() takes 3 arguments"),
         ("Jet.layout", "unknown field 'layout'"),

@@ -153,10 +153,10 @@ def test_a_sum_that_the_dataset_says_is_taken_apart_alike(
     assert yield_of(job) == pytest.approx(EXPECTED * weights[:25].sum() / 10, rel=1e-6)
     said = notes_of(job, capsys)
     assert said[0].endswith(
-        'source.max_events: 25 of 100 events are read of "mc", and its sum of weights is of these'
+        'source.max_events: 25 of 100 events read of "mc", and its sum of weights is of these'
     )
     assert said[1].endswith(
-        '"mc": 50 of 150 events are there before; its sum of weights is taken as that of each once'
+        '"mc": repeated 50 of 150 events; its sum of weights is taken as that of each once'
     )
 
 

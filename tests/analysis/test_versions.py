@@ -77,7 +77,7 @@ def test_the_vectors_of_objects_follow(file: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("Jet_pt[Jet_pt > 102]", "replace each value, or make a column of another name"),
+        ("Jet_pt[Jet_pt > 102]", "replace each value, or make another column"),
         ("sum(Jet_pt)", "wanted lists of values, one list per event"),
     ],
 )

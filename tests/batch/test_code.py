@@ -131,9 +131,9 @@ def test_what_is_missing_can_be_processed_with_mended_code(job: CodeJob) -> None
     collected = forkrun("collect", run, cwd=job.folder)
     assert collected.code == 0, collected.err
     warning = json.loads((run / "report.json").read_bytes())["warnings"][0]
-    assert "units were processed before the code was changed at" in warning
+    assert "units processed before the code was changed at" in warning
     assert warning.endswith(f"(resubmit --new-code): {job.folder / 'code/helper.py'}")
-    assert "units were processed before the code was changed" in collected.out
+    assert "units processed before the code was changed" in collected.out
     job.write(rest=0)
     assert output_digests(run) != job.run("old")
 

@@ -117,7 +117,7 @@ def test_check_says_how_many_payloads_it_has_loaded(events: Path, tmp_path: Path
     description = job(events, [module("scale", "Scale")], [scale_condition(tmp_path)])
     ended = forkrun("check", write_job(tmp_path, description), cwd=tmp_path)
     assert ended.code == 0, ended.err
-    assert "; 1 conditions, 3 IOVs; 3 payloads prefetched (24 B)\n" in ended.out
+    assert "; 1 condition, 3 IOVs; 3 payloads prefetched (24 B)\n" in ended.out
 
 
 def test_a_run_says_and_keeps_which_payloads_it_has_used(events: Path, tmp_path: Path) -> None:

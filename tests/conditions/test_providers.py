@@ -335,7 +335,7 @@ def test_missing_integers_are_an_error(tmp_path: Path) -> None:
 
     pyarrow.parquet.write_table(pa.table({"n": [1, None]}), tmp_path / "t.parquet")
     (problem,) = problems("parquet", tmp_path / "t.parquet")
-    assert 'column "n" has 1 rows without a value' in problem
+    assert 'column "n" has 1 row without a value' in problem
 
 
 @pytest.mark.parametrize(

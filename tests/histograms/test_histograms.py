@@ -419,7 +419,7 @@ HEADERS: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda h: h.update(axes={"kind": "regular"}), "unexpected keys"),
     (lambda h: [], "not a list of histograms"),
     (lambda h: {"histograms": [[[[]]]]}, "unexpected keys"),
-    (lambda h: {"histograms": []}, "bytes follow the last histogram"),
+    (lambda h: {"histograms": []}, "bytes after the last histogram"),
     (axis_with(kind="spiral"), "'spiral' is not a valid AxisKind"),
     (axis_with(bins=[10**9, 0.0, 1.0]), "16.0 GB|it takes"),
     (axis_with(bins=[10**400, 0.0, 1.0]), "it takes|too large"),

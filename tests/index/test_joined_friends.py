@@ -112,7 +112,7 @@ def test_events_without_a_partner_are_filled_where_that_is_said(tmp_path: Path) 
     hits = [[float(n)] * (n % 10) if n in have else [] for n in range(1, 151)]
     assert events.hits.tolist() == hits
     said = forkrun("plan", tmp_path / "job.json", cwd=tmp_path)
-    assert "50 of 150 events have no entry in the friend" in said.out + said.err
+    assert "50 of 150 events without an entry in the friend" in said.out + said.err
 
 
 def test_events_without_a_partner_are_left_out_where_that_is_said(tmp_path: Path) -> None:

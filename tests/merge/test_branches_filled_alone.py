@@ -95,7 +95,7 @@ def test_entries_that_the_tree_does_not_count_are_told(tmp_path: Path) -> None:
     forkrun.merge_files(
         tmp_path / "c.root", tmp_path / "o.root", format="rntuple", note=notes.append
     )
-    assert any('branch "number" has 5 entries, of which the tree has 2' in note for note in notes)
+    assert any('branch "number" has 5 entries, the tree 2:' in note for note in notes)
 
 
 def test_such_a_tree_holds_no_events(folder: Path, tmp_path: Path) -> None:

@@ -98,9 +98,9 @@ def test_jobs_over_parts_of_a_file_have_its_rows_once_when_they_are_merged(tmp_p
     assert entries == {"Events": 60, "LuminosityBlocks": 6, "Runs": 2}
     assert sums(merged) == expected([1, 2])
     assert [note for note in notes if "carried more than once" in note] == [
-        'tree "LuminosityBlocks": 6 rows of input files that were carried more than once are taken'
+        'tree "LuminosityBlocks": taken once: 6 rows of input files that were carried more than'
         " once",
-        'tree "Runs": 2 rows of input files that were carried more than once are taken once',
+        'tree "Runs": taken once: 2 rows of input files that were carried more than once',
     ]
 
 

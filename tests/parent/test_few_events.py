@@ -97,9 +97,14 @@ DATASETS = [{"name": f"d{n}", "files": [f"{n}.root"]} for n in range(300)]
             {"datasets": DATASETS},
             None,
             plan_of([9] * 300, list(range(300)), datasets=tuple(range(300))),
-            "300 datasets have 9",
+            "each of 300 datasets has 9",
         ),
-        ({}, np.arange(400), plan_of([3] * 400, [0] * 400), "conditions change, which they do in"),
+        (
+            {},
+            np.arange(400),
+            plan_of([3] * 400, [0] * 400),
+            "conditions change: they have 400 intervals",
+        ),
         (
             {"forking": {"distribution": "round-robin", "events_per_turn": 10, "children": 2}},
             None,

@@ -47,7 +47,7 @@ def test_units_that_crashed_a_child_together_are_done_again_in_parts_then_alone(
     recovery = Recovery(SKIP, units(300))
     stretch = tuple(range(300))
     words = recovery.died(replace(killed(0), together=stretch[1:]))
-    assert words == "300 units from 0 on are processed again, fewer at a time"
+    assert words == "processing 300 units from 0 on again, fewer at a time"
     parts = recovery.assignment()
     assert parts == Assignment(Purpose.WORK, stretch, n_together=5)
     recovery.requeue(stretch[15:])

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/process/fork.hpp>
 
@@ -207,8 +206,8 @@ class PythonFilter : public PythonModule<Filter> {
                     (mask ? " of " + py::str(mask.dtype()).cast<std::string>() : ""));
       }
       if (static_cast<std::size_t>(mask.size()) != accept.size()) {
-        throw Error("filter() returned " + counted(mask.size(), "value") + " for " +
-                    counted(accept.size(), "event"));
+        throw Error("wanted one value per event from filter(): " + std::to_string(accept.size()) +
+                    ", got " + std::to_string(mask.size()));
       }
       const auto values = py::array_t<bool, py::array::c_style | py::array::forcecast>(mask);
       std::copy_n(values.data(), accept.size(), accept.begin());

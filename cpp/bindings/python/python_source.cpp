@@ -11,7 +11,6 @@
 #include "../column_arrays.hpp"
 #include "../records.hpp"
 
-#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/cut_into_blocks.hpp>
 #include <forkrun/core/data/errors.hpp>
 
@@ -72,8 +71,8 @@ class PythonSource::Lane final : public SourceLane {
     });
     const auto n_events = static_cast<py::ssize_t>(n_events_of(block_));
     if (runs.size() != n_events || numbers.size() != n_events || events.size() != n_events) {
-      throw InputError("the format gives " + std::to_string(events.size()) + " event ids for " +
-                       counted(n_events, "entry", "entries"));
+      throw InputError("wanted one event id of the format per entry: " + std::to_string(n_events) +
+                       ", got " + std::to_string(events.size()));
     }
     lumis.for_each(0, static_cast<std::size_t>(n_events), [&](LumiId lumi, auto first, auto last) {
       for (auto i = first; i < last; ++i) {

@@ -73,7 +73,7 @@ void Histogram::set_sparse() {
 void Histogram::fill(std::span<const double> coordinates, double weight) {
   if (coordinates.size() != axes_.size()) {
     refuse("it has " + counted(axes_.size(), "axis", "axes") + ", but is filled with " +
-           std::to_string(coordinates.size()) + " coordinates");
+           counted(coordinates.size(), "coordinate"));
   }
   fill_numbers(coordinates, weight);
 }

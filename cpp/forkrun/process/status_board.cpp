@@ -23,6 +23,6 @@ std::int64_t note_heartbeat(StatusSlot& slot) {
 }
 
 StatusBoard::StatusBoard(std::size_t n_children)
-    : slots_{n_children, "the status of " + std::to_string(n_children) + " children"} {}
+    : slots_{n_children, "the status of the children"} {}
 
 }  // namespace forkrun

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from forkrun.base.quantities import plural
 from forkrun.conditions.iov import Iov
 from forkrun.conditions.provider import ConditionsProvider
 
@@ -72,7 +73,7 @@ def _as_array(column: pa.ChunkedArray, name: str) -> Any:
 
         return ak.from_arrow(column)
     if column.null_count and not kinds.is_floating(kind):
-        raise ValueError(f'column "{name}" has {column.null_count} rows without a value')
+        raise ValueError(f'column "{name}" has {plural(column.null_count, "row")} without a value')
     if kinds.is_string(kind) or kinds.is_large_string(kind):
         return np.array(column.to_pylist(), dtype=str)
     return _plain(column)

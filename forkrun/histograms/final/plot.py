@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from forkrun.base.arguments import check_flags, check_texts, listed_names, refused
+from forkrun.base.quantities import plural
 from forkrun.errors import ConfigError
 from forkrun.histograms.final.samples import Band, Sample, axes_of, samples_of, total_of
 
@@ -105,8 +106,8 @@ def make_plot(histogram: Any, name: str, data: Collection[str], look: Look) -> P
     axes = axes_of(histogram)
     if len(axes) not in (1, 2):
         raise ConfigError(
-            f'plot: histogram "{name}" has {len(axes)} axes: choose or add up some of them with'
-            " hist, and draw one or two"
+            f'plot: histogram "{name}" has {plural(len(axes), "axis")}: choose or add up some of'
+            " them with hist, and draw one or two"
         )
     samples = samples_of(histogram, data, overflow=look.overflow)
     with _style(STYLES[look.style]):

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from forkrun.base.nearest import close_to, suggestion
+from forkrun.base.quantities import plural
 from forkrun.modules.objects.collections import Columns, NoSuchColumnError, NoSuchNameError
 
 
@@ -98,8 +99,8 @@ class ModuleColumns(Struct, frozen=True):
         if self.n_tried is None:
             return explain_column(column, self.read, self.known) if self.known.types else message
         return (
-            f'"{column}" was not read with the first {self.n_tried:,} events, by which forkrun'
-            f" finds out what a module reads; declare it: consumes = (…, {column!r})"
+            f'"{column}" was not read with the first {plural(self.n_tried, "event")}, by which'
+            f" forkrun finds out what a module reads; declare it: consumes = (…, {column!r})"
         )
 
     def no_attribute(self, name: str) -> str:

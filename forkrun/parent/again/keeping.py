@@ -173,7 +173,7 @@ class Keeping(Struct, frozen=True, dict=True):
         if result.digest in self.run.parts and not self._n_new:
             return "other input, settings or files: made of stored events"
         if result.digest in self.run.parts or (result.digest in self.good and not result.files):
-            return f"new or changed input: {self._n_new:,} of {self._n_all:,} events"
+            return f"new or changed input: {self._n_new:,} of {plural(self._n_all, 'event')}"
         if before.result.digest == result.digest and before.result.files != result.files:
             return f"changed: input or settings of {result.label}"
         changed = _changed(before.result, result)
@@ -204,7 +204,7 @@ class Keeping(Struct, frozen=True, dict=True):
             some = _all(
                 [each for each in counted if not self.run.keeps(*each.key)] or self.computed
             )
-            of = f"{n_before:,} of {self._n_all:,} events of {some}"
+            of = f"{n_before:,} of {plural(self._n_all, 'event')} of {some}"
             whole = f"{n_kept} of {_all(counted)}, and " if n_kept else ""
             return f"kept {whole}{of}; computing the others ({why})"
         if not self.run.kept:

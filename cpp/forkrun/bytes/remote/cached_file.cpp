@@ -225,7 +225,7 @@ void CachedFile::read_records() {
   } while (n == static_cast<std::int64_t>(n_records_at_once));
 }
 
-/// The one that goes on longest from a place. Records may overlap.
+/// The one that reaches farthest from a place. Records may overlap.
 const CachedFile::Record* CachedFile::find(std::int64_t place, bool needs_checks) const {
   const auto first =
       records_.lower_bound({place + 1 - static_cast<std::int64_t>(most_record_bytes), 0});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 
 namespace forkrun {
@@ -32,7 +33,7 @@ BinnedTable::BinnedTable(const ConditionPayload& payload, std::size_t n_coordina
       variances_{ArrayView<double>{payload.array("variances")}.values()},
       outside_{outside_of(payload)} {
   if (n_axes(payload) != n_coordinates) {
-    throw Error{"the table has " + std::to_string(n_axes(payload)) + " coordinates, not " +
+    throw Error{"the table has " + counted(n_axes(payload), "coordinate") + ", not " +
                 std::to_string(n_coordinates)};
   }
   for (std::size_t axis = 0; axis < n_coordinates; ++axis) {
@@ -43,7 +44,7 @@ BinnedTable::BinnedTable(const ConditionPayload& payload, std::size_t n_coordina
 
 std::size_t BinnedTable::find(const std::array<double, 3>& at, std::size_t n_coordinates) const {
   if (n_coordinates != edges_.size()) {
-    throw Error{"a table of " + std::to_string(edges_.size()) + " coordinates is given " +
+    throw Error{"a table of " + counted(edges_.size(), "coordinate") + " is given " +
                 std::to_string(n_coordinates)};
   }
   std::size_t place = 0;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/data/nearest_name.hpp>
 
@@ -55,7 +56,7 @@ void check_element_type(const ConditionArray& array, ElementType wanted) {
 void Conditions::add_label(const std::string& label, std::vector<std::uint32_t> payload_of) {
   if (payload_of.size() != n_iovs_) {
     throw Error{"condition \"" + label + "\" has payloads for " +
-                std::to_string(payload_of.size()) + " of " + std::to_string(n_iovs_) + " IOVs"};
+                std::to_string(payload_of.size()) + " of " + counted(n_iovs_, "IOV")};
   }
   labels_[label].payload_of = std::move(payload_of);
 }

@@ -19,7 +19,7 @@ std::string describe_ranges(LumiId lumi, EntryRanges ranges) {
   const auto n_more = ranges.size() - 1;
   return text_of(lumi) + ", entries " + std::to_string(first) + "…" + std::to_string(last - 1) +
          " of file " + std::to_string(file) +
-         (n_more == 0 ? "" : " and " + std::to_string(n_more) + " more ranges of entries");
+         (n_more == 0 ? "" : " and " + counted(n_more, "more range") + " of entries");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <forkrun/concurrency/cpu_clock.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/core/schedule/graph.hpp>
 
@@ -193,8 +194,8 @@ void UnitSteps::check_outputs(const UnitInFlight& unit) const {
     }
   }
   if (unit.outputs().size() != graph.outputs.size()) {
-    throw Error{std::to_string(unit.outputs().size()) + " paths given for " +
-                std::to_string(graph.outputs.size()) + " outputs"};
+    throw Error{counted(unit.outputs().size(), "path") + " given for " +
+                counted(graph.outputs.size(), "output")};
   }
 }
 

@@ -56,8 +56,8 @@ class Cursor {
 
  private:
   [[noreturn]] void throw_too_short(std::size_t n) const {
-    throw InputError("it ends where " + counted(n, "byte") + " more are needed, and " +
-                     std::to_string(n_left()) + " are left");
+    throw InputError("it ends where " + counted(n, "byte more is", "bytes more are") +
+                     " needed, and " + std::to_string(n_left()) + " are left");
   }
   [[noreturn]] void throw_wrong_count(std::int32_t n) const {
     throw InputError("it says that " + counted(n, "item follows", "items follow") + ", for which " +

@@ -8,6 +8,7 @@
 
 #include <TTree.h>
 
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/index/ntuple_branches.hpp>
 #include <forkrun/formats/index/tree_index.hpp>
@@ -219,9 +220,9 @@ class JoinedNtuples::Join {
     for (const auto& branch : opened.file->input_tree(opened.table->name()).branches()) {
       if (const auto n = opened.table->n_entries(); !branch.is_split && branch.n_entries > n) {
         notes.push_back(opened.file->path() + ": \"" + table_.path + "\": branch \"" +
-                        branch.layout.name + "\" has " + std::to_string(branch.n_entries) +
-                        " entries, of which the tree has " + std::to_string(n) +
-                        ": the others are left out");
+                        branch.layout.name + "\" has " +
+                        counted(branch.n_entries, "entry", "entries") + ", the tree " +
+                        std::to_string(n) + ": the others are left out");
       }
     }
   }

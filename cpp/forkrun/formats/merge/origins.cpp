@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <forkrun/core/data/column.hpp>
+#include <forkrun/core/data/counted.hpp>
 #include <forkrun/core/data/errors.hpp>
 #include <forkrun/formats/ttree/layout/leaf_form.hpp>
 #include <forkrun/formats/ttree/read/branch_reader.hpp>
@@ -97,7 +98,7 @@ std::optional<OriginsByPath> read_origins(TreeFile& file) {
     const auto n_rows = record.n_rows.values<std::int64_t>()[i];
     if (n_rows < 0 || n_rows > most_rows) {
       throw InputError(file.path() + ": tree \"" + origin_record +
-                       "\" is damaged: " + std::to_string(n_rows) + " rows of \"" + path + '"');
+                       "\" is damaged: " + counted(n_rows, "row") + " of \"" + path + '"');
     }
     origins[path].push_back(
         {{record.uuid_high.values<std::uint64_t>()[i], record.uuid_low.values<std::uint64_t>()[i],
@@ -173,9 +174,8 @@ void Origins::check_rows(const std::string& path, std::int64_t n_rows) const {
   if (known == nullptr || n_rows_of(*known) == n_rows) {
     return;
   }
-  throw InputError(file_ + ": tree \"" + path + "\" has " + std::to_string(n_rows) +
-                   " rows, but \"" + origin_record + "\" says where " +
-                   std::to_string(n_rows_of(*known)) +
+  throw InputError(file_ + ": tree \"" + path + "\" has " + counted(n_rows, "row") + ", but \"" +
+                   origin_record + "\" says where " + std::to_string(n_rows_of(*known)) +
                    " came from: another program joined it with files that do not say it; merge the "
                    "files that it was made of");
 }
@@ -222,8 +222,8 @@ OriginsByPath Origins::of_output() const {
 std::vector<std::string> Origins::notes() const {
   std::vector<std::string> lines;
   for (const auto& [path, n_rows] : left_out_) {
-    lines.push_back("tree \"" + path + "\": " + std::to_string(n_rows) +
-                    " rows of input files that were carried more than once are taken once");
+    lines.push_back("tree \"" + path + "\": taken once: " + counted(n_rows, "row") +
+                    " of input files that were carried more than once");
   }
   return lines;
 }
