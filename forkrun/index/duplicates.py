@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,9 @@ _MOST_NAMED = 10
 """Maximum number of repeated files named in an error."""
 _MOST_AT_ONCE = 1 << 22
 """Maximum number of event ids sorted at once by a helper, in some 200 MB."""
+_N_PARTS, _FEW_FILES = 31, 64
+"""Parts of the search in more files than a few, each with a cached answer: another file makes one
+part be searched again."""
 
 
 class Place(NamedTuple):
@@ -108,15 +111,24 @@ def find_duplicates(
     chosen = np.flatnonzero(_may_come_again(index, ranges))
     if not len(chosen):
         return Duplicates()
-    requests = [
-        {**_request(index, ranges, ids, places), "residue": k, "n_residues": n}
-        for places in _groups(ranges, chosen)
+    searches = [
+        _Search(places, distinct(ranges.file[places]), k, n)
+        for part in _parts_apart(ranges, chosen)
+        for places in _groups(ranges, part)
         for n in [int(ranges.n_events[places].sum()) // (2 * _MOST_AT_ONCE) + 1]
         for k in range(n)
     ]
-    return _joined(
-        _answers(index, requests, cache or IndexCache(cache_folder("index"))), index, ranges
-    )
+    cache = cache or IndexCache(cache_folder("index"))
+    return _joined(_answers(index, ranges, ids, searches, cache), index)
+
+
+class _Search(NamedTuple):
+    """Search in the ranges at some `places`, of these `files`, for events with one residue."""
+
+    places: Integers
+    files: Integers
+    residue: int
+    n_residues: int
 
 
 def find_in_datasets(
@@ -173,6 +185,29 @@ def _overlapping(lumi: Integers, least: Keys, most: Keys) -> list[int]:
     return found
 
 
+def _parts_apart(ranges: LumiRanges, chosen: Integers) -> list[Integers]:
+    """The chosen ranges in parts that have no lumi and no file in common."""
+    _, file = number_keys(ranges.file[chosen].astype(np.uint64))
+    keys = ranges.lumi_key[chosen]
+    firsts, lumi = number_keys(keys)
+    joined = np.arange(file.max() + 1)  # files that share lumis get the number of the first one
+    if len(joined) <= _FEW_FILES:
+        return [chosen]
+    while True:
+        of_lumi = np.full(len(firsts), len(joined))
+        np.minimum.at(of_lumi, lumi, joined[file])
+        more = joined.copy()
+        np.minimum.at(more, file, of_lumi[lumi])
+        more = more[more]
+        if (more == joined).all():
+            break
+        joined = more
+    first = np.full(len(joined), np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(first, joined[file], keys)
+    part = first[joined[file]] % np.uint64(_N_PARTS)
+    return [chosen[part == number] for number in distinct(part)]
+
+
 def _groups(ranges: LumiRanges, chosen: Integers) -> Iterator[Integers]:
     """Numbers of the chosen ranges in groups of about `_MOST_AT_ONCE` events: whole lumis, and each
     group in input order."""
@@ -186,44 +221,59 @@ def _groups(ranges: LumiRanges, chosen: Integers) -> Iterator[Integers]:
 
 
 def _request(
-    index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, places: Integers
+    index: Sequence[FileIndex], ranges: LumiRanges, ids: IdBranches, search: _Search
 ) -> dict[str, Any]:
-    columns = {name: column[places] for name, column in asdict(ranges).items() if name != "digest"}
-    paths = {str(n): index[n].path for n in distinct(ranges.file[places])}
-    trees = {n: index[int(n)].tree or ids.tree for n in paths}
+    """Files and ranges have numbers of their own, which do not depend on the other files."""
+    columns = {n: column[search.places] for n, column in asdict(ranges).items() if n != "digest"}
+    columns["file"] = np.searchsorted(search.files, columns["file"])
+    files = [index[number] for number in search.files]
     return {
-        "path": next(iter(paths.values())),
-        "paths": paths,
-        "trees": trees,
+        "path": files[0].path,
+        "paths": {str(n): file.path for n, file in enumerate(files)},
+        "trees": {str(n): file.tree or ids.tree for n, file in enumerate(files)},
         "event_branch": ids.event_branch,
-        "ranges": {name: each.tobytes() for name, each in {**columns, "place": places}.items()},
+        "ranges": {name: column.tobytes() for name, column in columns.items()},
+        "residue": search.residue,
+        "n_residues": search.n_residues,
     }
 
 
 def _answers(
-    index: Sequence[FileIndex], requests: Sequence[dict[str, Any]], cache: IndexCache
-) -> list[dict[str, Any]]:
+    index: Sequence[FileIndex],
+    ranges: LumiRanges,
+    ids: IdBranches,
+    searches: Sequence[_Search],
+    cache: IndexCache,
+) -> Iterator[dict[str, Any]]:
     """Results of helpers, new or cached."""
-    answers, todo, keys = [], [], {}
-    for number, request in enumerate(requests):
-        identities = [index[int(n)].identity for n in request["paths"]]
+    todo, keys = [], {}
+    for number, search in enumerate(searches):
+        request = _request(index, ranges, ids, search)
+        identities = [index[n].identity for n in search.files]
         keys[number] = {**request, "identities": identities}
         known = cache.find_result(keys[number])
         if known is None:
             todo.append({**request, "number": number})
         else:
-            answers.append(known)
+            yield _of_whole(known, search)
     for request, answer in ask_workers(todo):
         if "error" in answer:
             raise InputError(f"{request['path']}: {answer['error']}")
-        answers.append(answer["again"])
         cache.keep_result(keys[request["number"]], answer["again"])
-    return answers
+        yield _of_whole(answer["again"], searches[request["number"]])
 
 
-def _joined(
-    answers: Sequence[dict[str, Any]], index: Sequence[FileIndex], ranges: LumiRanges
-) -> Duplicates:
+def _of_whole(answer: dict[str, Any], search: _Search) -> dict[str, Any]:
+    """The answer with the numbers of files and ranges in the whole input."""
+    if not answer["parts"]:
+        return answer
+    *event, first, again = answer["example"]
+    places = [[int(search.files[file]), entry] for file, entry in (first, again)]
+    parts = [(int(search.places[own]), *others) for own, *others in answer["parts"]]
+    return {"example": [*event, *places], "parts": parts}
+
+
+def _joined(answers: Iterable[dict[str, Any]], index: Sequence[FileIndex]) -> Duplicates:
     found = [answer for answer in answers if answer["parts"]]
     if not found:
         return Duplicates()
@@ -231,6 +281,6 @@ def _joined(
         (answer["example"] for answer in found), key=lambda example: example[-1]
     )
     places = (Place(index[file].name, entry) for file, entry in (first, again))
-    parts = sorted(tuple(part) for answer in found for part in answer["parts"])
+    parts = sorted(part for answer in found for part in answer["parts"])
     n_events = sum(last - first for _, first, last, _ in parts)
     return Duplicates(n_events, Again(run, lumi, event, *places), parts)

@@ -79,4 +79,4 @@ def _parts(
         digest = EventDigest()
         digest.add(int(ranges["run"][own]), int(ranges["lumi"][own]), events[places])
         first, last = int(entry[places[0]]), int(entry[places[-1]]) + 1
-        yield int(ranges["place"][own]), first, last, digest.hex
+        yield own, first, last, digest.hex

@@ -203,16 +203,17 @@ def test_a_mask_that_accepts_nothing_is_a_warning(tmp_path: Path) -> None:
     assert "accepts no event" in report(tmp_path)["warnings"][0]
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 1 << 22])
+@pytest.mark.parametrize(("at_once", "few"), [(1, 64), (7, 0), (1 << 22, 64), (1 << 22, 0)])
 def test_what_is_found_is_what_a_plain_program_finds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, few: int
 ) -> None:
     monkeypatch.setattr(duplicates, "_MOST_AT_ONCE", at_once)
+    monkeypatch.setattr(duplicates, "_FEW_FILES", few)
     random = np.random.default_rng(at_once)
     ids = [
         [(1, int(lumi), int(event)) for lumi, event in zip(lumis, events, strict=True)]
-        for n in (40, 0, 25, 60)
-        for lumis in [np.repeat(random.integers(1, 5, n), random.integers(1, 3, n))[:n]]
+        for n, start in ((40, 1), (0, 1), (25, 21), (30, 31), (60, 1), (20, 24), (20, 41))
+        for lumis in [np.repeat(random.integers(0, 4, n), random.integers(1, 3, n))[:n] + start]
         for events in [random.integers(0, 30, len(lumis))]
     ]
     files = [write_ids(tmp_path / f"{n}.root", each) for n, each in enumerate(ids)]
@@ -240,7 +241,16 @@ def test_what_is_found_is_what_a_plain_program_finds(
     for run_number, lumi, event in first:
         digest.add(run_number, lumi, np.array([event], dtype=np.uint64))
     assert f"{left.digest_of_all():032x}" == digest.hex
+    asked: list[Any] = []
+    ask = duplicates.ask_workers
+    monkeypatch.setattr(duplicates, "ask_workers", lambda todo: asked.extend(todo) or ask(todo))
     assert find_duplicates(index, ranges, IDS) == found  # as it was kept
+    assert not asked
+    if at_once > 7 and not few:  # files without a lumi in common with a new one are not read again
+        more = index_files([str(write_ids(tmp_path / "more.root", [(1, 45, 1)] * 2))], IDS)
+        both = find_duplicates([*more, *index], LumiRanges.of([*more, *index]), IDS)
+        assert both.n_events == found.n_events + 1
+        assert [len(request["paths"]) for request in asked] == [1]
 
 
 def test_events_in_order_are_not_read_again(
