@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from forkrun._core import EventDigest
+from forkrun.base.durable import read_json
 from forkrun.base.quantities import plural
 from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
@@ -25,6 +26,7 @@ from forkrun.histograms.accumulators.parts import (
     read_part,
 )
 from forkrun.histograms.by_dataset import AXIS
+from forkrun.histograms.configured_axes import is_fine, made_of_fine, shown_axes
 from forkrun.histograms.parts import Named, encode, read_parts
 from forkrun.histograms.root_file import add_histograms, sum_histograms
 from forkrun.histograms.stacked import restacked
@@ -89,7 +91,7 @@ class Group(Struct, dict=True):
         return total if len(total) == len(found) else None
 
 
-class Kept(Struct, frozen=True):
+class Kept(Struct, frozen=True, dict=True):
     """Results that a run keeps. `stored`: kept ones, by digest; `all`: the whole store."""
 
     folder: RunDirectory
@@ -178,7 +180,7 @@ class Kept(Struct, frozen=True):
                     "accumulators": encode_part(merged),
                 }
                 group.files = {kind: b"".join(each) for kind, each in pieces.items() if each}
-            histograms.append((filled, ""))
+            histograms.append((self._shown(filled), ""))
             accumulators.append((group.commits[0].unit, merged, ""))
         now = self._datasets
         for name, (part, labels) in self._kept_files().items():
@@ -186,7 +188,7 @@ class Kept(Struct, frozen=True):
             if path.suffix == ".histograms":
                 own = (each for each in read_parts(path) if plain_label(each[0]) in labels)
                 named = [(m, h, restacked(AXIS, part.datasets, now, s)) for m, h, s in own]
-                histograms.append((named, name))
+                histograms.append((self._shown(named), name))
             else:
                 unit, file = self._place(part, units)
                 dataset = datasets[file] if datasets else 0
@@ -198,6 +200,20 @@ class Kept(Struct, frozen=True):
         added.sort(key=lambda named: order.get(plain_label(named[0]), -1))
         accumulators.sort(key=lambda each: each[0])  # the order of lists depends on it
         return added, add_parts((part, of) for _, part, of in accumulators)
+
+    def _shown(self, filled: Sequence[Named]) -> list[Named]:
+        """The histograms as they are written: those of fine sums with their own bins."""
+        return [
+            (m, h, made_of_fine(s, self._shown_axes[plain_label(m)]) if is_fine(s) else s)
+            for m, h, s in filled
+        ]
+
+    @cached_property
+    def _shown_axes(self) -> dict[str, dict[int, Any]]:
+        """Axes that are made of fine ones, by label of the module, also of one whose results are
+        kept."""
+        modules = read_json(self.folder.config)["modules"]
+        return {module["label"]: shown_axes(module) for module in modules}
 
     def _kept_files(self) -> dict[str, tuple[InputPart, set[str]]]:
         """By file of sums, the part of the input that they are of, and labels of the modules whose
@@ -288,7 +304,8 @@ class Kept(Struct, frozen=True):
             old = self.stored[each.digest].of(parts) if (
                 parts := self.run.parts.get(each.digest, ())) else []  # fmt: skip
             if self.run.keeps(*each.key):
-                now.append(replace(self.stored[each.digest], aside=False, pieces=tuple(old)))
+                kept = replace(self.stored[each.digest], result=each)
+                now.append(replace(kept, aside=False, pieces=tuple(old)))
             elif is_one_build:
                 new = [self._piece(each, *of) for of in zip(groups, sums, strict=True)]
                 pieces = (*old, *filter(None, new)) if all(new) else ()

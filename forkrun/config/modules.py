@@ -60,6 +60,8 @@ class AxisConfig(Section):
     """Give other categories bins of their own."""
     integers: Flag = False
     """Categories are integers: for an axis that grows and names none."""
+    keep_fine: Flag = False
+    """Keep finer sums, from which other bins can be made (docs/recovery.md#other-bins)."""
     name: str = ""
     """Name of the axis."""
     label: str = ""
@@ -75,6 +77,8 @@ class AxisConfig(Section):
         )
         if sum(forms) != 1:
             raise ValueError("an axis has bins, low and high; or edges; start and stop; categories")
+        if self.keep_fine and (self.log or not (self.bins or self.edges)):
+            raise ValueError("keep_fine needs bins, low and high without log, or edges")
         if self.integers and any(isinstance(category, str) for category in self.categories):
             raise ValueError("integers = true: the categories are texts")
 

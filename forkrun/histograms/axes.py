@@ -6,7 +6,8 @@ import json
 import math
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import cached_property
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,11 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+N_PARTS = 20
+"""Bins of a fine axis for each one of the axis that it is made for."""
+_N_ULP = 16
+"""Distance from an edge within which rounding may decide [last digits of the largest edge]."""
+_MOST_SPLIT = 10_000
 _KEYS = ("bins", "grows", "kind", "n_declared", "overflow", "title", "underflow")
 
 
@@ -23,11 +29,13 @@ class AxisKind(StrEnum):
     VARIABLE = "variable"
     INTEGER = "integer"
     CATEGORY = "category"
+    FINE = "fine"
 
 
 class HistogramAxis(Struct, frozen=True, dict=True):
     """`bins`: (n_bins, low, high) of a regular axis, the edges of a variable one, (start, stop) of
-    integers, the categories themselves. `grows`: fills may add bins; `n_declared`: number of
+    integers, the categories themselves; kind and bins of the axis that a fine one is made for.
+    `grows`: fills may add bins; `n_declared`: number of
     categories declared by the module, which come first. Raises ValueError if ROOT cannot store
     it."""
 
@@ -54,6 +62,8 @@ class HistogramAxis(Struct, frozen=True, dict=True):
                 return len(self.bins) - 1
             case AxisKind.INTEGER:
                 return int(self.bins[1] - self.bins[0])
+            case AxisKind.FINE:
+                return len(self.edges) - 1
         return len(self.bins)
 
     @property
@@ -66,6 +76,8 @@ class HistogramAxis(Struct, frozen=True, dict=True):
         """(n_bins + 1,)"""
         if self.kind is AxisKind.VARIABLE:
             return np.array(self.bins, dtype=np.float64)
+        if self.kind is AxisKind.FINE:
+            return fine_edges(self.bins)
         if self.kind is AxisKind.REGULAR:
             return np.linspace(self.bins[1], self.bins[2], self.n_bins + 1)
         first = self.bins[0] if self.kind is AxisKind.INTEGER else 0
@@ -177,10 +189,59 @@ def _is_int32(value: Any) -> bool:
     return type(value) is int and -(2**31) <= value < 2**31
 
 
+def _check_fine(axis: HistogramAxis) -> None:
+    kind, *bins = axis.bins or ("",)
+    if kind not in _SPLIT:
+        raise ValueError("only axes with bins, low and high (not log), or edges have finer bins")
+    HistogramAxis(AxisKind(kind), axis.title, tuple(bins))
+    if not any(map(math.isfinite, bins)):
+        raise ValueError("an axis without finite edges has no finer bins")
+    n_bins = bins[0] if kind == AxisKind.REGULAR else len(bins)
+    if n_bins > _MOST_SPLIT:
+        raise ValueError(f"axes with more than {_MOST_SPLIT:,} bins have no finer ones")
+
+
+@lru_cache(maxsize=64)
+def fine_edges(bins: tuple[Any, ...]) -> npt.NDArray[np.float64]:
+    """Edges of the fine axis for an axis with this kind and `bins`. Each of its bins is split in
+    20; narrow bins around all edges separate the values for which rounding decides in which bin of
+    an axis they are: boost_histogram multiplies, and does not compare with edges."""
+    kind, *given = bins
+    is_regular = kind == AxisKind.REGULAR
+    n_parts, ends = (given[0] * N_PARTS, given[1:]) if is_regular else (N_PARTS, given)
+    exact = [Fraction(str(edge)) for edge in ends if math.isfinite(edge)]  # as written, in decimals
+    steps = [(low, (high - low) / n_parts) for low, high in pairwise(exact)]
+    split = [low + step * k for low, step in steps for k in range(n_parts)]
+    edges = np.array([*map(float, split), float(exact[-1])])
+    near = _N_ULP * float(np.spacing(np.abs(edges).max()))
+    own = np.array(ends, np.float64)
+    if is_regular:
+        n_bins, low, high = given
+        own = _first_values(n_bins, float(low), float(high), edges[::N_PARTS], near)
+    around = (edges - near, edges, np.nextafter(edges, math.inf), edges + near)
+    return np.unique(np.concatenate([own, *around]))
+
+
+def _first_values(
+    n_bins: int, low: float, high: float, edges: npt.NDArray[np.float64], near: float
+) -> npt.NDArray[np.float64]:
+    """The lowest value in each bin of a regular axis, and in its overflow. `edges`: within `near`
+    of these."""
+    below, above = edges - near, edges + near
+    while True:
+        middle = (below + above) / 2
+        if ((middle == below) | (middle == above)).all():
+            return above
+        is_in = (middle - low) / (high - low) * n_bins >= np.arange(n_bins + 1)
+        below, above = np.where(is_in, below, middle), np.where(is_in, middle, above)
+
+
 _CHECKS = {
     AxisKind.REGULAR: _check_regular,
     AxisKind.VARIABLE: lambda axis: _check_edges(axis.bins),
     AxisKind.INTEGER: _check_integers,
     AxisKind.CATEGORY: _check_categories,
+    AxisKind.FINE: _check_fine,
 }
+_SPLIT = (AxisKind.REGULAR, AxisKind.VARIABLE)
 _GROWING = (AxisKind.INTEGER, AxisKind.CATEGORY)

@@ -1,18 +1,123 @@
-"""Axes of histograms in configurations, and their translation from and to `hist`."""
+"""Axes of histograms in configurations, their translation from and to `hist`, and fine ones that
+other axes can be made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forkrun.base.quantities import plural
+from forkrun.histograms.axes import AxisKind, HistogramAxis
+from forkrun.histograms.sums import HistogramSums
+
+if TYPE_CHECKING:
+    from forkrun.config import AxisConfig
 
 _NAMES = ("name", "label")
+_BINS = ("bins", "low", "high", "edges")
+_MOST_CELLS = 1 << 22
+"""Most bins of a histogram with fine axes: their sums take 130 MB in each child."""
+
+
+def axis_settings(axis: AxisConfig) -> dict[str, Any]:
+    """Settings of an axis that differ from the defaults."""
+    growing = {"categories": axis.categories} if axis.growth else {}
+    defaults = type(axis).known_keys
+    return {key: value for key, value in axis if value != defaults[key].default} | growing
+
+
+def without_fine_bins(axis: Mapping[str, Any]) -> dict[str, Any]:
+    """An axis without the settings that may change where fine sums are kept."""
+    changing = _BINS if axis.get("keep_fine") else ()
+    return {key: value for key, value in axis.items() if key not in changing}
+
+
+def filled_axes(given: Sequence[Mapping[str, Any]], histogram: str) -> list[Any]:
+    """Axes of `hist` for fills: with keep_fine fine ones. Raises ValueError."""
+    made = [make_axis(axis, number, histogram) for number, axis in enumerate(given)]
+    kept = [bool(axis.get("keep_fine")) for axis in given]
+    made = [_fine(axis, own) if k else own for axis, own, k in zip(given, made, kept, strict=True)]
+    n_cells = math.prod(axis.extent for axis in made)
+    if any(kept) and n_cells > _MOST_CELLS:
+        raise ValueError(
+            f"keep_fine makes {plural(n_cells, 'bin')} of it; {_MOST_CELLS:,} at most are kept:"
+            " take it from an axis"
+        )
+    return made
+
+
+def _fine(given: Mapping[str, Any], axis: Any) -> Any:
+    """The fine axis for an axis of `hist`."""
+    import hist
+
+    from forkrun.histograms.hist_axes import FINE_BINS
+
+    regular = (AxisKind.REGULAR, given.get("bins"), given.get("low"), given.get("high"))
+    bins = (AxisKind.VARIABLE, *given["edges"]) if "edges" in given else regular
+    described = HistogramAxis(AxisKind.FINE, axis.label, bins)
+    low, high = _bins_of_fine(described, axis)
+    if (low != high).any():
+        raise ValueError(f"the bins of {axis!r} are too narrow for finer ones")
+    fine = hist.axis.Variable(described.edges, name=axis.name, label=axis.label)
+    fine.__dict__[FINE_BINS] = bins
+    return fine
+
+
+def _bins_of_fine(fine: HistogramAxis, axis: Any) -> tuple[Any, Any]:
+    """(extent,) index in an axis of the lowest and of the highest value of each fine bin, under-
+    and overflow included. Where these agree so does all between them."""
+    lowest = np.concatenate([[-np.inf], fine.edges])
+    highest = np.concatenate([np.nextafter(fine.edges, -np.inf), [np.inf]])
+    return axis.index(lowest) + 1, axis.index(highest) + 1
+
+
+def shown_axes(module: Mapping[str, Any]) -> dict[int, Any]:
+    """Axes of `hist` that are made of fine ones in the histogram of a module, given as in
+    config.json; by number."""
+    from forkrun.config import AxisConfig
+
+    given = [axis_settings(AxisConfig.checked(axis)) for axis in module["axes"]]
+    return {
+        number: make_axis(axis, number, module["name"] or module["label"])
+        for number, axis in enumerate(given)
+        if axis.get("keep_fine")
+    }
+
+
+def is_fine(sums: HistogramSums) -> bool:
+    """Whether other bins can be made of the sums."""
+    return any(axis.kind is AxisKind.FINE for axis in sums.axes)
+
+
+def made_of_fine(sums: HistogramSums, axes: Mapping[int, Any]) -> HistogramSums:
+    """The sums with these axes of `hist` in place of fine ones, by number. Raises ValueError if an
+    edge is within a fine bin that is not empty."""
+    from forkrun.histograms.hist_axes import described
+
+    is_filled = (sums.sums != 0).any(axis=0).T
+    all_axes, places = list(sums.axes), [np.arange(axis.extent) for axis in sums.axes]
+    for number, axis in axes.items():
+        if all_axes[number].kind is not AxisKind.FINE:
+            raise ValueError("its sums are not fine")
+        low, high = _bins_of_fine(all_axes[number], axis)
+        others = tuple(n for n in range(len(all_axes)) if n != number)
+        if (across := is_filled.any(axis=others) & (low != high)).any():
+            edge = axis.edges[low[across][0]]
+            raise ValueError(f"no fine bin begins at {edge:g}")
+        all_axes[number], places[number] = described(axis), low
+    result = sums.copy()
+    result.move_to(tuple(all_axes), places)
+    return result
 
 
 def make_axis(given: Mapping[str, Any], number: int, histogram: str) -> Any:
     """An axis of `hist`. `given`: bins, low and high; or edges; start and stop; categories."""
     import hist  # takes 50 ms, not needed to describe an axis
 
-    values = dict(given)
+    values = {key: value for key, value in given.items() if key != "keep_fine"}
     names = {key: values.pop(key) for key in _NAMES if key in values}
     names.setdefault("name", histogram if number == 0 else f"axis{number}")
     match values:

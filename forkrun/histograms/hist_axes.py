@@ -17,6 +17,8 @@ from forkrun.histograms.axes import AxisKind, HistogramAxis
 
 Bins = npt.NDArray[np.int32]
 
+FINE_BINS = "forkrun_fine_bins"
+"""Name in the metadata of a fine axis."""
 _MOST_PLACES = 1 << 16
 """Size limit of a table of all numbers between the lowest and the highest category."""
 _MOST_COMPARED = 16
@@ -53,6 +55,8 @@ def _kind_and_bins(axis: Any) -> tuple[AxisKind, tuple[Any, ...]]:
         case bh.axis.Integer():
             start = int(axis.edges[0])
             return AxisKind.INTEGER, (start, start + len(axis))
+        case bh.axis.Variable() if bins := axis.__dict__.get(FINE_BINS):
+            return AxisKind.FINE, bins
         case bh.axis.Regular() if axis.transform is None:
             edges = axis.edges
             return AxisKind.REGULAR, (len(axis), float(edges[0]), float(edges[-1]))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from forkrun import _core
 from forkrun.base.quantities import plural
 from forkrun.config.modules import NOMINAL, varied_label
 from forkrun.histograms.axes import AxisKind, HistogramAxis
@@ -28,20 +29,16 @@ def stacked(title: str, names: Sequence[str], parts: Mapping[str, HistogramSums]
     axis = HistogramAxis(
         AxisKind.CATEGORY, title, tuple(names), False, False, n_declared=len(names)
     )
-    n_cells, exact = total.exact.n_cells, None
+    axes, every = (*total.axes, axis), [np.arange(axis.extent) for axis in total.axes]
+    stack = replace(total, axes=axes, exact=_core.ExactSums(
+        total.exact.n_sums, total.exact.n_cells * len(names)))  # fmt: skip
     for number, name in enumerate(names):
-        if name not in parts:
-            continue
-        own = parts[name].copy()
-        own.spread_to(total.axes)
-        places = np.arange(n_cells, dtype=np.uint32) + np.uint32(number * n_cells)
-        own.exact.move_cells(places, n_cells * len(names))
-        if exact is None:
-            exact = own.exact
-        else:
-            exact.merge(own.exact)
-    assert exact is not None
-    return replace(total, axes=(*total.axes, axis), exact=exact)
+        if name in parts:
+            own = parts[name].copy()
+            own.spread_to(total.axes)
+            own.move_to(axes, [*every, np.array([number])])
+            stack.exact.merge(own.exact)
+    return stack
 
 
 def restacked(
@@ -54,12 +51,10 @@ def restacked(
         return sums
     axis = replace(last, bins=names, n_declared=len(names))
     numbers = {name: number for number, name in enumerate(names)}
-    moved = np.array([[numbers.get(name, 0)] for name in before], np.uint32)
-    n_cells = sums.exact.n_cells // last.extent
-    places = (moved * np.uint32(n_cells) + np.arange(n_cells, dtype=np.uint32)).ravel()
-    exact = sums.exact.copy()
-    exact.move_cells(places, n_cells * len(names))
-    return replace(sums, axes=(*others, axis), exact=exact)
+    every = [np.arange(other.extent) for other in others]
+    result = sums.copy()
+    result.move_to((*others, axis), [*every, np.array([numbers.get(n, 0) for n in before])])
+    return result
 
 
 def with_variations(taken: Sequence[Named], varied: Mapping[str, Sequence[str]]) -> list[Named]:

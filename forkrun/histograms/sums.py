@@ -131,14 +131,21 @@ class HistogramSums(Struct):
 
     def spread_to(self, axes: tuple[HistogramAxis, ...]) -> None:
         """Moves the sums to axes that contain all present bins."""
-        if axes == self.axes:
-            return
+        if axes != self.axes:
+            pairs = zip(self.axes, axes, strict=True)
+            self.move_to(axes, [old.places_in(new) for old, new in pairs])
+
+    def move_to(
+        self, axes: tuple[HistogramAxis, ...], places: Sequence[npt.NDArray[np.intp]]
+    ) -> None:
+        """Moves the sums to other axes, whose sums of several bins may be added. `places`: for each
+        new axis (extent,) the new index of each present bin; one for an axis that is added."""
         _, *extents = shape_of(self.storage, axes)
-        places, stride = np.zeros(1, dtype=np.intp), 1
-        for old, new in zip(self.axes, axes, strict=True):
-            places = (old.places_in(new)[:, np.newaxis] * stride + places).ravel()
+        cells, stride = np.zeros(1, dtype=np.intp), 1
+        for one, new in zip(places, axes, strict=True):
+            cells = (one[:, np.newaxis] * stride + cells).ravel()
             stride *= new.extent
-        self.exact.move_cells(places.astype(np.uint32), math.prod(extents))
+        self.exact.move_cells(cells.astype(np.uint32), math.prod(extents))
         self.axes = axes
 
 

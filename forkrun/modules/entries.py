@@ -9,9 +9,10 @@ from typing import Any
 
 from forkrun.base.user_code import bind_parameters, in_user_code, unpartial
 from forkrun.conditions import Conditions, ModuleConditions
-from forkrun.config import AxisConfig, ModuleConfig
+from forkrun.config import ModuleConfig
 from forkrun.errors import ConfigError
 from forkrun.histograms import filled_columns
+from forkrun.histograms.configured_axes import axis_settings, filled_axes
 from forkrun.modules.base import Analyzer, Filter, Module, Producer
 from forkrun.modules.block import EventBlock
 from forkrun.modules.expressions import Expression
@@ -76,12 +77,10 @@ class FunctionHistogram(Analyzer):
     ) -> None:
         import hist  # slow to load
 
-        from forkrun.histograms.configured_axes import make_axis
-
         self.function, self.params, self.weight = function, params, weight
         self.given = filled_columns.Given(_name_of(function), _name_of(weight))
-        made = [make_axis(axis, number, name) for number, axis in enumerate(axes)]
-        self.filled = self.book(name, hist.Hist(*made, storage=hist.storage.Weight()))
+        made = hist.Hist(*filled_axes(axes, name), storage=hist.storage.Weight())
+        self.filled = self.book(name, made)
 
     def analyze(self, events: EventBlock) -> None:
         values = filled_columns.returned_of("what", self.function(events, **self.params))
@@ -171,13 +170,6 @@ def _expression(text: str, where: str, place: tuple[str, int] | None) -> Express
         raise ConfigError(f"{where}{line}: {error}") from None
 
 
-def _axis_settings(axis: AxisConfig) -> dict[str, Any]:
-    """Settings of an axis that differ from the defaults."""
-    growing = {"categories": axis.categories} if axis.growth else {}
-    defaults = AxisConfig.known_keys
-    return {key: value for key, value in axis if value != defaults[key].default} | growing
-
-
 def _function_module(
     entry: ModuleConfig, given: Given, conditions: Conditions, where: str
 ) -> PythonModule:
@@ -191,7 +183,7 @@ def _function_module(
     try:
         module = make_module(
             str(entry.kind), entry.label, given.function, params=params, weight=weight,
-            histograms=given.histograms, axes=[_axis_settings(axis) for axis in entry.axes],
+            histograms=given.histograms, axes=[axis_settings(axis) for axis in entry.axes],
             name=entry.name,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError) as error:

@@ -54,7 +54,7 @@ class ResultDigest(Struct, frozen=True, dict=True):
     """Inputs of a result. `label`: of its module or output, or its path; `parts`: digests of the
     inputs, by name; `reasons`: why these are incomplete, so the result is always computed;
     `files`: digest of what the files of an output depend on besides, all of its events and their
-    form."""
+    form; or the axes of a histogram that is made of fine sums."""
 
     kind: str
     label: str

@@ -88,6 +88,33 @@ def test_another_axis_computes_its_histogram_alone(tmp_path: Path, job: dict[str
 
 
 @pytest.mark.slow
+def test_other_bins_are_made_of_fine_sums(tmp_path: Path, job: dict[str, Any]) -> None:
+    (tmp_path / "own.py").write_text(
+        "import awkward as ak\ndef both(events): return events.event / 7, ak.num(events.Jet_pt)\n"
+    )
+    entry = {"label": "both", "type": f"python:{tmp_path}/own.py:both", "weight": "event * 0.1"}
+    job["modules"].append({**entry, "kind": "histogram"})
+    job["paths"]["skim"].append("both")
+
+    def with_axes(*axes: dict[str, Any], **keys: Any) -> dict[str, Any]:
+        return other(job, "both", axes=[{**axis, **keys} for axis in axes])
+
+    low = {"bins": 7, "low": 0, "high": 35}
+    run(tmp_path, with_axes(low, {"bins": 6, "low": 0, "high": 6}, keep_fine=True), "-q")
+    units = ledger_units(tmp_path / "run")
+    others = {"bins": 20, "low": 0, "high": 35}, {"edges": [0, 1.5, 3, 6]}
+    ended = run(tmp_path, with_axes(*others, keep_fine=True), "--explain")
+    assert "kept 4 results: nothing to compute" in ended.err
+    assert ended.err.count("; made from the fine sums") == 1
+    assert ledger_units(tmp_path / "run") == units
+    check_as_from_scratch(tmp_path, with_axes(*others, keep_fine=True))
+    check_as_from_scratch(tmp_path, with_axes(*others))
+    unlike = {"edges": [0, 12.6, 35]}, others[1]
+    ended = run(tmp_path, with_axes(*unlike, keep_fine=True), "--explain")
+    assert "changed: axes of both: no fine bin begins at 12.6" in ended.err
+
+
+@pytest.mark.slow
 def test_another_cut_computes_all_behind_it(tmp_path: Path, job: dict[str, Any]) -> None:
     run(tmp_path, job)
     job = other(job, "jets", params={"n": 3})

@@ -15,7 +15,7 @@ NOTHING = ("comment", "blank", "unused", "docstring", "title", "children")
 """Edits that change nothing of any result."""
 SETTINGS = ("filter", "mask", "max_events", "weights", "condition", "input")
 """Edits of what all, or most, results depend on."""
-OF_JOB = ("params", "weight", "axis", "varied", "columns")
+OF_JOB = ("params", "weight", "axis", "fine", "varied", "columns")
 """Places of a job beside its functions."""
 OF_ALL = frozenset(name for name in CODE if name.startswith("patched_") or name == "behavior")
 """Places that all code may use without naming them."""
@@ -78,6 +78,8 @@ OF_JOB = {{
     "params": lambda j, n: j.define("shifted", shifted, k={params}).hist("shifted", AXIS, name=n),
     "weight": lambda j, n: j.hist("Jet_pt", AXIS, name=n, weight=weight),
     "axis": lambda j, n: j.hist("Jet_pt", (60, 0, {axis} * 100), name=n),
+    "fine": lambda j, n: j.hist("Jet_pt", {{"bins": 60, "low": 0, "high": {fine} * 50,
+                                           "keep_fine": True}}, name=n, weight=weight),
     "columns": lambda j, n: j.hist("lead", AXIS, name=n),
     "varied": lambda j, n: j.vary("Jet_pt", "jes", up=up, down="0.9 * Jet_pt").hist(
         "Jet_pt", AXIS, name=n),

@@ -93,7 +93,7 @@ order nor on the grouping of additions. Memory is taken at additions.)")
       .def("clear", &ExactSums::clear)
       .def("clear_cells", &clear_sums, py::arg("cells"))
       .def("move_cells", &move_sums, py::arg("places"), py::arg("n_cells"),
-           "Moves each cell to its place, (n_cells,), in another table; no two to the same.")
+           "Moves each cell to its place, (n_cells,), in another table; a smaller one adds cells.")
       .def("copy", [](const ExactSums& sums) { return ExactSums{sums}; })
       .def("rounded", &rounded, "(n_sums, n_cells), as math.fsum rounds.")
       .def("packed", &packed, "The same for the same sums; cells with content only.")

@@ -235,20 +235,32 @@ void ExactSums::clear_cell(std::size_t cell) {
 
 void ExactSums::move_cells(std::span<const std::uint32_t> places, std::size_t n_cells) {
   add_counts();
+  if (n_cells < n_cells_ && n_adds_ != 0) {  // some may be added
+    Ranges ranges{};
+    std::ranges::transform(windows_, ranges.begin(), &Window::seen);
+    make_room(ranges, n_adds_ * places_with_content().size());
+  }
   ExactSums moved{n_sums_, n_cells};
   std::vector<std::pair<std::uint32_t, std::size_t>> order;  // new cell, place of its words
   for (const std::size_t place : places_with_content()) {
     order.emplace_back(places[cell_at(place)], place);
   }
   std::ranges::sort(order);
-  Words words(order.size() * stride());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    moved.cells_.push_back(order[k].first);
-    std::ranges::copy(words_.values().subspan(order[k].second * stride(), stride()),
-                      &words.unshared()[k * stride()]);
+  for (const auto& [cell, place] : order) {
+    if (moved.cells_.empty() || moved.cells_.back() != cell) {
+      moved.cells_.push_back(cell);
+    }
+  }
+  Words words(moved.cells_.size() * stride());
+  const auto sums = words.unshared();
+  for (std::size_t k = 0; const auto& [cell, place] : order) {
+    k += moved.cells_[k] == cell ? 0 : 1;
+    for (std::size_t s = 0; s < n_sums_; ++s) {
+      add_number(&sums[k * stride() + s * n_words_], number(place, s));
+    }
   }
   for (const auto& [sum, kinds] : not_finite_) {
-    moved.not_finite_[places[sum / n_sums_] * n_sums_ + sum % n_sums_] = kinds;
+    moved.not_finite_[places[sum / n_sums_] * n_sums_ + sum % n_sums_] |= kinds;
   }
   cells_ = std::move(moved.cells_);
   not_finite_ = std::move(moved.not_finite_);

@@ -83,8 +83,8 @@ class ExactSums {
   void merge(const ExactSums& other, std::size_t first = 0);
   void clear();
   void clear_cell(std::size_t cell);
-  /// Moves the cells to others of a larger table. `places`: (n_cells,) distinct, each < n_cells of
-  /// the new table.
+  /// Moves the cells to others of a new table. `places`: (n_cells,), each < n_cells of the new
+  /// table; cells with the same place are added, if the new table is smaller.
   void move_cells(std::span<const std::uint32_t> places, std::size_t n_cells);
 
   /// (n_sums, n_cells), to nearest, ties to even, like Python's math.fsum; infinite on overflow.

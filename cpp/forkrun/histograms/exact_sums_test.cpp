@@ -266,6 +266,29 @@ TEST(ExactSumsTest, cells_move_to_a_larger_table) {
   EXPECT_EQ(sums.rounded(), (std::vector<double>{2.5, 0, infinity, 0, 1.5, 1}));
 }
 
+TEST(ExactSumsTest, cells_of_the_same_place_are_added_without_rounding) {
+  ExactSums sums{1, 40};
+  ExactSums direct{1, 3};
+  std::vector<std::uint32_t> places;
+  for (std::size_t cell = 0; cell < 40; ++cell) {
+    places.push_back(static_cast<std::uint32_t>(cell % 3));
+    const double value = std::ldexp(cell % 2 == 0 ? 0.1 : -0.7, static_cast<int>(cell) * 3 - 60);
+    for (int n = 0; n < 5; ++n) {
+      sums.add(cell, std::array{value});
+      direct.add(cell % 3, std::array{value});
+    }
+  }
+  sums.add(7, std::array{infinity});
+  sums.add(10, std::array{-infinity});
+  direct.add(1, std::array{infinity});
+  direct.add(1, std::array{-infinity});
+  auto read = ExactSums::unpacked(sums.packed(), 1, 40);  // knows the bits in use alone
+  for (ExactSums* each : {&sums, &read}) {
+    each->move_cells(places, 3);
+    EXPECT_EQ(each->packed(), direct.packed());
+  }
+}
+
 TEST(ExactSumsTest, few_filled_cells_take_few_words_in_a_file) {
   ExactSums sums{2, 1'000'000};
   EXPECT_EQ(sums.packed().size(), 8U);

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from forkrun.base.destinations import TOGETHER
 from forkrun.config import ModuleConfig
+from forkrun.histograms.configured_axes import without_fine_bins
 from forkrun.index.whole_input import input_name
 from forkrun.modules.program.outside import environment_digest
 from forkrun.parent.preparation import PreparedJob
@@ -237,12 +238,17 @@ class JobResults:
         order = {
             f"order of {p}": value_digest(self.filters(p, label)) for p in self.paths_of(label)
         }
-        settings = {
-            f"axes of {label}": value_digest([self._forms.get(label, {}), self._booked(label)])
-        }
+        binning = self._binning(label)
+        forms = {} if binning else self._forms.get(label, {})
+        settings = {f"axes of {label}": value_digest([forms, self._booked(label)])}
         parts = self._of_sums | order | settings
         found = self._result(SUMS, label, self.needed_by_sums(label), parts)
-        return replace(found, title=self.modules[label].entry.name or label)
+        return replace(found, title=self.modules[label].entry.name or label, files=binning)
+
+    def _binning(self, label: str) -> str:
+        """Digest of the axes that a histogram is made with of fine sums; "" if none are kept."""
+        axes = self.described_modules[label].get("axes", ())
+        return value_digest(axes) if any(axis.get("keep_fine") for axis in axes) else ""
 
     @cached_property
     def _forms(self) -> dict[str, dict[str, str]]:
@@ -303,7 +309,8 @@ class JobResults:
         return self.job.config.as_json(OF_PROGRAM)
 
     @cached_property
-    def _described_modules(self) -> dict[str, dict[str, Any]]:
+    def described_modules(self) -> dict[str, dict[str, Any]]:
+        """Modules as in config.json, by label."""
         return {each["label"]: each for each in self._described["modules"]}
 
     @cached_property
@@ -344,7 +351,8 @@ class JobResults:
         return {label: self._own_digest(label, each.entry) for label, each in self.modules.items()}
 
     def _own_digest(self, label: str, entry: ModuleConfig) -> tuple[str, list[str]]:
-        described = self._described_modules[label]
+        described = self.described_modules[label]
+        described = {**described, "axes": [*map(without_fine_bins, described.get("axes", ()))]}
         if label in self._code:
             described = {**described, "type": ""}
         files = named_files([entry.params])

@@ -6,12 +6,16 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from forkrun.base.quantities import date, plural
+from forkrun.errors import InputError
+from forkrun.histograms.configured_axes import made_of_fine, shown_axes
+from forkrun.histograms.parts import read_parts
 from forkrun.parent.again.digests import FORKRUN, JobResults
 from forkrun.parent.again.reduced import reduced_job
 from forkrun.parent.preparation import PreparedJob
@@ -25,12 +29,14 @@ from forkrun.rundir.results import (
     OUTPUT,
     SUMS,
     InputPart,
+    Piece,
     ResultDigest,
     RunResults,
     Store,
     Stored,
     join_fragments,
     origins_of,
+    plain_label,
 )
 
 _SHOWN = 4
@@ -50,6 +56,8 @@ class Keeping(Struct, frozen=True, dict=True):
     inputs: dict[str, InputPart]
     known: frozenset[tuple[str, str]] = frozenset()
     """Results requested by the previous run, if it was finished, or stored."""
+    unlike: Mapping[str, str] = {}
+    """Reasons why stored fine sums cannot be used, by label."""
 
     @classmethod
     def of(cls, folder: RunDirectory, job: PreparedJob, *, force: bool = False) -> Keeping:
@@ -58,13 +66,14 @@ class Keeping(Struct, frozen=True, dict=True):
         store = Store() if force else Store.read(folder)
         good = store.good(folder)
         row = EventRow(job.plan.units)
+        unlike = _drop_unlike(folder, results, good)
         run = _kept(results, row, good, store.inputs)
         while _drop_damaged(folder, run, good):
             run = _kept(results, row, good, store.inputs)
         before = {s.result.key: s for s in sorted(store.results, key=lambda s: not s.aside)}
         last = RunResults.read(folder).results if folder.is_finished() else ()
         known = frozenset(before) | {each.key for each in last}
-        return cls(results, run, before, good, store.inputs, known)
+        return cls(results, run, before, good, store.inputs, known, unlike)
 
     def resumed(self, begun: RunResults) -> Keeping | None:
         """Results kept by the run that was `begun`, perhaps of another build; None if they are no
@@ -165,11 +174,14 @@ class Keeping(Struct, frozen=True, dict=True):
     def why(self, result: ResultDigest) -> str:
         """Reason for computing a result, or "kept" and when it was computed."""
         if self.run.keeps(*result.key):
-            return f"kept{self._when(result)}"
+            fine = result.kind == SUMS and self.good[result.digest].result.files != result.files
+            return f"kept{self._when(result)}{'; made from the fine sums' * fine}"
         if result.reasons:
             return f"always computed: {'; '.join(result.reasons[:_SHOWN])}"
         if (before := self.before.get(result.key)) is None:
             return "new"
+        if result.kind == SUMS and (unlike := self.unlike.get(result.label)):
+            return f"changed: axes of {result.label}: {unlike}"
         if result.digest in self.run.parts and not self._n_new:
             return "other input, settings or files: made of stored events"
         if result.digest in self.run.parts or (result.digest in self.good and not result.files):
@@ -292,6 +304,39 @@ def _has_files(output: ResultDigest, good: Mapping[str, Stored]) -> bool:
     """Whether the stored files of an output are those of the present input and settings."""
     stored = good.get(output.digest)
     return stored is not None and bool(stored.files) and stored.result.files == output.files
+
+
+def _drop_unlike(
+    folder: RunDirectory, results: JobResults, good: dict[str, Stored]
+) -> dict[str, str]:
+    """Removes pieces with fine sums of which the job's axes cannot be made; returns the reasons."""
+    reasons: dict[str, str] = {}
+    for each in results.digests():
+        stored = good.get(each.digest)
+        if each.kind != SUMS or not each.files or not stored or stored.result.files == each.files:
+            continue
+        axes = shown_axes(results.described_modules[each.label])
+        problems = [_problem_of_fine(folder, piece, each.label, axes) for piece in stored.pieces]
+        pairs = zip(stored.pieces, problems, strict=True)
+        good[each.digest] = replace(stored, pieces=tuple(p for p, problem in pairs if not problem))
+        if any(problems):
+            reasons[each.label] = next(filter(None, problems))
+    return reasons
+
+
+def _problem_of_fine(
+    folder: RunDirectory, piece: Piece, label: str, axes: Mapping[int, Any]
+) -> str:
+    """Reason why stored sums of a module cannot be made into those of these axes; "": they can."""
+    files = [folder.stored / file.name for file in piece.files]
+    try:
+        for file in files:
+            named = read_parts(file) if file.suffix == ".histograms" else ()
+            for _, _, sums in (each for each in named if plain_label(each[0]) == label):
+                made_of_fine(sums, axes)
+    except (ValueError, InputError) as error:
+        return str(error)
+    return ""
 
 
 def _drop_damaged(folder: RunDirectory, run: RunResults, good: dict[str, Stored]) -> bool:
