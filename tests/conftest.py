@@ -6,8 +6,10 @@ import gc
 import os
 import random
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -30,6 +32,21 @@ from forkrun.modules.program.own_code import own_modules as all_own_modules  # n
 from tests.support.jobs import run_served, serving, start_served_worker  # noqa: E402
 
 _DO_NOT_WRITE = sys.dont_write_bytecode
+_MEMORY = Path("/dev/shm")
+_ENOUGH_BYTES = 6_000_000_000
+
+
+def _write_to_memory() -> None:
+    """Has temporary files written to memory where there is enough of it: syncs to disk are a sixth
+    of the CPU time of a small job, and longer waits."""
+    is_free = "TMPDIR" not in os.environ and _MEMORY.is_mount()
+    if is_free and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES:
+        folder = _MEMORY / f"forkrun-tests-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+_write_to_memory()
 settings.register_profile("any machine", deadline=None)  # no test asserts a wall time
 settings.load_profile("any machine")
 
@@ -76,9 +93,26 @@ def _order(config: pytest.Config) -> str:
     return f"order of the tests: --order-seed {config.option.order_seed}"
 
 
+def _leave_most_cases(items: list[pytest.Item]) -> None:
+    """Marks the cases as long that `quick_cases` does not choose."""
+    by_function: dict[tuple[Path, str, int], list[pytest.Item]] = {}
+    for item in items:
+        chosen = item.get_closest_marker("quick_cases")
+        if chosen and not item.get_closest_marker("long"):
+            key = item.path, item.name.partition("[")[0], chosen.args[0]
+            by_function.setdefault(key, []).append(item)
+    for (_, _, n), cases in by_function.items():
+        quick = {round(k * (len(cases) - 1) / max(n - 1, 1)) for k in range(n)}
+        for number, case in enumerate(cases):
+            if number not in quick:
+                case.add_marker(pytest.mark.long)
+
+
 @pytest.hookimpl(tryfirst=True)  # then those of one fixture come together
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffles files, and the tests of each."""
+    """Marks cases as long that `quick_cases` does not choose; shuffles files, and the tests of
+    each."""
+    _leave_most_cases(items)
     if config.option.order_seed:
         dice = random.Random(config.option.order_seed)
         places = {path: dice.random() for path in dict.fromkeys(item.path for item in items)}

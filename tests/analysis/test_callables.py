@@ -221,6 +221,7 @@ REFUSED = {
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_cannot_be_handed_over_is_refused_with_what_to_do(folder: Path, kind: str) -> None:
     text = (

@@ -53,6 +53,7 @@ def columns(result: forkrun.Result, label: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 2])
 def test_data_keep_their_columns_in_each_variation(folder: Path, children: int) -> None:
     made = job().output("all", keep=["*", "y"], datasets="together", variations="all")
@@ -128,6 +129,7 @@ def test_what_functions_read_is_found_out_with_data_and_with_simulation(folder: 
     assert result.histograms["x"].values()[0].tolist() == list(weights)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", ["data", "mc"])
 def test_functions_are_not_called_where_all_events_are_data(folder: Path, name: str) -> None:
     made = forkrun.Job(DATASETS, source=FILL | {"datasets": [name]})

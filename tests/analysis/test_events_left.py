@@ -47,6 +47,7 @@ def run(job: forkrun.Job, folder: Path, **given: Any) -> forkrun.RunResult:
     return job.run(output=folder / "run", **{"children": 0, **QUIET, **given})
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 2])
 def test_a_define_and_a_filter_after_a_filter_see_what_it_has_left(
     file: Path, muons: Any, tmp_path: Path, children: int
@@ -119,6 +120,7 @@ def test_what_paths_use_after_a_common_filter_sees_nothing_that_it_refuses(
     assert seen == {"shared": {1, 2, 3}, "own": {2, 3}}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("children", "threads"), [(0, 1), (1, 2)])
 def test_what_paths_share_sees_what_any_of_them_wants(
     file: Path, tmp_path: Path, muons: Any, children: int, threads: int

@@ -235,6 +235,7 @@ def test_objects_are_vectors_whoever_registers_them_anew(tmp_path: Path) -> None
     assert sum(found[0])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("key", "name", "words"),
     [

@@ -87,6 +87,7 @@ def real(real_data: Path, name: str) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("block_size", [1, 0])
 @pytest.mark.parametrize("n_tried", [0, 1, 2, 1000])
 def test_events_without_related_objects_do_not_decide_where_they_are(

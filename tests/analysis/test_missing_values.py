@@ -226,6 +226,7 @@ class Leading(forkrun.Filter):
         return ak.firsts(block["Jet_pt"]) > 30
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 2])
 def test_the_cutflow_counts_what_came_to_a_filter_and_has_no_value(
     tmp_path: Path, children: int
@@ -253,6 +254,7 @@ def test_the_cutflow_counts_what_came_to_a_filter_and_has_no_value(
     assert "None" not in str(result.cutflow["shared"])
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("children", "kind"), [(0, "ttree"), (2, "rntuple")])
 def test_a_column_says_where_it_has_no_value(tmp_path: Path, children: int, kind: str) -> None:
     """As the expression that it is made of does, whichever events share a block or a unit."""

@@ -41,6 +41,7 @@ def test_an_infinite_edge_is_a_text_in_json_and_an_other_text_is_refused() -> No
         AxisConfig.checked({"edges": [0, "infinite"]})
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("children", [0, 2])
 @pytest.mark.parametrize("known", [[], [2]])
 def test_growing_categories_of_integers_are_integers(
@@ -83,6 +84,7 @@ def test_a_wrong_key_is_told_of_its_module_where_datasets_add_one() -> None:
     assert str(error.value).startswith('job.toml: modules[0].on_dat (label "two"): unknown key')
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
@@ -140,6 +142,7 @@ def _analyzer(job: forkrun.Job) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("children", [0, 1])
 @pytest.mark.parametrize(
     "parts",

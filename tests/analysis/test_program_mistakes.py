@@ -131,6 +131,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_a_program_shows_its_own_line_and_what_to_do(folder: Path, mistake: Mistake) -> None:
     text = shown(folder, mistake.code + RUN)

@@ -35,6 +35,7 @@ AXES = {
 }
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("axes", [("met",), ("met", "n"), ("kind", "met"), ("n", "code", "met")])
 @pytest.mark.parametrize("storage", ["Mean", "WeightedMean"])
 def test_a_profile_of_any_axes_is_read_as_it_was_filled(
@@ -171,6 +172,7 @@ DRAWS = {
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_generators_that_children_copy_are_named(
     file: Path, tmp_path: Path, draw: str, capfd: pytest.CaptureFixture[str]

@@ -81,6 +81,7 @@ CUTS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("children", [0, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("cut", CUTS)
 def test_events_that_are_cut_do_not_change_the_yield(
@@ -90,6 +91,7 @@ def test_events_that_are_cut_do_not_change_the_yield(
     assert yield_of(job_of(files, **cut), children) == pytest.approx(EXPECTED, rel=1e-6)
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("cut", [{}, {"max_events": 50}, {"skip_events": 45, "max_events": 40}])
 @pytest.mark.parametrize("rule", ["drop", "warn", "keep"])
 def test_events_that_are_there_before_count_as_often_as_they_are_read(

@@ -86,6 +86,7 @@ def filled_plainly(axes: Any, columns: list[Any], weight: Any) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 1])
 def test_every_value_with_every_weight_is_what_a_plain_program_fills(
     file: Path, children: int
@@ -104,6 +105,7 @@ def test_every_value_with_every_weight_is_what_a_plain_program_fills(
         np.testing.assert_allclose(found.variance, right.variance, rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("value", OF_ONE_VALUE)
 @pytest.mark.parametrize("weight", ["lists", "lists_of_a_function"])
 def test_a_list_of_weights_for_one_value_is_refused(file: Path, value: str, weight: str) -> None:

@@ -169,6 +169,7 @@ def test_code_that_makes_other_columns_is_refused(job: CodeJob) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("when", ["while it begins", "before it writes its fingerprint"])
 def test_a_job_may_grow_while_its_nodes_begin(tmp_path: Path, when: str) -> None:
     """The node is held up until the job has more files; then one that dies goes on as well."""

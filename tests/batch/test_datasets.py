@@ -164,6 +164,7 @@ def test_a_node_opens_no_file_of_others(folder: Path, tmp_path: Path) -> None:
     assert part["plan"]["datasets"] == {"0": 0}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("source", "new", "words"),
     [

@@ -39,6 +39,7 @@ def joined(files: list[str], **options: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("missing", [FILL, "drop"])
 def test_nodes_give_the_bytes_of_one_node(tmp_path: Path, missing: Any) -> None:
     """A node opens the files alone that have partners of its events."""

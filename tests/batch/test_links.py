@@ -57,6 +57,7 @@ MERGES = [("merge", name) for name in ("output", "ledger", "logs", "monitoring",
 REPORTS = [("report", "plots"), ("report", "ledger"), ("report --site", "site")]
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(("command", "name"), [*MERGES, *REPORTS])
 def test_no_command_follows_a_link_in_the_place_of_a_folder(
     tmp_path: Path, unmerged: Path, command: str, name: str
@@ -77,6 +78,7 @@ LOOKS = [(f"{command} RUN", name) for command in ("status", "resubmit", "kill", 
 NODES = [("node RUN 0", name) for name in ("batch", "batch/ends", "nodes", "nodes/0000")]
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.parametrize(
     ("command", "name"), [*((f"{command} RUN", n) for command, n in COLLECTS), *LOOKS, *NODES]
 )

@@ -163,6 +163,7 @@ def test_an_output_with_a_cluster_of_large_events_is_made_whole_by_the_merge(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("part", ["3/3", "1/99", "x", "1"])
 def test_a_part_that_cannot_be_is_an_error(tmp_path: Path, part: str) -> None:
     job = Job.make(tmp_path, n_lumis=2)

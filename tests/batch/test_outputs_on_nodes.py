@@ -218,6 +218,7 @@ def test_lumis_that_several_nodes_have_are_in_one_file_each(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("mask", [None, {"9": [[1, 1]]}], ids=["all", "no-data"])
 def test_each_dataset_has_what_it_has_on_one_node(
     tmp_path: Path, mask: dict[str, Any] | None

@@ -108,6 +108,7 @@ def held_up(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("other", ["submit", "run", "report"])
 def test_nothing_is_removed_from_a_submission_that_is_half_written(
     tmp_path: Path, job: Job, undisturbed: dict[str, bytes], other: str

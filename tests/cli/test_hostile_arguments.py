@@ -123,6 +123,7 @@ def test_a_wrong_configuration_is_exit_2_with_its_file(
         assert len(err) < 4000
 
 
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("name", MASKS)
 def test_a_wrong_mask_is_exit_2_with_its_file(
     place: Path, capsys: pytest.CaptureFixture[str], name: str

@@ -54,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("own", ["tree", "ntuple"])
 def test_columns_are_joined_by_position_and_by_ids(folder: Path, own: str) -> None:
     before = read(folder / f"a_{own}.root")

@@ -75,6 +75,7 @@ def forkrun(folder: Path, words: str, streams: str) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("streams", [*CLOSED, *GONE])
 def test_a_job_ends_the_same(folder: Path, streams: str) -> None:
     run = folder / "run"
@@ -94,6 +95,7 @@ def test_a_merge_and_a_check_end_the_same(folder: Path, streams: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("streams", LISTENERS)
 def test_a_job_that_failed_is_resumed_the_same(folder: Path, streams: str) -> None:
     run = folder / "resumed"
@@ -119,6 +121,7 @@ def test_a_job_that_failed_is_resumed_the_same(folder: Path, streams: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("streams", LISTENERS)
 def test_nodes_and_what_collects_them_end_the_same(folder: Path, streams: str) -> None:
     run = folder / "submitted"
@@ -176,6 +179,7 @@ def test_a_name_that_begins_with_a_tilde_is_one(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "streams", ["<&- >&- 2>&-", pytest.param("2>&1 | true", marks=pytest.mark.long), LISTENERS[-1]]
 )

@@ -321,6 +321,7 @@ def check_message(ended: Ended, mistake: Mistake) -> None:
     assert not INSIDES.search(ended.err), ended.err
 
 
+@pytest.mark.quick_cases(10)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_check_says_what_is_wrong_where_and_what_to_do(folder: Path, mistake: Mistake) -> None:
     make(folder, mistake)
@@ -330,6 +331,7 @@ def test_check_says_what_is_wrong_where_and_what_to_do(folder: Path, mistake: Mi
 IN_EVENTS = [mistake for mistake in MISTAKES if mistake.exit_code == 5]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("mistake", IN_EVENTS[::3], ids=lambda mistake: mistake.name)
 def test_a_job_says_the_same(folder: Path, mistake: Mistake) -> None:
     make(folder, mistake)

@@ -143,6 +143,7 @@ def changing_job(folder: Path, when: str, children: int = 2) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 2])
 def test_a_job_whose_module_changes_a_condition_fails_and_writes_nothing(
     tmp_path: Path, children: int
@@ -221,6 +222,7 @@ def test_the_guard_watches_every_callback_of_modules() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("callback", WATCHED)
 @pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_change_in_any_callback_is_found_before_the_next_module_is_called(

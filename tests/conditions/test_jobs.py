@@ -222,6 +222,7 @@ def test_a_wrong_label_names_module_and_the_nearest_one(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("how", "label"),
     [

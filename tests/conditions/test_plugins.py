@@ -67,6 +67,7 @@ def test_blocks_see_the_array_of_their_iov(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("concurrent_iovs", [0, 1, 2])
 def test_an_iov_of_each_lumi_in_flight_sees_its_own(
     plugins: Path, tmp_path: Path, concurrent_iovs: int

@@ -315,6 +315,7 @@ def test_a_full_disk_is_an_error_of_the_output(tmp_path: Path) -> None:
         writer.close()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("lumis", [{}, {"events_per_lumi": 2}])
 def test_events_that_several_files_have_are_found(tmp_path: Path, lumis: dict[str, int]) -> None:
     write_events(tmp_path / "a.slcio", {1: range(4)})
@@ -391,6 +392,7 @@ def test_headers_of_runs_without_events_are_merged_in_their_order(tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("drop", [["sum_px"], ["sum_px", "MCParticle.*"]])
 def test_a_skim_has_the_headers_of_all_runs(tmp_path: Path, drop: list[str]) -> None:
     """Also of those of which it has no event, and of files that give it none."""

@@ -61,6 +61,7 @@ def run(folder: Path, file: str, env: dict[str, str] = LIMITS) -> Ended:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("after", [2, 4, 8, 12])
 @pytest.mark.parametrize("by", ["longer", "middle"])
 def test_a_file_that_is_replaced_while_it_is_read_is_named_and_can_come_back(
@@ -83,6 +84,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_named_and_can_come_back(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize(
     ("odd", "most_requests"),
     [
@@ -106,6 +108,7 @@ def test_servers_that_tell_versions_or_give_ranges_in_their_own_way_are_read(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("odd", "why"),
     [

@@ -95,6 +95,7 @@ job.output("all")
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("compression", [505, 0])
 def test_encodings_and_classes_are_kept_of_selected_events(
     tmp_path: Path, compression: int

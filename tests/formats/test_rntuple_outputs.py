@@ -203,6 +203,7 @@ job.output("all", paths=["some"], format="rntuple", decisions=True)
 """
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["tree", "ntuple"])
 def test_new_columns_are_members_of_the_list_that_counts_them(tmp_path: Path, kind: str) -> None:
     write_pair(tmp_path, "a", 300)
@@ -237,6 +238,7 @@ def test_there_is_a_file_for_each_lumi_where_that_is_asked_for(tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("has_objects", [False, True])
 def test_what_trees_have_beside_their_events_is_carried(tmp_path: Path, has_objects: bool) -> None:
     columns = events(200)

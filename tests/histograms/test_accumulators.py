@@ -184,6 +184,7 @@ def expected() -> dict[str, Any]:
     }
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("children", "more"), [(0, ()), (1, ()), (3, ()), (2, ("threads.block_size=7",))]
 )
@@ -243,6 +244,7 @@ job.run()
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("submitted", ["job.json", "program.py"])
 def test_objects_are_merged_wherever_their_class_is_defined(tmp_path: Path, submitted: str) -> None:
     """In a file beside the configuration, or in the program that runs or submits the job."""

@@ -141,6 +141,7 @@ def compare_with_boost(axes: list[Any], columns: list[Any], n: int) -> None:
     assert np.array_equal(ours.view(flow=True), plain.view(flow=True))
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("make", FLOAT_AXES)
 @given(values=st.lists(NUMBERS | st.just(math.nan), min_size=1, max_size=40))
 @settings(deadline=None, max_examples=40)
@@ -151,6 +152,7 @@ def test_numbers_are_in_the_bins_of_boost_histogram(
     compare_with_boost([make()], [values[0]], 1)
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("make", INTEGER_AXES)
 @given(values=st.lists(st.integers(-5, 12), min_size=1, max_size=40))
 @settings(deadline=None, max_examples=40)

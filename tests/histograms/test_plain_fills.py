@@ -34,6 +34,7 @@ def plainly(booked: BookedHistogram, *args: Any, weight: Any = None, **named: An
     return booked.fills.fill_plainly(args, weight, None, named)
 
 
+@pytest.mark.quick_cases(6)
 @pytest.mark.parametrize("make", AXES)
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @given(values=st.lists(NUMBERS, min_size=1, max_size=40))

@@ -168,6 +168,7 @@ def test_a_merge_of_a_damaged_file_ends_with_its_name(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("junk", [b"\0", b"\xff" * 1000, b"root" * 5000])
 def test_bytes_behind_the_end_of_a_file_do_no_harm(tmp_path: Path, junk: bytes) -> None:
     path = write_members(tmp_path / "members.root")  # ROOT, which reads objects, does not mind

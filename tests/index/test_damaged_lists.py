@@ -108,6 +108,7 @@ def objects_in(path: Path) -> dict[str, tuple[str, int]]:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("write", "n_files"), [(write_trees, 300), (write_folders, 60)])
 def test_no_object_is_lost_by_a_damaged_list(tmp_path: Path, write, n_files: int) -> None:  # type: ignore[no-untyped-def]
     sound = write(tmp_path / "sound.root")

@@ -330,6 +330,7 @@ def test_events_of_different_datasets_are_never_the_same(tmp_path: Path) -> None
     assert report(tmp_path)["events"]["n_events_dropped"] == 10
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("rule", ["warn", "error", "drop", "keep"])
 def test_an_event_in_two_datasets_of_data_is_there_twice(tmp_path: Path, rule: str) -> None:
     first = {"mc": 1, "mu": 1, "other": 1, "el": 6}

@@ -45,6 +45,7 @@ def job(folder: Path, file: Path, *words: object, **source: Any) -> Ended:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("with_object", [False, True])
 def test_ids_may_be_numbers_of_a_list_of_leaves(tmp_path: Path, with_object: bool) -> None:
     file, events = tmp_path / "a.root", [2**40 + n for n in range(20)]

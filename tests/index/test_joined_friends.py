@@ -75,6 +75,7 @@ def run_job(folder: Path, friends: list[dict[str, Any]], *options: Any, **sectio
         return file["Events"].arrays()
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("as_ntuple", [False, True])
 def test_entries_in_any_order_are_those_of_the_same_event(tmp_path: Path, as_ntuple: bool) -> None:
     """Of a tree, or of an RNTuple beside a tree."""

@@ -178,6 +178,7 @@ def test_a_tree_of_other_entries_is_an_error_of_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("rule", ["same", {"fill": {"*": 0}}])
 def test_a_branch_that_one_file_lacks_of_a_tree_is_refused_with_what_helps(
     tmp_path: Path, rule: Any
@@ -233,6 +234,7 @@ def run_by_one_and_two(config: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("order", ["input", "lumi", "sorted"])
 def test_each_order_is_that_of_the_events(tmp_path: Path, order: str) -> None:
     """The lumis of the file come in turns."""

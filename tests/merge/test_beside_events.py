@@ -89,6 +89,7 @@ def test_an_rntuple_beside_trees_is_merged_or_left_out(tmp_path: Path) -> None:
     assert merge_files([file, file], out, trees=["Events"], force=True) == {"Events": 20}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["tag", "map"])
 def test_of_texts_that_differ_the_first_can_be_kept(tmp_path: Path, kind: str) -> None:
     files = files_with(tmp_path, {kind: "v1"}, {kind: "v1"}, {kind: "v2"})

@@ -159,6 +159,7 @@ BOTH = [
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("distribution", ["guided", "contiguous", "round-robin"])
 @pytest.mark.parametrize("order", ["auto", "sorted"])
 def test_rows_are_the_same_however_events_are_shared_and_ordered(

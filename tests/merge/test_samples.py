@@ -102,6 +102,7 @@ def run(tmp_path: Path, file: Path, **output: object) -> int:
                  "-o", str(tmp_path / "run"), "--no-plots"])  # fmt: skip
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize("output", [{}, {"paths": ["p"], "compression": "none"}])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_output_whose_baskets_are_exchanged_is_found(
@@ -151,6 +152,7 @@ def write_histograms(path: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("fault", [None, partial(exchange, branch="histogram", one=0, other=1)])
 def test_objects_that_root_fills_are_compared_with_what_it_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
@@ -172,6 +174,7 @@ def test_objects_that_root_fills_are_compared_with_what_it_filled(
         assert f'branch "{fault.keywords["branch"]}": entry 0 ' in error
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize(
     ("recluster", "compression"),
     [

@@ -50,6 +50,7 @@ class Look(forkrun.Analyzer):
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -91,6 +92,7 @@ def found_by_modules(folder: Path, job: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("column", "cut", "expected"),
     [

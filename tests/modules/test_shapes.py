@@ -56,6 +56,7 @@ def run(folder: Path, config: Path, *options: object) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("copy", ["Copy", "CopyFound"])
 def test_new_columns_of_every_shape_are_what_they_were_made_of(
     tmp_path: Path, files: list[Path], copy: str

@@ -55,6 +55,7 @@ def test_wilsons_interval_is_that_of_the_textbook() -> None:
     assert wilson(0, 0) is None
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 1, 3])
 def test_events_are_counted_behind_each_filter(tmp_path: Path, children: int) -> None:
     ended = forkrun("run", job(tmp_path), "-o", "run", "--children", children, cwd=tmp_path)

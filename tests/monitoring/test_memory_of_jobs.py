@@ -48,6 +48,7 @@ def measured(
 
 
 @pytest.mark.own_process
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("is_loaded", [False, True])
 @pytest.mark.parametrize(
     ("n_children", "seconds", "megabytes"),

@@ -84,6 +84,7 @@ def cut(file: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("damage", "number"),
     [

@@ -168,6 +168,7 @@ ENDS = {
 }
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("how", ENDS)
 def test_a_module_that_ends_its_process_at_the_last_event_is_found(
     events: Path, tmp_path: Path, how: str
@@ -211,6 +212,7 @@ def test_an_event_that_ends_its_process_is_left_out_if_that_is_wished(
     assert left_out["cause"].startswith("it ended itself (exit code 0)")
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("how", ENDS)
 def test_units_of_a_child_that_ended_itself_once_are_done_by_another(
     events: Path, tmp_path: Path, how: str
@@ -263,6 +265,7 @@ def test_a_probe_that_ends_without_a_word_has_not_survived(events: Path, tmp_pat
     assert [event["event"] for event in left_out] == ["1:6:238", "1:6:240"]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("children", [0, 2])
 @pytest.mark.parametrize(("how", "code"), [("return", 1), ("raise", 1), ("sys.exit", 3)])
 def test_a_copy_that_a_module_forks_does_not_act_as_the_child(
@@ -290,6 +293,7 @@ def test_a_module_that_closes_all_descriptors_writes_nothing_wrong(
     assert len(units) == len(set(units))
 
 
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize("children", [0, 2])
 @pytest.mark.parametrize("when", ["pre_fork", "begin_job", "end_job"])
 @pytest.mark.parametrize("how", ["raise", "sys.exit"])

@@ -122,6 +122,7 @@ def test_what_is_counted_until_a_lumi_ends_is_committed_with_its_events(tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("moment", ["before_rename", "after_ledger"])
 def test_a_child_that_is_killed_changes_nothing(tmp_path: Path, moment: str) -> None:
     job_of(tmp_path)

@@ -113,12 +113,14 @@ def check(result: Any) -> None:
     assert column(mc, "Muon_genPartIdx") == [[e] * (e % 3) for e in events["mc"]]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 2])
 def test_each_file_has_the_columns_of_its_own_dataset(folder: Path, children: int) -> None:
     check(job("trees").output("skim").run(children=children, **QUIET))
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("of_input", ["ttree", "rntuple"])
 @pytest.mark.parametrize("format", ["ttree", "rntuple", "parquet"])
 def test_so_it_is_in_all_formats(folder: Path, of_input: str, format: str) -> None:
@@ -218,6 +220,7 @@ def test_what_only_some_files_of_a_dataset_have_is_filled_in_its_file_alone(fold
     assert column(result.output("skim", "mc"), "genWeight") == expected
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -138,6 +138,7 @@ def test_what_was_committed_before_a_failure_is_kept(events: Path, tmp_path: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("children", "number", "code"),
     [

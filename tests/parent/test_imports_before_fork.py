@@ -302,6 +302,7 @@ _MOST_PRIVATE_KB = 8_000 if _core.HAS_IMMORTAL_OBJECTS else 10_500
 _MOST_OF_NUMPY_KB = 5_500
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", _kinds({"vectors", "random numbers"}, _EMPTY))
 def test_a_child_of_an_idle_job_has_few_mb_of_its_own(
     tmp_path: Path, events: Path, kind: str

@@ -136,6 +136,7 @@ def sleeper() -> Any:
     os.waitpid(pid, 0)
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("share", "n_children", "relief"),
     [(0.5, 2, None), (0.93, 2, Relief.RECYCLE), (0.97, 2, Relief.KILL), (0.97, 1, Relief.KILL)],
@@ -283,6 +284,7 @@ def job(tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("limit", [{"recycle_events": 30}, {"recycle_memory": "1 MB"}])
 def test_recycled_children_are_forked_again_and_nothing_changes(
     tmp_path: Path, job: dict[str, Any], limit: dict[str, Any]

@@ -121,6 +121,7 @@ def warnings_of(folder: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.own_process
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(("n_children", "n_lumis"), [(1, 20), (4, 40)])
 def test_a_module_that_grows_is_named_before_the_limit(
     tmp_path: Path, n_children: int, n_lumis: int

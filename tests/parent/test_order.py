@@ -168,6 +168,7 @@ WAYS: list[tuple[object, ...]] = [
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("order", "ways"),
     [

@@ -97,6 +97,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize("how", ["program", "copy", "daemon"])
 @pytest.mark.parametrize("end", ["well", "crash"])
 def test_processes_of_modules_do_not_outlive_the_job(tmp_path: Path, how: str, end: str) -> None:

@@ -86,6 +86,7 @@ LAYOUTS = [
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("language", ["python", "cpp"])
 @pytest.mark.parametrize(
     ("children", "threads", "executor", "block_size", "distribution"),

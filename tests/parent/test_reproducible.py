@@ -113,6 +113,7 @@ def first(sample: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Diges
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("variant", FEW)
 def test_all_files_are_the_same_for_any_children_threads_and_executor(
     sample: list[Path], first: Digests, tmp_path: Path, variant: Variant
@@ -141,6 +142,7 @@ def test_a_job_that_was_killed_and_resumed_gives_the_same_bytes(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("distribution", ["guided", "contiguous"])
 def test_how_events_are_shared_out_does_not_matter(
     sample: list[Path], first: Digests, tmp_path: Path, distribution: str
@@ -210,6 +212,7 @@ def test_clusters_are_those_of_the_input_where_all_events_are_kept(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("selected", "output", "borders"),
     [

@@ -198,6 +198,7 @@ def everything(run: Path) -> dict[str, Any]:
     }
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 1, 3])
 def test_results_of_each_dataset_are_those_of_a_plain_program(
     folder: Path, tmp_path: Path, children: int

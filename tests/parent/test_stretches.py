@@ -68,6 +68,7 @@ def test_a_block_spans_lumis_and_a_commit_many_units(tmp_path: Path) -> None:
     assert ledger_units(folder) == list(range(plan["n_units"]))
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("size", [0, 7])
 def test_what_is_read_ahead_is_the_same_and_modules_are_called_on_one_thread(
     tmp_path: Path, size: int
@@ -128,6 +129,7 @@ def test_histograms_are_the_same_bytes_whatever_the_blocks_and_units(tmp_path: P
     assert all(digest == digests[0] for digest in digests), digests
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "moment",
     ["begin", "after_ledger"]

@@ -65,6 +65,7 @@ def test_a_job_with_histograms_alone_does_not_start_root(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("children", [0, 2])
 def test_a_job_with_outputs_of_plain_trees_does_not_start_root(
     tmp_path: Path, job: dict[str, Any], children: int
@@ -122,6 +123,7 @@ ctypes.CDLL(core)._Z5FatalPKcS0_z(b"here", b"it is over")
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("asks", [False, True])
 def test_where_root_aborts_no_debugger_is_started(tmp_path: Path, asks: bool) -> None:
     """That takes half a minute. `asks`: for one, as programs do that set nothing."""

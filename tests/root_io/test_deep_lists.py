@@ -46,6 +46,7 @@ def test_lists_of_any_depth_are_columns(file: Path) -> None:
                 assert ours == ak.to_list(one["Events"][name].array(library="ak")), name
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("format", ["ttree", "rntuple"])
 def test_they_are_kept_selected_and_made_anew(file: Path, tmp_path: Path, format: str) -> None:
     job = forkrun.Job(file, source=IDS)

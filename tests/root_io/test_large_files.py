@@ -48,6 +48,7 @@ def write_trees(path: Path, kind: str = "float32[]") -> Path:
     return path
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["float32[]", "float32[][]"])
 def test_a_file_may_pass_the_limit_at_any_of_its_records(
     tmp_path: Path, hole: Any, kind: str
@@ -82,6 +83,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[s
     return inputs, contents(folder / "hadd.root")
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("n_bytes", [LIMIT - 3000, LIMIT, 4_300_000_000])
 def test_objects_are_joined_in_files_above_the_limit(
     tmp_path: Path, hole: Any, objects: tuple[list[str], dict[str, Any]], n_bytes: int
@@ -152,6 +154,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[Any
     return [str(file.relative_to(folder)) for file in files], open_with_root(files)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("n_bytes", [LIMIT - 30_000, 4_300_000_000])
 def test_each_step_reads_and_writes_files_above_the_limit(
     tmp_path: Path, small: tuple[list[str], list[Any]], n_bytes: int

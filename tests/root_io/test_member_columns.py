@@ -163,6 +163,7 @@ def real(folder: Path, name: str) -> Path:
     return path
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", REAL)
 def test_every_column_of_a_real_file_reads_as_with_uproot(real_data: Path, name: str) -> None:
     path = real(real_data, name)

@@ -67,6 +67,7 @@ def test_offsets_that_are_not_stored_follow_from_the_counts(tmp_path: Path, n_ev
     ]
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("n_events", [10, N_EVENTS])
 def test_such_branches_are_skimmed_and_merged(tmp_path: Path, n_events: int) -> None:
     path = write_without_offsets(tmp_path / "a.root", n_events)

@@ -37,6 +37,7 @@ def test_each_file_of_the_folder_is_tried(files: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", TREES)
 def test_a_skim_of_all_is_what_was_read_or_refused_before_any_event(
     files: Path, tmp_path: Path, name: str
@@ -56,6 +57,7 @@ def test_a_skim_of_all_is_what_was_read_or_refused_before_any_event(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("name", TREES)
 def test_a_file_merged_with_itself_has_everything_twice(
     files: Path, tmp_path: Path, name: str

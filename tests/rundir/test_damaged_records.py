@@ -120,6 +120,7 @@ def is_told_well(ended: Ended) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(4)
 @pytest.mark.parametrize(
     ("record", "key", "value", "command", "code"),
     [
@@ -163,6 +164,7 @@ def test_no_damage_of_a_record_is_an_internal_error(runs: Path, seed: int) -> No
 
 @pytest.mark.slow
 @pytest.mark.own_process
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("words", ["status x", "run j.toml", "merge a.root b.root", "plan j.toml"])
 def test_a_working_directory_that_was_removed_is_named(tmp_path: Path, words: str) -> None:
     gone = tmp_path / "gone"

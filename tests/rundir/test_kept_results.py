@@ -146,6 +146,7 @@ def test_what_is_asked_for_no_more_is_aside_for_one_run(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("damage", ["removed", "changed"])
 def test_an_output_that_somebody_has_changed_is_computed(
     tmp_path: Path, job: dict[str, Any], damage: str
@@ -169,6 +170,7 @@ def test_an_output_that_somebody_has_changed_is_computed(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["histograms", "index.json"])
 def test_damaged_stored_sums_are_computed(tmp_path: Path, job: dict[str, Any], kind: str) -> None:
     run(tmp_path, job, "-q")
@@ -207,6 +209,7 @@ def _is_newer(file: Path, mtime_ns: int) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("build", ["", OTHER_BUILD])
 def test_a_kill_in_the_second_run_loses_nothing(
     tmp_path: Path, job: dict[str, Any], build: str

@@ -123,6 +123,7 @@ def part_of(unit: int, kind: str, run: Path) -> Path:
     return run / part.file
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kind", ["events", "histograms"])
 @pytest.mark.parametrize("children", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_bits_flipped_after_a_commit_do_not_reach_the_merged_files(
@@ -215,6 +216,7 @@ def other_digit(data: bytes) -> bytes:
     return data[:place] + (b"0" if data[place : place + 1] != b"0" else b"1") + data[place + 1 :]
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("damage", "n_good"), [(twice, 4), (not_utf8, 3), (number_as_text, 3), (other_digit, 3)]
 )
@@ -233,6 +235,7 @@ def test_a_damaged_line_of_a_ledger_costs_its_unit_and_a_double_one_nothing(
     assert report["job"]["outcome"] == "done"
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("text", ['{"unit": 1, "end_', "no JSON\n", '{"unit": "x"}\n', "[1]\n"])
 def test_damage_among_the_revoked_ends_no_job(
     tmp_path: Path, committed: Path, whole: dict[str, str], text: str
@@ -259,6 +262,7 @@ def ledger_lines(run: Path) -> list[str]:
 # --- what was merged ------------------------------------------------------------------------------
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize("what", ["summary", "output", "bytes", "histograms"])
 def test_done_already_is_said_of_outputs_that_are_there_alone(
     tmp_path: Path, job: dict[str, Any], whole: dict[str, str], what: str
@@ -517,6 +521,7 @@ def test_the_lock_is_touched_while_a_unit_takes_long_and_while_merging(
 # --- reports are never worth a job ----------------------------------------------------------------
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("file", "content"),
     [

@@ -40,6 +40,7 @@ def columns(run: Path) -> dict[str, Any]:
         return {name: file["Events"][name].array(library="np") for name in ["event", *names]}
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "options",
     [

@@ -128,6 +128,7 @@ def test_a_finished_run_is_known_again(tmp_path: Path) -> None:
     assert output_digests(tmp_path / "run") == before
 
 
+@pytest.mark.quick_cases(2)
 @pytest.mark.parametrize(
     ("output", "message"),
     [

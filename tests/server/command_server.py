@@ -30,6 +30,8 @@ from forkrun import _core
 from forkrun.fork import command as starts
 from forkrun.fork import helper
 from forkrun.fork.single_thread import limit_library_threads
+from forkrun.modules.program.outside import environment_digest
+from forkrun.modules.program.own_code import put_into_libraries
 from forkrun.monitoring.host import describe_host
 from tests.server import fault_injection
 from tests.server.forked_worker import ForkedWorker, keep
@@ -41,6 +43,9 @@ _PRELOADED = (
     "forkrun.monitoring.report.write", "forkrun.modules.loading", "forkrun.modules.entries",
     "forkrun.modules.expressions", "forkrun.histograms.booking", "forkrun.batch.collecting",
     "forkrun.index.worker", "forkrun.formats.ttree", "numpy.ma", "psutil",
+    "forkrun.cli.check", "forkrun.cli.submit", "forkrun.cli.collect", "forkrun.parent.checking",
+    "forkrun.modules.late_imports", "forkrun.schedule.imports_ahead",
+    "forkrun.schedule.trial.rounds",
 )  # fmt: skip
 Call = tuple[str, str, list[Any]]
 """Module, function, arguments."""
@@ -258,6 +263,8 @@ def _preload() -> None:
         importlib.import_module(name)
     _core.warm_up()
     describe_host()  # it keeps versions, and the digest of this forkrun
+    put_into_libraries()  # keeps which files are installed
+    environment_digest()
     gc.collect()
     gc.freeze()  # forks leave alone, also when they end, what there is by now
 

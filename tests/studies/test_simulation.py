@@ -184,6 +184,7 @@ def job_of_a_minute(children: int, lumi: int | None, cluster: int = 500) -> Synt
     return SyntheticInput(1, n_events // (lumi or n_events), lumi or n_events, cluster)
 
 
+@pytest.mark.quick_cases(5)
 @pytest.mark.parametrize(
     "children",
     [2, 8, pytest.param(32, marks=pytest.mark.long), pytest.param(256, marks=pytest.mark.slow)],
@@ -210,6 +211,7 @@ def test_guided_uses_its_children_and_reads_whole_clusters(
 
 
 @pytest.mark.slow
+@pytest.mark.quick_cases(3)
 @pytest.mark.parametrize(
     ("shape", "n_children", "event_s"),
     [(job_of_a_minute(256, None), 256, 1e-3), (SyntheticInput(1, 80, 500), 8, 3e-3)],

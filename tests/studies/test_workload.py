@@ -43,6 +43,7 @@ def test_the_same_seed_makes_the_same_file_and_another_one_another(tmp_path: Pat
     assert len(read_replay(paths[0]).modules) == 40
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_a_file_has_the_statistics_of_its_preset(name: str) -> None:
     wanted = PRESETS[name]
