@@ -29,7 +29,7 @@ class MadeParts(Struct, frozen=True):
         """Whether each of these files has parts."""
         return all(name in self.files for name in names)
 
-    def has_some_of(self, output: str, suffix: str) -> bool:
+    def has_parts_of(self, output: str, suffix: str) -> bool:
         """Whether a file of this output has parts."""
         own = f"{output}{suffix}"
         by_lumi = (n for n in self.files if Path(n).parent == Path(output) and n.endswith(suffix))

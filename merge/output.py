@@ -95,8 +95,8 @@ def _make(
 ) -> dict[tuple[str, str], list[int]]:
     """Makes files from fragments and the input; returns the number of events in each, by key."""
     made: dict[tuple[str, str], list[int]] = {}
-    for form, dataset in dict.fromkeys(making.goes_with for making in makings):
-        own = [making for making in makings if making.goes_with == (form, dataset)]
+    for form, dataset in dict.fromkeys(making.made_with for making in makings):
+        own = [making for making in makings if making.made_with == (form, dataset)]
         n_events = form.make_outputs(
             [making.to_make for making in own],
             planned.sources[dataset],
@@ -116,7 +116,7 @@ def _is_wanted(destination: Destination, form: Format, planned: Planned, parts: 
         files = planned.inputs.get(destination.dataset)
         return files is not None and bool(files.numbers)
     is_partial = parts.are_of_nodes and not planned.is_whole
-    return not is_partial or parts.has_some_of(destination.name, form.suffix)
+    return not is_partial or parts.has_parts_of(destination.name, form.suffix)
 
 
 def _join(making: _Making, parts: MadeParts, config: JobConfig, planned: Planned) -> list[int]:
@@ -221,7 +221,7 @@ class _Making(Struct, frozen=True):
         return making
 
     @property
-    def goes_with(self) -> tuple[Format, int | None]:
+    def made_with(self) -> tuple[Format, int | None]:
         """Key of outputs that are made together."""
         return self.form, self.destination.dataset
 
@@ -314,7 +314,7 @@ def _finished(
     dataset = making.destination.dataset
     files = [target.path for target in making.targets]
     if output.per_lumi:
-        write_json(files[0].parent / "files.json", _list_of(making.targets, n_events))
+        write_json(files[0].parent / "files.json", _file_records(making.targets, n_events))
     elif output.label in config.carrying:
         _carry(making, config, planned, parts)
     if output.datasets == TOGETHER and not planned.is_part:
@@ -366,7 +366,7 @@ def _lumis(planned: Planned, commits: Iterable[Commit]) -> Iterator[tuple[int, i
         yield run, lumi, [(r[0], r[1], r[2]) for unit in of_lumi for r in unit.ranges]
 
 
-def _list_of(targets: Sequence[_Target], n_events: Sequence[int]) -> list[dict[str, Any]]:
+def _file_records(targets: Sequence[_Target], n_events: Sequence[int]) -> list[dict[str, Any]]:
     return [
         {"run": target.run, "lumi": target.lumi, "file": target.path.name, "n_events": n}
         for target, n in zip(targets, n_events, strict=True)

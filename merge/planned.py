@@ -129,7 +129,7 @@ class Planned(Struct, frozen=True, dict=True):
     def _source(self, dataset: int | None) -> EventSource:
         tree, ids = self.ids.tree, self.ids[1:]
         clusters = self._clusters(dataset, self.contents.clusters)
-        n_kept_bytes = _MOST_KEPT_BYTES if self.units.go_back else 0
+        n_kept_bytes = _MOST_KEPT_BYTES if self.units.are_out_of_order else 0
         return EventSource(
             files=self.files, tree=tree, ids=ids, clusters=clusters, identities=self.identities,
             n_kept_bytes=n_kept_bytes, format=self.contents.input_format, trees=self.trees,
@@ -182,7 +182,7 @@ class PlannedUnits(Protocol):
     @property
     def last(self) -> Integers: ...
     @property
-    def go_back(self) -> bool:
+    def are_out_of_order(self) -> bool:
         """Whether a file continues after another one, or an earlier entry follows a later one."""
 
     @property

@@ -91,7 +91,7 @@ def _parts(
     on_open: Callable[[int], None] | None,
 ) -> MadeParts:
     """Parts of outputs that nodes, or jobs, have made."""
-    if config.batch.are_outputs_on_nodes and is_on_nodes(folder):
+    if config.batch.makes_outputs_on_nodes and is_on_nodes(folder):
         return node_outputs_to_join(folder, ordered)
     return parts_to_join(Merging(folder, config, planned, ordered), on_open)
 

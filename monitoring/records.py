@@ -19,7 +19,7 @@ from forkrun.monitoring.samples import Sample, read_samples
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, OutputPart
 from forkrun.rundir.nodes import read_commits
-from forkrun.rundir.results import Earlier, WrittenEvents
+from forkrun.rundir.results import KeptResults, WrittenEvents
 
 __all__ = ["RunRecords", "Sample", "TimelineLine", "Written", "read_records"]
 
@@ -68,7 +68,7 @@ class RunRecords(Struct, frozen=True):
     timeline: tuple[TimelineLine, ...] = ()
     host: Mapping[str, Any] | None = None
     sampler: Mapping[str, Any] | None = None
-    earlier: Earlier = Earlier()
+    earlier: KeptResults = KeptResults()
     """Results kept from earlier runs."""
     damaged: tuple[str, ...] = ()
     """Descriptions of unreadable records, which are left out."""
@@ -168,7 +168,7 @@ def _read_records(
         timeline=tuple(sorted(timeline, key=lambda line: line.time_s)),
         host=_read_object(folder.host, damaged, _OF_HOST),
         sampler=_read_object(folder.sampler, damaged, _OF_SAMPLER),
-        earlier=Earlier.read(folder, plan.get("datasets", ())),
+        earlier=KeptResults.read(folder, plan.get("datasets", ())),
         damaged=tuple(damaged),
     )
 

@@ -59,7 +59,7 @@ class _Budget:
         self.start_s = 0.0
         self.spent_s = 0.0
 
-    def pays_at_s(self, cost_s: float = 0.0, *, is_granted: bool = True) -> float:
+    def affordable_at_s(self, cost_s: float = 0.0, *, is_granted: bool = True) -> float:
         """Time from which on the budget covers this cost as well."""
         over_s = self.spent_s + cost_s - (self._grant_s if is_granted else 0.0)
         return self.start_s + max(over_s, 0.0) / self._rate
@@ -159,7 +159,7 @@ class Sampler:
             with self._estimates.spending():
                 self._write(now_s, self.memory.readings(), done)
         pause_s = 0.0 if self._left else self._settings.min_interval_s
-        self._due_s = max(now_s + pause_s, self._estimates.pays_at_s())
+        self._due_s = max(now_s + pause_s, self._estimates.affordable_at_s())
         return is_written
 
     def _begin(self, now_s: float) -> None:
@@ -187,7 +187,7 @@ class Sampler:
                 self._write(now_s, found, done)
         self._n_readings += len(found)
         each_s = self._readings.spent_s / max(self._n_readings, 1)
-        again_s = self._readings.pays_at_s(each_s * len(found))
+        again_s = self._readings.affordable_at_s(each_s * len(found))
         self._due_s = max(now_s + self._settings.min_interval_s, again_s)
         return is_complete
 
@@ -213,9 +213,9 @@ class Sampler:
         processes = self.memory.processes
         each_s = self._readings.spent_s / max(self._n_readings, 1)
         first = self._first(processes, now_s, done)
-        while first and self._readings.pays_at_s(each_s * len(first)) > now_s:
+        while first and self._readings.affordable_at_s(each_s * len(first)) > now_s:
             first.pop()
-        round_s = self._readings.pays_at_s(each_s * len(processes), is_granted=False)
+        round_s = self._readings.affordable_at_s(each_s * len(processes), is_granted=False)
         is_round_due = round_s <= now_s and all(
             life.n_read is not None for life in self._lives.values()
         )

@@ -57,7 +57,7 @@ def collect(
             with collector_paused():
                 commits = read_commits(folder)  # once: a job may have millions
             missing = missing_units(ranges, commits)
-            if config.batch.are_outputs_on_nodes:
+            if config.batch.makes_outputs_on_nodes:
                 commits = _commits_of_made_outputs(folder, commits, missing)
             if missing and not partial:
                 remove(folder.merge_summary)
@@ -118,7 +118,7 @@ def collect_part(path: Path, number: int, n_parts: int) -> None:
     folder, ranges = find_nodes(path, "collect")
     check_owner(folder.path)
     config = read_config(folder.config)
-    if config.batch.are_outputs_on_nodes:
+    if config.batch.makes_outputs_on_nodes:
         raise ConfigError(
             'collect --part: with batch.outputs = "on nodes" the nodes make the parts: forkrun'
             f" collect {folder.quoted} joins them"

@@ -25,7 +25,7 @@ from forkrun.parent.result import Result
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import is_node_done
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes, is_on_nodes
+from forkrun.rundir.nodes import NodeRanges, is_on_nodes, makes_outputs_on_nodes
 from forkrun.rundir.progress import KnownProgress
 
 _LOOK_EVERY_S = 0.5
@@ -88,7 +88,7 @@ class _Nodes:
     def __init__(self, folder: RunDirectory, client: Client, retries: int) -> None:
         self._folder, self._client, self._retries = folder, client, retries
         self._ranges = NodeRanges.read(folder)
-        self._makes_outputs = are_outputs_on_nodes(folder)
+        self._makes_outputs = makes_outputs_on_nodes(folder)
         self._left = set(range(len(self._ranges)))
         self._tasks: dict[int, Any] = {}
         self._n_tries: dict[int, tuple[int, int]] = {}  # and units that were committed by then

@@ -35,7 +35,7 @@ from forkrun.plan.part import Part
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import read_ledgers
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import are_outputs_on_nodes
+from forkrun.rundir.nodes import makes_outputs_on_nodes
 from forkrun.rundir.opening import check_owner, find_nodes, opened_to_begin
 from forkrun.rundir.packing import pack_records, pack_units, read_batch, unpack_units
 from forkrun.rundir.progress import read_progress
@@ -149,7 +149,7 @@ def _config(folder: RunDirectory, time_left_s: float | None, memory_bytes: int |
     """Configuration of a node. One that makes its part of the outputs keeps the files of its units:
     it may have to make the outputs again."""
     settings: list[tuple[str, object]] = [
-        ("merge.enabled", are_outputs_on_nodes(folder)), ("merge.keep_temporary", True),
+        ("merge.enabled", makes_outputs_on_nodes(folder)), ("merge.keep_temporary", True),
         ("merge.when_stopped", False),
     ]  # fmt: skip
     if time_left_s is not None:

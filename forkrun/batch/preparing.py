@@ -131,7 +131,7 @@ def write_nodes(folder: RunDirectory, planned: NodesJob, split: Split) -> tuple[
     with output_errors(folder.path):
         check_can_begin(folder)
         whole = planned.job
-        keeping = Keeping.of(folder, whole, force=whole.config.batch.are_outputs_on_nodes)
+        keeping = Keeping.of(folder, whole, force=whole.config.batch.makes_outputs_on_nodes)
         if is_on_nodes(folder) and not _is_changed(folder, keeping):
             raise _submitted(folder)
         if keeping.run.kept or keeping.run.parts:
@@ -218,7 +218,7 @@ def check_can_begin(folder: RunDirectory) -> None:
 def write_parts(folder: RunDirectory, planned: NodesJob, numbers: range) -> None:
     """Writes the parts of these nodes, the last ones of the job."""
     job, borders = planned.job, planned.borders[numbers.start :]
-    first_file = planned.n_files_before if job.config.batch.are_outputs_on_nodes else None
+    first_file = planned.n_files_before if job.config.batch.makes_outputs_on_nodes else None
     parts = parts_of(job.plan, job.input_lumis, borders, planned.index, first_file)
     for number, part in zip(numbers, parts, strict=True):
         data = json.dumps(part.to_json(), separators=(",", ":")).encode()

@@ -14,7 +14,7 @@ from pathlib import Path
 from forkrun.batch.publishing import PUBLISHER, READY
 from forkrun.errors import BatchError, OutputError
 from forkrun.rundir.directory import RunDirectory
-from forkrun.rundir.lock import RunLock, is_held, was_left_here
+from forkrun.rundir.lock import RunLock, holder_died_here, is_held
 
 _PREFIX = "forkrun-"
 _PARENT = "parent.lock"
@@ -67,7 +67,7 @@ def _remove_abandoned(scratch: Path) -> None:
         with suppress(OSError):
             is_own = folder.lstat().st_uid == os.geteuid() and not folder.is_symlink()
             publishes = is_held(folder / PUBLISHER)
-            if is_own and not publishes and was_left_here(folder / _PARENT):
+            if is_own and not publishes and holder_died_here(folder / _PARENT):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -26,7 +26,7 @@ from forkrun.errors import OutOfTimeError
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.done import is_node_done
 from forkrun.rundir.lock import is_held
-from forkrun.rundir.nodes import NodeRanges, are_outputs_on_nodes
+from forkrun.rundir.nodes import NodeRanges, makes_outputs_on_nodes
 from forkrun.rundir.progress import KnownProgress, RunProgress
 
 
@@ -130,7 +130,7 @@ def read_status(folder: RunDirectory, ranges: NodeRanges) -> JobStatus:
     lives = _lives(folder, submissions)
     last = {node: s for s in submissions if not s.problem for node in s.nodes}
     known, kills = KnownProgress(folder), read_kills(folder)
-    makes_outputs = are_outputs_on_nodes(folder)
+    makes_outputs = makes_outputs_on_nodes(folder)
     nodes = tuple(
         _node(
             folder, ranges, number, last.get(number), lives, known, kills.get(number, 0.0),

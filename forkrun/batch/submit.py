@@ -78,7 +78,7 @@ def _submissions(
 
 
 def _n_merge_parts(folder: RunDirectory, batch: BatchConfig, most: int) -> int:
-    if batch.are_outputs_on_nodes:
+    if batch.makes_outputs_on_nodes:
         return 0
     n_nodes = len(NodeRanges.read(folder))
     n_parts = min(batch.merge_jobs or n_nodes // _NODES_OF_PART, n_nodes, most)

@@ -95,13 +95,13 @@ class BatchConfig(Section):
     """Factor on the time of a node that ran out of time without a commit."""
 
     @property
-    def are_outputs_on_nodes(self) -> bool:
+    def makes_outputs_on_nodes(self) -> bool:
         """Whether each node makes its part of the outputs."""
         return self.outputs is OutputsMade.ON_NODES
 
     @whole
     def _parts_are_made_once(self) -> None:
-        if self.merge_jobs and self.are_outputs_on_nodes:
+        if self.merge_jobs and self.makes_outputs_on_nodes:
             raise ValueError(
                 'merge_jobs make parts of outputs, which with outputs = "on nodes" nodes have made:'
                 " leave merge_jobs out"

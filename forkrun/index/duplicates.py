@@ -39,7 +39,7 @@ class Place(NamedTuple):
         return f"entry {self.entry} of {self.path}"
 
 
-class Again(NamedTuple):
+class RepeatedEvent(NamedTuple):
     """A repeated event: `run`, `lumi`, `event`, its first and its repeated place."""
 
     run: int
@@ -54,7 +54,7 @@ class Duplicates(Struct, frozen=True):
     in ascending order."""
 
     n_events: int = 0
-    example: Again | None = None
+    example: RepeatedEvent | None = None
     parts: Sequence[RangePart] = ()
 
     def text(self) -> str:
@@ -108,7 +108,7 @@ def find_duplicates(
     and in files whose events are unordered. Raises InputError."""
     if not ids.event_branch:
         return Duplicates()
-    chosen = np.flatnonzero(_may_come_again(index, ranges))
+    chosen = np.flatnonzero(_may_repeat(index, ranges))
     if not len(chosen):
         return Duplicates()
     searches = [
@@ -158,7 +158,7 @@ def find_in_datasets(
     return Duplicates(sum(each.n_events for each in found), example, parts)
 
 
-def _may_come_again(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
+def _may_repeat(index: Sequence[FileIndex], ranges: LumiRanges) -> Flags:
     """(n_ranges,) whether an event of the range may be in another range or twice in this one."""
     rises = np.array([file.rises for file in index], dtype=bool)
     least, most = np.array([file.events for file in index], dtype=np.uint64).T
@@ -283,4 +283,4 @@ def _joined(answers: Iterable[dict[str, Any]], index: Sequence[FileIndex]) -> Du
     places = (Place(index[file].name, entry) for file, entry in (first, again))
     parts = sorted(part for answer in found for part in answer["parts"])
     n_events = sum(last - first for _, first, last, _ in parts)
-    return Duplicates(n_events, Again(run, lumi, event, *places), parts)
+    return Duplicates(n_events, RepeatedEvent(run, lumi, event, *places), parts)

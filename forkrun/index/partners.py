@@ -71,7 +71,7 @@ class Partners(Struct, frozen=True, eq=False):
         return np.append(self.first[1:], self.n_entries)[: len(self.first)]
 
     @property
-    def goes_back(self) -> bool:
+    def is_reordered(self) -> bool:
         """Whether the order of partners differs from that of the entries."""
         has_some = self.file >= 0
         file, entry = self.file[has_some], self.entry[has_some]

@@ -17,7 +17,7 @@ Integers = npt.NDArray[np.int64]
 Events = npt.NDArray[np.uint64]
 
 
-def find_again(request: dict[str, Any]) -> dict[str, Any]:
+def find_repeats(request: dict[str, Any]) -> dict[str, Any]:
     """`parts`: [number of the range, first, last, digest] of each sequence of entries that repeat
     events of earlier ranges; `example`: [run, lumi, event, [file, entry], [file, entry]] of the
     first. Covers only events whose numbers have the requested residue."""

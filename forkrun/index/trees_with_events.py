@@ -26,7 +26,7 @@ def trees_named(patterns: Sequence[str], there: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name for found in named.values() for name in found))
 
 
-def says_of_tree(pattern: str, name: str) -> bool:
+def names_tree(pattern: str, name: str) -> bool:
     """Whether a pattern of `keep` or `drop` names a tree: by the part before one of its dots."""
     ends = (at for at, letter in enumerate(pattern) if letter == ".")
     return any(fnmatchcase(name, pattern[:end]) for end in ends)

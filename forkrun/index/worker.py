@@ -33,9 +33,9 @@ def answer(request: Request) -> Answer:
     limit_heap(files, MOST_HEAP_BYTES if request.keys() & _LARGE else _LEAST_HEAP_BYTES)
     try:
         if "residue" in request:
-            from forkrun.index.same_ids import find_again
+            from forkrun.index.same_ids import find_repeats
 
-            return {"again": find_again(request)}
+            return {"again": find_repeats(request)}
         if "by" in request:
             from forkrun.index.join import find_partners
 

@@ -77,7 +77,7 @@ class Calls(NamedTuple):
         return cls(int(n_events), int(n_calls), calls_s, fixed_s, len(rows))
 
     @property
-    def are_dear(self) -> bool:
+    def are_expensive(self) -> bool:
         """Whether most of the time is the fixed cost of calls. Unknown where all calls have the
         same size: then a low number of events per call decides."""
         if not self.fixed_s:
@@ -114,6 +114,6 @@ class CallWatch:
             self._say(self._planned, f"{self._cuts.few} a call" if self._cuts else few)
             self._planned = ""
         least_s = _MUCH_S if is_end else _SOON_S * calls.n_children
-        if not self._has_said and calls.calls_s >= least_s and calls.are_dear:
+        if not self._has_said and calls.calls_s >= least_s and calls.are_expensive:
             self._has_said = True
             self._say(calls.text(self._cuts.cause() if self._cuts else ""), few)

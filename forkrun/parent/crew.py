@@ -252,12 +252,12 @@ class JobCrew:
 
     def tick(self, running: Mapping[int, int]) -> Mapping[int, int]:
         self._observer.tick()
-        self._look_at_ledgers(running)
+        self._read_ledgers_if_due(running)
         if signals := self._ending.tick(running):
             return signals
         return {**self._end_hanging(running), **self._relieve_memory(running)}
 
-    def _look_at_ledgers(self, running: Mapping[int, int]) -> None:
+    def _read_ledgers_if_due(self, running: Mapping[int, int]) -> None:
         """Reads the ledgers if there is a deadline, which depends on the units' time and size."""
         now_s, begin_s = time.monotonic(), time.thread_time()
         if self._ending.has_deadline and now_s > self._read_at_s:

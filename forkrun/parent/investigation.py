@@ -29,7 +29,7 @@ class CrashingEvent(Struct, frozen=True):
     cause: str
 
 
-class AnyFirstEvent:
+class EveryEvent:
     """Finding that the child crashes at any event that comes first."""
 
 
@@ -79,7 +79,7 @@ class Investigation:
         *,
         is_elsewhere: bool = False,
         has_raised: bool = False,
-    ) -> CrashingEvent | OtherCause | AnyFirstEvent | None:
+    ) -> CrashingEvent | OtherCause | EveryEvent | None:
         """Handles a probe that died in this event, after `n_events_done` others. `is_elsewhere`: in
         a thread that calls no module; `has_raised`: by an exception of a module. Returns None if
         another probe is needed."""
@@ -98,7 +98,7 @@ class Investigation:
                 return self._compared(found)
             case _Step.OTHER:
                 self._others.pop(0)
-                return None if self._others else AnyFirstEvent()
+                return None if self._others else EveryEvent()
             case _Step.AGAIN:
                 same = self._suspect is not None and self._suspect.entry == entry
                 return found if same else OtherCause()

@@ -372,7 +372,7 @@ def _process_and_merge(run: Run, before: Sequence[Commit]) -> None:
             _process_until_whole(run, commits)
         except (StoppedError, OutOfTimeError):
             if config.merge.enabled and config.merge.when_stopped:
-                _merge_what_is_there(run)
+                _merge_committed(run)
             raise
         try:
             if config.merge.enabled:
@@ -406,7 +406,7 @@ def _merge(run: Run, *, is_whole: bool) -> None:
     )  # fmt: skip
 
 
-def _merge_what_is_there(run: Run) -> None:
+def _merge_committed(run: Run) -> None:
     """Merges the committed units, except those whose files turn out damaged."""
     try:
         _merge(run, is_whole=False)

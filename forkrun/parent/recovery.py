@@ -16,7 +16,7 @@ from forkrun.child.assignment import Assignment, BadEvent, Purpose, without
 from forkrun.config import OnBadEvent, RecoveryConfig
 from forkrun.errors import ConfigError, ForkrunError, InputError, ModuleError, OutputError
 from forkrun.parent.bad_files import BadFiles
-from forkrun.parent.investigation import AnyFirstEvent, CrashingEvent, Investigation, OtherCause
+from forkrun.parent.investigation import CrashingEvent, EveryEvent, Investigation, OtherCause
 from forkrun.plan import EntryRange, Unit, Units
 
 _SUSPICIOUS = 2
@@ -218,7 +218,7 @@ class Recovery:
             self._last_crash[unit] = death
         investigation = self._open[unit]
         if death is None:
-            found: CrashingEvent | OtherCause | AnyFirstEvent | None = investigation.survived()
+            found: CrashingEvent | OtherCause | EveryEvent | None = investigation.survived()
         else:
             found = investigation.died(
                 death.n_events_done, death.event, death.cause,
@@ -235,7 +235,7 @@ class Recovery:
         last = death or self._last_crash[unit]
         if isinstance(found, CrashingEvent):
             return self._sentence(unit, found, last)
-        if isinstance(found, AnyFirstEvent):
+        if isinstance(found, EveryEvent):
             why = (
                 f"each event of unit {unit} that is tried first crashes the child: no event is to"
                 " blame, but a module, or a library that it loads"

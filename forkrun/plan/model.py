@@ -98,7 +98,7 @@ class Units(Sequence[Unit]):
         return np.diff(before[self.first_range])
 
     @cached_property
-    def go_back(self) -> bool:
+    def are_out_of_order(self) -> bool:
         """Whether a file comes again after another one, or an entry after a later one."""
         _, seen, number = np.unique(self.file, return_index=True, return_inverse=True)
         turn = np.argsort(np.argsort(seen))[number]

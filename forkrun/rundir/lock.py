@@ -152,7 +152,7 @@ class RunLock:
     def _remove_if_dead(self) -> None:
         """Removes the lock of a dead parent by a rename, which only one of several processes can
         do. Puts it back if it turns out to be another parent's lock."""
-        holder = self._holder_of_it()
+        holder = self._read_holder()
         if _is_alive(holder, self._path):
             where = f"process {holder.get('pid', '?')} on {holder.get('host', '?')}"
             raise LockedError(
@@ -167,7 +167,7 @@ class RunLock:
                     os.link(dead, self._path)
             _unlink(dead)
 
-    def _holder_of_it(self) -> dict[str, Any]:
+    def _read_holder(self) -> dict[str, Any]:
         """Record of the holder; empty if it was killed while writing. Raises OutputError for a
         foreign file of this name."""
         try:
@@ -210,7 +210,7 @@ def is_held(path: Path) -> bool:
     return bool(holder) and _is_alive(holder, path)
 
 
-def was_left_here(path: Path) -> bool:
+def holder_died_here(path: Path) -> bool:
     """Whether the holder of a lock worked on this machine and is dead, so its leftovers belong to
     nobody. False if unknown."""
     holder, here = read_json(path), _this_process()

@@ -86,7 +86,7 @@ def is_on_nodes(folder: RunDirectory) -> bool:
     return folder.batch.exists() and folder.fingerprint.exists()
 
 
-def are_outputs_on_nodes(folder: RunDirectory) -> bool:
+def makes_outputs_on_nodes(folder: RunDirectory) -> bool:
     """Whether each node makes its part of the outputs. Reads only this setting: modules of the
     configuration may no longer exist."""
     return bool(read_json(folder.config).get("batch", {}).get("outputs") == OutputsMade.ON_NODES)

@@ -388,7 +388,7 @@ class Counts(Struct, frozen=True):
     is_kept: bool = False
 
 
-class Earlier(Struct, frozen=True):
+class KeptResults(Struct, frozen=True):
     """Results kept from earlier runs. `run`: record of this run; `inputs`: stored parts of the
     input, by name; `datasets`: dataset number of each."""
 
@@ -398,7 +398,7 @@ class Earlier(Struct, frozen=True):
     datasets: dict[str, int] = {}
 
     @classmethod
-    def read(cls, folder: RunDirectory, datasets: Sequence[int] = ()) -> Earlier:
+    def read(cls, folder: RunDirectory, datasets: Sequence[int] = ()) -> KeptResults:
         """Kept results of a run. `datasets`: dataset number of each file; empty: the job has
         none."""
         run = RunResults.read(folder)

@@ -219,7 +219,7 @@ def _source(
             name: (number, branch.name, branches.fills_of_friends.get(name, 0.0))
             for name, (number, branch) in branches.friends.items()
         },
-        n_kept_bytes=_MOST_KEPT_BYTES if units.go_back else 0,
+        n_kept_bytes=_MOST_KEPT_BYTES if units.are_out_of_order else 0,
         expected=expected,
         trees=[file.tree for file in index] if any(file.tree for file in index) else (),
     )
@@ -232,7 +232,7 @@ def _friends(index: Sequence[FileIndex]) -> list[Any]:
         (
             parts[0].ids,
             [([file[:3] for file in part.files], part.partners.columns) for part in parts],
-            _MOST_KEPT_BYTES if any(part.partners.goes_back for part in parts) else 0,
+            _MOST_KEPT_BYTES if any(part.partners.is_reordered for part in parts) else 0,
         )
         for parts in zip(*(file.friends for file in index), strict=True)
     ]

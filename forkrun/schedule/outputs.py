@@ -20,7 +20,7 @@ from forkrun.formats.column_types import counter_of, flat_names
 from forkrun.formats.rntuple import RNTUPLE
 from forkrun.formats.ttree import TTREE
 from forkrun.index import Branch
-from forkrun.index.trees_with_events import says_of_tree
+from forkrun.index.trees_with_events import names_tree
 from forkrun.rundir.output_content import OutputContent
 from forkrun.schedule.input_branches import Fill, InputBranches
 from forkrun.schedule.job_modules import JobModules
@@ -214,7 +214,7 @@ def kept_with_events(output: OutputConfig, prefix: str, columns: Mapping[str, Br
     """Branches that an output keeps of such a tree, by their names there: all, subject to patterns
     with the tree's name. `columns`: those of the tree, with its `prefix`."""
     name = prefix.removesuffix(".")
-    keep, drop = ([p for p in ps if says_of_tree(p, name)] for ps in (output.keep, output.drop))
+    keep, drop = ([p for p in ps if names_tree(p, name)] for ps in (output.keep, output.drop))
     wanted = kept(columns, output.replaced({"keep": keep or ["*"], "drop": drop}))
     return [each.removeprefix(prefix) for each in with_counters(wanted, columns)]
 

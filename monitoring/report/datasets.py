@@ -93,7 +93,7 @@ def _counts(
     )
 
 
-def yields_that_lack(records: RunRecords) -> Iterator[str]:
+def warnings_of_low_yields(records: RunRecords) -> Iterator[str]:
     """Warnings about simulated events left out after weights had been made with the sum of weights
     of all events."""
     if not records.config.get("job", {}).get("luminosity"):
@@ -130,10 +130,10 @@ def n_lumis(keys: Keys, commits: Iterable[Commit]) -> int:
     of_datasets: dict[int, list[Commit]] = {}
     for commit in commits:
         of_datasets.setdefault(commit.dataset, []).append(commit)
-    return sum(_n_of_one(keys, own) for own in of_datasets.values())
+    return sum(_count_lumis(keys, own) for own in of_datasets.values())
 
 
-def _n_of_one(keys: Keys, commits: Sequence[Commit]) -> int:
+def _count_lumis(keys: Keys, commits: Sequence[Commit]) -> int:
     first = np.array([(line.run, line.lumi) for line in commits], dtype=np.int64).reshape(-1, 2)
     of_several = [keys[line.places] for line in commits if line.n_units > 1]
     firsts, _ = number_keys(np.concatenate([lumi_keys(*first.T), *of_several]))

@@ -112,7 +112,7 @@ def summarize_memory(records: RunRecords) -> MemorySummary | None:
         saving_bytes=saving,
         saving_fraction=saving / peak.rss_bytes if peak.rss_bytes else 0.0,
         parent_peak_pss_bytes=max(parents, default=0),
-        is_at_least=has_spike or _has_ended_unseen(records),
+        is_at_least=has_spike or _has_unsampled_child(records),
         parts=tuple(_parts(lives, peak.time_s)),
         limit_bytes=(records.config.get("limits") or {}).get("memory"),
     )
@@ -177,7 +177,7 @@ def _at(totals: Totals, place: int) -> MemoryTotals:
     )
 
 
-def _has_ended_unseen(records: RunRecords) -> bool:
+def _has_unsampled_child(records: RunRecords) -> bool:
     """Whether a child took no sample of itself, so that its memory at the end is unknown, or no
     other, so that its memory before is unknown."""
     forked = {line.details.get("pid") for line in records.timeline if line.event == "fork"}

@@ -78,7 +78,7 @@ def memory_curves(records: RunRecords, most: int | None = None) -> MemoryCurves:
     lives, totals, _ = lives_and_totals(records)
     time_s = totals.time_s
     if most is not None and len(time_s) > most:
-        time_s = _fewer(time_s, lives, totals, most)
+        time_s = _downsampled(time_s, lives, totals, most)
         totals = add_up((totals.time_s, totals.shared), lives, time_s)
     private: dict[int | None, Curve] = {None: np.zeros_like(time_s)}
     for life in lives:
@@ -179,7 +179,7 @@ def complete_samples(samples: Sequence[Sample]) -> list[list[Sample]]:
     return [group for group in groups.values() if len(group) == group[0].n_sampled]
 
 
-def _fewer(time_s: Curve, lives: Sequence[Life], totals: Totals, most: int) -> Curve:
+def _downsampled(time_s: Curve, lives: Sequence[Life], totals: Totals, most: int) -> Curve:
     ends = [value for life in lives for value in (life.time_s[0], life.end_s, life.end_s + _TINY_S)]
     highest = time_s[np.argmax(totals.pss)]
     return distinct(np.array([*np.linspace(time_s[0], time_s[-1], most), *ends, highest]))

@@ -22,7 +22,7 @@ from forkrun.monitoring.report.cutflow import PathCutflow, summarize_cutflow
 from forkrun.monitoring.report.datasets import (
     DatasetCounts,
     count_datasets,
-    yields_that_lack,
+    warnings_of_low_yields,
 )
 from forkrun.monitoring.report.event_counts import EventCounts, count_events
 from forkrun.monitoring.report.memory import MemorySummary, summarize_memory
@@ -259,7 +259,7 @@ def _warnings(records: RunRecords, nodes: NodeReports | None) -> tuple[str, ...]
     lines = (line for line in records.timeline if line.event == "warning")
     texts = [*_builds(records.ledger), *records.plan.get("warnings", ()), *map(_text, lines)]
     of_nodes = nodes.warnings if nodes else ()
-    return tuple(dict.fromkeys([*texts, *yields_that_lack(records), *of_nodes]))
+    return tuple(dict.fromkeys([*texts, *warnings_of_low_yields(records), *of_nodes]))
 
 
 def _builds(commits: Sequence[Commit]) -> Iterator[str]:

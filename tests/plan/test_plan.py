@@ -237,7 +237,7 @@ def test_lumis_that_are_whole_in_the_input_have_the_same_units_in_both_orders(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "goes_back"),
+    ("sizes", "is_reordered"),
     [
         ([[(1, 1, 5), (1, 2, 5)], [(1, 3, 5)]], False),
         ([[(1, 1, 5), (1, 2, 5), (1, 1, 5)]], True),
@@ -245,10 +245,10 @@ def test_lumis_that_are_whole_in_the_input_have_the_same_units_in_both_orders(
     ],
     ids=["as stored", "within a file", "another file in between"],
 )
-def test_a_plan_says_whether_it_goes_back_in_the_input(sizes: Sizes, goes_back: bool) -> None:
+def test_a_plan_says_whether_it_goes_back_in_the_input(sizes: Sizes, is_reordered: bool) -> None:
     index = index_of(sizes)
-    assert make_plan(ordered("lumi"), index).units.go_back == goes_back
-    assert not make_plan(ordered("input"), index).units.go_back
+    assert make_plan(ordered("lumi"), index).units.are_out_of_order == is_reordered
+    assert not make_plan(ordered("input"), index).units.are_out_of_order
 
 
 def test_lumis_of_different_datasets_are_never_one(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def course_rows(courses: Iterable[ChildCourses], start_s: float) -> list[dict[st
     """Rows by process: `child`, `start_s` (since the job's start) and `piece_s` of its pieces, and
     `threads`: `name`, and for each of KINDS the share of each piece [%]."""
     found = [_course(each, start_s) for each in courses if each.threads]
-    _thin(found)
+    _downsample(found)
     return [
         {
             "child": course.child,
@@ -173,7 +173,7 @@ def _course(of: ChildCourses, start_s: float) -> _Course:
     return _Course(of.child, of.start_s - start_s, of.piece_s, threads)
 
 
-def _thin(courses: list[_Course]) -> None:
+def _downsample(courses: list[_Course]) -> None:
     """Reduces the values to _MOST_VALUES: longer pieces first, then one mean thread per child."""
     while sum(course.n_values for course in courses) > _MOST_VALUES:
         most = max(course.n_pieces for course in courses)

@@ -33,8 +33,8 @@ bool is_second_name(const rntuple::NtupleTable& ntuple, const rntuple::FieldColu
     return false;
   }
   return std::ranges::any_of(ntuple.columns(), [&](const auto& other) {
-    return !is_member(other.name) && other.name != column.name && other.is_one_with(column) &&
-           (has_dot || is_field(ntuple, other.name));
+    return !is_member(other.name) && other.name != column.name &&
+           other.has_same_values_as(column) && (has_dot || is_field(ntuple, other.name));
   });
 }
 

@@ -21,8 +21,8 @@ namespace forkrun::root_io {
 
 namespace {
 
-/// What the inputs of a job have beside its events; RNTuples as the trees that outputs have for
-/// them, which are in files beside the output until this ends.
+/// Objects that the inputs of a job have besides its events. RNTuples are carried as trees, which
+/// are in temporary files next to the output.
 class Carried {
  public:
   Carried(const std::vector<std::string>& paths, const std::set<std::string>& excluded,
@@ -34,13 +34,13 @@ class Carried {
 
   [[nodiscard]] bool wants(const std::string& path) const { return !exclude.contains(path); }
 
-  /// Of an input, by its number.
+  /// Trees made of the RNTuples of an input, by its number.
   [[nodiscard]] const NtuplesAsTrees& ntuples_of(TreeFile& file, std::size_t number) const {
     auto& ntuples = ntuples_[number];
     if (!ntuples) {
       ntuples = std::make_unique<NtuplesAsTrees>(
           file, [&](const auto& name) { return wants(name); }, path_of_trees(output_, number),
-          NtuplesAsTrees::Says::of_all);
+          NtuplesAsTrees::OriginsOf::all_rows);
     }
     return *ntuples;
   }
@@ -95,7 +95,7 @@ bool add_structures(const Carried& carried, const TreeFile& file,
          });
 }
 
-/// What there is to carry without ROOT; none if it is needed.
+/// Objects to carry without ROOT; none if it is needed.
 std::optional<std::set<std::string>> plain_trees(const Carried& carried) {
   std::map<std::string, std::string> structures;
   for (std::size_t i = 0; i < carried.inputs.size(); ++i) {

@@ -23,8 +23,8 @@ std::vector<std::string> carry_objects(const std::vector<std::string>& inputs,
 /// \throws OutputError
 void add_text(const std::string& output, const std::string& name, const std::string& text);
 
-/// Whether what these files hold beside the objects of these names can be joined: it is, in a file
-/// at `scratch`. \throws InputError as `carry_objects`, OutputError
+/// Checks that the objects of these files, except those of these names, can be joined, by joining
+/// them in a file at `scratch`. \throws InputError as `carry_objects`, OutputError
 void check_carried(const std::vector<std::string>& inputs, const std::string& scratch,
                    const std::set<std::string>& exclude, IfTheyDiffer if_they_differ,
                    BranchesThatDiffer branches);

@@ -135,7 +135,7 @@ class FileMerge {
     bool is_added = merger.add(*file);
     auto ntuples = std::make_unique<NtuplesAsTrees>(
         *file, [&](const auto& path) { return wanted(path).has_value(); },
-        path_of_trees(request_.output, number), NtuplesAsTrees::Says::of_carried);
+        path_of_trees(request_.output, number), NtuplesAsTrees::OriginsOf::carried);
     if (is_added && !ntuples->names().empty()) {
       auto trees = std::make_unique<TreeFile>(ntuples->path());
       is_added = merger.add(*trees);
@@ -177,7 +177,7 @@ class FileMerge {
     return entries;
   }
 
-  /// Of the RNTuples in each file, and of all files.
+  /// Progress: steps of the RNTuples in each file, and of all files.
   void note_step(std::size_t n) const {
     if (request_.progress) {
       const auto n_files = request_.inputs.size();

@@ -30,12 +30,12 @@ struct MergeRequest {
   Recluster recluster = Recluster::where_small;
   /// Called once the file is complete, before it is compared with the inputs; may be empty.
   std::function<void()> on_written{};
-  /// Of all tables; none: each has the format that it has in the first file with it.
+  /// Format of all tables; none: each keeps the format of the first file with it.
   std::optional<OutputFormat> format{};
   bool needs_checksums{true};  ///< pages of RNTuples without one are an error
 };
 
-/// What is asked for of a path: its newest tree, or that of a cycle; none: nothing.
+/// Name of the wanted tree of a path: the newest, or that of a cycle; none: nothing is wanted.
 [[nodiscard]] std::optional<std::string> asked_for(const MergeRequest& request,
                                                    const std::string& path);
 

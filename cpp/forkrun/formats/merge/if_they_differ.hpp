@@ -4,14 +4,14 @@
 
 namespace forkrun::root_io {
 
-/// What becomes of objects of one name that ROOT cannot merge and that differ.
+/// Treatment of differing objects of one name that ROOT cannot merge.
 enum class IfTheyDiffer { error, keep_first };
 
-/// What becomes of objects that may refer to others by numbers of their file, and whose class no
+/// Treatment of objects that may refer to others by numbers of their file, and whose class no
 /// library here knows.
 enum class UnknownReferences : std::uint8_t { error, leave_out };
 
-/// What becomes of branches that not all trees of a name have.
+/// Treatment of branches that not all trees of a name have.
 enum class BranchesThatDiffer : std::uint8_t { error, leave_out };
 
 }  // namespace forkrun::root_io

@@ -226,7 +226,7 @@ class JoinedNtuples::Join {
       }
     }
   }
-  /// That all are there is found when they are read.
+  /// Missing ones are found when they are read.
   void require_no_more(const OpenTable& opened) const {
     for (const auto& name : names_of_columns(opened)) {
       if (std::ranges::count(content_.branches, name) == 0) {

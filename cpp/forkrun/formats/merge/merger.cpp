@@ -139,8 +139,8 @@ void Merger::add_folder(TreeFile& file, TKey& key, const std::string& path) {
   add_directory(file, folder, path);
 }
 
-/// What is a tree in one file must be one in all. And of an object "b" in folder "a" and one "a/b"
-/// beside it, one would be taken for the other.
+/// Checks that a tree in one file is one in all, and that there is no object "a/b" next to an
+/// object "b" in folder "a": one would be taken for the other.
 void Merger::check_kind(const TreeFile& file, const std::string& path, const std::string& folder,
                         const std::string& kind) {
   const auto& before = kinds_.try_emplace(path, folder, kind).first->second;

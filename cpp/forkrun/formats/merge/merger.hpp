@@ -36,7 +36,7 @@ struct MergeSettings {
   UnknownReferences unknown = UnknownReferences::error;
 };
 
-/// Joins whatever files hold but RNTuples, by path within the file: trees of numbers without ROOT,
+/// Joins all objects of files but RNTuples, by path within the file: trees of numbers without ROOT,
 /// all else with it. Paths are of keys: objects may have names of their own, and folders the names
 /// of objects.
 class Merger {
@@ -53,7 +53,7 @@ class Merger {
   [[nodiscard]] std::vector<std::string> notes() const;
   /// Compares the complete file with samples of the inputs. \throws VerificationFailed
   void check(const std::string& path) const;
-  /// Of all objects, sorted.
+  /// Names of all objects, sorted.
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:

@@ -75,7 +75,7 @@ std::string with_inputs(std::string text, const std::vector<std::string>& inputs
 
 NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
                                const std::function<bool(const std::string&)>& is_wanted,
-                               const std::string& path, Says says)
+                               const std::string& path, OriginsOf origins_of)
     : path_{path} {
   const auto compression = file.compression();
   OriginsByPath origins;
@@ -99,7 +99,7 @@ NtuplesAsTrees::NtuplesAsTrees(TreeFile& file,
   for (auto& tree : origins) {
     tree.second = is_carried(tree) ? before->at(tree.first) : tree.second;
   }
-  if (says == Says::of_carried) {
+  if (origins_of == OriginsOf::carried) {
     std::erase_if(origins, [&](const auto& tree) { return !is_carried(tree); });
   }
   if (!origins.empty()) {

@@ -10,7 +10,7 @@
 
 namespace forkrun::root_io {
 
-/// Of the file of the trees that are made of an input's RNTuples, beside the output.
+/// Path of the file with trees made of an input's RNTuples, next to the output.
 [[nodiscard]] std::string path_of_trees(const std::string& output, std::size_t input);
 
 /// A text that names the inputs in the place of such files.
@@ -28,24 +28,23 @@ auto naming_inputs(const std::vector<std::string>& inputs, const std::string& ou
   }
 }
 
-/// What the RNTuples of a file hold, as trees of the same names in a file of their own, which says
-/// that their rows come from that one. It is removed in the end.
+/// RNTuples of a file as trees of the same names in a temporary file, which records that their rows
+/// come from the former.
 class NtuplesAsTrees {
  public:
-  /// Of which rows that file says from where they come: of all, or of those of which the other one
-  /// says it.
-  enum class Says { of_all, of_carried };
+  /// Rows whose origins that file records: all, or those whose origins the other file records.
+  enum class OriginsOf { all_rows, carried };
   /// Writes nothing if none is wanted. `path`: of the file to make.
   /// \throws InputError naming the field that no branch can hold, OutputError
   NtuplesAsTrees(TreeFile& file, const std::function<bool(const std::string& ntuple)>& is_wanted,
-                 const std::string& path, Says says);
+                 const std::string& path, OriginsOf origins_of);
   ~NtuplesAsTrees();
   NtuplesAsTrees(const NtuplesAsTrees&) = delete;
   NtuplesAsTrees& operator=(const NtuplesAsTrees&) = delete;
 
   /// Empty if there are none.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  /// Of the file of the trees.
+  /// Path of the file of the trees.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Whether one of them has no entries, or no branches: a merge may need its structure in the end.
   [[nodiscard]] bool has_empty() const { return has_empty_; }

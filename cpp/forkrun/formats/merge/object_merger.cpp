@@ -67,8 +67,8 @@ std::unique_ptr<TObject> read(TreeFile& file, TKey& key, const std::string& path
   return object;
 }
 
-/// What ROOT says against merging; "" if it merged them. THnBase loses what does not fit with no
-/// more than a warning.
+/// ROOT's objections to merging; "" if it merged them. THnBase drops bins that do not fit with only
+/// a warning.
 std::string merge_into(TObject& sum, TObject& part, TDirectory& folder) {
   const CapturedMessages messages;
   const TDirectory::TContext nowhere{nullptr};

@@ -35,7 +35,7 @@ class Origins {
   /// \throws InputError if its record is damaged.
   void begin_file(TreeFile& file);
 
-  /// What to take of a tree of this file.
+  /// Rows to take of a tree of this file.
   [[nodiscard]] TakenRows take_rows(const std::string& path);
   /// \throws InputError unless the tree, with so many rows, has those that the record names.
   void check_rows(const std::string& path, std::int64_t n_rows) const;
@@ -47,7 +47,7 @@ class Origins {
   /// holds a sum of which only a part is new.
   [[nodiscard]] bool takes_object(const std::string& path);
 
-  /// What the output is to say; nothing if it is empty.
+  /// Origins to record in the output; nothing if it is empty.
   [[nodiscard]] OriginsByPath of_output() const;
   /// Lines for people on what was left out.
   [[nodiscard]] std::vector<std::string> notes() const;

@@ -11,7 +11,8 @@ namespace forkrun::rntuple {
 
 namespace {
 
-/// What ROOT's importer of trees makes of branches with one counter: their projections have names.
+/// Whether ROOT's importer of trees made it of branches with one counter: their projections have
+/// names.
 bool is_hidden(const std::string& name) {
   constexpr std::string_view prefix = "_collection";
   const auto end = name.find('.');
@@ -39,7 +40,7 @@ class Walk {
   }
 
  private:
-  /// What the fields around one say of it. `class_name`: of the outermost of its name.
+  /// Place of a field in the fields around it. `class_name`: of the outermost of its name.
   struct Place {
     std::string name;
     std::string class_name;
@@ -258,7 +259,7 @@ std::set<std::string> second_names(const Schema& schema) {
     const auto& field = schema.fields[number];
     const auto own = columns.find(shown(field.name)), found = columns.find(field.name);
     if (field.source && field.parent == number && own != columns.end() && found != columns.end() &&
-        found->second.is_one_with(own->second)) {
+        found->second.has_same_values_as(own->second)) {
       names.insert(field.name);
     }
   }

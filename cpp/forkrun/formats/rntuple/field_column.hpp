@@ -26,7 +26,7 @@ struct FieldColumn {
   std::uint32_t field{};               ///< that has the values; of no column: where reading ends
 
   /// The same values, under one name or two.
-  [[nodiscard]] bool is_one_with(const FieldColumn& other) const {
+  [[nodiscard]] bool has_same_values_as(const FieldColumn& other) const {
     return type == other.type && lists == other.lists && values == other.values &&
            is_count == other.is_count;
   }
@@ -36,7 +36,7 @@ struct FieldColumn {
 /// of these have more of them than others.
 [[nodiscard]] std::vector<Representations> columns_of(const Schema& schema, const Field& field);
 
-/// The fields of an RNTuple as columns, in their order. Behind them, for each list of records,
+/// The fields of an RNTuple as columns, in their order. After them, for each list of records,
 /// "Jet", the names that trees have for its members: "nJet", and "Jet_pt" for "Jet.pt", unless
 /// there are fields of these names.
 [[nodiscard]] std::vector<FieldColumn> field_columns(const Schema& schema);

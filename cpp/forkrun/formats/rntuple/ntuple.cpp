@@ -35,7 +35,7 @@ Page parse_page(RecordCursor& from, std::uint64_t n_file_bytes) {
   const auto n_bytes = page.where.n_bytes + (has_checksum ? checksum_bytes : 0);
   if (n_bytes < page.where.n_bytes || n_bytes > n_file_bytes ||
       page.where.place > n_file_bytes - n_bytes) {
-    throw Error("a page is behind the end of the file, which is truncated");
+    throw Error("a page is after the end of the file, which is truncated");
   }
   return page;
 }
@@ -90,7 +90,7 @@ std::shared_ptr<const Description> read_description(const DescriptionRecord& rec
   return read;
 }
 
-/// Those that were asked for last: files of some kinds may take turns.
+/// The most recently used descriptions: files of some kinds may take turns.
 class KnownDescriptions {
  public:
   std::shared_ptr<const Description> find(const DescriptionRecord& record) {
@@ -151,7 +151,7 @@ Anchor parse_anchor(std::span<const std::byte> object) {
 std::vector<std::byte> stored_bytes(const Locator& where, const root_io::InputFile& file) {
   const auto n_file_bytes = static_cast<std::uint64_t>(file.size());
   if (where.n_bytes > n_file_bytes || where.place > n_file_bytes - where.n_bytes) {
-    throw Error("it is behind the end of the file, which is truncated");
+    throw Error("it is after the end of the file, which is truncated");
   }
   std::vector<std::byte> stored(where.n_bytes);
   file.read(static_cast<std::int64_t>(where.place), stored);

@@ -17,7 +17,7 @@ namespace forkrun::rntuple {
 /// Some consecutive values of a column, packed together.
 struct Page {
   std::uint32_t n_values{};
-  bool has_checksum{};  ///< behind its bytes
+  bool has_checksum{};  ///< after its bytes
   Locator where;
 };
 
@@ -50,7 +50,7 @@ struct Cluster {
 void add_clusters(RecordCursor from, std::uint64_t header_checksum, std::uint64_t n_file_bytes,
                   std::vector<Cluster>& clusters);
 
-/// What an RNTuple says of its fields, and the columns that these are.
+/// Fields of an RNTuple, and their columns.
 struct Description {
   std::string name;
   std::uint64_t header_checksum{};
@@ -67,7 +67,7 @@ struct DescriptionRecord {
   bool operator==(const DescriptionRecord&) const = default;
 };
 
-/// What such a record says. Files that were written alike have equal records, and share one
+/// Description in such a record. Files that were written alike have equal records, and share one
 /// description: a thousand fields take a while. Any thread. \throws Error
 [[nodiscard]] std::shared_ptr<const Description> description_of(DescriptionRecord record);
 
@@ -83,7 +83,7 @@ class InputFile;
 
 namespace forkrun::rntuple {
 
-/// What an RNTuple says of itself: its fields, and where their values are in the file.
+/// An RNTuple: its fields, and the places of their values in the file.
 struct Ntuple {
   std::shared_ptr<const Description> description{};
   std::uint64_t n_entries{};

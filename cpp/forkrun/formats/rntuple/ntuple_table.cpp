@@ -31,7 +31,7 @@ using root_io::InputFile;
 constexpr std::string_view class_name = "ROOT::RNTuple";
 constexpr std::string_view class_before_1_0 = "ROOT::Experimental::RNTuple";
 
-/// Of files on servers and of unusual ones, ROOT knows where the object is.
+/// Place of the object; ROOT gives it for files on servers and for unusual ones.
 std::optional<FileKey> key_at(const InputFile& file, const std::string& path) {
   if (file.outline()) {
     return file.outline()->find(path);
@@ -72,14 +72,14 @@ void fill_counts(std::span<const std::int64_t> offsets, std::byte* into) {
   }
 }
 
-std::uint64_t n_values_of(std::span<const Stretch> stretches) {
-  return std::accumulate(stretches.begin(), stretches.end(), std::uint64_t{0},
+std::uint64_t n_values_of(std::span<const ItemRange> item_ranges) {
+  return std::accumulate(item_ranges.begin(), item_ranges.end(), std::uint64_t{0},
                          [](auto n, const auto& each) { return n + each.last - each.first; });
 }
 
 }  // namespace
 
-std::shared_ptr<const Lists> ListReader::read(const std::vector<Stretch>& lists) {
+std::shared_ptr<const Lists> ListReader::read(const std::vector<ItemRange>& lists) {
   const std::lock_guard lock{mutex_};
   if (!kept_ || asked_ != lists) {
     kept_.reset();
@@ -106,10 +106,10 @@ void ListReader::forget() {
   pages_.forget();
 }
 
-/// What is stored is where each list ends in its cluster; the first one begins at 0.
-void ListReader::add(const Stretch& lists, Lists& into) {
+/// The file has the end of each list in its cluster; the first one begins at 0.
+void ListReader::add(const ItemRange& lists, Lists& into) {
   const bool is_first = lists.first == 0;
-  const Stretch with_begin{lists.cluster, is_first ? 0 : lists.first - 1, lists.last};
+  const ItemRange with_begin{lists.cluster, is_first ? 0 : lists.first - 1, lists.last};
   pages_.require(with_begin);
   ends_.resize(with_begin.last - with_begin.first);
   pages_.read(with_begin, reinterpret_cast<std::byte*>(ends_.data()));
@@ -155,26 +155,26 @@ class NtupleTable::Reader final : public ColumnReader {
 
   void read(std::int64_t first, std::int64_t last, Column& into) override {
     into.reset(*column_.type);
-    auto stretches = table_.stretches(first, last);
+    auto item_ranges = table_.item_ranges(first, last);
     for (std::size_t level = 0; level < lists_.size(); ++level) {
-      const auto lists = lists_[level]->read(stretches);
+      const auto lists = lists_[level]->read(item_ranges);
       std::ranges::copy(lists->offsets,
                         into.resize_offsets(lists->offsets.size() - 1, level).begin());
-      stretches = lists->items;
+      item_ranges = lists->items;
     }
     if (counted_) {
-      return read_counts(stretches, into);
+      return read_counts(item_ranges, into);
     }
-    for (auto& stretch : stretches) {
-      stretch = values_in(stretch, column_.type->n_in_item());
-      values_->require(stretch);  // before memory is taken
+    for (auto& item_range : item_ranges) {
+      item_range = values_in(item_range, column_.type->n_in_item());
+      values_->require(item_range);  // before memory is taken
     }
-    values_->read(stretches, into.resize_values(n_values_of(stretches)));
+    values_->read(item_ranges, into.resize_values(n_values_of(item_ranges)));
   }
 
   void add_parts(std::int64_t first, std::int64_t last,
                  std::vector<StoredPart>& to) const override {
-    for (const auto& entries : table_.stretches(first, last)) {
+    for (const auto& entries : table_.item_ranges(first, last)) {
       for (const auto& list : lists_) {
         list->add_parts(entries, to);
       }
@@ -188,8 +188,8 @@ class NtupleTable::Reader final : public ColumnReader {
   }
 
  private:
-  void read_counts(const std::vector<Stretch>& stretches, Column& into) {
-    const auto lists = counted_->read(stretches);
+  void read_counts(const std::vector<ItemRange>& item_ranges, Column& into) {
+    const auto lists = counted_->read(item_ranges);
     auto* to = into.resize_values(lists->offsets.size() - 1);
     column_.type->element == ElementType::uint32 ? fill_counts<std::uint32_t>(lists->offsets, to)
                                                  : fill_counts<std::uint64_t>(lists->offsets, to);
@@ -230,12 +230,12 @@ std::unique_ptr<ColumnReader> NtupleTable::reader(const std::string& name) const
   return std::make_unique<Reader>(*this, column(name));
 }
 
-std::vector<Stretch> NtupleTable::stretches(std::int64_t first, std::int64_t last) const {
+std::vector<ItemRange> NtupleTable::item_ranges(std::int64_t first, std::int64_t last) const {
   const auto begin = static_cast<std::uint64_t>(first);
   const auto end = static_cast<std::uint64_t>(last);
   auto cluster = std::ranges::upper_bound(ntuple_.clusters, begin, {}, &Cluster::first_entry);
   cluster -= cluster == ntuple_.clusters.begin() ? 0 : 1;
-  std::vector<Stretch> found;
+  std::vector<ItemRange> found;
   for (; cluster != ntuple_.clusters.end() && cluster->first_entry < end; ++cluster) {
     const auto number = static_cast<std::size_t>(cluster - ntuple_.clusters.begin());
     const auto from = std::max(begin, cluster->first_entry);
@@ -288,7 +288,7 @@ ColumnAccount NtupleTable::account(const FieldColumn& column) const {
   return account;
 }
 
-/// Of the pages of an entry's own columns, those of the one that has most of them count.
+/// Begins of pages, of the column per entry that has most of them.
 std::vector<std::int64_t> NtupleTable::borders() const {
   constexpr std::uint64_t least_apart = 4096;
   std::vector<std::int64_t> all;

@@ -20,7 +20,7 @@ namespace forkrun::rntuple {
 /// Lists one after the other: where each ends, and where the items of all of them are.
 struct Lists {
   std::vector<std::int64_t> offsets;  ///< (n + 1,), the first is 0
-  std::vector<Stretch> items;         ///< by cluster
+  std::vector<ItemRange> items;       ///< by cluster
 };
 
 /// Reads which items lists have. All columns within one list share it: what was asked for last
@@ -35,9 +35,9 @@ class ListReader {
     pages_.open(of);
   }
   /// \throws Error
-  [[nodiscard]] std::shared_ptr<const Lists> read(const std::vector<Stretch>& lists);
+  [[nodiscard]] std::shared_ptr<const Lists> read(const std::vector<ItemRange>& lists);
   /// Adds what will be read of the file for these entries. Any thread.
-  void add_parts(Stretch entries, std::vector<StoredPart>& to) const {
+  void add_parts(ItemRange entries, std::vector<StoredPart>& to) const {
     entries.first -= entries.first > 0 ? 1 : 0;  // where the list before ends
     pages_.add_parts(entries, to);
   }
@@ -45,16 +45,16 @@ class ListReader {
   void forget();
 
  private:
-  void add(const Stretch& lists, Lists& into);
+  void add(const ItemRange& lists, Lists& into);
 
   std::mutex mutex_;
   PageReader pages_;
   std::vector<std::int64_t> ends_;
-  std::vector<Stretch> asked_;  ///< for `kept_`
+  std::vector<ItemRange> asked_;  ///< for `kept_`
   std::shared_ptr<const Lists> kept_;
 };
 
-/// What the pages of a column take, and how they are compressed.
+/// Sizes of the pages of a column, and their compression.
 struct ColumnAccount {
   std::int64_t n_bytes{};         ///< uncompressed
   std::int64_t n_stored_bytes{};  ///< in the file
@@ -80,7 +80,7 @@ class NtupleTable final : public Table {
   }
   [[nodiscard]] const FieldColumn& column(const std::string& name) const;
   /// Where entries are.
-  [[nodiscard]] std::vector<Stretch> stretches(std::int64_t first, std::int64_t last) const;
+  [[nodiscard]] std::vector<ItemRange> item_ranges(std::int64_t first, std::int64_t last) const;
   [[nodiscard]] const Ntuple& ntuple() const { return ntuple_; }
   [[nodiscard]] const root_io::InputFile& file() const { return file_; }
   [[nodiscard]] ColumnAccount account(const FieldColumn& column) const;

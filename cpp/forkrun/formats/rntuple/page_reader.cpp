@@ -72,8 +72,8 @@ PageReader::PageReader(const Of& of, ElementType element)
   open(of);
 }
 
-Stretch values_in(const Stretch& items, std::uint64_t n_in_item) {
-  Stretch values{items.cluster, 0, 0};
+ItemRange values_in(const ItemRange& items, std::uint64_t n_in_item) {
+  ItemRange values{items.cluster, 0, 0};
   if (__builtin_mul_overflow(items.first, n_in_item, &values.first) ||
       __builtin_mul_overflow(items.last, n_in_item, &values.last)) {
     throw Error("an array has an impossible number of values");
@@ -165,44 +165,44 @@ void PageReader::enter(std::size_t cluster, const Part& part) {
   kept_ = none;
 }
 
-void PageReader::require(const Stretch& stretch) {
-  const auto n_in_cluster = n_values(stretch.cluster);
-  if (stretch.first > stretch.last || stretch.last > n_in_cluster) {
-    throw Error(path() + " is damaged: a list has values " + std::to_string(stretch.first) +
-                " to " + std::to_string(stretch.last) + " of the " + std::to_string(n_in_cluster) +
-                " in cluster " + std::to_string(stretch.cluster));
+void PageReader::require(const ItemRange& item_range) {
+  const auto n_in_cluster = n_values(item_range.cluster);
+  if (item_range.first > item_range.last || item_range.last > n_in_cluster) {
+    throw Error(path() + " is damaged: a list has values " + std::to_string(item_range.first) +
+                " to " + std::to_string(item_range.last) + " of the " +
+                std::to_string(n_in_cluster) + " in cluster " + std::to_string(item_range.cluster));
   }
 }
 
-void PageReader::read(std::span<const Stretch> stretches, std::byte* into) {
+void PageReader::read(std::span<const ItemRange> item_ranges, std::byte* into) {
   Wanted wanted{none, {}, into};
-  for (const auto& stretch : stretches) {
-    if (stretch.cluster != cluster_) {
+  for (const auto& item_range : item_ranges) {
+    if (item_range.cluster != cluster_) {
       decode_wanted(wanted);
     }
-    require(stretch);
-    read(stretch, wanted);
+    require(item_range);
+    read(item_range, wanted);
   }
   decode_wanted(wanted);
 }
 
-void PageReader::read(const Stretch& stretch, Wanted& wanted) {
+void PageReader::read(const ItemRange& item_range, Wanted& wanted) {
   const auto& begins = begins_;
-  auto first = stretch.first;
+  auto first = item_range.first;
   if (first < part_.n_zeros) {
     decode_wanted(wanted);
-    const auto zeros_end = std::min(part_.n_zeros, stretch.last);
+    const auto zeros_end = std::min(part_.n_zeros, item_range.last);
     wanted.into = std::fill_n(wanted.into, (zeros_end - first) * size_, std::byte{});
     first = zeros_end;
   }
-  while (first < stretch.last) {
+  while (first < item_range.last) {
     if (wanted.page == none || first < begins[wanted.page] || first >= begins[wanted.page + 1]) {
       decode_wanted(wanted);
       wanted.page =
           static_cast<std::size_t>(std::ranges::upper_bound(begins, first) - begins.begin()) - 1;
     }
     const auto begin = begins[wanted.page];
-    const auto last = std::min(stretch.last, begins[wanted.page + 1]);
+    const auto last = std::min(item_range.last, begins[wanted.page + 1]);
     wanted.places.push_back({first - begin, last - begin});
     first = last;
   }
@@ -328,7 +328,7 @@ void PageReader::unpack(std::size_t cluster, std::size_t number) {
   static_cast<void>(packed(number, memory_));
 }
 
-void PageReader::add_parts(const Stretch& entries, std::vector<StoredPart>& to) const {
+void PageReader::add_parts(const ItemRange& entries, std::vector<StoredPart>& to) const {
   const auto [column, pages, n_zeros] = part_of(entries.cluster);
   if (pages == nullptr) {
     return;

@@ -32,7 +32,7 @@ class ClusterBytes {
             const root_io::InputFile& file);
   /// These bytes of the file, if it has them. Any thread.
   [[nodiscard]] std::optional<std::span<const std::byte>> find(const ByteRange& range) const;
-  /// Of another file nothing is there.
+  /// Drops the bytes, since another file is read.
   void forget();
 
  private:
@@ -49,11 +49,11 @@ class ClusterBytes {
 namespace forkrun::rntuple {
 
 /// Values [first, last) of a column in a cluster, by their numbers in it.
-struct Stretch {
+struct ItemRange {
   std::size_t cluster{};
   std::uint64_t first{};
   std::uint64_t last{};
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const ItemRange&) const = default;
 };
 
 [[nodiscard]] inline bool are_same(std::span<const std::byte> one,
@@ -62,7 +62,7 @@ struct Stretch {
 }
 
 /// The values in items of an array of fixed size. \throws Error
-[[nodiscard]] Stretch values_in(const Stretch& items, std::uint64_t n_in_item);
+[[nodiscard]] ItemRange values_in(const ItemRange& items, std::uint64_t n_in_item);
 
 /// Reads values of a field's column, in whichever of its representations they are. Keeps the page
 /// read last, which may have the values of several blocks. Distinct readers work at the same time.
@@ -85,21 +85,21 @@ class PageReader {
   /// The same column of another file. \throws Error as the constructor
   void open(const Of& of);
 
-  /// Of the field, for errors.
+  /// Path of the field, for errors.
   [[nodiscard]] std::string path() const { return "field \"" + std::string{of_.path} + '"'; }
   /// \throws Error unless the cluster has these values
-  void require(const Stretch& stretch);
-  /// Of one behind the other. \throws Error naming the page that is damaged
-  void read(std::span<const Stretch> stretches, std::byte* into);
-  void read(const Stretch& stretch, std::byte* into) { read({&stretch, 1}, into); }
-  /// Of a cluster.
+  void require(const ItemRange& item_range);
+  /// Reads ranges one after the other. \throws Error naming the page that is damaged
+  void read(std::span<const ItemRange> item_ranges, std::byte* into);
+  void read(const ItemRange& item_range, std::byte* into) { read({&item_range, 1}, into); }
+  /// Number of values in a cluster.
   [[nodiscard]] std::uint64_t n_values(std::size_t cluster) {
     static_cast<void>(part(cluster));
     return begins_.back();
   }
   /// The pages of a cluster, if they hold all of its values as those of `wanted` do; else null.
   [[nodiscard]] const PagesOfColumn* pages_as_wanted(std::size_t cluster);
-  /// A page of a cluster as it is stored, with its checksum behind it. Valid until the next call.
+  /// A page of a cluster as it is stored, with its checksum after it. Valid until the next call.
   /// `known`: one like it that was seen to be undamaged, with which it is compared first.
   /// \throws Error if it is damaged.
   [[nodiscard]] std::span<const std::byte> sealed(std::size_t cluster, std::size_t number,
@@ -110,7 +110,7 @@ class PageReader {
   void unpack(std::size_t cluster, std::size_t number);
   /// Adds the pages that have values of these entries. Where items of lists are, their own pages
   /// say: here it is taken that all entries have as many. Any thread.
-  void add_parts(const Stretch& entries, std::vector<StoredPart>& to) const;
+  void add_parts(const ItemRange& entries, std::vector<StoredPart>& to) const;
   /// Gives back the memory of pages.
   void forget();
 
@@ -125,14 +125,14 @@ class PageReader {
   [[nodiscard]] Part part_of(std::size_t cluster) const;
   [[nodiscard]] const Part& part(std::size_t cluster);
   void enter(std::size_t cluster, const Part& part);
-  /// What of a page is wanted, until the next one is.
+  /// Wanted values of a page, until the next one is wanted.
   struct Wanted {
     std::size_t page;
     std::vector<PlacesInPage> places;
     std::byte* into;
   };
 
-  void read(const Stretch& stretch, Wanted& wanted);
+  void read(const ItemRange& item_range, Wanted& wanted);
   void decode_wanted(Wanted& wanted);
   void require_possible(std::size_t number) const;
   void decode(std::size_t number, std::byte* into);

@@ -62,7 +62,7 @@ void unsplit_signed(const PackedPage& page, std::byte* into) {
   });
 }
 
-/// As they are, of so many bytes each.
+/// Copies values of so many bytes each as they are.
 void copy_values(const PackedPage& page, std::size_t n_bytes, std::byte* into) {
   for (const auto& [first, last] : page.wanted) {
     std::memcpy(into, page.bytes.data() + first * n_bytes, (last - first) * n_bytes);
@@ -145,7 +145,7 @@ float real_of_half(std::uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23U | mantissa << 13U);
 }
 
-/// Value i of numbers of so many bits, one behind the other, the lowest bit first.
+/// Value i of packed numbers of so many bits, the lowest bit first.
 std::uint64_t bits_at(std::span<const std::byte> packed, std::size_t i, std::size_t n_bits) {
   const auto bit = i * n_bits;
   const auto byte = bit / 8;
@@ -158,7 +158,7 @@ void unpack_numbers(const PackedPage& page, std::size_t n_bits, std::byte* into)
   fill<std::uint32_t>(into, page, [&](std::size_t i) { return bits_at(page.bytes, i, n_bits); });
 }
 
-/// As ROOT computes it, rounding included.
+/// Computes as ROOT does, rounding included.
 template <typename T>
 void unquantise(const StoredColumn& column, const PackedPage& page, std::byte* into) {
   const auto [least, most] = column.range;

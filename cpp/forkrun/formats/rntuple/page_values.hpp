@@ -12,7 +12,7 @@ namespace forkrun::rntuple {
 /// Bytes of values in a page, uncompressed.
 [[nodiscard]] std::size_t packed_bytes(const StoredColumn& column, std::uint64_t n_values);
 
-/// What values are read as, if nothing else is wanted.
+/// Type in which values are read, if no other is wanted.
 [[nodiscard]] ElementType element_of(Encoding encoding);
 
 /// Whether values can be read as these: real numbers of 32 bits and fewer also as float64, numbers
@@ -39,12 +39,12 @@ struct PackedPage {
 /// for n of them.
 void decode_page(const StoredColumn& column, ElementType element, std::span<const std::byte> packed,
                  std::size_t n_values, std::byte* into);
-/// Decodes those that are wanted, one behind the other: they are apart.
+/// Decodes the wanted values, one after the other: they are apart.
 void decode_page(const StoredColumn& column, ElementType element, const PackedPage& page,
                  std::byte* into);
 
-/// What values are that are written as they were stored: of reals of fewer bits these bits, of
-/// places in lists int64, else the values themselves.
+/// Type of values that are written as they were stored: the bits of reals of fewer bits, int64 for
+/// places in lists, else the values themselves.
 [[nodiscard]] ElementType stored_element(const StoredColumn& column);
 
 /// Decodes the values of a page to `stored_element`s: nothing is rounded.

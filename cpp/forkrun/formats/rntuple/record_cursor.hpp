@@ -57,7 +57,7 @@ struct Locator {
 /// \throws Error if they are not in this file.
 [[nodiscard]] Locator locator(RecordCursor& from);
 
-/// What a header, a footer or a page list holds between its type and its checksum.
+/// Contents of a header, a footer or a page list, between its type and its checksum.
 enum class EnvelopeType : std::uint16_t { header = 1, footer = 2, page_list = 3 };
 [[nodiscard]] RecordCursor envelope_content(std::span<const std::byte> envelope, EnvelopeType type);
 /// One as it is stored. \throws Error
@@ -74,7 +74,7 @@ void naming_part(const char* what, Body body) {
     throw Error(std::string{"its "} + what + " cannot be read: " + error.what());
   }
 }
-/// The checksum at the end of an envelope, or behind a page.
+/// The checksum at the end of an envelope, or after a page.
 constexpr std::size_t checksum_bytes = sizeof(std::uint64_t);
 [[nodiscard]] std::uint64_t checksum_of(std::span<const std::byte> envelope);
 

@@ -23,7 +23,7 @@ struct Field {
   std::uint64_t n_repetitions{};  ///< of an array of fixed size; 0: it is none
   std::vector<std::uint32_t> children;
   std::vector<std::uint32_t> columns;  ///< its own, or of a projected field those of its source
-  // What is only written again.
+  // Members that are only written again.
   std::uint32_t version{};
   std::uint32_t type_version{};
   std::string alias{};  ///< the type as it was named before aliases were resolved
@@ -65,7 +65,7 @@ enum class Encoding : std::uint16_t {
   real32_quantised
 };
 [[nodiscard]] bool is_index(Encoding encoding);
-/// Of reals that are stored with fewer bits than they have.
+/// Whether reals are stored with fewer bits than they have.
 [[nodiscard]] bool is_rounded(Encoding encoding);
 
 /// A sequence of values of one field, in pages.

@@ -150,7 +150,7 @@ TEST(Clusters, APageBehindTheEndOfTheFileIsRefused) {
   std::vector<Cluster> clusters;
   const auto list = page_list(-1, 109);  // its checksum would end one byte behind
   EXPECT_EQ(error_of([&] { add_clusters(RecordCursor{list.bytes()}, 7, 120, clusters); }),
-            "a page is behind the end of the file, which is truncated");
+            "a page is after the end of the file, which is truncated");
   EXPECT_EQ(error_of([&] { add_clusters(RecordCursor{list.bytes()}, 8, 120, clusters); }),
             "it belongs to another header");
 }

@@ -11,13 +11,13 @@ namespace forkrun::rntuple {
 
 namespace {
 
-/// Bytes of pages, on average, from which on they are few enough for readers, which take some µs
-/// for what is said of each. Smaller ones are most of the pages of a small cluster, and little of
-/// its bytes. Behind values that wait to be joined it takes more: they would become a page.
+/// Least mean bytes of pages that are copied: readers take some µs for each page. Smaller ones are
+/// most of the pages of a small cluster, and little of its bytes. After values that wait to be
+/// joined it takes more: they would become a page.
 constexpr std::uint64_t least_page_bytes = 512;
-constexpr std::uint64_t least_behind_values = 2 * least_page_bytes;
-/// What is noted takes 24 bytes each.
-constexpr std::size_t most_stretches = 1U << 20U;
+constexpr std::uint64_t least_bytes_after_values = 2 * least_page_bytes;
+/// Each takes 24 bytes.
+constexpr std::size_t most_item_ranges = 1U << 20U;
 
 std::size_t depth_of(const Schema& schema, std::size_t column) {
   std::size_t depth = 0;
@@ -27,8 +27,8 @@ std::size_t depth_of(const Schema& schema, std::size_t column) {
   return depth;
 }
 
-std::vector<Stretch> values_of(std::span<const Stretch> items, std::uint64_t n_in_item) {
-  std::vector<Stretch> values;
+std::vector<ItemRange> values_of(std::span<const ItemRange> items, std::uint64_t n_in_item) {
+  std::vector<ItemRange> values;
   for (const auto& each : items) {
     values.push_back(values_in(each, n_in_item));
   }
@@ -136,14 +136,14 @@ double KeptFields::bytes_per_event(const OpenTable& file) {
 }
 
 void KeptFields::add_parts(const EntryRange& cluster, std::vector<StoredPart>& to) const {
-  for (const auto& entries : table_->stretches(cluster.first, cluster.last)) {
+  for (const auto& entries : table_->item_ranges(cluster.first, cluster.last)) {
     for (const auto& stored : stored_) {
       stored.pages->add_parts(entries, to);
     }
   }
 }
 
-void KeptFields::note(std::size_t place, std::span<const Stretch> items) {
+void KeptFields::note(std::size_t place, std::span<const ItemRange> items) {
   auto& noted = noted_[place];
   for (const auto& each : items) {
     if (each.first == each.last) {
@@ -154,15 +154,15 @@ void KeptFields::note(std::size_t place, std::span<const Stretch> items) {
       noted.back().last = each.last;
     } else {
       noted.push_back(each);
-      ++n_stretches_;
+      ++n_item_ranges_;
     }
   }
 }
 
 void KeptFields::add(std::span<const EntryRange> entries, std::span<PendingColumn> columns) {
-  std::vector<Stretches> items(noted_.size());
+  std::vector<ItemRanges> items(noted_.size());
   for (const auto& range : entries) {
-    const auto parts = table_->stretches(range.first, range.last);
+    const auto parts = table_->item_ranges(range.first, range.last);
     items[0].insert(items[0].end(), parts.begin(), parts.end());
   }
   for (const auto& part : items[0]) {
@@ -183,7 +183,7 @@ void KeptFields::add(std::span<const EntryRange> entries, std::span<PendingColum
 }
 
 void KeptFields::add_whole(const EntryRange& cluster) {
-  whole_ = table_->stretches(cluster.first, cluster.last).at(0).cluster;
+  whole_ = table_->item_ranges(cluster.first, cluster.last).at(0).cluster;
 }
 
 double KeptFields::n_bytes(std::size_t column) const {
@@ -204,7 +204,7 @@ double KeptFields::n_bytes() const {
   return n;
 }
 
-bool KeptFields::is_full() const { return n_stretches_ > most_stretches; }
+bool KeptFields::is_full() const { return n_item_ranges_ > most_item_ranges; }
 
 const PagesOfColumn* KeptFields::pages_to_copy(std::size_t column, std::size_t cluster) const {
   const auto* pages = stored_[column].pages->pages_as_wanted(cluster);
@@ -219,7 +219,7 @@ bool KeptFields::is_worth_copying(const PagesOfColumn& pages, const PendingColum
   for (const auto& page : pages.pages) {
     n_bytes += page.where.n_bytes;
   }
-  const auto least = to.n_values() > 0 ? least_behind_values : least_page_bytes;
+  const auto least = to.n_values() > 0 ? least_bytes_after_values : least_page_bytes;
   return treatment_.joins_pages && n_bytes >= least * pages.pages.size();
 }
 
@@ -258,7 +258,7 @@ void KeptFields::take(std::size_t column, PendingColumn& to) {
     if (schema_.columns[column].encoding == Encoding::switched) {
       throw InputError(path() + ": " + reader.path() +
                        " is a variant: its pages are copied as they are, and can be neither "
-                       "compressed anew nor stored in another way");
+                       "recompressed nor stored in another way");
     }
     const auto n = reader.n_values(*whole_);
     reader.read({*whole_, 0, n}, to.extend(n));
@@ -270,58 +270,62 @@ void KeptFields::take(std::size_t column, PendingColumn& to) {
   reader.forget();
 }
 
-/// Stretches of which the pages are neither copied nor compared are read at once.
-void KeptFields::take(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to) {
-  auto first = stretches.begin();
-  for (auto each = first; each != stretches.end(); ++each) {
+/// Ranges whose pages are neither copied nor compared are read at once.
+void KeptFields::take(std::span<const ItemRange> item_ranges, std::size_t column,
+                      PendingColumn& to) {
+  auto first = item_ranges.begin();
+  for (auto each = first; each != item_ranges.end(); ++each) {
     if (const auto* pages = pages_of_whole(*each, column)) {
       read({first, each}, column, to);
       take_whole(*each, *pages, column, to);
       first = each + 1;
     }
   }
-  read({first, stretches.end()}, column, to);
+  read({first, item_ranges.end()}, column, to);
 }
 
-void KeptFields::read(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to) {
+void KeptFields::read(std::span<const ItemRange> item_ranges, std::size_t column,
+                      PendingColumn& to) {
   std::uint64_t n = 0;
-  for (const auto& each : stretches) {
+  for (const auto& each : item_ranges) {
     stored_[column].pages->require(each);  // before memory is taken
     n += each.last - each.first;
   }
   if (n > 0) {
-    stored_[column].pages->read(stretches, to.extend(n));
+    stored_[column].pages->read(item_ranges, to.extend(n));
     stored_[column].last_page.clear();
   }
 }
 
 /// The pages that may be copied of a cluster, if these are all of its values; else null.
-const PagesOfColumn* KeptFields::pages_of_whole(const Stretch& stretch, std::size_t column) const {
-  const auto n_values = stored_[column].pages->n_values(stretch.cluster);
-  return stretch.last - stretch.first == n_values ? pages_to_copy(column, stretch.cluster)
-                                                  : nullptr;
+const PagesOfColumn* KeptFields::pages_of_whole(const ItemRange& item_range,
+                                                std::size_t column) const {
+  const auto n_values = stored_[column].pages->n_values(item_range.cluster);
+  return item_range.last - item_range.first == n_values ? pages_to_copy(column, item_range.cluster)
+                                                        : nullptr;
 }
 
-void KeptFields::take_whole(const Stretch& stretch, const PagesOfColumn& pages, std::size_t column,
-                            PendingColumn& to) {
+void KeptFields::take_whole(const ItemRange& item_range, const PagesOfColumn& pages,
+                            std::size_t column, PendingColumn& to) {
   auto& stored = stored_[column];
   if (is_worth_copying(pages, to)) {
-    for_each_sealed(column, stretch.cluster, pages,
+    for_each_sealed(column, item_range.cluster, pages,
                     [&](std::uint32_t n_values, std::span<const std::byte> sealed) {
                       to.add_page(n_values, sealed);
                     });
     stored.last_page.clear();
-  } else if (pages.pages.size() == 1 && pages.pages[0].where.n_bytes < least_behind_values) {
-    take_small(stretch, stored, to);
+  } else if (pages.pages.size() == 1 && pages.pages[0].where.n_bytes < least_bytes_after_values) {
+    take_small(item_range, stored, to);
   } else {
-    read({&stretch, 1}, column, to);
+    read({&item_range, 1}, column, to);
   }
 }
 
-/// Of most triggers, and of much that simulation leaves empty, each file has the same page.
-void KeptFields::take_small(const Stretch& stretch, Stored& stored, PendingColumn& to) {
-  const auto n = stretch.last - stretch.first;
-  const auto sealed = stored.pages->sealed(stretch.cluster, 0, stored.last_page);
+/// Takes a page that equals the last one only once more: that of most triggers, and of columns that
+/// simulation leaves empty, is the same in each file.
+void KeptFields::take_small(const ItemRange& item_range, Stored& stored, PendingColumn& to) {
+  const auto n = item_range.last - item_range.first;
+  const auto sealed = stored.pages->sealed(item_range.cluster, 0, stored.last_page);
   if (n == stored.n_in_last_page && n <= to.n_values() && are_same(sealed, stored.last_page)) {
     to.repeat_last(n);
     return;
@@ -336,7 +340,7 @@ void KeptFields::forget() {
     noted.clear();
   }
   std::ranges::fill(n_noted_, 0);
-  n_stretches_ = 0;
+  n_item_ranges_ = 0;
   whole_.reset();
   for (const auto column : ends_) {
     stored_[column].lists->forget();

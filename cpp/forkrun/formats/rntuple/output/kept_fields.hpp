@@ -19,7 +19,7 @@ namespace forkrun::rntuple {
 /// Which pages are copied as they are.
 struct PageTreatment {
   std::optional<Compression> compression{};  ///< of those; none: any
-  /// Those of clusters that are joined with others, where they are not small.
+  /// Copies large pages of clusters that are joined with others.
   bool joins_pages{true};
   bool unpacks_copied{};  ///< to see whether that is possible
   bool has_all_fields{};  ///< no file may have others
@@ -39,7 +39,7 @@ class KeptFields {
   /// these fields.
   void open(std::shared_ptr<const OpenTable> file);
   [[nodiscard]] bool is_open(const OpenTable* file) const { return file_.get() == file; }
-  /// Of the file that is open, for errors.
+  /// Path of the open file, for errors.
   [[nodiscard]] std::string path() const { return file_ ? file_->file->path() : std::string{}; }
   /// Uncompressed bytes in an event of any file. \throws InputError as `open`
   [[nodiscard]] double bytes_per_event(const OpenTable& file);
@@ -53,7 +53,7 @@ class KeptFields {
   /// Uncompressed bytes of a column, or of all, that are noted and not taken.
   [[nodiscard]] double n_bytes(std::size_t column) const;
   [[nodiscard]] double n_bytes() const;
-  [[nodiscard]] bool has_noted() const { return n_stretches_ > 0 || whole_; }
+  [[nodiscard]] bool has_noted() const { return n_item_ranges_ > 0 || whole_; }
   /// So much is noted that it should be taken.
   [[nodiscard]] bool is_full() const;
 
@@ -79,9 +79,9 @@ class KeptFields {
     /// Another file. \throws Error
     void open(const PageReader::Of& of, const StoredColumn& column);
   };
-  using Stretches = std::vector<Stretch>;
+  using ItemRanges = std::vector<ItemRange>;
 
-  /// Of what an owner counts, by number of column; entries are the first.
+  /// Place of the items that an owner counts, by number of column; entries are the first.
   [[nodiscard]] static std::size_t place_of(const Owner& owner) {
     return owner.ends ? *owner.ends + 1 : 0;
   }
@@ -95,16 +95,16 @@ class KeptFields {
   };
 
   [[nodiscard]] std::shared_ptr<const FoundColumns> find_columns(const Ntuple& ntuple);
-  void note(std::size_t place, std::span<const Stretch> items);
+  void note(std::size_t place, std::span<const ItemRange> items);
   [[nodiscard]] const PagesOfColumn* pages_to_copy(std::size_t column, std::size_t cluster) const;
   [[nodiscard]] bool is_worth_copying(const PagesOfColumn& pages, const PendingColumn& to) const;
-  [[nodiscard]] const PagesOfColumn* pages_of_whole(const Stretch& stretch,
+  [[nodiscard]] const PagesOfColumn* pages_of_whole(const ItemRange& item_range,
                                                     std::size_t column) const;
-  void take(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to);
-  void take_whole(const Stretch& stretch, const PagesOfColumn& pages, std::size_t column,
+  void take(std::span<const ItemRange> item_ranges, std::size_t column, PendingColumn& to);
+  void take_whole(const ItemRange& item_range, const PagesOfColumn& pages, std::size_t column,
                   PendingColumn& to);
-  void read(std::span<const Stretch> stretches, std::size_t column, PendingColumn& to);
-  void take_small(const Stretch& stretch, Stored& stored, PendingColumn& to);
+  void read(std::span<const ItemRange> item_ranges, std::size_t column, PendingColumn& to);
+  void take_small(const ItemRange& item_range, Stored& stored, PendingColumn& to);
   template <typename TakePage>
   void for_each_sealed(std::size_t column, std::size_t cluster, const PagesOfColumn& pages,
                        TakePage take_page);
@@ -118,9 +118,9 @@ class KeptFields {
   std::shared_ptr<const FoundColumns> columns_;  ///< of the file that is open
   std::vector<Stored> stored_;                   ///< by column
   std::vector<std::size_t> ends_;                ///< columns of these, those of outer lists first
-  std::vector<Stretches> noted_;                 ///< by place of owners
+  std::vector<ItemRanges> noted_;                ///< by place of owners
   std::vector<double> n_noted_;                  ///< items, the same
-  std::size_t n_stretches_{};
+  std::size_t n_item_ranges_{};
   std::optional<std::size_t> whole_{};  ///< the cluster that is kept whole
 };
 

@@ -28,10 +28,10 @@ class Choice {
       keep(parent);
     }
   }
-  void keep_with_all_in_it(std::uint32_t field) {
+  void keep_subtree(std::uint32_t field) {
     keep(field);
     for (const auto child : from_.fields[field].children) {
-      keep_with_all_in_it(child);
+      keep_subtree(child);
     }
   }
 
@@ -62,7 +62,7 @@ class Choice {
                                 [&](auto child) { return field(child).name.starts_with(':'); });
   }
 
-  /// Those that cannot do without any of their members get all of them.
+  /// Adds all members to fields that need all of them.
   void complete() {
     is_opened_.assign(from_.fields.size(), false);
     for (std::uint32_t number = 0; number < from_.fields.size(); ++number) {
@@ -81,20 +81,20 @@ class Choice {
       closed = can_be_open(each) ? closed : each;
     }
     if (closed) {
-      return keep_with_all_in_it(*closed);
+      return keep_subtree(*closed);
     }
     for (const auto each : chain) {
       is_opened_[each] = true;
     }
   }
 
-  [[nodiscard]] bool shows_what_is_kept(std::uint32_t number) const {
+  [[nodiscard]] bool shows_kept_fields(std::uint32_t number) const {
     return is_kept_[*field(number).source] &&
            std::ranges::all_of(
                field(number).columns,
                [&](auto column) { return is_kept_[from_.columns[column].field]; }) &&
            std::ranges::all_of(field(number).children, [&](auto child) {
-             return field(child).source && shows_what_is_kept(child);
+             return field(child).source && shows_kept_fields(child);
            });
   }
   void choose_projected(const std::set<std::string>& taken) {
@@ -106,7 +106,7 @@ class Choice {
       if (!is_top(number) && field(parent).source) {
         is_kept_[number] = is_kept_[parent];
       } else {
-        is_kept_[number] = shows_what_is_kept(number) && !taken.contains(field(number).name) &&
+        is_kept_[number] = shows_kept_fields(number) && !taken.contains(field(number).name) &&
                            (is_top(number) || is_kept_[parent]);
       }
     }
@@ -142,7 +142,7 @@ class Choice {
     made_.fields.push_back(std::move(put));
   }
 
-  /// Of each field those of one representation.
+  /// Puts the columns of one representation of each field.
   void put_columns() {
     std::vector<std::uint32_t> stored;
     for (std::uint32_t number = 0; number < from_.fields.size(); ++number) {
@@ -280,7 +280,7 @@ Schema kept_schema(const Schema& from, std::span<const FieldColumn* const> colum
   for (const auto* column : columns) {
     if (!column->type) {
       const auto& source = from.fields[column->field].source;
-      choice.keep_with_all_in_it(source.value_or(column->field));
+      choice.keep_subtree(source.value_or(column->field));
       continue;
     }
     auto stored = column->lists;

@@ -30,10 +30,10 @@ namespace forkrun::rntuple {
 /// \throws Error naming a field of the file that is not in the schema.
 void require_no_others(const Schema& kept, const Schema& of_file);
 
-/// Of a field, with those that it is in.
+/// Path of a field, through the fields around it.
 [[nodiscard]] std::string path_of(const Schema& schema, std::uint32_t field);
 
-/// What counts the values of a stored column.
+/// Counter of the values of a stored column.
 struct Owner {
   std::optional<std::uint32_t> ends;  ///< the column where its lists end; none: the entries do
   std::uint64_t n_in_item{1};

@@ -26,13 +26,14 @@ class NtupleInput final : public OutputInput {
   NtupleInput(const root_io::TreeSourceConfig& source, std::function<void(std::size_t)> on_open);
 
   [[nodiscard]] const root_io::TreeSourceConfig& config() const { return source_; }
-  /// That gives outputs their fields: the first with events; if none has any, the first.
+  /// The file that gives outputs their fields: the first with events; if none has any, the first.
   [[nodiscard]] std::uint32_t first_with_events() const;
   /// Valid until another file is opened. \throws InputError
   [[nodiscard]] std::shared_ptr<const OpenTable> open(std::uint32_t file);
 
   [[nodiscard]] bool is_remote(std::uint32_t file) const override;
-  /// Of an RNTuple not where reading may begin, but what may be copied.
+  /// Begins of clusters; those of an RNTuple are ranges to copy, not places where reading may
+  /// begin.
   [[nodiscard]] std::span<const std::int64_t> clusters(std::uint32_t file) override;
   [[nodiscard]] MakeTable tables(const OutputContent& content, std::size_t n_threads) override;
   void forget() override {}

@@ -34,7 +34,7 @@ std::set<std::string> names_of_products(const OutputContent& content) {
   return names;
 }
 
-/// What is kept of an RNTuple as it is, and what by its values.
+/// Fields of an RNTuple that are kept as they are, and those kept by their values.
 struct Chosen {
   std::vector<const FieldColumn*> fields;
   std::vector<std::string> by_values;
@@ -128,7 +128,7 @@ NtupleOutput::NtupleOutput(const std::string& path, std::unique_ptr<root_io::Pla
   ntuple_.emplace(file_, content.tree, schema, content.compression);
 }
 
-/// Of an RNTuple fields, but for counts of lists that are not kept.
+/// Keeps fields of an RNTuple, without counts of lists that are not kept.
 void NtupleOutput::keep(Schema& schema, const std::set<std::string>& taken) {
   const auto first = input_.open(input_.first_with_events());
   const auto* ntuple = dynamic_cast<const NtupleTable*>(first->table.get());
@@ -170,7 +170,7 @@ void NtupleOutput::open(std::uint32_t file) {
 
 double NtupleOutput::bytes_per_event() { return bytes_per_event(input_.first_with_events()); }
 
-/// Does not open files anew of which this was asked before: the cutter asks ahead of events.
+/// Opens no file a second time: the cutter asks ahead of events.
 double NtupleOutput::bytes_per_event(std::uint32_t file) {
   auto n_bytes = kept_->bytes_per_event(file);
   if (fields_) {

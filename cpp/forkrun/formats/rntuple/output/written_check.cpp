@@ -22,7 +22,7 @@ class WrittenPages {
  public:
   explicit WrittenPages(const NtupleTable& table) : ntuple_{table.ntuple()}, file_{table.file()} {}
 
-  /// Of all clusters.
+  /// Checks the pages of all clusters.
   void check_checksums(std::size_t column) {
     for (std::size_t cluster = 0; cluster < ntuple_.clusters.size(); ++cluster) {
       const auto& pages = ntuple_.clusters[cluster].columns[column].pages;

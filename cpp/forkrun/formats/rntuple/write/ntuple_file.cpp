@@ -40,7 +40,7 @@ std::vector<std::uint32_t> fields_in_order(const Schema& schema) {
   return order;
 }
 
-/// Of each element, where it is in an order.
+/// Place of each element in an order.
 std::vector<std::uint32_t> places_in(const std::vector<std::uint32_t>& order) {
   std::vector<std::uint32_t> places(order.size());
   for (std::uint32_t place = 0; place < order.size(); ++place) {
@@ -87,7 +87,7 @@ Renumbered depth_first(const Schema& schema) {
   return made;
 }
 
-/// Of a path in the file.
+/// Last name of a path in the file.
 std::string_view own_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 void put_page(RecordWriter& to, const Page& page) {
@@ -251,7 +251,7 @@ void NtupleFile::finish() {
   write_anchor(write_envelope(envelope(EnvelopeType::footer, footer.bytes())));
 }
 
-/// Big-endian, as objects of ROOT are. Its checksum is behind what its length counts.
+/// Big-endian, as objects of ROOT are. Its checksum is after the bytes that its length counts.
 void NtupleFile::write_anchor(const std::pair<Locator, std::uint64_t>& footer) {
   constexpr std::uint64_t most_record_bytes = 1U << 30U;
   root_io::ObjectWriter members{0};

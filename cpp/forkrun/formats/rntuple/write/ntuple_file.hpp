@@ -36,7 +36,7 @@ class NtupleFile {
 
   /// Samples of what was written: of each column one page in some. Columns as in the file.
   [[nodiscard]] const std::vector<WrittenPage>& samples() const { return samples_; }
-  /// Adds a page to the present cluster, behind those that its column has there. `column`: of the
+  /// Adds a page to the present cluster, after those that its column has there. `column`: of the
   /// schema as it was given; `compression`: ROOT's number, of the column in this cluster.
   void add_page(std::size_t column, const SealedPage& page, int compression);
   /// The present cluster is complete. \throws OutputError

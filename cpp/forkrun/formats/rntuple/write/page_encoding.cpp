@@ -65,7 +65,7 @@ void pack_bits(std::span<const std::byte> values, std::size_t n, std::span<std::
   }
 }
 
-/// Numbers of so many bits, one behind the other, the lowest bit first.
+/// Packs numbers of so many bits, the lowest bit first.
 void pack_numbers(std::span<const std::byte> values, std::size_t n, std::size_t n_bits,
                   std::span<std::byte> into) {
   std::ranges::fill(into, std::byte{});

@@ -12,7 +12,7 @@ namespace forkrun::rntuple {
 
 /// The encoding of new columns: the one that ROOT chooses, which packs best.
 [[nodiscard]] StoredColumn new_column(ElementType element, std::uint32_t field);
-/// That of where lists end.
+/// The encoding of the ends of lists.
 [[nodiscard]] StoredColumn new_ends(std::uint32_t field);
 
 /// Packs `stored_element`s to the bytes of a page, before it is compressed: `packed_bytes` of them.

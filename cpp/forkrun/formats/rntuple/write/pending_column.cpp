@@ -70,7 +70,7 @@ void PendingColumn::seal_values() {
   packed_ = {};
 }
 
-/// Of some pages the values are compared once they are written.
+/// Some pages are samples, whose values are compared once they are written.
 void PendingColumn::seal_page(std::span<const std::byte> values, std::size_t n) {
   constexpr std::size_t period = 16;
   const auto packed = packed_.resize(packed_bytes(column_, n));

@@ -12,7 +12,7 @@
 
 namespace forkrun::rntuple {
 
-/// A page as it is written: its bytes, and behind them their checksum.
+/// A page as it is written: its bytes, and after them their checksum.
 struct SealedPage {
   std::uint32_t n_values{};
   std::optional<std::uint64_t> digest{};  ///< of the values that it was made of, if it is a sample
@@ -33,7 +33,7 @@ class PendingColumn {
   void repeat_last(std::size_t n);
   [[nodiscard]] std::size_t n_values() const { return values_.size() / value_bytes_; }
   [[nodiscard]] std::size_t n_bytes() const { return values_.size(); }
-  /// Of a column of ends: where the last list ends.
+  /// End of the last list, in a column of ends.
   [[nodiscard]] std::int64_t last_end() const;
 
   /// Adds a page as it is, with its checksum: the values before it are sealed. Any thread.
@@ -53,7 +53,7 @@ class PendingColumn {
   Compression compression_;
   std::size_t value_bytes_;
   std::size_t n_made_{};  ///< pages of values
-  /// What it took the last time, for which there is room at once: values, and pages.
+  /// Bytes of values and of pages of the last time: so many are reserved at once.
   std::size_t usual_value_bytes_{};
   std::size_t usual_page_bytes_{};
   Bytes values_;

@@ -55,11 +55,11 @@ class RecordWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// A header, a footer or a page list: its type and size before what it holds, its checksum behind.
+/// A header, a footer or a page list: its type and size, its contents, its checksum.
 [[nodiscard]] std::vector<std::byte> envelope(EnvelopeType type,
                                               std::span<const std::byte> content);
 
-/// What a header says: name, writer, fields, columns and which columns projected fields show. The
+/// Contents of a header: name, writer, fields, columns, and the columns of projected fields. The
 /// writer is always "forkrun", so that bytes depend on the content alone.
 void put_header(RecordWriter& to, std::string_view name, const Schema& schema);
 
