@@ -42,7 +42,8 @@ def _write_to_memory() -> None:
     is_free = "TMPDIR" not in os.environ and _MEMORY.is_mount()
     if is_free and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES:
         folder = _MEMORY / f"forkrun-tests-{os.getuid()}"
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o711)  # other users, which some tests become, reach what they are shown
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 

@@ -19,6 +19,7 @@ from forkrun import _core
 from forkrun.index import IdBranches, LumiRange, LumiRanges, duplicates, index_files
 from forkrun.index.duplicates import find_duplicates
 from forkrun.index.model import FileIndex
+from forkrun.index.read import ask_workers
 from tests.batch.jobs import Job, problem_of, status_of
 from tests.server.root_program import call_root
 from tests.support.files import write_events
@@ -242,8 +243,12 @@ def test_what_is_found_is_what_a_plain_program_finds(
         digest.add(run_number, lumi, np.array([event], dtype=np.uint64))
     assert f"{left.digest_of_all():032x}" == digest.hex
     asked: list[Any] = []
-    ask = duplicates.ask_workers
-    monkeypatch.setattr(duplicates, "ask_workers", lambda todo: asked.extend(todo) or ask(todo))
+
+    def ask(todo: list[dict[str, Any]]) -> Any:
+        asked.extend(todo)
+        return ask_workers(todo)
+
+    monkeypatch.setattr(duplicates, "ask_workers", ask)
     assert find_duplicates(index, ranges, IDS) == found  # as it was kept
     assert not asked
     if at_once > 7 and not few:  # files without a lumi in common with a new one are not read again
