@@ -29,8 +29,8 @@ def note(block):
         print(len(block), file=file)
 
 def busy(seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
         pass
 """
 

@@ -57,10 +57,9 @@ class TrialProcess:
         if "found" in said:
             self._note(said["n"], said.get("place", ""), Finding(**said["found"]))
         elif "round" in said:
-            if not self._is_past_first:
-                self._end_s, self._is_past_first = now_s + self.left_s, True
-            self.n_events = said["round"]
-            self.left_s = max(self._end_s - now_s, 0)
+            self._is_past_first = True
+            self.n_events, self.left_s = said["round"], said["left_s"]
+            self._end_s = now_s + self.left_s * said["slowness"]
         else:
             self._call = said
             if not self._is_past_first:

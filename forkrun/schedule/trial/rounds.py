@@ -11,6 +11,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from forkrun.base.cpus import CpuShare
 from forkrun.base.user_code import lines_in_user_code
 from forkrun.errors import InputError
 from forkrun.fork.failure import to_record
@@ -79,8 +80,8 @@ class Rounds(Struct, frozen=True):
 
     def run(self, first: int, say: Say) -> None:
         """Tries the modules with events from `first` on. Says {"found": …} for each module,
-        {"call": LABEL, "place": …} before each call, and {"round": n} after each round, of n
-        events."""
+        {"call": LABEL, "place": …} before each call, and {"round": n, "left_s": …, "slowness": …}
+        after each round, of n events. Time in which other processes had the CPU does not count."""
         imported = {*sys.modules}
         if first:
             replace(self, events=self.events.part(first, len(self.events))).run(0, say)
@@ -92,13 +93,16 @@ class Rounds(Struct, frozen=True):
         except InputError as error:
             say({"found": asdict(Finding("", refusal=to_record(error))), "n": 0})
             return
+        share, slowness = CpuShare(), 1.0
         while True:
             start_s = time.monotonic()
-            is_whole, is_reached = self._try(n, say, imported, start_s + most_s)
-            took_s = time.monotonic() - start_s
-            say({"round": n})
+            end_s = start_s + most_s * slowness
+            is_whole, is_reached = self._try(n, say, imported, end_s)
+            slowness = share.slowness()
+            took_s = (time.monotonic() - start_s) / slowness
             imported |= {*sys.modules}
             most_s -= took_s if n > 1 else 0
+            say({"round": n, "left_s": max(most_s, 0.0), "slowness": slowness})
             is_enough = is_reached or n < ENOUGH_EVENTS
             enough = min(ENOUGH_EVENTS if is_enough else MOST_EVENTS, len(self.events))
             n = n_of_next(n, took_s, most_s, enough if is_whole else min(enough, 2 * n))
