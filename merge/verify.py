@@ -93,9 +93,9 @@ def branches_of(file: str, tree: str, form: Format) -> set[str]:
     return {branch[0] for branch in form.index(file, tree)["branches"]}
 
 
-def merge_problem(folder: RunDirectory, config: JobConfig, tree: str) -> str | None:
+def merge_problem(folder: RunDirectory, config: JobConfig, tree: str = "") -> str | None:
     """Describes a defect of a merged run; None if its summary is readable, and the outputs exist
-    with the recorded sizes and digests of events. `tree`: of the events."""
+    with the recorded sizes and digests of events. `tree`: of the events in outputs."""
     try:
         return _problem(folder, config, tree, json.loads(read_regular(folder.merge_summary)))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ForkrunError) as error:

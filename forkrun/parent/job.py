@@ -31,6 +31,7 @@ from forkrun.errors import (
 )
 from forkrun.fork.memory import expect_objects
 from forkrun.fork.safety import check_safe_to_fork
+from forkrun.merge.verify import merge_problem
 from forkrun.monitoring import Timeline
 from forkrun.parent.again.keeping import Keeping, decide, is_joined
 from forkrun.parent.bad_files import BadFiles, files_that_came_back
@@ -147,9 +148,12 @@ def _keeping(lock: RunLock, config: JobConfig) -> contextlib.AbstractContextMana
 
 def _is_merged(folder: RunDirectory, config: JobConfig, lock: RunLock) -> bool:
     """Whether the outputs are intact after their merge; if not, removes the record of the merge."""
-    from forkrun.parent.merging import problem_of_merge
+    if config.outputs:
+        from forkrun.parent.merging import problem_of_merge
 
-    problem = problem_of_merge(folder, config, lock.keep)
+        problem = problem_of_merge(folder, config, lock.keep)
+    else:  # a look at sizes, which needs no process of its own
+        problem = merge_problem(folder, config)
     if problem:
         Messages(folder, quiet=False).say(f"{problem}: the run is merged again")
     return problem is None
@@ -160,11 +164,11 @@ def _already_done(
 ) -> Result:
     """Ends a merged run, also one whose parent was killed just after the merge, or while it removed
     temporary outputs."""
-    from forkrun.parent.merging import end_merge
-
     messages = Messages(folder, quiet)
     keeps = job.config.merge.keep_temporary
     if not folder.has_good_report() or (folder.units.is_dir() and not keeps):
+        from forkrun.parent.merging import end_merge
+
         timeline = Timeline(folder.path)
         end_merge(folder, job.config, timeline)
         timeline.record("job_end", pid=os.getpid(), outcome="ok")

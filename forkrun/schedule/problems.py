@@ -45,14 +45,17 @@ def disagreements(
     files = [file for file in given.files if file.n_entries]
     branches, may_lack = all_branches(given.files), given.fills
     names = [name for name in branches if name in wanted]
-    types = [types_of(file) for file in files]
-    first = {name: kind for each in reversed(types) for name, kind in each.items()}
+    alike: dict[tuple[int, int], FileIndex] = {}
+    for file in files:
+        alike.setdefault((id(file.branches), id(file.members)), file)
+    types = {key: types_of(file) for key, file in alike.items()}
+    first = {name: kind for each in reversed(types.values()) for name, kind in each.items()}
     return [
         problem
-        for file, own in zip(files, types, strict=True)
+        for file in files
         for problem in _of_file(
             file,
-            own,
+            types[id(file.branches), id(file.members)],
             names,
             first,
             branches,

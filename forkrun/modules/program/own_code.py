@@ -3,6 +3,7 @@ of libraries, and programs put functions into libraries."""
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -20,7 +21,11 @@ def own_file(name: str) -> str | None:
     if not isinstance(file, str) or name.partition(".")[0] in ("__main__", "forkrun"):
         return None
     is_own = file.endswith(".py") and not is_installed(file)
-    return os.path.realpath(file) if is_own else None
+    return _resolved(file) if is_own else None
+
+
+_resolved = functools.cache(os.path.realpath)
+"""Path without links; asked for the same few files a hundred times."""
 
 
 def is_own_module(module: ModuleType) -> bool:
