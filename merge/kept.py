@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +20,7 @@ from forkrun.config.choices import Distribution
 from forkrun.errors import VerificationError
 from forkrun.histograms.accumulators.parts import (
     ByDataset,
+    Totals,
     add_parts,
     encode_part,
     merge_parts,
@@ -63,9 +64,27 @@ from forkrun.rundir.results import (
 if TYPE_CHECKING:
     from forkrun.config import JobConfig
 
-_PIECES = 32
+
+N_PIECES = 32
 """Pieces of the events of a job without datasets, about: a file that is removed or changed costs
 those that it is in."""
+
+
+def summed_flows(flows: Sequence[Mapping[str, list[CutCount]]]) -> dict[str, list[CutCount]] | None:
+    """Exact sums of counts, by path; None if not all have counted the same."""
+    paths = dict.fromkeys(path for flow in flows for path in flow)
+    found = {path: summed_flow([flow.get(path, []) for flow in flows]) for path in paths}
+    total = {path: counts for path, counts in found.items() if counts is not None}
+    return total if len(total) == len(found) else None
+
+
+def sums_to_store(filled: Sequence[Named], accumulated: ByDataset) -> dict[str, bytes]:
+    """Content of the files with sums, by kind; none if there are none."""
+    contents: dict[str, Sequence[bytes | memoryview]] = {
+        "histograms": encode(filled) if filled else [],
+        "accumulators": encode_part(accumulated),
+    }
+    return {kind: b"".join(pieces) for kind, pieces in contents.items() if pieces}
 
 
 class Group(Struct, dict=True):
@@ -83,12 +102,8 @@ class Group(Struct, dict=True):
 
     @cached_property
     def cutflows(self) -> dict[str, list[CutCount]] | None:
-        """Counts of events, by path; None if not all commits have counted the same."""
-        flows = [commit.cutflow or {} for commit in self.commits]
-        paths = dict.fromkeys(path for flow in flows for path in flow)
-        found = {p: summed_flow([flow.get(p, []) for flow in flows]) for p in paths}
-        total = {path: counts for path, counts in found.items() if counts is not None}
-        return total if len(total) == len(found) else None
+        """Counts of events, by path; None if not all have counted the same."""
+        return summed_flows([commit.cutflow or {} for commit in self.commits])
 
 
 class Kept(Struct, frozen=True, dict=True):
@@ -123,7 +138,8 @@ class Kept(Struct, frozen=True, dict=True):
         return self.config.replaced({"outputs": outputs})
 
     @property
-    def _datasets(self) -> tuple[str, ...]:
+    def dataset_names(self) -> tuple[str, ...]:
+        """Names of the datasets of the run."""
         return tuple(dataset.name for dataset in self.config.datasets)
 
     # --- sums -------------------------------------------------------------------------------------
@@ -135,7 +151,7 @@ class Kept(Struct, frozen=True, dict=True):
             return []  # those commits are of the run before
         if not any(each.digest for each in self.run.results):
             return [Group(own)] if own else []
-        most = max(int(units.n_events.sum()) // _PIECES, 1)
+        most = max(int(units.n_events.sum()) // N_PIECES, 1)
         begins = None
         if is_on_nodes(self.folder):  # sums of whole nodes are read faster
             begins = set(NodeRanges.read(self.folder).first_unit)
@@ -161,7 +177,7 @@ class Kept(Struct, frozen=True, dict=True):
         named = tuple((self.run.files[file], first, last) for file, first, last in ranges)
         files = tuple(file for file, *_ in ranges)
         origin = Origin(now_s, build_identity(), read.count)
-        return InputPart(named, read.count, read.hex, (origin,), self._datasets, files)
+        return InputPart(named, read.count, read.hex, (origin,), self.dataset_names, files)
 
     def sums(
         self, groups: Sequence[Group], units: PlannedUnits, datasets: Sequence[int]
@@ -175,31 +191,30 @@ class Kept(Struct, frozen=True, dict=True):
             filled = sum_histograms(files_to_add(self.folder.path, files.histograms))
             merged = merge_parts(files_to_add(self.folder.path, files.accumulators))
             if group.part:
-                pieces: dict[str, Sequence[bytes | memoryview]] = {
-                    "histograms": encode(filled) if filled else [],
-                    "accumulators": encode_part(merged),
-                }
-                group.files = {kind: b"".join(each) for kind, each in pieces.items() if each}
+                group.files = sums_to_store(filled, merged)
             histograms.append((self._shown(filled), ""))
             accumulators.append((group.commits[0].unit, merged, ""))
-        now = self._datasets
         for name, (part, labels) in self._kept_files().items():
-            path = self.folder.stored / name
-            if path.suffix == ".histograms":
-                own = (each for each in read_parts(path) if plain_label(each[0]) in labels)
-                named = [(m, h, restacked(AXIS, part.datasets, now, s)) for m, h, s in own]
-                histograms.append((self._shown(named), name))
-            else:
-                unit, file = self._place(part, units)
-                dataset = datasets[file] if datasets else 0
-                modules = {m: t for of in read_part(path).values() for m, t in of.items()}
-                totals = {m: t for m, t in modules.items() if plain_label(m) in labels}
-                accumulators.append((unit, {dataset: totals}, name))
+            named, totals = self.read_sums(name, part, labels)
+            histograms.append((self._shown(named), name))
+            _, unit, file = self.place(part, units)
+            accumulators.append((unit, {datasets[file] if datasets else 0: totals}, name))
         order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == SUMS}
         added = add_histograms(histograms)
         added.sort(key=lambda named: order.get(plain_label(named[0]), -1))
         accumulators.sort(key=lambda each: each[0])  # the order of lists depends on it
         return added, add_parts((part, of) for _, part, of in accumulators)
+
+    def read_sums(
+        self, file: str, part: InputPart, labels: Collection[str]
+    ) -> tuple[list[Named], Totals]:
+        """Histograms and accumulators of these modules in a stored file of a part of the input."""
+        path, now = self.folder.stored / file, self.dataset_names
+        if path.suffix == ".histograms":
+            own = (each for each in read_parts(path) if plain_label(each[0]) in labels)
+            return [(m, h, restacked(AXIS, part.datasets, now, s)) for m, h, s in own], {}
+        modules = {m: t for of in read_part(path).values() for m, t in of.items()}
+        return [], {m: t for m, t in modules.items() if plain_label(m) in labels}
 
     def _shown(self, filled: Sequence[Named]) -> list[Named]:
         """The histograms as they are written: those of fine sums with their own bins."""
@@ -230,13 +245,16 @@ class Kept(Struct, frozen=True, dict=True):
             if result.kind == kind and (parts := self.run.parts.get(result.digest)):
                 yield from ((result, piece) for piece in self.stored[result.digest].of(parts))
 
-    def _place(self, part: InputPart, units: PlannedUnits) -> tuple[int, int]:
-        """First unit and number of the first file of a part of the input."""
+    def place(self, part: InputPart, units: PlannedUnits) -> tuple[int, int, int]:
+        """Place of the first event of a part of the input among all, its unit, and the number of
+        its file."""
         key, first, _ = part.ranges[0]
         file = self.run.files.index(key)
         is_in = (units.file == file) & (units.first <= first) & (first < units.last)
-        unit = int(units.first_range.searchsorted(np.flatnonzero(is_in)[0], side="right")) - 1
-        return unit, file
+        number = np.flatnonzero(is_in)[0]
+        unit = int(units.first_range.searchsorted(number, side="right")) - 1
+        n_before = int((units.last - units.first)[:number].sum())
+        return n_before + first - int(units.first[number]), unit, file
 
     def check(self, groups: Sequence[Group], read: EventDigest) -> None:
         """Raises VerificationError unless the sums of each result are of all events, each once."""
@@ -277,16 +295,14 @@ class Kept(Struct, frozen=True, dict=True):
 
     # --- for later runs ---------------------------------------------------------------------------
 
-    def store(
+    def to_store(
         self,
         groups: Sequence[Group],
         outputs: Sequence[MergedOutput],
         ordered: Sequence[Commit],
-    ) -> None:
-        """Stores the results of the run, those that it keeps with them. `ordered`: commits of all
-        events, in the order of the plan."""
-        if not any(each.digest for each in self.run.results):
-            return
+    ) -> list[Stored]:
+        """Stores files of the run; returns its results, those that it keeps with them. `ordered`:
+        commits of all events, in the order of the plan."""
         commits = [commit for group in groups for commit in group.commits]
         is_one_build = {commit.build for commit in commits} <= {build_identity()}
         sums = [
@@ -313,8 +329,7 @@ class Kept(Struct, frozen=True, dict=True):
                     now += self._made(each, pieces, ordered, outputs)
                 elif pieces:
                     now.append(Stored(each, pieces))
-        new_parts = [group.part for group in groups if group.part]
-        self.all.after(now, new_parts).write(self.folder)
+        return now
 
     def _made(
         self,
@@ -339,15 +354,15 @@ class Kept(Struct, frozen=True, dict=True):
         """Stored piece of a result for a group; None if it cannot be stored."""
         assert group.part is not None
         if result.kind == OUTPUT:
-            return self._fragment(result.label, group, group.part.name)
+            return self.fragment(result.label, group.commits, group.part.name)
         return _piece(result, group, sums)
 
-    def _fragment(self, label: str, group: Group, part: str) -> Piece | None:
-        """Selected events of a group; None where children take turns, so that the fragments of a
-        lumi alternate."""
+    def fragment(self, label: str, commits: Sequence[Commit], part: str) -> Piece | None:
+        """Selected events of a part of the input; None where children take turns, so that the
+        fragments of a lumi alternate."""
         if self.config.forking.distribution is Distribution.ROUND_ROBIN:
             return None
-        own = [commit.outputs[label] for commit in group.commits]
+        own = [commit.outputs[label] for commit in commits]
         total = total_digest((each.n_events, each.digest) for each in own)
         files = store_fragments(self.folder, value_digest([part, label])[:24], own)
         n_bytes = sum(file.n_bytes for file in files)

@@ -14,6 +14,7 @@ from forkrun.histograms.accumulators.parts import ByDataset, results
 from forkrun.histograms.pictures import write_pictures
 from forkrun.histograms.root_file import Named, write_histograms
 from forkrun.histograms.uhi import write_uhi
+from forkrun.merge.joined_pieces import store
 from forkrun.merge.kept import Kept
 from forkrun.merge.made_parts import MadeParts
 from forkrun.merge.node_outputs import node_outputs_to_join, write_node_outputs
@@ -76,7 +77,7 @@ def merge_run(
         histograms = _write_histograms(folder, config, totals)
         n_bytes = _write_accumulators(folder, merged)
         if planned.is_whole and not skipped.count and not planned.left_out:
-            kept.store(groups, outputs, ordered)
+            store(kept, groups, outputs, ordered, planned)
     except Exception as error:
         revoke_damaged(RunDirectory(folder), ordered, error)
         raise

@@ -15,6 +15,7 @@ import pytest
 
 from forkrun.rundir.directory import RunDirectory
 from forkrun.rundir.ledger import Commit, read_ledgers
+from forkrun.rundir.results import Store
 from tests.support.files import write_events
 from tests.support.jobs import (
     PATIENCE_S,
@@ -192,6 +193,33 @@ def test_outputs_are_made_of_stored_and_new_events(
     run(tmp_path, given.job())
     has_numbers = outputs[0].get("datasets") == "together"  # of datasets, in a column
     assert n_processed(tmp_path) == (321 if has_numbers else 0)
+    check_as_from_scratch(tmp_path, given.job())
+
+
+@pytest.mark.slow
+def test_many_pieces_are_joined(tmp_path: Path, given: Input) -> None:
+    """Runs after each added file, in a process where more than four pieces are many."""
+    given.outputs = [SKIM]
+    jobs = []
+    for name in ("one", "two", "one", "one"):
+        given.files[name].append(given.new())
+        jobs.append(given.job())
+    (tmp_path / "jobs.json").write_text(json.dumps(jobs))
+    program = (
+        "import json, forkrun; from forkrun.merge import joined_pieces as joined, kept\n"
+        "joined.N_PIECES = kept.N_PIECES = 3; joined._MOST_PIECES = 4\n"
+        "for job in json.load(open('jobs.json')):\n"
+        "    json.dump(job, open('job.json', 'w'))\n"
+        "    forkrun.load('job.json').run(0, output='run', quiet=True)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    assert n_processed(tmp_path) == 70
+    stored = Store.read(RunDirectory(tmp_path / "run"))
+    assert max(len(each.pieces) for each in stored.results) == 6  # 7 without
+    assert max(len(part.origins) for part in stored.inputs.values()) > 1
+    given.files["two"].insert(0, given.new())
+    run(tmp_path, given.job())
+    assert n_processed(tmp_path) == 71
     check_as_from_scratch(tmp_path, given.job())
 
 
