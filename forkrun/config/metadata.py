@@ -129,7 +129,7 @@ def _positive(key: str, value: Any) -> float:
         number = math.nan
     if not (math.isfinite(number) and number > 0):
         raise ValueError(
-            f"metadata.{key}: {short(value)} has to be a number above 0; of data write"
+            f"metadata.{key}: {short(value)} has to be a number above 0; for data write"
             " is_data = true"
         )
     return number

@@ -85,8 +85,8 @@ class ColumnNames(Struct, frozen=True):
         if not self.command or (len(names) <= _MOST_LISTED and not close_to(name, names)):
             return suggestion(name, names)
         if close := close_to(name, names):
-            return f'; did you mean "{close}"? All there are: {self.command}'
-        return f"; all there are: {self.command}"
+            return f'; did you mean "{close}"? All columns: {self.command}'
+        return f"; all columns: {self.command}"
 
     def explained(self, problem: str) -> str:
         """A problem reported by the core, with the input's object in place of a column."""
@@ -95,7 +95,7 @@ class ColumnNames(Struct, frozen=True):
             return problem
         if text := self.no_column(match["name"]):
             return f"{match['asked']} {text.replace(' exists, ', ', which exists and is ', 1)}"
-        return f"{problem} (all there are: {self.command})" if self.command else problem
+        return f"{problem} (all columns: {self.command})" if self.command else problem
 
 
 def _members(names: Sequence[str]) -> str:

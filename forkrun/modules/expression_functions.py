@@ -38,9 +38,9 @@ def _per_event(name: str, of_two: Callable[..., Any] | None = None) -> Callable[
         if others:
             raise TypeError(f"{name}() takes one list per event, not {1 + len(others)} of them")
         if not is_list(values):
-            raise TypeError(f"{name}() is of a list per event, and got one value per event")
+            raise TypeError(f"{name}() takes a list per event, and got one value per event")
         if name not in _OF_OBJECTS and (fields := getattr(values, "fields", None)):
-            raise TypeError(f"{name}() is of numbers, not of objects: take one of their members, as"
+            raise TypeError(f"{name}() takes numbers, not objects: take one of their members, as"
                             f" {name}(x.{fields[0]})")  # fmt: skip
         return _REDUCED.get(name, getattr(ak, name))(values, axis=1, **options)
 
@@ -204,7 +204,7 @@ METHODS = (
 def field_of(value: Any, name: str) -> Any:
     """Field of objects, property of vectors, or objects to which an index leads."""
     if not (is_awkward(value) and value.fields):
-        raise NoSuchNameError(f"no {name!r} of a column of numbers: objects have members")
+        raise NoSuchNameError(f"a column of numbers has no {name!r}: objects have members")
     if name not in value.fields and name in vars(ak.Array):
         raise NoSuchNameError(f"unknown field {name!r} of {_form(value)}")
     found = value[name] if name in value.fields else getattr(value, name)

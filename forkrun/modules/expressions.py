@@ -233,7 +233,7 @@ def _check_precedence(node: ast.AST, python: str, text: str) -> None:
             raise ValueError(f"{text!r}: write && and ||, or put the operands of & and | in ( )")
         is_not = _inverted(operand) is ast.UAdd
         if is_not and not isinstance(node.ops[0], ast.Eq | ast.NotEq):
-            raise ValueError(f"{text!r}: `!` is of what is next to it: write !(a > b)")
+            raise ValueError(f"{text!r}: `!` applies to the next name alone: write !(a > b)")
 
 
 def _in_parentheses(node: ast.expr, python: str) -> bool:

@@ -201,8 +201,8 @@ def decision_of(returned: Any, n_events: int) -> Decision:
         )
     if len(mask) != n_events:
         raise TypeError(
-            f"filter() returned {plural(len(mask), 'value')} for {plural(n_events, 'event')}: one"
-            " per object, or per selected event, will not do"
+            f"filter() returned {plural(len(mask), 'value')} for {plural(n_events, 'event')};"
+            " return one for each event, not one per object or selected event"
         )
     return Decision(mask, missing)
 
@@ -241,7 +241,7 @@ def check_replaced(name: str, before: Any, made: Any) -> None:
     """Raises TypeError if a column has another form than the column that it replaces."""
     if isinstance(before, tuple) != isinstance(made, tuple):
         kinds = ("a list", "one value") if isinstance(before, tuple) else ("one value", "a list")
-        raise TypeError(f'column "{name}" has {kinds[0]} per event: it is replaced by such, not'
+        raise TypeError(f'column "{name}" has {kinds[0]} per event, and cannot be replaced'
                         f" by {kinds[1]} per event")  # fmt: skip
     if not isinstance(before, tuple):
         return
@@ -282,7 +282,7 @@ def _flat(where: str, kind: str, column: Any) -> Values:
         if column.ndim != 1:
             raise TypeError(
                 f"{where}: wanted one value per event, got lists ({column.type}); declare"
-                f' "{kind}[]", or take one of each list: ak.max(…, axis=1), ak.firsts(…)'
+                f' "{kind}[]", or reduce each list: ak.max(…, axis=1), ak.firsts(…)'
             )
         _refuse_none(column, f"{where}:", "ak.fill_none(…, 0)")
         column = ak.to_numpy(column)
@@ -313,8 +313,8 @@ def _jagged(where: str, column: Any) -> tuple[Values, Values]:
 def _check(where: str, kind: str, values: Values, n: int, n_events: int) -> None:
     if n != n_events:
         raise TypeError(
-            f"{where}: wanted one entry for each of {plural(n_events, 'event')}, got {n}: one per"
-            " object, or per selected event, will not do"
+            f"{where}: wanted one entry for each of {plural(n_events, 'event')}, got {n}, perhaps"
+            " one per object, or per selected event"
         )
     if len(values) and not np.can_cast(values.dtype, kind, "same_kind"):
         raise TypeError(

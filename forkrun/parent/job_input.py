@@ -142,7 +142,7 @@ def _mask_of_no_data(
     if mask is None or mask.files is None:
         return
     which = " and ".join(f"source.{key}" for key, _ in _given_masks(config))
-    remedy = "of data write is_data = true"
+    remedy = "for data write is_data = true"
     if not any(dataset.is_data for dataset in config.datasets):
         yield f"{which}: holds for data alone, and no dataset is data: {remedy}"
         return

@@ -106,7 +106,7 @@ def _of_file(
     twice = [name for name in sorted(may_lack) if " and " in own.get(name, "")]
     if twice:
         problems.append(
-            f"{file.path}: {_shown(twice)} is there more than once, which others lack: it cannot be"
+            f"{file.path}: {_shown(twice)} occurs more than once, and others lack it: it cannot be"
             f" filled; leave it out of the outputs: drop = {_quoted(twice)}"
         )
     if other:

@@ -178,8 +178,8 @@ def test_what_is_not_of_each_event_is_refused(text: str) -> None:
         ("minimum(MET_pt, 1, MET_pt)", "minimum() takes 2 values"),
         ("where(flag)", "where() takes 3 arguments"),
         ("Jet.layout", "unknown field 'layout'"),
-        ("MET_pt.base", "no 'base' of a column of numbers"),
-        ("(MET_pt + 1).flags", "no 'flags' of a column of numbers"),
+        ("MET_pt.base", "a column of numbers has no 'base'"),
+        ("(MET_pt + 1).flags", "a column of numbers has no 'flags'"),
         ("Jet.deltaR(Jet)", "unknown method 'deltaR'"),
         ("max(Jet_pt) + wheres", 'there is no wheres; did you mean "where"'),
     ],
@@ -207,7 +207,7 @@ def test_an_index_is_of_each_event_whatever_the_size_of_blocks(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("max(Muon)", "max() is of numbers, not of objects: take one of their members, as max(x."),
+        ("max(Muon)", "max() takes numbers, not objects: take one of their members, as max(x."),
         ("Muon_pt + Jet_pt", "two lists of an event have different lengths"),
         ("ak.sum(Muon_pt)", "an expression has functions of its own: write sum(…)"),
         ("(Muon[0] + Muon[0]).mas", "Muon has no field 'mas'; did you mean \"mass\"?"),

@@ -41,7 +41,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 NOT_POSITIVE: list[Any] = [0, -1, "-1", "nan", "inf", True, "5 pb", "831.8*1.1", [5], {}]
 REFUSED_NUMBERS: list[tuple[dict[str, Any], str]] = [
-    ({key: value}, f"metadata.{key}: .* has to be a number above 0; of data write is_data = true")
+    ({key: value}, f"metadata.{key}: .* has to be a number above 0; for data write is_data = true")
     for key in ("xsec", "cross_section", "crossSection", "sum_of_weights", "sumw")
     for value in NOT_POSITIVE
 ]
@@ -120,7 +120,7 @@ def warnings_of(job: forkrun.Job) -> Any:
 
 
 MASK = "source.lumi_mask: "
-NO_DATA = f"{MASK}holds for data alone, and no dataset is data: of data write is_data = true"
+NO_DATA = f"{MASK}holds for data alone, and no dataset is data: for data write is_data = true"
 
 
 @pytest.mark.parametrize(
@@ -149,5 +149,5 @@ def test_simulation_with_a_run_of_the_mask_is_a_warning(folder: Path) -> None:
     job = forkrun.Job(datasets, source={"lumi_mask": "golden.json"}).hist("event", (1, 0, 99))
     assert warnings_of(job) == [
         f'{MASK}does not hold for "el", which counts as simulation; but run 7, which it has, is in'
-        " there: of data write is_data = true"
+        " there: for data write is_data = true"
     ]

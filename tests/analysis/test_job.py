@@ -280,9 +280,7 @@ def test_what_cannot_be_handed_over_is_named(file: Path) -> None:
     opened = file.open("rb")
     job = forkrun.Job(file)
     job.filter(lambda block: block.MET.pt > opened.fileno(), label="opened")
-    with pytest.raises(
-        forkrun.ConfigError, match=r"opened \(.*, line \d+\): it uses what cannot be"
-    ):
+    with pytest.raises(forkrun.ConfigError, match=r"opened \(.*, line \d+\): it uses a value that"):
         job.run(children=1, **QUIET)
     opened.close()
 

@@ -156,7 +156,7 @@ def test_messages_name_the_command_that_lists_all(tmp_path: Path) -> None:
     job = forkrun.Job(file).hist("Jet_ptt", (5, 0, 1))
     with pytest.raises(ConfigError) as raised:
         job.run(children=0, quiet=True, output=tmp_path / "run")
-    assert f'did you mean "Jet_pt"? All there are: forkrun columns {file}' in str(raised.value)
+    assert f'did you mean "Jet_pt"? All columns: forkrun columns {file}' in str(raised.value)
 
 
 def test_outputs_and_cpp_modules_look_there_too(objects: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def _loaded(content: bytes, where: str) -> dict[str, Given]:
         found: dict[str, Given] = pickle.loads(content)
     except Exception as error:  # from a class's own methods, or a missing name
         raise ConfigError(
-            f"{where}: what the program gives to the job cannot be made again in another process"
+            f"{where}: a value that the program passes to the job cannot be recreated"
             f" ({type(error).__name__}: {error}); move it to a module that the program imports, or"
             " take job.run(children=0)"
         ) from None

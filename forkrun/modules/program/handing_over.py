@@ -73,7 +73,7 @@ def _why(kind: str, given: Given) -> str:
         code: Any = getattr(given.function, "__code__", None)
         place = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
         return (
-            f"{kind.rpartition(':')[2]}{place}: it uses what cannot be handed to another process"
+            f"{kind.rpartition(':')[2]}{place}: it uses a value that no other process can have"
             f" ({type(error).__name__}: {error}); make that within the function, or take"
             " job.run(children=0)"
         )

@@ -71,7 +71,7 @@ def settle(module: ModuleType, values: Values) -> None:
 def _why(encoded: Encoded, error: Exception) -> str:
     what = f"a {encoded[1]}" if encoded[0] == "type" else f"{type(error).__name__}: {error}"
     return (
-        f"the program that runs this job has set it to what cannot be handed to another process"
+        f"the program that runs this job has set it to a value that no other process can have"
         f" ({what}); set it within a function of the job, or take job.run(children=0)"
     )
 
