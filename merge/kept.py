@@ -198,7 +198,8 @@ class Kept(Struct, frozen=True, dict=True):
             named, totals = self.read_sums(name, part, labels)
             histograms.append((self._shown(named), name))
             _, unit, file = self.place(part, units)
-            accumulators.append((unit, {datasets[file] if datasets else 0: totals}, name))
+            of_dataset = {datasets[file] if datasets else 0: totals} if totals else {}
+            accumulators.append((unit, of_dataset, name))
         order = {each.label: n for n, each in enumerate(self.run.results) if each.kind == SUMS}
         added = add_histograms(histograms)
         added.sort(key=lambda named: order.get(plain_label(named[0]), -1))
