@@ -131,9 +131,7 @@ def _join(making: _Making, parts: MadeParts, config: JobConfig, planned: Planned
             continue
         of_trees = parts.join(name, target.path, making.form, trees, verify=config.merge.verify)
         if len(set(of_trees)) > 1:
-            raise VerificationError(
-                f"{making.final}: numbers of entries of trees that go with the events: {of_trees}"
-            )
+            raise VerificationError(f"{making.final}: trees with events have entries {of_trees}")
         n_events.append(of_trees[0])
     if any(n_events):
         making.to_make.progress(sum(n_events))
@@ -214,7 +212,7 @@ class _Making(Struct, frozen=True):
     def of_tree(self, tree: str, contents: OutputContents) -> OutputToMake:
         """The same output for a tree that accompanies its events."""
         making = copy(self.to_make)
-        making.progress = _quiet
+        making.progress = lambda _: None  # it was shown for the tree of events
         content = making.content
         content.branches, content.products = contents.of(self.destination).trees[tree], []
         content.tree, content.goes_with_events = tree, True
@@ -224,10 +222,6 @@ class _Making(Struct, frozen=True):
     def made_with(self) -> tuple[Format, int | None]:
         """Key of outputs that are made together."""
         return self.form, self.destination.dataset
-
-
-def _quiet(_: int) -> None:
-    """Ignores progress: it was shown for the tree of events."""
 
 
 @contextmanager
